@@ -1,0 +1,19 @@
+use arrow_array::ArrayRef;
+
+/// One column: an array for each batch that has rows.
+#[derive(Debug, Default)]
+pub struct ChunkedColumn {
+    chunks: Vec<ArrayRef>,
+}
+
+impl ChunkedColumn {
+    pub(super) fn push(&mut self, chunk: ArrayRef) {
+        self.chunks.push(chunk);
+    }
+
+    /// The arrays in row order, none empty.
+    #[must_use]
+    pub fn chunks(&self) -> &[ArrayRef] {
+        &self.chunks
+    }
+}

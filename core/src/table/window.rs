@@ -1,0 +1,123 @@
+use std::fmt;
+use std::ops::Range;
+
+use super::Table;
+use crate::text::{CellKind, CellText, TimeZones, write_cell};
+
+/// The text of a rectangle of cells, packed so that one copy takes it to another thread.
+///
+/// For `n` cells in row-major order, little-endian: `n` u32 end offsets into the text in UTF-16 code
+/// units (a cell's text starts where the one before it ends), `n` bytes of [`CellKind`] with
+/// [`CellKind::CUT`] set where the text was cut, then all texts as UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowWindow {
+    /// The packed bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a window cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WindowError {
+    /// Rows `[start, end)` are not all there.
+    Rows {
+        /// The first row asked for.
+        start: u64,
+        /// The row after the last.
+        end: u64,
+        /// Rows of the table.
+        num_rows: u64,
+    },
+    /// There is no such column.
+    Column {
+        /// The index asked for.
+        index: usize,
+        /// Columns of the table.
+        num_columns: usize,
+    },
+}
+
+impl fmt::Display for WindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rows {
+                start,
+                end,
+                num_rows,
+            } => write!(
+                f,
+                "rows {start} to {end} were asked for; the table has {num_rows}"
+            ),
+            Self::Column { index, num_columns } => {
+                write!(
+                    f,
+                    "column {index} was asked for; the table has {num_columns}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for WindowError {}
+
+impl Table {
+    /// The text of `columns` (indices, in the order wanted) in `rows` (end exclusive). A text of
+    /// more than `max_chars` characters is cut there and marked; 0 cuts nothing.
+    ///
+    /// # Errors
+    /// [`WindowError`] where a row or column does not exist.
+    pub fn window(
+        &self,
+        rows: Range<u64>,
+        columns: &[usize],
+        max_chars: usize,
+        zones: &dyn TimeZones,
+    ) -> Result<RowWindow, WindowError> {
+        if rows.start > rows.end || rows.end > self.num_rows() {
+            return Err(WindowError::Rows {
+                start: rows.start,
+                end: rows.end,
+                num_rows: self.num_rows(),
+            });
+        }
+        if let Some(&index) = columns.iter().find(|&&index| index >= self.columns().len()) {
+            return Err(WindowError::Column {
+                index,
+                num_columns: self.columns().len(),
+            });
+        }
+        let num_cells = (rows.end - rows.start) as usize * columns.len();
+        let mut ends = Vec::with_capacity(num_cells * 4);
+        let mut kinds = Vec::with_capacity(num_cells);
+        let mut texts = String::new();
+        let mut end_utf16 = 0u32;
+        for row in rows {
+            let Some((chunk, index)) = self.locate(row) else {
+                break;
+            };
+            for &column in columns {
+                let start = texts.len();
+                let mut cell = CellText::new(&mut texts, max_chars);
+                let array = &self.columns()[column].chunks()[chunk];
+                let mut kind = write_cell(array, index, zones, &mut cell) as u8;
+                if cell.was_cut() {
+                    kind |= CellKind::CUT;
+                }
+                end_utf16 += utf16_len(&texts[start..]);
+                ends.extend_from_slice(&end_utf16.to_le_bytes());
+                kinds.push(kind);
+            }
+        }
+        ends.extend_from_slice(&kinds);
+        ends.extend_from_slice(texts.as_bytes());
+        Ok(RowWindow { bytes: ends })
+    }
+}
+
+fn utf16_len(text: &str) -> u32 {
+    let units = if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
+    };
+    units as u32
+}

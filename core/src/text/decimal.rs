@@ -1,0 +1,51 @@
+use std::fmt::Display;
+
+use super::{CellKind, CellText};
+
+/// Digits with the point `scale` places from the right; zeros appended where the scale is negative.
+pub(super) fn write(unscaled: impl Display, scale: i8, out: &mut CellText) -> CellKind {
+    let text = unscaled.to_string();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.as_str()),
+    };
+    out.push(sign);
+    let places = usize::from(scale.unsigned_abs());
+    if scale <= 0 {
+        out.push(digits);
+        if digits != "0" {
+            out.push(&"0".repeat(places));
+        }
+    } else if digits.len() > places {
+        let (whole, fraction) = digits.split_at(digits.len() - places);
+        out.put(format_args!("{whole}.{fraction}"));
+    } else {
+        out.put(format_args!("0.{digits:0>places$}"));
+    }
+    CellKind::Value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(unscaled: i128, scale: i8) -> String {
+        let mut out = String::new();
+        write(unscaled, scale, &mut CellText::new(&mut out, 0));
+        out
+    }
+
+    #[test]
+    fn places_the_point_by_the_scale() {
+        assert_eq!(text(1234, 3), "1.234");
+        assert_eq!(text(-5, 3), "-0.005");
+        assert_eq!(text(0, 2), "0.00");
+        assert_eq!(text(1200, 0), "1200");
+        assert_eq!(text(12, -3), "12000");
+        assert_eq!(text(0, -3), "0");
+        assert_eq!(
+            text(i128::MIN, 38),
+            "-1.70141183460469231731687303715884105728"
+        );
+    }
+}

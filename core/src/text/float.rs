@@ -1,0 +1,139 @@
+use std::fmt::LowerExp;
+
+use arrow_array::ArrowPrimitiveType;
+use arrow_array::types::Float16Type;
+
+use super::{CellKind, CellText};
+
+/// The shortest text that reads back as the same float64.
+pub(super) fn write_f64(value: f64, out: &mut CellText) -> CellKind {
+    write_finite(value, value, out)
+}
+
+/// The shortest text that reads back as the same float32.
+pub(super) fn write_f32(value: f32, out: &mut CellText) -> CellKind {
+    write_finite(f64::from(value), value, out)
+}
+
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
+
+/// The shortest text that reads back as the same float16.
+pub(super) fn write_f16(value: Half, out: &mut CellText) -> CellKind {
+    let wide = value.to_f64();
+    // Five significant digits tell any two float16 apart.
+    let shortest = (0..5)
+        .map(|digits| format!("{wide:.digits$e}"))
+        .find(|text| text.parse().is_ok_and(|read| Half::from_f64(read) == value))
+        .unwrap_or_else(|| format!("{wide:e}"));
+    write_scientific(wide, &shortest, out)
+}
+
+fn write_finite(value: f64, shortest: impl LowerExp, out: &mut CellText) -> CellKind {
+    write_scientific(value, &format!("{shortest:e}"), out)
+}
+
+/// Lays out `scientific` (`d.ddde±x`, shortest digits) as JavaScript's Number does: plain from 1e-6
+/// to below 1e21, with an exponent beyond. ECMA-262, Number::toString.
+fn write_scientific(value: f64, scientific: &str, out: &mut CellText) -> CellKind {
+    if value.is_nan() {
+        out.push("NaN");
+        return CellKind::NonFinite;
+    }
+    if value.is_infinite() {
+        out.push(if value > 0.0 { "Infinity" } else { "-Infinity" });
+        return CellKind::NonFinite;
+    }
+    if value.is_sign_negative() {
+        out.push("-");
+    }
+    let (mantissa, exponent) = scientific
+        .trim_start_matches('-')
+        .split_once('e')
+        .unwrap_or((scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = match digits.trim_end_matches('0') {
+        "" => "0",
+        trimmed => trimmed,
+    };
+    let num_digits = digits.len() as i32;
+    match exponent {
+        0..=20 if num_digits <= exponent + 1 => {
+            out.push(digits);
+            out.push(&"0".repeat((exponent + 1 - num_digits) as usize));
+        }
+        0..=20 => {
+            let (whole, fraction) = digits.split_at(exponent as usize + 1);
+            out.put(format_args!("{whole}.{fraction}"));
+        }
+        -6..=-1 => {
+            out.push("0.");
+            out.push(&"0".repeat((-exponent - 1) as usize));
+            out.push(digits);
+        }
+        _ => {
+            let (first, rest) = digits.split_at(1);
+            let point = if rest.is_empty() { "" } else { "." };
+            out.put(format_args!("{first}{point}{rest}e{exponent:+}"));
+        }
+    }
+    CellKind::Value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut CellText) -> CellKind) -> String {
+        let mut out = String::new();
+        write(&mut CellText::new(&mut out, 0));
+        out
+    }
+
+    #[test]
+    fn is_laid_out_as_in_javascript() {
+        // Expected: what String(x) gives in a browser.
+        for (value, expected) in [
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1.0, "1"),
+            (0.1, "0.1"),
+            (-1.5, "-1.5"),
+            (123_456.789, "123456.789"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e+21"),
+            (1.5e300, "1.5e+300"),
+            (1e-6, "0.000001"),
+            (1.25e-7, "1.25e-7"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (9_007_199_254_740_993.0, "9007199254740992"),
+            (f64::NAN, "NaN"),
+            (f64::NEG_INFINITY, "-Infinity"),
+        ] {
+            assert_eq!(text(|out| write_f64(value, out)), expected);
+        }
+    }
+
+    #[test]
+    fn float32_and_float16_are_as_short_as_their_own_precision_allows() {
+        assert_eq!(text(|out| write_f32(0.1, out)), "0.1");
+        assert_eq!(text(|out| write_f32(16_777_216.0, out)), "16777216");
+        assert_eq!(text(|out| write_f16(Half::from_f64(0.1), out)), "0.1");
+        assert_eq!(text(|out| write_f16(Half::MAX, out)), "65500");
+        assert_eq!(text(|out| write_f16(Half::from_bits(1), out)), "6e-8");
+    }
+
+    #[test]
+    fn every_float16_reads_back_the_same() {
+        for bits in 0..=u16::MAX {
+            let value = Half::from_bits(bits);
+            let text = text(|out| write_f16(value, out));
+            let read = Half::from_f64(text.replace("Infinity", "inf").parse().unwrap());
+            assert!(
+                read.to_bits() == bits || (read.is_nan() && value.is_nan()),
+                "{text} reads back as {read}, not {value}"
+            );
+        }
+    }
+}

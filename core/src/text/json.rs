@@ -1,0 +1,153 @@
+//! Nested values as JSON that loses nothing: numbers with all their digits, everything that JSON
+//! has no form for as a string, map entries as `[key, value]` pairs in their order.
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_schema::DataType;
+
+use super::binary::write_hex;
+use super::cell::{underlying, write_value};
+use super::{CellKind, CellText, TimeZones};
+
+/// Writes a list, struct or map; `index` is a valid slot.
+pub(super) fn write_nested(
+    array: &dyn Array,
+    index: usize,
+    zones: &dyn TimeZones,
+    out: &mut CellText,
+) {
+    match array.data_type() {
+        DataType::List(_) => write_list(array.as_list::<i32>().value(index).as_ref(), zones, out),
+        DataType::LargeList(_) => {
+            write_list(array.as_list::<i64>().value(index).as_ref(), zones, out);
+        }
+        DataType::ListView(_) => {
+            write_list(
+                array.as_list_view::<i32>().value(index).as_ref(),
+                zones,
+                out,
+            );
+        }
+        DataType::LargeListView(_) => {
+            write_list(
+                array.as_list_view::<i64>().value(index).as_ref(),
+                zones,
+                out,
+            );
+        }
+        DataType::FixedSizeList(..) => {
+            write_list(array.as_fixed_size_list().value(index).as_ref(), zones, out);
+        }
+        DataType::Map(..) => {
+            let entries = array.as_map().value(index);
+            write_sequence(entries.len(), out, |entry, out| {
+                out.push("[");
+                write_json(entries.column(0).as_ref(), entry, zones, out);
+                out.push(",");
+                write_json(entries.column(1).as_ref(), entry, zones, out);
+                out.push("]");
+            });
+        }
+        _ => {
+            let values = array.as_struct();
+            out.push("{");
+            for (position, (field, column)) in
+                values.fields().iter().zip(values.columns()).enumerate()
+            {
+                if position > 0 {
+                    out.push(",");
+                }
+                write_json_string(field.name(), out);
+                out.push(":");
+                write_json(column.as_ref(), index, zones, out);
+                if out.was_cut() {
+                    return;
+                }
+            }
+            out.push("}");
+        }
+    }
+}
+
+fn write_list(items: &dyn Array, zones: &dyn TimeZones, out: &mut CellText) {
+    write_sequence(items.len(), out, |item, out| {
+        write_json(items, item, zones, out)
+    });
+}
+
+fn write_sequence(len: usize, out: &mut CellText, mut write: impl FnMut(usize, &mut CellText)) {
+    out.push("[");
+    for item in 0..len {
+        if item > 0 {
+            out.push(",");
+        }
+        write(item, out);
+        if out.was_cut() {
+            return;
+        }
+    }
+    out.push("]");
+}
+
+/// Writes one value as JSON: numbers, booleans and nested values bare, all else between quotes.
+fn write_json(array: &dyn Array, index: usize, zones: &dyn TimeZones, out: &mut CellText) {
+    let (array, index) = underlying(array, index);
+    if array.is_null(index) {
+        out.push("null");
+        return;
+    }
+    let data_type = array.data_type();
+    match data_type {
+        DataType::Binary => write_quoted_hex(array.as_binary::<i32>().value(index), out),
+        DataType::LargeBinary => write_quoted_hex(array.as_binary::<i64>().value(index), out),
+        DataType::BinaryView => write_quoted_hex(array.as_binary_view().value(index), out),
+        DataType::FixedSizeBinary(_) => {
+            write_quoted_hex(array.as_fixed_size_binary().value(index), out);
+        }
+        DataType::Boolean => {
+            write_value(array, index, zones, out);
+        }
+        _ if data_type.is_nested() => write_nested(array, index, zones, out),
+        _ => {
+            let mut text = String::new();
+            let kind = write_value(array, index, zones, &mut CellText::new(&mut text, 0));
+            match kind {
+                CellKind::Null => out.push("null"),
+                CellKind::Value if data_type.is_numeric() => out.push(&text),
+                _ => write_json_string(&text, out),
+            }
+        }
+    }
+}
+
+fn write_quoted_hex(bytes: &[u8], out: &mut CellText) {
+    out.push("\"");
+    write_hex(bytes, out);
+    out.push("\"");
+}
+
+/// Writes `text` as a JSON string, quotes included. RFC 8259, section 7.
+pub(crate) fn write_json_string(text: &str, out: &mut CellText) {
+    out.push("\"");
+    let mut plain_from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push(&text[plain_from..at]);
+        if escape.is_empty() {
+            out.put(format_args!("\\u{byte:04x}"));
+        } else {
+            out.push(escape);
+        }
+        plain_from = at + 1;
+    }
+    out.push(&text[plain_from..]);
+    out.push("\"");
+}

@@ -1,0 +1,28 @@
+//! A cell's exact text.
+//!
+//! Every function here writes a value so that nothing of it is lost: integers digit by digit,
+//! decimals with their scale, times to their unit, floats in the shortest form that reads back the
+//! same. What a type cannot show is written as its raw integer and marked ([`CellKind::Raw`]).
+
+mod binary;
+mod calendar;
+mod cell;
+mod decimal;
+mod float;
+mod interval;
+mod json;
+mod temporal;
+mod zone;
+
+pub use cell::{CellKind, CellText, write_cell};
+pub use zone::{FixedOffsets, TimeZones};
+
+pub(crate) use json::write_json_string;
+
+/// `text` as a JSON string, quotes included.
+#[must_use]
+pub fn json_string(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    write_json_string(text, &mut CellText::new(&mut out, 0));
+    out
+}

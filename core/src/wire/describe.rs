@@ -1,0 +1,66 @@
+use super::framing::Framer;
+use super::{DecodeError, DecodeErrorKind, Frame, Limits, Message, StreamSchema, type_name};
+
+/// One column as people read it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldDescription {
+    /// The column's name.
+    pub name: String,
+    /// Its type as pyarrow prints it.
+    pub type_name: String,
+    /// Whether it may hold nulls.
+    pub nullable: bool,
+}
+
+impl StreamSchema {
+    /// Name, type and nullability of every column.
+    #[must_use]
+    pub fn describe(&self) -> Vec<FieldDescription> {
+        self.fields
+            .iter()
+            .map(|field| FieldDescription {
+                name: field.field.name().clone(),
+                type_name: field.type_name(),
+                nullable: field.field.is_nullable(),
+            })
+            .collect()
+    }
+}
+
+impl super::SchemaField {
+    /// The type as pyarrow prints it; unlike [`type_name`] it knows whether a dictionary is ordered.
+    #[must_use]
+    pub fn type_name(&self) -> String {
+        let name = type_name(self.field.data_type());
+        match &self.dictionary {
+            Some(dictionary) if dictionary.is_ordered => match name.strip_suffix("ordered=0>") {
+                Some(stem) => format!("{stem}ordered=1>"),
+                None => name,
+            },
+            _ => name,
+        }
+    }
+}
+
+/// The columns of one encapsulated schema message (continuation, length, metadata), such as
+/// arrow-ipc writes.
+///
+/// # Errors
+/// The same as for the first message of a stream; `InvalidHeader` where it is not a schema.
+pub fn describe_fields(
+    message: &[u8],
+    limits: &Limits,
+) -> Result<Vec<FieldDescription>, DecodeError> {
+    let mut framer = Framer::new(limits.clone());
+    match framer.push(message)?.into_iter().next() {
+        Some(Frame {
+            message: Message::Schema(schema),
+            ..
+        }) => Ok(schema.describe()),
+        Some(_) => Err(DecodeError::header("the message is not a schema")),
+        None => Err(DecodeError::new(
+            DecodeErrorKind::TruncatedMessage,
+            "the schema message is cut short",
+        )),
+    }
+}

@@ -1,0 +1,95 @@
+use std::fmt;
+
+/// What kind of thing was wrong with the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// The body ended without the end-of-stream marker, between two messages.
+    MissingEndOfStream,
+    /// The body ended inside a message.
+    TruncatedMessage,
+    /// The bytes are not an encapsulated Arrow message.
+    NotArrow,
+    /// A header contradicts the format, itself or its body.
+    InvalidHeader,
+    /// The header is sound, but the values are not (offsets, UTF-8, keys, compressed data).
+    InvalidData,
+    /// A claim is over a limit.
+    OverLimit,
+    /// Legal Arrow that this decoder does not read.
+    Unsupported,
+    /// The memory budget is used up.
+    MemoryBudgetExceeded,
+}
+
+impl DecodeErrorKind {
+    /// The stable name that JavaScript and HTTP see.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::MissingEndOfStream => "missing_end_of_stream",
+            Self::TruncatedMessage => "truncated_message",
+            Self::NotArrow => "not_arrow",
+            Self::InvalidHeader => "invalid_header",
+            Self::InvalidData => "invalid_data",
+            Self::OverLimit => "over_limit",
+            Self::Unsupported => "unsupported",
+            Self::MemoryBudgetExceeded => "memory_budget_exceeded",
+        }
+    }
+}
+
+/// Why a stream could not be read further, and where. What was read before it stays readable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError {
+    /// The kind, for programs.
+    pub kind: DecodeErrorKind,
+    /// Byte offset in the stream of the message at fault.
+    pub byte: u64,
+    /// Rows that were read before it.
+    pub row: u64,
+    /// What was wrong and what would be right, for people.
+    pub message: String,
+}
+
+impl DecodeError {
+    /// An error whose place is not known yet; the framing and the decoder fill it in.
+    #[must_use]
+    pub fn new(kind: DecodeErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            byte: 0,
+            row: 0,
+            message: message.into(),
+        }
+    }
+
+    pub(crate) fn header(message: impl Into<String>) -> Self {
+        Self::new(DecodeErrorKind::InvalidHeader, message)
+    }
+
+    #[must_use]
+    pub(crate) fn at_byte(mut self, byte: u64) -> Self {
+        self.byte = byte;
+        self
+    }
+
+    /// The same error with the number of rows read before it.
+    #[must_use]
+    pub fn at_row(mut self, row: u64) -> Self {
+        self.row = row;
+        self
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} (byte {}, after {} rows)",
+            self.message, self.byte, self.row
+        )
+    }
+}
+
+impl std::error::Error for DecodeError {}

@@ -1,0 +1,194 @@
+//! A reader of FlatBuffers that trusts no byte: every access is checked against the buffer.
+//!
+//! Layout: a table starts with an i32 that, subtracted from the table's position, gives its vtable;
+//! the vtable holds u16s: its size, the table's size, then for each field its offset in the table
+//! (0 = absent, the default applies). Strings, vectors and tables are reached by u32 offsets
+//! relative to where the offset stands. <https://flatbuffers.dev/internals/>
+
+use super::DecodeError;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+fn outside() -> DecodeError {
+    DecodeError::header(
+        "the message's metadata points outside itself; expected a FlatBuffers table",
+    )
+}
+
+fn bytes_at<const N: usize>(buffer: &[u8], position: usize) -> Result<[u8; N]> {
+    position
+        .checked_add(N)
+        .and_then(|end| buffer.get(position..end))
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(outside)
+}
+
+fn u16_at(buffer: &[u8], position: usize) -> Result<u16> {
+    bytes_at(buffer, position).map(u16::from_le_bytes)
+}
+
+fn u32_at(buffer: &[u8], position: usize) -> Result<u32> {
+    bytes_at(buffer, position).map(u32::from_le_bytes)
+}
+
+/// Follows the offset that stands at `position`.
+fn follow(buffer: &[u8], position: usize) -> Result<usize> {
+    position
+        .checked_add(u32_at(buffer, position)? as usize)
+        .ok_or_else(outside)
+}
+
+/// One table of the buffer. Field slots are numbered from 0 in the order of the `.fbs` file.
+#[derive(Clone, Copy)]
+pub(super) struct Table<'a> {
+    buffer: &'a [u8],
+    position: usize,
+    vtable: usize,
+    vtable_bytes: usize,
+}
+
+impl<'a> Table<'a> {
+    /// The root table of `buffer`.
+    pub(super) fn root(buffer: &'a [u8]) -> Result<Self> {
+        Self::at(buffer, follow(buffer, 0)?)
+    }
+
+    fn at(buffer: &'a [u8], position: usize) -> Result<Self> {
+        let back = i64::from(u32_at(buffer, position)?.cast_signed());
+        let vtable = usize::try_from(position as i64 - back).map_err(|_| outside())?;
+        let vtable_bytes = usize::from(u16_at(buffer, vtable)?);
+        Ok(Self {
+            buffer,
+            position,
+            vtable,
+            vtable_bytes,
+        })
+    }
+
+    fn field(&self, slot: usize) -> Result<Option<usize>> {
+        let entry = 4 + slot * 2;
+        if entry + 2 > self.vtable_bytes {
+            return Ok(None);
+        }
+        match u16_at(self.buffer, self.vtable + entry)? {
+            0 => Ok(None),
+            offset => Ok(Some(self.position + usize::from(offset))),
+        }
+    }
+
+    fn scalar<const N: usize>(&self, slot: usize) -> Result<Option<[u8; N]>> {
+        self.field(slot)?
+            .map(|position| bytes_at(self.buffer, position))
+            .transpose()
+    }
+
+    pub(super) fn u8(&self, slot: usize, default: u8) -> Result<u8> {
+        Ok(self.scalar(slot)?.map_or(default, u8::from_le_bytes))
+    }
+
+    pub(super) fn bool(&self, slot: usize) -> Result<bool> {
+        Ok(self.u8(slot, 0)? != 0)
+    }
+
+    pub(super) fn i16(&self, slot: usize, default: i16) -> Result<i16> {
+        Ok(self.scalar(slot)?.map_or(default, i16::from_le_bytes))
+    }
+
+    pub(super) fn i32(&self, slot: usize, default: i32) -> Result<i32> {
+        Ok(self.scalar(slot)?.map_or(default, i32::from_le_bytes))
+    }
+
+    pub(super) fn i64(&self, slot: usize, default: i64) -> Result<i64> {
+        Ok(self.scalar(slot)?.map_or(default, i64::from_le_bytes))
+    }
+
+    pub(super) fn table(&self, slot: usize) -> Result<Option<Table<'a>>> {
+        self.field(slot)?
+            .map(|position| Table::at(self.buffer, follow(self.buffer, position)?))
+            .transpose()
+    }
+
+    pub(super) fn string(&self, slot: usize) -> Result<Option<&'a str>> {
+        let Some(position) = self.field(slot)? else {
+            return Ok(None);
+        };
+        let start = follow(self.buffer, position)?;
+        let length = u32_at(self.buffer, start)? as usize;
+        let bytes = start
+            .checked_add(4)
+            .and_then(|from| self.buffer.get(from..from.checked_add(length)?))
+            .ok_or_else(outside)?;
+        std::str::from_utf8(bytes)
+            .map(Some)
+            .map_err(|_| DecodeError::header("a name in the schema is not UTF-8"))
+    }
+
+    /// The vector in `slot`, whose elements take `element_bytes` each; empty where it is absent.
+    pub(super) fn vector(&self, slot: usize, element_bytes: usize) -> Result<Vector<'a>> {
+        let Some(position) = self.field(slot)? else {
+            return Ok(Vector {
+                buffer: self.buffer,
+                start: 0,
+                len: 0,
+                element_bytes,
+            });
+        };
+        let at = follow(self.buffer, position)?;
+        let len = u32_at(self.buffer, at)? as usize;
+        let start = at.checked_add(4).ok_or_else(outside)?;
+        let end = len
+            .checked_mul(element_bytes)
+            .and_then(|bytes| start.checked_add(bytes))
+            .ok_or_else(outside)?;
+        if end > self.buffer.len() {
+            return Err(outside());
+        }
+        Ok(Vector {
+            buffer: self.buffer,
+            start,
+            len,
+            element_bytes,
+        })
+    }
+}
+
+/// A vector whose extent has been checked.
+#[derive(Clone, Copy)]
+pub(super) struct Vector<'a> {
+    buffer: &'a [u8],
+    start: usize,
+    len: usize,
+    element_bytes: usize,
+}
+
+impl<'a> Vector<'a> {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    fn position(&self, index: usize) -> usize {
+        self.start + index * self.element_bytes
+    }
+
+    pub(super) fn table(&self, index: usize) -> Result<Table<'a>> {
+        Table::at(self.buffer, follow(self.buffer, self.position(index))?)
+    }
+
+    pub(super) fn i32(&self, index: usize) -> Result<i32> {
+        bytes_at(self.buffer, self.position(index)).map(i32::from_le_bytes)
+    }
+
+    /// An i64, or the first of a struct that begins with one.
+    pub(super) fn i64(&self, index: usize) -> Result<i64> {
+        bytes_at(self.buffer, self.position(index)).map(i64::from_le_bytes)
+    }
+
+    /// A struct of two i64s, as FieldNode and Buffer are.
+    pub(super) fn pair(&self, index: usize) -> Result<(i64, i64)> {
+        let at = self.position(index);
+        Ok((
+            bytes_at(self.buffer, at).map(i64::from_le_bytes)?,
+            bytes_at(self.buffer, at + 8).map(i64::from_le_bytes)?,
+        ))
+    }
+}

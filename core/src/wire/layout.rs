@@ -1,0 +1,239 @@
+//! Lays a batch's flat lists of nodes and buffers over the tree of its fields.
+//!
+//! This is where a header is checked against the schema: counts, lengths of children, and the least
+//! size of every buffer, all as 64-bit numbers.
+
+use arrow_schema::{DataType, UnionMode};
+
+use super::message::BatchHeader;
+use super::schema::SchemaField;
+use super::{DecodeError, FieldNode, MetadataVersion};
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// Bytes `[offset, offset + length)` of a message's body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BufferRange {
+    /// Offset from the start of the body.
+    pub offset: usize,
+    /// Length in bytes, before decompression.
+    pub length: usize,
+}
+
+/// What a buffer holds, which tells how many bytes it needs at least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BufferRole {
+    /// One bit a row; may be absent where nothing is null.
+    Validity,
+    /// One bit a row.
+    Bits,
+    /// So many bytes a row.
+    Fixed(u64),
+    /// One offset of so many bytes more than there are rows; may be absent where there are none.
+    Offsets(u64),
+    /// Whatever the offsets or views say.
+    Values,
+}
+
+impl BufferRole {
+    /// The least size in bytes of such a buffer for `node`.
+    #[must_use]
+    pub fn least_bytes(self, node: FieldNode) -> u64 {
+        let num_rows = node.num_rows as u64;
+        match self {
+            Self::Validity if node.null_count == 0 => 0,
+            Self::Validity | Self::Bits => num_rows.div_ceil(8),
+            Self::Fixed(width) => num_rows.saturating_mul(width),
+            Self::Offsets(_) if num_rows == 0 => 0,
+            Self::Offsets(width) => (num_rows + 1) * width,
+            Self::Values => 0,
+        }
+    }
+}
+
+/// One array of a batch: where its parts are.
+#[derive(Debug, Clone)]
+pub struct ArraySlot {
+    /// Rows and nulls.
+    pub node: FieldNode,
+    /// Its buffers; validity first where the type has one.
+    pub buffers: Vec<(BufferRole, BufferRange)>,
+    /// The arrays inside it.
+    pub children: Vec<ArraySlot>,
+}
+
+/// Lays `header` over `fields`: one slot for each.
+///
+/// # Errors
+/// `InvalidHeader` where counts or lengths do not fit the fields.
+pub fn read_layout(header: &BatchHeader, fields: &[SchemaField]) -> Result<Vec<ArraySlot>> {
+    let mut reader = Reader {
+        header,
+        next_node: 0,
+        next_buffer: 0,
+        next_variadic: 0,
+    };
+    let slots = fields
+        .iter()
+        .map(|field| {
+            let slot = reader.slot(field)?;
+            if slot.node.num_rows != header.num_rows {
+                return Err(DecodeError::header(format!(
+                    "column \"{}\" has {} rows in a batch of {}",
+                    field.field.name(),
+                    slot.node.num_rows,
+                    header.num_rows
+                )));
+            }
+            Ok(slot)
+        })
+        .collect::<Result<_>>()?;
+    if reader.next_node != header.nodes.len() || reader.next_buffer != header.buffers.len() {
+        return Err(DecodeError::header(format!(
+            "a batch has {} nodes and {} buffers; its schema needs {} and {}",
+            header.nodes.len(),
+            header.buffers.len(),
+            reader.next_node,
+            reader.next_buffer
+        )));
+    }
+    Ok(slots)
+}
+
+struct Reader<'a> {
+    header: &'a BatchHeader,
+    next_node: usize,
+    next_buffer: usize,
+    next_variadic: usize,
+}
+
+impl Reader<'_> {
+    fn buffer(&mut self) -> Result<BufferRange> {
+        let range = self.header.buffers.get(self.next_buffer).copied();
+        self.next_buffer += 1;
+        range.ok_or_else(|| DecodeError::header("a batch has fewer buffers than its schema needs"))
+    }
+
+    fn slot(&mut self, field: &SchemaField) -> Result<ArraySlot> {
+        let node =
+            *self.header.nodes.get(self.next_node).ok_or_else(|| {
+                DecodeError::header("a batch has fewer nodes than its schema needs")
+            })?;
+        self.next_node += 1;
+        let data_type = field.field.data_type();
+        let mut buffers = Vec::new();
+        for role in roles(data_type, self.header.version) {
+            let range = self.buffer()?;
+            if self.header.compression.is_none() {
+                check_size(role, node, range.length as u64, field)?;
+            }
+            buffers.push((role, range));
+        }
+        if matches!(data_type, DataType::Utf8View | DataType::BinaryView) {
+            let count = self
+                .header
+                .variadic_buffer_counts
+                .get(self.next_variadic)
+                .copied()
+                .ok_or_else(|| DecodeError::header("a view column has no variadic buffer count"))?;
+            self.next_variadic += 1;
+            for _ in 0..count {
+                buffers.push((BufferRole::Values, self.buffer()?));
+            }
+        }
+        let children = if field.dictionary.is_some() {
+            Vec::new()
+        } else {
+            field
+                .children
+                .iter()
+                .map(|child| self.slot(child))
+                .collect::<Result<Vec<_>>>()?
+        };
+        check_children(data_type, node, &children, field)?;
+        Ok(ArraySlot {
+            node,
+            buffers,
+            children,
+        })
+    }
+}
+
+/// Refuses a buffer of `length` bytes that is too short for its rows.
+pub(crate) fn check_size(
+    role: BufferRole,
+    node: FieldNode,
+    length_bytes: u64,
+    field: &SchemaField,
+) -> Result<()> {
+    let least = role.least_bytes(node);
+    if length_bytes < least {
+        return Err(DecodeError::header(format!(
+            "a buffer of column \"{}\" has {length_bytes} bytes; {} rows need {least}",
+            field.field.name(),
+            node.num_rows
+        )));
+    }
+    Ok(())
+}
+
+/// The buffers that `data_type` has in a batch, view data aside.
+/// Spec: "Buffer listing for each layout", and for unions before V5 the validity that they had.
+fn roles(data_type: &DataType, version: MetadataVersion) -> Vec<BufferRole> {
+    use BufferRole::{Bits, Fixed, Offsets, Validity, Values};
+    match data_type {
+        DataType::Null | DataType::RunEndEncoded(..) => vec![],
+        DataType::Boolean => vec![Validity, Bits],
+        DataType::Utf8 | DataType::Binary => vec![Validity, Offsets(4), Values],
+        DataType::LargeUtf8 | DataType::LargeBinary => vec![Validity, Offsets(8), Values],
+        DataType::Utf8View | DataType::BinaryView => vec![Validity, Fixed(16)],
+        DataType::List(_) | DataType::Map(..) => vec![Validity, Offsets(4)],
+        DataType::LargeList(_) => vec![Validity, Offsets(8)],
+        DataType::ListView(_) => vec![Validity, Fixed(4), Fixed(4)],
+        DataType::LargeListView(_) => vec![Validity, Fixed(8), Fixed(8)],
+        DataType::Struct(_) | DataType::FixedSizeList(..) => vec![Validity],
+        DataType::Union(_, mode) => {
+            let mut roles = match mode {
+                UnionMode::Sparse => vec![Fixed(1)],
+                UnionMode::Dense => vec![Fixed(1), Fixed(4)],
+            };
+            if version == MetadataVersion::V4 {
+                roles.insert(0, Validity);
+            }
+            roles
+        }
+        DataType::FixedSizeBinary(width) => vec![Validity, Fixed(u64::from(width.unsigned_abs()))],
+        DataType::Dictionary(index, _) => {
+            vec![Validity, Fixed(index.primitive_width().unwrap_or(8) as u64)]
+        }
+        primitive => vec![
+            Validity,
+            Fixed(primitive.primitive_width().unwrap_or(8) as u64),
+        ],
+    }
+}
+
+fn check_children(
+    data_type: &DataType,
+    node: FieldNode,
+    children: &[ArraySlot],
+    field: &SchemaField,
+) -> Result<()> {
+    let num_rows = node.num_rows as u64;
+    let needed = match data_type {
+        DataType::Struct(_) | DataType::Union(_, UnionMode::Sparse) => num_rows,
+        DataType::FixedSizeList(_, size) => num_rows.saturating_mul(u64::from(size.unsigned_abs())),
+        _ => 0,
+    };
+    match children
+        .iter()
+        .find(|child| (child.node.num_rows as u64) < needed)
+    {
+        Some(short) => Err(DecodeError::header(format!(
+            "a child of column \"{}\" has {} rows; {needed} are needed",
+            field.field.name(),
+            short.node.num_rows
+        ))),
+        None => Ok(()),
+    }
+}

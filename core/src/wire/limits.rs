@@ -1,0 +1,30 @@
+/// What a stream may claim before it is refused. Every claim is compared as a 64-bit number, before
+/// any cast and before anything is allocated.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Metadata of one message. 16 MiB holds a schema of some 100,000 columns.
+    pub max_metadata_bytes: u64,
+    /// Body of one message.
+    pub max_body_bytes: u64,
+    /// Body of one message after decompression, all buffers together.
+    pub max_decompressed_bytes: u64,
+    /// Rows of one batch; Arrow's own recommendation for interchange (2^31 - 1).
+    pub max_batch_rows: u64,
+    /// Fields of the schema, nested ones included.
+    pub max_fields: usize,
+    /// Depth of nesting of a field.
+    pub max_depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_metadata_bytes: 16 << 20,
+            max_body_bytes: 256 << 20,
+            max_decompressed_bytes: 256 << 20,
+            max_batch_rows: i32::MAX as u64,
+            max_fields: 100_000,
+            max_depth: 64,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The wire rules of Arrow IPC, usable without any array type.
+//!
+//! Spec: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>
+
+mod compression;
+mod describe;
+mod error;
+mod flatbuffer;
+mod framing;
+mod layout;
+mod limits;
+mod message;
+mod schema;
+mod survey;
+mod type_name;
+
+pub use compression::{Codec, decompress};
+pub use describe::{FieldDescription, describe_fields};
+pub use error::{DecodeError, DecodeErrorKind};
+pub use framing::{AlignedBody, Frame, Framer};
+#[cfg(feature = "decode")]
+pub(crate) use layout::check_size;
+pub use layout::{ArraySlot, BufferRange, BufferRole, read_layout};
+pub use limits::Limits;
+pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVersion};
+pub use schema::{DictionaryEncoding, SchemaField, StreamSchema};
+pub use survey::{Survey, SurveyError, survey_file, survey_stream};
+pub use type_name::type_name;

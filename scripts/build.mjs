@@ -1,0 +1,100 @@
+// Builds the parts in their order: the wasm module, the web package and the dashboard, the server
+// (which holds the dashboard inside). `node scripts/build.mjs [wasm] [web] [server]`; all without.
+
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { root, run, script, step } from "./run.mjs";
+import { setUpNode, setUpRust } from "./setup.mjs";
+
+const wasmModule = "target/wasm32-unknown-unknown/wasm/colonnade_wasm.wasm";
+
+/** The newest modification time below `paths`, in ms; 0 where there is nothing. */
+function newest(paths, skip = ["node_modules", "dist"]) {
+  let time = 0;
+  for (const path of paths) {
+    if (!existsSync(path)) continue;
+    const stat = statSync(path);
+    if (!stat.isDirectory()) {
+      time = Math.max(time, stat.mtimeMs);
+      continue;
+    }
+    const inside = readdirSync(path).filter((name) => !skip.includes(name));
+    time = Math.max(
+      time,
+      newest(
+        inside.map((name) => join(path, name)),
+        skip,
+      ),
+    );
+  }
+  return time;
+}
+
+/** Whether `output` is at least as new as everything below `inputs`, all relative to the checkout. */
+function upToDate(output, inputs) {
+  const path = join(root, output);
+  return (
+    existsSync(path) && statSync(path).mtimeMs >= newest(inputs.map((name) => join(root, name)))
+  );
+}
+
+async function buildWasm() {
+  await run("cargo", [
+    "build",
+    "--locked",
+    "--profile",
+    "wasm",
+    "--target",
+    "wasm32-unknown-unknown",
+    "-p",
+    "colonnade-wasm",
+  ]);
+  if (upToDate("web/pkg/colonnade_wasm_bg.wasm", [wasmModule, "xtask/src"])) return;
+  await run("cargo", [
+    "run",
+    "--locked",
+    "--release",
+    "-p",
+    "xtask",
+    "--",
+    "bindgen",
+    wasmModule,
+    "web/pkg",
+  ]);
+}
+
+async function buildWeb() {
+  const sources = ["web", "package-lock.json"];
+  if (!upToDate("web/dist/index.js", sources.concat("web/pkg"))) {
+    await run("npm", ["run", "build", "-w", "colonnade"]);
+  }
+  if (!upToDate("web/dashboard/dist/index.html", sources.concat("web/dist"))) {
+    await run("npm", ["run", "build", "-w", "@colonnade/dashboard"]);
+  }
+}
+
+async function buildServer() {
+  await run("cargo", ["build", "--locked", "--release", "-p", "colonnade-server"]);
+}
+
+const parts = {
+  wasm: ["building the wasm module", buildWasm],
+  web: ["building the web package and the dashboard", buildWeb],
+  server: ["building the server (the first time takes several minutes: DataFusion)", buildServer],
+};
+
+/** Sets up and builds `names`, or everything. */
+export async function build(names = Object.keys(parts)) {
+  await setUpRust();
+  await setUpNode();
+  for (const name of Object.keys(parts).filter((name) => names.includes(name))) {
+    const [title, work] = parts[name];
+    await step(title, work);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const names = process.argv.slice(2);
+  await script(() => build(names.length > 0 ? names : undefined));
+}

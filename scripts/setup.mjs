@@ -1,0 +1,93 @@
+// Makes a fresh machine ready, and skips what is ready already.
+
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { has, Obstacle, read, root, run, say } from "./run.mjs";
+
+const wasmTarget = "wasm32-unknown-unknown";
+
+/** Rust with the wasm target, and a linker. */
+export async function setUpRust() {
+  if (!has("cargo")) {
+    throw new Obstacle(
+      "Rust is missing: install it with rustup (https://rustup.rs), stable toolchain, then run this again",
+    );
+  }
+  if (!has("cc")) {
+    throw new Obstacle(
+      "a C compiler is missing (cc): install gcc or clang, e.g. `apt-get install build-essential`, then run this again",
+    );
+  }
+  const sysroot = read("rustc", ["--print", "sysroot"]);
+  if (sysroot && existsSync(join(sysroot, "lib", "rustlib", wasmTarget))) return;
+  if (!has("rustup")) {
+    throw new Obstacle(
+      `Rust's target ${wasmTarget} is missing and there is no rustup to add it: install it as your Rust came`,
+    );
+  }
+  say(`adding Rust's target ${wasmTarget}`);
+  await run("rustup", ["target", "add", wasmTarget]);
+}
+
+/** The JavaScript packages of the lock file. */
+export async function setUpNode() {
+  const major = Number(process.versions.node.split(".")[0]);
+  if (major < 20) {
+    throw new Obstacle(`Node ${process.versions.node} is too old: 20 or later is needed`);
+  }
+  const lock = createHash("sha256").update(readFileSync(join(root, "package-lock.json")));
+  const digest = lock.digest("hex");
+  const stamp = join(root, "node_modules", ".colonnade-lock");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return;
+  say("installing JavaScript packages");
+  await run("npm", ["ci", "--no-fund", "--no-audit"]);
+  writeFileSync(stamp, digest);
+}
+
+/** A Chromium for the tests: its path. Playwright's own, the system's, or Debian's by apt. */
+export async function setUpChromium() {
+  const found = () => {
+    const own = process.env.COLONNADE_CHROMIUM;
+    const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    return [own, ...names.map((name) => read("which", [name]))].find((path) => path);
+  };
+  let path = found();
+  if (!path && has("apt-get") && process.getuid?.() === 0) {
+    say("installing Chromium for the tests");
+    await run("apt-get", ["update", "-q"]);
+    await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", "chromium"], {
+      env: { DEBIAN_FRONTEND: "noninteractive" },
+    });
+    path = found();
+  }
+  if (!path) {
+    throw new Obstacle(
+      "the tests need Chromium: install it (Debian: `apt-get install chromium`) or name it in COLONNADE_CHROMIUM",
+    );
+  }
+  return path;
+}
+
+const pyarrow = "pyarrow==26.0.1";
+
+/** Where the tests' Python packages are, or undefined with a line that says what is left out. */
+export async function setUpPython() {
+  const packages = join(root, ".cache", "python");
+  const importable = () =>
+    read("env", [
+      `PYTHONPATH=${packages}`,
+      "python3",
+      "-c",
+      "import pyarrow; print(pyarrow.__version__)",
+    ]);
+  if (importable() === "26.0.1") return packages;
+  if (!has("python3", ["-m", "pip", "--version"])) {
+    say("no python3 with pip here: the tests that read our streams with pyarrow are left out");
+    return undefined;
+  }
+  say(`installing ${pyarrow} for the interop tests`);
+  mkdirSync(packages, { recursive: true });
+  await run("python3", ["-m", "pip", "install", "-q", "--upgrade", "--target", packages, pyarrow]);
+  return packages;
+}

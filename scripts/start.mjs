@@ -1,0 +1,46 @@
+// `npm start [-- ARGS]`: sets up, builds, and is `colonnade serve ARGS`.
+
+import { spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { build } from "./build.mjs";
+import { Obstacle, root, say, script } from "./run.mjs";
+
+/** The folder where the demo tables are kept between runs; the server looks there too. */
+export function cacheDir() {
+  const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME } = process.env;
+  return COLONNADE_CACHE_DIR || join(XDG_CACHE_HOME || join(homedir(), ".cache"), "colonnade");
+}
+
+/** Puts the real flights that vega-datasets ships where the server finds them. */
+export function provideFlights() {
+  const to = join(cacheDir(), "flights.parquet");
+  if (existsSync(to)) return;
+  const from = join(root, "node_modules", "vega-datasets", "data", "flights-3m.parquet");
+  if (!existsSync(from)) throw new Obstacle(`${from} is missing: run \`npm ci\``);
+  mkdirSync(cacheDir(), { recursive: true });
+  copyFileSync(from, `${to}.part`);
+  renameSync(`${to}.part`, to);
+}
+
+/** Path of the server's binary. */
+export const serverBinary = join(
+  root,
+  "target",
+  "release",
+  process.platform === "win32" ? "colonnade.exe" : "colonnade",
+);
+
+async function main() {
+  await build();
+  provideFlights();
+  say("starting the server");
+  const server = spawn(serverBinary, ["serve", ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => server.kill(signal));
+  process.exitCode = await new Promise((resolve) => {
+    server.on("exit", (code) => resolve(code ?? 1));
+  });
+}
+
+if (process.argv[1]?.endsWith("start.mjs")) await script(main);

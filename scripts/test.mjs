@@ -1,0 +1,83 @@
+// `npm test [-- STAGE…]`: sets up and runs everything, or the stages named.
+
+import { build } from "./build.mjs";
+import { Obstacle, run, say, script, step } from "./run.mjs";
+import { setUpChromium, setUpNode, setUpPython, setUpRust } from "./setup.mjs";
+import { provideFlights } from "./start.mjs";
+
+const workspaces = ["colonnade", "@colonnade/dashboard", "@colonnade/e2e"];
+
+async function format() {
+  await setUpNode();
+  await run("cargo", ["fmt", "--all", "--check"]);
+  await run("npx", ["biome", "ci"]);
+}
+
+async function lint() {
+  await setUpRust();
+  // The server holds the dashboard inside, so that is built first.
+  await build(["wasm", "web"]);
+  await run("cargo", [
+    "clippy",
+    "--locked",
+    "--release",
+    "--workspace",
+    "--all-targets",
+    "--",
+    "-D",
+    "warnings",
+  ]);
+}
+
+async function types() {
+  await build(["wasm", "web"]);
+  for (const workspace of workspaces) await run("npm", ["run", "check", "-w", workspace]);
+}
+
+async function rust() {
+  await build(["wasm", "web"]);
+  if (!process.env.COLONNADE_CONFORMANCE) {
+    say("COLONNADE_CONFORMANCE is not set: the conformance cases are left out");
+  }
+  await run("cargo", [
+    "test",
+    "--locked",
+    "--release",
+    "--workspace",
+    "--exclude",
+    "colonnade-wasm",
+  ]);
+}
+
+async function web() {
+  await build(["wasm", "web"]);
+  await run("npm", ["test", "-w", "colonnade"]);
+}
+
+async function e2e() {
+  await build();
+  provideFlights();
+  const python = await setUpPython();
+  await run("npm", ["test", "-w", "@colonnade/e2e"], {
+    env: {
+      COLONNADE_CHROMIUM: await setUpChromium(),
+      ...(python ? { COLONNADE_PYTHON_PACKAGES: python } : {}),
+    },
+  });
+}
+
+const stages = { format, lint, types, rust, web, e2e };
+
+await script(async () => {
+  const names = process.argv.slice(2);
+  const unknown = names.find((name) => !(name in stages));
+  if (unknown) {
+    throw new Obstacle(
+      `there is no stage "${unknown}"; there are ${Object.keys(stages).join(", ")}`,
+    );
+  }
+  for (const [name, work] of Object.entries(stages)) {
+    if (names.length === 0 || names.includes(name)) await step(name, work);
+  }
+  say("all passed");
+});

@@ -1,0 +1,181 @@
+//! JavaScript bindings of `colonnade-core`: one newtype, one delegation a method.
+
+mod zone;
+
+use colonnade_core::decode;
+use colonnade_core::text::json_string;
+use colonnade_core::wire::{DecodeError, Limits, StreamSchema};
+use js_sys::{Error, Reflect};
+use wasm_bindgen::prelude::*;
+
+use zone::IntlTimeZones;
+
+/// Decodes one Arrow IPC stream as its bytes land.
+///
+/// Bytes are written straight into the module's memory: `spacePtr` and `spaceLen` say where the next
+/// ones go, `advance` that they are there. Errors thrown carry `code`, `byte` and `row`.
+#[wasm_bindgen]
+pub struct Decoder {
+    decoder: decode::Decoder,
+    zones: IntlTimeZones,
+}
+
+#[wasm_bindgen]
+impl Decoder {
+    /// A decoder that keeps at most `memory_bytes` of message bodies.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new(memory_bytes: f64) -> Self {
+        std::panic::set_hook(Box::new(|panic| {
+            web_sys::console::error_1(&panic.to_string().into());
+        }));
+        Self {
+            decoder: decode::Decoder::new(memory_bytes as u64, Limits::default()),
+            zones: IntlTimeZones::default(),
+        }
+    }
+
+    /// Address of the bytes that are wanted next; valid until the next call.
+    #[wasm_bindgen(js_name = spacePtr)]
+    #[must_use]
+    pub fn space_ptr(&mut self) -> *mut u8 {
+        self.decoder.space().as_mut_ptr()
+    }
+
+    /// How many bytes are wanted next at most; 0 once the stream is complete or has failed.
+    #[wasm_bindgen(js_name = spaceLen)]
+    #[must_use]
+    pub fn space_len(&mut self) -> usize {
+        self.decoder.space().len()
+    }
+
+    /// Takes the `num_bytes` bytes that were written at `spacePtr`.
+    ///
+    /// # Errors
+    /// What is wrong with the stream. Rows read before stay readable.
+    pub fn advance(&mut self, num_bytes: usize) -> Result<(), JsValue> {
+        self.decoder
+            .advance(num_bytes)
+            .map(drop)
+            .map_err(to_js_error)
+    }
+
+    /// The body has ended.
+    ///
+    /// # Errors
+    /// `missing_end_of_stream` or `truncated_message` unless the end-of-stream marker was seen.
+    pub fn finish(&self) -> Result<(), JsValue> {
+        self.decoder.finish().map_err(to_js_error)
+    }
+
+    /// The end-of-stream marker was seen.
+    #[wasm_bindgen(js_name = isComplete)]
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.decoder.progress().is_complete
+    }
+
+    /// No message is half read.
+    #[wasm_bindgen(js_name = atMessageBoundary)]
+    #[must_use]
+    pub fn at_message_boundary(&self) -> bool {
+        self.decoder.at_message_boundary()
+    }
+
+    /// `{"fields":[{"name","type","nullable","metadata"}],"metadata"}`, once the schema is known;
+    /// `type` is Arrow's own name as pyarrow prints it.
+    #[wasm_bindgen(js_name = schemaJson)]
+    #[must_use]
+    pub fn schema_json(&self) -> Option<String> {
+        self.decoder.schema().map(|schema| schema_json(schema))
+    }
+
+    /// Rows that can be read now.
+    #[wasm_bindgen(js_name = numRows)]
+    #[must_use]
+    pub fn num_rows(&self) -> f64 {
+        self.decoder.progress().num_rows as f64
+    }
+
+    /// Record batches received.
+    #[wasm_bindgen(js_name = numBatches)]
+    #[must_use]
+    pub fn num_batches(&self) -> f64 {
+        self.decoder.progress().num_batches as f64
+    }
+
+    /// Bytes of message bodies that are kept.
+    #[wasm_bindgen(js_name = memoryBytes)]
+    #[must_use]
+    pub fn memory_bytes(&self) -> f64 {
+        self.decoder.used_bytes() as f64
+    }
+
+    /// The text of `columns` in rows `[start, end)`, packed (see `RowWindow` in colonnade-core).
+    /// Texts of more than `max_chars` characters are cut and marked; 0 cuts nothing.
+    ///
+    /// # Errors
+    /// `out_of_range` where a row or column is not there.
+    pub fn window(
+        &self,
+        start: f64,
+        end: f64,
+        columns: &[u32],
+        max_chars: usize,
+    ) -> Result<Vec<u8>, JsValue> {
+        let columns: Vec<usize> = columns.iter().map(|&column| column as usize).collect();
+        let Some(table) = self.decoder.table() else {
+            return Err(js_error("out_of_range", "there are no rows yet", 0, 0));
+        };
+        table
+            .window(start as u64..end as u64, &columns, max_chars, &self.zones)
+            .map(|window| window.bytes)
+            .map_err(|error| js_error("out_of_range", &error.to_string(), table.num_rows(), 0))
+    }
+}
+
+fn schema_json(schema: &StreamSchema) -> String {
+    let fields: Vec<_> = schema
+        .fields
+        .iter()
+        .map(|field| {
+            format!(
+                r#"{{"name":{},"type":{},"nullable":{},"metadata":{}}}"#,
+                json_string(field.field.name()),
+                json_string(&field.type_name()),
+                field.field.is_nullable(),
+                metadata_json(field.field.metadata().iter()),
+            )
+        })
+        .collect();
+    format!(
+        r#"{{"fields":[{}],"metadata":{}}}"#,
+        fields.join(","),
+        metadata_json(schema.metadata.iter())
+    )
+}
+
+fn metadata_json<'a>(metadata: impl Iterator<Item = (&'a String, &'a String)>) -> String {
+    let mut pairs: Vec<_> = metadata
+        .map(|(key, value)| format!("{}:{}", json_string(key), json_string(value)))
+        .collect();
+    pairs.sort_unstable();
+    format!("{{{}}}", pairs.join(","))
+}
+
+fn to_js_error(error: DecodeError) -> JsValue {
+    js_error(error.kind.code(), &error.message, error.row, error.byte)
+}
+
+fn js_error(code: &str, message: &str, row: u64, byte: u64) -> JsValue {
+    let error = Error::new(message);
+    for (key, value) in [
+        ("code", JsValue::from(code)),
+        ("row", JsValue::from(row as f64)),
+        ("byte", JsValue::from(byte as f64)),
+    ] {
+        // A property of a fresh object can always be set.
+        let _ = Reflect::set(&error, &key.into(), &value);
+    }
+    error.into()
+}
