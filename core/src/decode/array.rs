@@ -99,7 +99,7 @@ fn build_data(
                 slot.node.num_rows,
             )));
         } else {
-            buffers.push(offsets_of_no_rows(buffer, *role, slot.node));
+            buffers.push(exact(buffer, *role, slot.node));
         }
     }
     let mut children = slot
@@ -135,13 +135,17 @@ fn build_data(
     data.map_err(|error| invalid(field, error))
 }
 
-/// An array of no rows may come without its one offset; arrow-rs wants it.
-fn offsets_of_no_rows(buffer: Buffer, role: BufferRole, node: FieldNode) -> Buffer {
+/// Exactly the bytes that the rows need: padding that is no whole element would not pass for a typed
+/// buffer, and an array of no rows may come without its one offset, which arrow-rs wants.
+fn exact(buffer: Buffer, role: BufferRole, node: FieldNode) -> Buffer {
     match role {
-        BufferRole::Offsets(width) if node.num_rows == 0 && (buffer.len() as u64) < width => {
+        BufferRole::Offsets(width) if node.num_rows == 0 => {
             Buffer::from_vec(vec![0u8; width as usize])
         }
-        _ => buffer,
+        BufferRole::Offsets(_) | BufferRole::Fixed(_) => {
+            buffer.slice_with_length(0, role.least_bytes(node) as usize)
+        }
+        BufferRole::Validity | BufferRole::Bits | BufferRole::Values => buffer,
     }
 }
 

@@ -36,14 +36,11 @@ impl Day {
         })
     }
 
-    /// `2024-02-29`; years beyond four digits with a sign, as ISO 8601 wants.
+    /// `2024-02-29`; other years with a sign (`-0044-03-15`) or more digits, as pyarrow writes them.
     pub(super) fn write(self, out: &mut CellText) {
         let Self { year, month, day } = self;
-        match year {
-            0..=9999 => out.put(format_args!("{year:04}")),
-            10_000.. => out.put(format_args!("+{year}")),
-            _ => out.put(format_args!("-{:04}", -year)),
-        }
-        out.put(format_args!("-{month:02}-{day:02}"));
+        let sign = if year < 0 { "-" } else { "" };
+        let year = year.unsigned_abs();
+        out.put(format_args!("{sign}{year:04}-{month:02}-{day:02}"));
     }
 }

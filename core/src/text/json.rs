@@ -71,7 +71,7 @@ pub(super) fn write_nested(
 
 fn write_list(items: &dyn Array, zones: &dyn TimeZones, out: &mut CellText) {
     write_sequence(items.len(), out, |item, out| {
-        write_json(items, item, zones, out)
+        write_json(items, item, zones, out);
     });
 }
 
