@@ -57,7 +57,7 @@ impl Decoder {
         self.decoder
             .advance(num_bytes)
             .map(drop)
-            .map_err(to_js_error)
+            .map_err(|error| to_js_error(&error))
     }
 
     /// The body has ended.
@@ -65,7 +65,7 @@ impl Decoder {
     /// # Errors
     /// `missing_end_of_stream` or `truncated_message` unless the end-of-stream marker was seen.
     pub fn finish(&self) -> Result<(), JsValue> {
-        self.decoder.finish().map_err(to_js_error)
+        self.decoder.finish().map_err(|error| to_js_error(&error))
     }
 
     /// The end-of-stream marker was seen.
@@ -163,7 +163,7 @@ fn metadata_json<'a>(metadata: impl Iterator<Item = (&'a String, &'a String)>) -
     format!("{{{}}}", pairs.join(","))
 }
 
-fn to_js_error(error: DecodeError) -> JsValue {
+fn to_js_error(error: &DecodeError) -> JsValue {
     js_error(error.kind.code(), &error.message, error.row, error.byte)
 }
 
