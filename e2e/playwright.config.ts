@@ -1,0 +1,24 @@
+import { defineConfig } from "@playwright/test";
+
+const executablePath = process.env.COLONNADE_CHROMIUM;
+
+export default defineConfig({
+  testDir: "tests",
+  outputDir: "results",
+  fullyParallel: false,
+  // Two cores: the server and a browser are enough for them.
+  workers: 1,
+  forbidOnly: Boolean(process.env.CI),
+  timeout: 120_000,
+  expect: { timeout: 30_000 },
+  reporter: [["list"]],
+  use: {
+    trace: "retain-on-failure",
+    viewport: { width: 1280, height: 800 },
+    launchOptions: {
+      ...(executablePath ? { executablePath } : {}),
+      // Chromium has no sandbox for root.
+      args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+    },
+  },
+});

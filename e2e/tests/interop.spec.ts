@@ -1,0 +1,52 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { RecordBatchReader } from "apache-arrow";
+import { expect, test } from "./fixtures.js";
+
+const packages = process.env.COLONNADE_PYTHON_PACKAGES;
+
+/** Reads lineitem with pyarrow, and compares it with pyarrow's own reading of the Parquet file. */
+const READ_WITH_PYARROW = `
+import sys, urllib.request
+import pyarrow.ipc as ipc, pyarrow.parquet as pq
+stream = ipc.open_stream(urllib.request.urlopen(sys.argv[1] + "/v1/tables/lineitem/rows"))
+streamed = stream.read_all()
+file = pq.read_table(sys.argv[2], schema=streamed.schema)
+assert streamed.equals(file), "the stream differs from the file"
+print(streamed.num_rows)
+`;
+
+test("pyarrow reads the stream: every value, in file order", async ({ demo }) => {
+  test.skip(!packages, "pyarrow is not here; npm test said so");
+  const cache =
+    process.env.COLONNADE_CACHE_DIR ??
+    `${process.env.XDG_CACHE_HOME ?? `${process.env.HOME}/.cache`}/colonnade`;
+  const { stdout } = await promisify(execFile)(
+    "python3",
+    ["-c", READ_WITH_PYARROW, demo.origin, `${cache}/lineitem.parquet`],
+    { env: { ...process.env, PYTHONPATH: packages } },
+  );
+  expect(stdout.trim()).toBe("6001215");
+});
+
+test("apache-arrow reads the stream", async ({ demo }) => {
+  const response = await fetch(`${demo.origin}/v1/tables/flights/rows`);
+  const reader = await RecordBatchReader.from(response);
+  let numRows = 0;
+  for await (const batch of reader) numRows += batch.numRows;
+  expect(numRows).toBe(3_000_000);
+});
+
+test("the columns and rows asked for come in the order asked for", async ({ demo }) => {
+  const response = await fetch(
+    `${demo.origin}/v1/tables/lineitem/rows?columns=l_linenumber,l_orderkey&offset=6001213&limit=2`,
+  );
+  const reader = await RecordBatchReader.from(response);
+  const rows: unknown[] = [];
+  for await (const batch of reader) for (const row of batch) rows.push(row.toArray().map(String));
+  expect(reader.schema.fields.map((field) => field.name)).toEqual(["l_linenumber", "l_orderkey"]);
+  expect(rows).toEqual([
+    ["1", "6000000"],
+    ["2", "6000000"],
+  ]);
+});

@@ -1,0 +1,47 @@
+import { cell, expect, goToRow, test } from "./fixtures.js";
+
+test.beforeEach(async ({ page, demo }) => {
+  await page.goto(`${demo.origin}/?table=flights`);
+  await expect(page.getByRole("status")).toContainText("3,000,000 rows", { timeout: 60_000 });
+});
+
+test("the whole grid can be walked by keyboard", async ({ page }) => {
+  await cell(page, 0, 1).click();
+  await expect(cell(page, 0, 1)).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowRight");
+  await expect(cell(page, 1, 2)).toBeFocused();
+  await page.keyboard.press("End");
+  const columns = Number(await page.getByRole("grid").getAttribute("aria-colcount"));
+  await expect(cell(page, 1, columns)).toBeFocused();
+  await page.keyboard.press("Home");
+  await expect(cell(page, 1, 1)).toBeFocused();
+  await page.keyboard.press("Control+End");
+  await expect(cell(page, 2_999_999, columns)).toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await expect(cell(page, 2_999_998, columns)).toBeFocused();
+  await page.keyboard.press("PageUp");
+  await expect(cell(page, 2_999_998, columns)).toHaveCount(0);
+  await page.keyboard.press("Control+Home");
+  await expect(cell(page, 0, 1)).toBeFocused();
+  await page.keyboard.press("PageDown");
+  await expect(cell(page, 0, 1)).toHaveCount(0);
+});
+
+test("go to row lands exactly, and the wheel goes on from there", async ({ page }) => {
+  await goToRow(page, 1_500_000);
+  await expect(cell(page, 1_499_999, 1)).toBeVisible();
+  await cell(page, 1_499_999, 1).hover();
+  await page.mouse.wheel(0, 400);
+  await expect(cell(page, 1_500_020, 1)).toBeVisible();
+  await expect(cell(page, 1_400_000, 1)).toHaveCount(0);
+});
+
+test("focus survives being scrolled out of sight", async ({ page }) => {
+  await cell(page, 0, 1).click();
+  await goToRow(page, 2_000_000);
+  await expect(cell(page, 0, 1)).toHaveCount(0);
+  await page.getByRole("grid").focus();
+  await page.keyboard.press("Control+Home");
+  await expect(cell(page, 0, 1)).toBeFocused();
+});

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+/** A file of the checkout. */
+export function inCheckout(path: string): string {
+  return `${root}/${path}`;
+}
+
+/** The state of a query as `GET /v1/query/{id}` tells it. */
+export interface QueryRecord {
+  id: string;
+  state: "running" | "done" | "failed" | "cancelled";
+  rows_sent: number;
+  bytes_sent: number;
+  error: { code: string; message: string; hint: string } | null;
+}
+
+/** The real server, started on a free port. */
+export class Server {
+  private constructor(
+    readonly origin: string,
+    private readonly process: ChildProcess,
+  ) {}
+
+  /** Starts `colonnade serve` with `args`; resolves once it says where it listens. */
+  static async start(args: string[] = []): Promise<Server> {
+    const child = spawn(
+      inCheckout("target/release/colonnade"),
+      ["serve", "--listen", "127.0.0.1:0", ...args],
+      { stdio: ["ignore", "pipe", "pipe"] },
+    );
+    let log = "";
+    child.stderr.on("data", (bytes: Buffer) => {
+      log += bytes.toString();
+    });
+    const lines = createInterface({ input: child.stdout });
+    const listening = once(lines, "line").then(([line]) => String(line));
+    const ended = once(child, "exit").then(([code]) => {
+      throw new Error(`the server ended with exit code ${code} before it listened:\n${log}`);
+    });
+    const line = await Promise.race([listening, ended]);
+    ended.catch(() => undefined);
+    return new Server(line.replace("listening on ", ""), child);
+  }
+
+  /** Ends it at once, as a crash would. */
+  async kill(): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const exit = once(this.process, "exit");
+    this.process.kill("SIGKILL");
+    await exit;
+  }
+
+  /** The running and kept queries. */
+  async queries(): Promise<QueryRecord[]> {
+    const response = await fetch(`${this.origin}/v1/query`);
+    const body = (await response.json()) as { queries: QueryRecord[] };
+    return body.queries;
+  }
+}

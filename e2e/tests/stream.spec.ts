@@ -1,0 +1,69 @@
+import { cell, chooseTable, expect, goToRow, test } from "./fixtures.js";
+import { Server } from "./server.js";
+
+test("lists the demo tables with their rows", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const tables = page.getByRole("navigation", { name: "Tables" });
+  await expect(tables.getByRole("link", { name: /^lineitem\b/ })).toContainText("6,001,215");
+  await expect(tables.getByRole("link", { name: /^flights\b/ })).toContainText("3,000,000");
+  await expect(tables.getByRole("link", { name: /^every_type\b/ })).toBeVisible();
+});
+
+test("shows rows while the rest is still arriving, then counts to the last", async ({
+  page,
+  demo,
+}) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "lineitem");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  await expect(page.getByRole("progressbar")).toBeVisible();
+  await expect(page.getByRole("status")).toContainText("6,001,215 rows", { timeout: 90_000 });
+  await expect(page.getByRole("progressbar")).toBeHidden();
+});
+
+test("reaches the last row exactly", async ({ page, demo }) => {
+  await page.goto(`${demo.origin}/?table=lineitem`);
+  await expect(page.getByRole("status")).toContainText("6,001,215 rows", { timeout: 90_000 });
+  await goToRow(page, 6_001_215);
+  // The last line of TPC-H's lineitem at scale 1.
+  await expect(cell(page, 6_001_214, 1)).toHaveText("6000000");
+  await expect(cell(page, 6_001_214, 4)).toHaveText("2");
+  await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "6001216");
+});
+
+test("cancel stops the server's work and keeps the rows", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "lineitem");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByRole("status")).toContainText(/cancelled/i);
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  await expect
+    .poll(async () => (await demo.queries()).filter((query) => query.state === "running").length)
+    .toBe(0);
+});
+
+test("a server that dies mid-stream leaves the rows and says what happened", async ({ page }) => {
+  const server = await Server.start();
+  try {
+    await page.goto(server.origin);
+    await chooseTable(page, "lineitem");
+    await expect(cell(page, 0, 1)).toHaveText("1");
+    await server.kill();
+    await expect(page.getByRole("alert")).toBeVisible();
+    await expect(cell(page, 0, 1)).toHaveText("1");
+    await expect(page.getByRole("button", { name: "Retry" })).toBeVisible();
+  } finally {
+    await server.kill();
+  }
+});
+
+test("leaving the page ends the query", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "lineitem");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  await page.goto("about:blank");
+  await expect
+    .poll(async () => (await demo.queries()).filter((query) => query.state === "running").length)
+    .toBe(0);
+});
