@@ -1,0 +1,203 @@
+import { ColonnadeError, errorFromProblem, errorFromResponse } from "./errors.js";
+import type { EndRule, WireSource } from "./messages.js";
+
+/** An open body and what its end will mean. */
+export interface Body {
+  stream: ReadableStream<Uint8Array>;
+  end: EndRule;
+  /** The server's id of the result, where a Colonnade server answers. */
+  queryId: string | undefined;
+}
+
+/** Opens a source inside the worker. Rejects with the server's own error when it refuses. */
+export async function openBody(source: WireSource, signal: AbortSignal): Promise<Body> {
+  switch (source.kind) {
+    case "blob":
+      return { stream: source.blob.stream(), end: "boundary", queryId: undefined };
+    case "port":
+      return { stream: streamFromPort(source.port), end: source.end, queryId: undefined };
+    case "url":
+      return fetchBody(source, signal);
+  }
+}
+
+async function fetchBody(source: WireSource & { kind: "url" }, signal: AbortSignal): Promise<Body> {
+  const headers = new Headers(source.headers);
+  if (!headers.has("accept")) headers.set("accept", "application/vnd.apache.arrow.stream");
+  const { url, method, body, credentials } = source;
+  let response: Response;
+  try {
+    response = await fetch(url, { method, headers, body, credentials, signal });
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    throw new ColonnadeError("network_error", `Could not reach ${new URL(url).origin}.`, {
+      hint: "Is the server running, and does it allow requests from this page?",
+    });
+  }
+  return bodyOfResponse(response);
+}
+
+/** The body of an answer, or the error it stands for. */
+export async function bodyOfResponse(response: Response): Promise<Body> {
+  if (!response.ok) throw await errorFromResponse(response);
+  const type = response.headers.get("content-type") ?? "";
+  // The usual mishap: a page or an API's answer where the stream was expected.
+  if (/^text\/html|json/i.test(type)) {
+    await response.body?.cancel();
+    throw new ColonnadeError(
+      "unexpected_content_type",
+      `Expected an Arrow stream, but the server sent ${type}.`,
+    );
+  }
+  if (response.body === null) {
+    throw new ColonnadeError("empty_body", "The server's answer has no body.");
+  }
+  const queryId = response.headers.get("x-query-id") ?? undefined;
+  const isBounded = queryId === undefined && response.headers.has("content-length");
+  return { stream: response.body, end: isBounded ? "boundary" : "marker", queryId };
+}
+
+/** Enough for the largest piece that Chromium hands out at once. */
+const BUFFER_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Reads a body piece by piece, only when asked for the next one: a consumer that pauses holds
+ * the sender back. Each piece is valid until the next is asked for. Ends early when `signal`
+ * aborts, and cancels the stream when the consumer leaves.
+ */
+export async function* readBody(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
+  const { read, cancel } = openReader(stream);
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    for (;;) {
+      const piece = await read();
+      if (piece === undefined || signal.aborted) return;
+      yield piece;
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    cancel();
+  }
+}
+
+interface PieceReader {
+  read(): Promise<Uint8Array | undefined>;
+  cancel(): void;
+}
+
+function openReader(stream: ReadableStream<Uint8Array>): PieceReader {
+  // A stream that failed or ended has nobody left to tell.
+  const quietly = (cancelled: Promise<void>) => void cancelled.catch(() => undefined);
+  let byob: ReadableStreamBYOBReader;
+  try {
+    byob = stream.getReader({ mode: "byob" });
+  } catch {
+    const reader = stream.getReader();
+    return {
+      read: async () => (await reader.read()).value,
+      cancel: () => quietly(reader.cancel()),
+    };
+  }
+  let buffer = new ArrayBuffer(BUFFER_BYTES);
+  return {
+    read: async () => {
+      const { value, done } = await byob.read(new Uint8Array(buffer));
+      if (value !== undefined) buffer = value.buffer;
+      return done ? undefined : value;
+    },
+    cancel: () => quietly(byob.cancel()),
+  };
+}
+
+type PortReply = { piece: Uint8Array } | { done: true } | { error: string };
+
+/**
+ * Serves a stream through a port, one piece for each request that comes back over it. Streams
+ * cannot be transferred in every browser, ports can.
+ */
+export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePort): void {
+  const reader = stream.getReader();
+  port.onmessage = async ({ data }: MessageEvent<"pull" | "cancel">) => {
+    if (data === "cancel") {
+      port.close();
+      await reader.cancel().catch(() => undefined);
+      return;
+    }
+    try {
+      const { value, done } = await reader.read();
+      if (done) return port.postMessage({ done: true } satisfies PortReply);
+      // A copy, because the piece may be a view of a buffer that the stream's owner still uses.
+      const piece = value.slice();
+      port.postMessage({ piece } satisfies PortReply, [piece.buffer]);
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown.message : String(thrown);
+      port.postMessage({ error } satisfies PortReply);
+    }
+  };
+}
+
+/** The other end of {@link serveStream}. */
+export function streamFromPort(port: MessagePort): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) =>
+        new Promise((resolve) => {
+          port.onmessage = ({ data }: MessageEvent<PortReply>) => {
+            if ("piece" in data) {
+              controller.enqueue(data.piece);
+            } else {
+              port.close();
+              if ("error" in data) controller.error(new Error(data.error));
+              else controller.close();
+            }
+            resolve();
+          };
+          port.postMessage("pull");
+        }),
+      cancel: () => {
+        port.postMessage("cancel");
+        port.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** How long to wait for the server's word on a failure; the reader is waiting to be told. */
+const STATUS_TIMEOUT_MS = 3000;
+
+/** Asks the server why a result failed; undefined where it does not say. */
+export async function askWhyItFailed(
+  source: WireSource & { kind: "url" },
+  queryId: string,
+): Promise<ColonnadeError | undefined> {
+  const url = queryUrl(source.url, queryId);
+  if (url === undefined) return undefined;
+  try {
+    const headers = new Headers(source.headers);
+    headers.set("accept", "application/json");
+    const response = await fetch(url, {
+      headers,
+      credentials: source.credentials,
+      signal: AbortSignal.timeout(STATUS_TIMEOUT_MS),
+    });
+    if (!response.ok) return undefined;
+    const { error } = (await response.json()) as { error?: unknown };
+    return error ? errorFromProblem(error, response.status) : undefined;
+  } catch {
+    // The server is gone as well: the stream's own error is what is known.
+    return undefined;
+  }
+}
+
+/** The address of a result, beside the address its rows came from: `…/v1/query/{id}`. */
+export function queryUrl(rowsUrl: string, queryId: string): string | undefined {
+  const url = new URL(rowsUrl);
+  const prefixLength = url.pathname.lastIndexOf("/v1/");
+  if (prefixLength < 0) return undefined;
+  const prefix = url.pathname.slice(0, prefixLength);
+  return `${url.origin}${prefix}/v1/query/${encodeURIComponent(queryId)}`;
+}

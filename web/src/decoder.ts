@@ -1,0 +1,118 @@
+import { ColonnadeError } from "./errors.js";
+import type { EndRule } from "./messages.js";
+import type { Schema } from "./schema.js";
+
+/** What the wasm module's `Decoder` offers; see `wasm/src/lib.rs`. */
+export interface WasmDecoder {
+  spacePtr(): number;
+  spaceLen(): number;
+  advance(numBytes: number): void;
+  finish(): void;
+  isComplete(): boolean;
+  atMessageBoundary(): boolean;
+  schemaJson(): string | undefined;
+  numRows(): number;
+  numBatches(): number;
+  window(start: number, end: number, columns: Uint32Array, maxChars: number): Uint8Array;
+}
+
+/** Body bytes in, rows out. After a trap every call fails with `decoder_crashed`. */
+export class BodyDecoder {
+  readonly #decoder: WasmDecoder;
+  readonly #memory: WebAssembly.Memory;
+  #view = new Uint8Array(0);
+  #schema: Schema | undefined;
+  #crash: ColonnadeError | undefined;
+  #numBytes = 0;
+
+  constructor(decoder: WasmDecoder, memory: WebAssembly.Memory) {
+    this.#decoder = decoder;
+    this.#memory = memory;
+  }
+
+  /** Bytes of the stream taken so far; bytes after the end-of-stream marker do not count. */
+  get numBytes(): number {
+    return this.#numBytes;
+  }
+
+  get numRows(): number {
+    return this.#guard((decoder) => decoder.numRows());
+  }
+
+  get numBatches(): number {
+    return this.#guard((decoder) => decoder.numBatches());
+  }
+
+  /** Whether the end-of-stream marker was seen. */
+  get isComplete(): boolean {
+    return this.#guard((decoder) => decoder.isComplete());
+  }
+
+  /** Undefined until the schema message has arrived. */
+  get schema(): Schema | undefined {
+    if (this.#schema === undefined) {
+      const json = this.#guard((decoder) => decoder.schemaJson());
+      if (json !== undefined) this.#schema = JSON.parse(json) as Schema;
+    }
+    return this.#schema;
+  }
+
+  /** Copies bytes straight to where the decoder wants them: the one copy that wasm needs. */
+  push(bytes: Uint8Array): void {
+    this.#guard((decoder) => {
+      let taken = 0;
+      while (taken < bytes.length && !decoder.isComplete()) {
+        const numBytes = Math.min(decoder.spaceLen(), bytes.length - taken);
+        // Nothing is wanted after a failure, which was thrown when it happened.
+        if (numBytes === 0) return;
+        // Pointers above 2 GiB arrive as negative numbers.
+        const pointer = decoder.spacePtr() >>> 0;
+        // The buffer is replaced whenever the memory grows, which asking for space may do.
+        if (this.#view.buffer !== this.#memory.buffer) {
+          this.#view = new Uint8Array(this.#memory.buffer);
+        }
+        this.#view.set(bytes.subarray(taken, taken + numBytes), pointer);
+        decoder.advance(numBytes);
+        taken += numBytes;
+        this.#numBytes += numBytes;
+      }
+    });
+  }
+
+  /**
+   * The body has ended. Throws unless that completes the table; returns the warning when it does
+   * so without the end-of-stream marker.
+   */
+  end(rule: EndRule): "no_end_of_stream" | undefined {
+    return this.#guard((decoder) => {
+      if (decoder.isComplete()) return undefined;
+      const isWhole = decoder.atMessageBoundary() && decoder.schemaJson() !== undefined;
+      if (rule === "boundary" && isWhole) return "no_end_of_stream";
+      decoder.finish();
+      return undefined;
+    });
+  }
+
+  /** Rows `[start, end)` of the given columns, packed; texts are cut at `maxChars` unless it is 0. */
+  window(
+    start: number,
+    end: number,
+    columns: Uint32Array,
+    maxChars: number,
+  ): Uint8Array<ArrayBuffer> {
+    return this.#guard(
+      (decoder) => decoder.window(start, end, columns, maxChars) as Uint8Array<ArrayBuffer>,
+    );
+  }
+
+  #guard<T>(work: (decoder: WasmDecoder) => T): T {
+    if (this.#crash !== undefined) throw this.#crash;
+    try {
+      return work(this.#decoder);
+    } catch (thrown) {
+      const error = ColonnadeError.from(thrown, "decode_error");
+      if (error.code === "decoder_crashed") this.#crash = error;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/** What is known about a failure besides its code and message. */
+export interface ErrorDetails {
+  /** The first row that could not be read, counted from 0. */
+  row?: number | undefined;
+  /** The position in the stream, in bytes, at which reading stopped. */
+  byte?: number | undefined;
+  /** What to do about it, in one sentence. */
+  hint?: string | undefined;
+  /** The HTTP status, when the server refused. */
+  status?: number | undefined;
+}
+
+/** A {@link ColonnadeError} in a form that survives `postMessage`. */
+export interface PlainError extends ErrorDetails {
+  code: string;
+  message: string;
+}
+
+/** Every failure of this package: a stable `code` to test for, a `message` to show. */
+export class ColonnadeError extends Error {
+  override readonly name = "ColonnadeError";
+  /** Stable, in snake_case: a server's code, or one of this package (see the documentation). */
+  readonly code: string;
+  readonly row: number | undefined;
+  readonly byte: number | undefined;
+  readonly hint: string | undefined;
+  readonly status: number | undefined;
+
+  constructor(code: string, message: string, details: ErrorDetails = {}) {
+    super(message);
+    this.code = code;
+    this.row = details.row;
+    this.byte = details.byte;
+    this.hint = details.hint;
+    this.status = details.status;
+  }
+
+  /** The same error as a plain object, for `postMessage` and logs. */
+  toJSON(): PlainError {
+    const { code, message, row, byte, hint, status } = this;
+    return { code, message, row, byte, hint, status };
+  }
+
+  static fromPlain(plain: PlainError): ColonnadeError {
+    return new ColonnadeError(plain.code, plain.message, plain);
+  }
+
+  /**
+   * Any thrown value as a ColonnadeError. Errors that carry a `code` string (the decoder's do)
+   * keep it; others get `fallbackCode`.
+   */
+  static from(thrown: unknown, fallbackCode: string): ColonnadeError {
+    if (thrown instanceof ColonnadeError) return thrown;
+    if (!(thrown instanceof Error)) return new ColonnadeError(fallbackCode, String(thrown));
+    if (thrown instanceof WebAssembly.RuntimeError) {
+      return new ColonnadeError("decoder_crashed", `The decoder stopped: ${thrown.message}.`);
+    }
+    const { code, row, byte } = thrown as { code?: unknown; row?: unknown; byte?: unknown };
+    return new ColonnadeError(typeof code === "string" ? code : fallbackCode, thrown.message, {
+      row: typeof row === "number" ? row : undefined,
+      byte: typeof byte === "number" ? byte : undefined,
+    });
+  }
+}
+
+/** The error of a result that its owner stopped. */
+export function cancelledError(): ColonnadeError {
+  return new ColonnadeError("cancelled", "The stream was cancelled.");
+}
+
+/**
+ * The error in an HTTP answer other than 2xx: `application/problem+json` where the server sends
+ * it, the status line otherwise.
+ */
+export async function errorFromResponse(response: Response): Promise<ColonnadeError> {
+  const { status } = response;
+  const type = response.headers.get("content-type") ?? "";
+  if (type.includes("json")) {
+    try {
+      return errorFromProblem(await response.json(), status);
+    } catch {
+      // Not JSON after all: the status line below is all there is.
+    }
+  }
+  const reason = response.statusText === "" ? "" : ` ${response.statusText}`;
+  return new ColonnadeError("http_error", `The server answered ${status}${reason}.`, { status });
+}
+
+/** Reads RFC 9457 problem details with this server's `code` and `hint`. */
+export function errorFromProblem(problem: unknown, status: number): ColonnadeError {
+  const { code, title, detail, hint } = (problem ?? {}) as Record<string, unknown>;
+  const message = text(detail) ?? text(title) ?? `The server answered ${status}.`;
+  return new ColonnadeError(text(code) ?? "http_error", message, { status, hint: text(hint) });
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

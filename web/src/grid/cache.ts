@@ -1,0 +1,162 @@
+import type { RowWindow } from "../window.js";
+
+/** Rows of a tile: a viewport and a bit, so that one request brings what is looked at. */
+export const TILE_ROWS = 64;
+/** Columns of a tile. */
+export const TILE_COLUMNS = 16;
+
+/** Reads rows `[start, end)` of some columns; fewer rows if they have not arrived. */
+export type ReadWindow = (
+  start: number,
+  end: number,
+  columns: Uint32Array,
+  signal: AbortSignal,
+) => Promise<RowWindow>;
+
+/** A rectangle of cells: rows and columns `[start, end)`. */
+export interface CellRect {
+  rowStart: number;
+  rowEnd: number;
+  columnStart: number;
+  columnEnd: number;
+}
+
+/** One cell's place in the tile that holds it. */
+export interface CachedCell {
+  window: RowWindow;
+  /** The column's position in the window. */
+  position: number;
+}
+
+/** Several hundred viewports of text at most a few MB. */
+const MAX_TILES = 256;
+/** Enough to keep the worker busy, few enough that what is visible now never waits for long. */
+const MAX_REQUESTS = 4;
+
+/**
+ * Texts around the viewport. Reads are synchronous and never wait; what is missing is asked for
+ * behind the frame, nearest first, and what is no longer wanted is cancelled.
+ *
+ * Rows are appended and never change, so a tile is stale only if it was read before its last row
+ * had arrived.
+ */
+export class CellCache {
+  readonly #read: ReadWindow;
+  readonly #onArrival: () => void;
+  readonly #tiles = new Map<string, RowWindow>();
+  readonly #requests = new Map<string, AbortController>();
+  #numRows = 0;
+  #numColumns = 0;
+  #wanted: TileKey[] = [];
+
+  /** @param onArrival called when cells have arrived, not before the current task ends */
+  constructor(read: ReadWindow, onArrival: () => void) {
+    this.#read = read;
+    this.#onArrival = onArrival;
+  }
+
+  /** The cell if it is here, else undefined: it is pending. */
+  cell(row: number, column: number): CachedCell | undefined {
+    const window = this.#tiles.get(
+      tileName(Math.floor(row / TILE_ROWS), Math.floor(column / TILE_COLUMNS)),
+    );
+    if (window === undefined || row >= window.end) return undefined;
+    return { window, position: column % TILE_COLUMNS };
+  }
+
+  /**
+   * Says what is looked at now. Cells of `visible` are asked for first, then those around it;
+   * requests for anything else are cancelled.
+   */
+  want(visible: CellRect, around: CellRect, numRows: number, numColumns: number): void {
+    this.#numRows = numRows;
+    this.#numColumns = numColumns;
+    const names = new Set<string>();
+    this.#wanted = [];
+    for (const key of [...tilesOf(visible), ...tilesOf(around)]) {
+      if (names.has(key.name)) continue;
+      names.add(key.name);
+      if (this.#isMissing(key)) this.#wanted.push(key);
+      else this.#touch(key.name);
+    }
+    for (const [name, controller] of this.#requests) {
+      if (!names.has(name)) controller.abort();
+    }
+    this.#pump();
+  }
+
+  /** Cancels all requests. */
+  close(): void {
+    this.#wanted = [];
+    for (const controller of this.#requests.values()) controller.abort();
+  }
+
+  #isMissing({ name, tileRow }: TileKey): boolean {
+    const tile = this.#tiles.get(name);
+    if (tile === undefined) return true;
+    return tile.end < Math.min((tileRow + 1) * TILE_ROWS, this.#numRows);
+  }
+
+  #pump(): void {
+    while (this.#requests.size < MAX_REQUESTS) {
+      const key = this.#wanted.shift();
+      if (key === undefined) return;
+      if (!this.#requests.has(key.name)) this.#request(key);
+    }
+  }
+
+  async #request({ name, tileRow, tileColumn }: TileKey): Promise<void> {
+    const controller = new AbortController();
+    this.#requests.set(name, controller);
+    const start = tileRow * TILE_ROWS;
+    const end = Math.min(start + TILE_ROWS, this.#numRows);
+    const firstColumn = tileColumn * TILE_COLUMNS;
+    const numColumns = Math.min(TILE_COLUMNS, this.#numColumns - firstColumn);
+    const columns = Uint32Array.from({ length: numColumns }, (_, index) => firstColumn + index);
+    try {
+      const window = await this.#read(start, end, columns, controller.signal);
+      this.#tiles.delete(name);
+      this.#tiles.set(name, window);
+      for (const oldest of this.#tiles.keys()) {
+        if (this.#tiles.size <= MAX_TILES) break;
+        this.#tiles.delete(oldest);
+      }
+      this.#onArrival();
+    } catch {
+      // Cancelled, or the table is gone: its own events say why. The cells stay pending.
+    } finally {
+      this.#requests.delete(name);
+      this.#pump();
+    }
+  }
+
+  /** Keeps a tile young: the Map's order is the order of eviction. */
+  #touch(name: string): void {
+    const tile = this.#tiles.get(name);
+    if (tile === undefined) return;
+    this.#tiles.delete(name);
+    this.#tiles.set(name, tile);
+  }
+}
+
+interface TileKey {
+  name: string;
+  tileRow: number;
+  tileColumn: number;
+}
+
+function tileName(tileRow: number, tileColumn: number): string {
+  return `${tileRow}:${tileColumn}`;
+}
+
+function* tilesOf(rect: CellRect): Generator<TileKey> {
+  if (rect.rowEnd <= rect.rowStart || rect.columnEnd <= rect.columnStart) return;
+  const lastRow = Math.floor((rect.rowEnd - 1) / TILE_ROWS);
+  const lastColumn = Math.floor((rect.columnEnd - 1) / TILE_COLUMNS);
+  for (let tileRow = Math.floor(rect.rowStart / TILE_ROWS); tileRow <= lastRow; tileRow++) {
+    const first = Math.floor(rect.columnStart / TILE_COLUMNS);
+    for (let tileColumn = first; tileColumn <= lastColumn; tileColumn++) {
+      yield { name: tileName(tileRow, tileColumn), tileRow, tileColumn };
+    }
+  }
+}

@@ -1,0 +1,77 @@
+import type { Field } from "../schema.js";
+import { isNumericType } from "../schema.js";
+
+/** How texts of a column are placed in its cells. */
+export type Alignment = "start" | "end";
+
+/** Numbers align at their last digit, everything else where reading starts. */
+export function alignmentOf(field: Field): Alignment {
+  return isNumericType(field.type) ? "end" : "start";
+}
+
+/** The narrowest and widest a column is made, in px; longer texts are cut. */
+export const MIN_COLUMN_PX = 60;
+export const MAX_COLUMN_PX = 420;
+
+/** The width of a column whose widest text is this wide, in px. */
+export function columnWidthPx(widestTextPx: number, paddingPx: number): number {
+  const widthPx = Math.ceil(widestTextPx + paddingPx);
+  return Math.max(MIN_COLUMN_PX, Math.min(MAX_COLUMN_PX, widthPx));
+}
+
+/** Where columns begin and end, in px from the first one's beginning. */
+export class ColumnLayout {
+  /** One entry more than there are columns: the last is the total. */
+  readonly #lefts: Float64Array;
+
+  constructor(widthsPx: readonly number[]) {
+    this.#lefts = new Float64Array(widthsPx.length + 1);
+    let left = 0;
+    widthsPx.forEach((width, column) => {
+      left += width;
+      this.#lefts[column + 1] = left;
+    });
+  }
+
+  get numColumns(): number {
+    return this.#lefts.length - 1;
+  }
+
+  get totalPx(): number {
+    return this.leftPx(this.numColumns);
+  }
+
+  leftPx(column: number): number {
+    return this.#lefts[column] ?? 0;
+  }
+
+  widthPx(column: number): number {
+    return this.leftPx(column + 1) - this.leftPx(column);
+  }
+
+  /** Columns `[start, end)` that are at least partly inside a viewport, however many there are. */
+  visible(scrollLeftPx: number, viewportPx: number): { start: number; end: number } {
+    if (this.numColumns === 0) return { start: 0, end: 0 };
+    const start = this.#columnAt(scrollLeftPx);
+    const end = this.#columnAt(Math.max(scrollLeftPx, scrollLeftPx + viewportPx - 1)) + 1;
+    return { start, end };
+  }
+
+  /** The scroll position nearest to this one at which a column is wholly visible. */
+  reveal(column: number, scrollLeftPx: number, viewportPx: number): number {
+    const left = this.leftPx(column);
+    const right = this.leftPx(column + 1);
+    return Math.min(Math.max(scrollLeftPx, right - viewportPx), left);
+  }
+
+  #columnAt(px: number): number {
+    let low = 0;
+    let high = this.numColumns - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.leftPx(middle) <= px) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}

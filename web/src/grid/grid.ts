@@ -1,0 +1,442 @@
+import type { Field } from "../schema.js";
+import { CellCache, type ReadWindow } from "./cache.js";
+import { type Alignment, alignmentOf, ColumnLayout, columnWidthPx } from "./columns.js";
+import { GridHeader } from "./header.js";
+import { type CellPosition, moveFocus } from "./keyboard.js";
+import { TextMeasure } from "./measure.js";
+import { GridRows } from "./rows.js";
+import {
+  clampTopRow,
+  revealRow,
+  type ScrollGeometry,
+  scrolledTo,
+  scrollTopFor,
+  spacerPx,
+  visibleRows,
+} from "./scroll.js";
+
+/** What the grid needs to know of its table as it grows. */
+export interface GridProgress {
+  /** Rows that can be read now. */
+  numRows: number;
+  /** Rows there will be; undefined while nobody knows. */
+  totalRows: number | undefined;
+  /** Whether more rows may come. */
+  isGrowing: boolean;
+}
+
+/** What the grid tells its owner. */
+export interface GridCallbacks {
+  /** The focused cell was asked to be copied. */
+  onCopy(position: CellPosition): void;
+}
+
+/** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
+const IDLE_MS = 150;
+/** A scroll event this soon after a wheel or touch event was caused by it. */
+const GESTURE_MS = 200;
+/** Texts measured for the first widths: quick enough for the first frame. */
+const MAX_MEASURED_CELLS = 4000;
+const MAX_MEASURED_ROWS = 60;
+/** Space beside a text in its cell, and slack for tabular figures, which canvas does not know. */
+const CELL_PADDING_PX = 26;
+/** How far around the viewport cells are read ahead, in viewports. */
+const READ_AHEAD = 2;
+
+/**
+ * A grid over rows that are read in rectangles: `role="grid"`, with native scrolling, recycled
+ * elements, and the keyboard of the ARIA grid pattern. It draws what is in its cache and never
+ * waits; it can be given more rows at any time without anything moving.
+ */
+export class Grid {
+  /** The scroller with `role="grid"`; give it a size. */
+  readonly element: HTMLElement;
+
+  readonly #callbacks: GridCallbacks;
+  readonly #content = makeElement("content");
+  readonly #layer = makeElement("layer");
+  readonly #header = new GridHeader();
+  readonly #rows = new GridRows();
+  readonly #resizeObserver = new ResizeObserver(() => this.#onResize());
+
+  #fields: readonly Field[] = [];
+  #alignments: readonly Alignment[] = [];
+  #layout = new ColumnLayout([]);
+  #read: ReadWindow = () => Promise.reject(new Error("No table."));
+  #cache = new CellCache(this.#read, () => undefined);
+  #progress: GridProgress = { numRows: 0, totalRows: undefined, isGrowing: true };
+  #sizing: "none" | "running" | "done" = "none";
+
+  #rowHeightPx = 30;
+  #headerHeightPx = 46;
+  #gutterPx = 0;
+  #heightPx = 0;
+  #widthPx = 0;
+
+  #topRow = 0;
+  #scrollTopPx = 0;
+  #scrollLeftPx = 0;
+  #gestureMs = Number.NEGATIVE_INFINITY;
+  /** A row that was asked for before it arrived. */
+  #awaitedRow: number | undefined;
+  #active: CellPosition = { row: 0, column: 0 };
+  #mustPlaceHeader = true;
+  #frame = 0;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(callbacks: GridCallbacks) {
+    this.#callbacks = callbacks;
+    this.element = makeElement("grid");
+    this.element.setAttribute("role", "grid");
+    this.element.setAttribute("part", "grid");
+    this.element.setAttribute("aria-label", "Rows");
+    this.element.setAttribute("aria-readonly", "true");
+    const corner = makeElement("corner");
+    const gutter = makeElement("gutter");
+    corner.setAttribute("aria-hidden", "true");
+    gutter.setAttribute("aria-hidden", "true");
+    gutter.append(this.#rows.gutter);
+    const body = makeElement("body");
+    body.append(this.#rows.body);
+    this.#layer.append(this.#header.element, body, corner, gutter);
+    this.#content.append(this.#layer);
+    this.element.append(this.#content);
+    this.#listen();
+    this.#resizeObserver.observe(this.element);
+    this.setTable([], this.#read);
+  }
+
+  /** The row at the upper edge, and the fraction of it above the edge. */
+  get topRow(): number {
+    return this.#topRow;
+  }
+
+  /** Shows another table from its first row; {@link update} tells its rows. */
+  setTable(fields: readonly Field[], read: ReadWindow): void {
+    this.#cache.close();
+    this.#read = read;
+    this.#cache = new CellCache(read, () => this.#schedule());
+    this.#fields = fields;
+    this.#alignments = fields.map(alignmentOf);
+    this.#sizing = "none";
+    this.#active = { row: 0, column: 0 };
+    this.#awaitedRow = undefined;
+    this.#gutterPx = 0;
+    this.#rows.clear();
+    this.element.setAttribute("aria-colcount", String(fields.length));
+    this.#sizeByHeader();
+    this.update({ numRows: 0, totalRows: undefined, isGrowing: true });
+    this.#scrollLeftPx = 0;
+    this.element.scrollLeft = 0;
+    this.#moveTo(0);
+  }
+
+  /** Tells how many rows there are now. Nothing that is visible moves. */
+  update(progress: GridProgress): void {
+    this.#progress = progress;
+    const { numRows, totalRows, isGrowing } = progress;
+    const knownRows = isGrowing ? totalRows : numRows;
+    setAttribute(
+      this.element,
+      "aria-rowcount",
+      String(knownRows === undefined ? -1 : knownRows + 1),
+    );
+    setAttribute(this.element, "aria-busy", String(isGrowing && numRows === 0));
+    // Without a cell to focus, the scroller itself must be reachable by keyboard.
+    this.element.tabIndex = numRows === 0 ? 0 : -1;
+    this.#sizeGutter(Math.max(numRows, totalRows ?? 0));
+    this.#sizeContent();
+    if (numRows > 0 && this.#sizing === "none") this.#sizeByRows();
+    const awaited = this.#awaitedRow;
+    if (awaited !== undefined && (awaited < numRows || !isGrowing)) this.goToRow(awaited);
+    this.#schedule();
+    this.#scheduleIdle();
+  }
+
+  /** Sets the height of all rows, keeping the first visible one. */
+  setRowHeight(rowHeightPx: number): void {
+    if (rowHeightPx === this.#rowHeightPx) return;
+    this.#rowHeightPx = rowHeightPx;
+    this.#sizeContent();
+    this.#rows.invalidate();
+    this.#moveTo(this.#topRow);
+  }
+
+  /**
+   * Brings a row, counted from 0, to the upper edge and makes it the active one. A row that has
+   * not arrived yet is gone to when it does, unless the user moves meanwhile.
+   */
+  goToRow(row: number): void {
+    const { numRows, isGrowing } = this.#progress;
+    this.#awaitedRow = row >= numRows && isGrowing ? row : undefined;
+    if (numRows === 0) return;
+    const reachable = Math.max(0, Math.min(Math.trunc(row), numRows - 1));
+    this.#active = { row: reachable, column: this.#active.column };
+    this.#moveTo(reachable);
+  }
+
+  /** Gives the focus to the active cell. */
+  focus(): void {
+    this.#draw();
+    (this.#rows.cellElement(this.#active) ?? this.element).focus({ preventScroll: true });
+  }
+
+  /** Releases observers, timers and requests. */
+  destroy(): void {
+    this.#resizeObserver.disconnect();
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#idleTimer);
+    this.#cache.close();
+  }
+
+  get #geometry(): ScrollGeometry {
+    return {
+      numRows: this.#progress.numRows,
+      rowHeightPx: this.#rowHeightPx,
+      viewportPx: Math.max(1, this.#heightPx - this.#headerHeightPx),
+    };
+  }
+
+  get #columnsPx(): number {
+    return Math.max(1, this.#widthPx - this.#gutterPx);
+  }
+
+  #listen(): void {
+    const { element } = this;
+    const passive = { passive: true };
+    element.addEventListener("scroll", () => this.#onScroll(), passive);
+    for (const type of ["wheel", "touchmove"] as const) {
+      element.addEventListener(
+        type,
+        () => {
+          this.#gestureMs = performance.now();
+          this.#awaitedRow = undefined;
+        },
+        passive,
+      );
+    }
+    element.addEventListener("keydown", (event) => this.#onKey(event));
+    element.addEventListener("mousedown", (event) => {
+      const position = this.#rows.positionOf(event.target);
+      if (position === undefined || event.button !== 0) return;
+      // The browser would scroll the cell into view by its own idea of where it is.
+      event.preventDefault();
+      this.#active = position;
+      this.#reveal(position);
+      this.focus();
+    });
+    element.addEventListener("focusin", (event) => {
+      const position = this.#rows.positionOf(event.target);
+      if (position !== undefined) this.#reveal(position);
+    });
+    element.addEventListener("mouseover", ({ target }) => {
+      if (!(target instanceof HTMLElement) || !target.classList.contains("cell")) return;
+      const isCut = target.scrollWidth > target.clientWidth;
+      target.title = isCut ? (target.textContent ?? "") : "";
+    });
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (isCommand && event.key.toLowerCase() === "c" && !event.shiftKey && !event.altKey) {
+      if (this.#progress.numRows === 0) return;
+      event.preventDefault();
+      this.#callbacks.onCopy(this.#active);
+      return;
+    }
+    const { numRows } = this.#progress;
+    if (numRows === 0) return;
+    const geometry = this.#geometry;
+    const pageRows = Math.max(1, Math.floor(geometry.viewportPx / geometry.rowHeightPx) - 1);
+    const extent = { numRows, numColumns: this.#fields.length, pageRows };
+    const to = moveFocus(event, this.#active, extent);
+    if (to === undefined) return;
+    event.preventDefault();
+    this.#awaitedRow = undefined;
+    if (event.key.startsWith("Page")) {
+      const direction = event.key === "PageDown" ? 1 : -1;
+      this.#topRow = clampTopRow(geometry, this.#topRow + direction * pageRows);
+    }
+    this.#active = to;
+    this.#reveal(to);
+    this.focus();
+  }
+
+  #onScroll(): void {
+    const { scrollTop, scrollLeft } = this.element;
+    const isGesture = performance.now() - this.#gestureMs < GESTURE_MS;
+    const position = { topRow: this.#topRow, scrollTopPx: this.#scrollTopPx };
+    const moved = scrolledTo(this.#geometry, position, scrollTop, isGesture);
+    if (moved.topRow !== this.#topRow) this.#awaitedRow = undefined;
+    this.#topRow = moved.topRow;
+    this.#scrollTopPx = moved.scrollTopPx;
+    this.#scrollLeftPx = Math.max(0, scrollLeft);
+    this.#schedule();
+    this.#scheduleIdle();
+  }
+
+  #onResize(): void {
+    this.#heightPx = this.element.clientHeight;
+    this.#widthPx = this.element.clientWidth;
+    this.#layer.style.width = `${this.#widthPx}px`;
+    this.#layer.style.height = `${this.#heightPx}px`;
+    this.#moveTo(this.#topRow);
+  }
+
+  #reveal({ row, column }: CellPosition): void {
+    const { element } = this;
+    const left = this.#layout.reveal(column, this.#scrollLeftPx, this.#columnsPx);
+    if (left !== this.#scrollLeftPx) {
+      element.scrollLeft = left;
+      this.#scrollLeftPx = element.scrollLeft;
+    }
+    this.#moveTo(revealRow(this.#geometry, this.#topRow, row));
+  }
+
+  /** Puts a row at the upper edge, and the scrollbar where that is. */
+  #moveTo(topRow: number): void {
+    this.#topRow = clampTopRow(this.#geometry, topRow);
+    this.#syncScrollbar();
+    this.#schedule();
+  }
+
+  #syncScrollbar(): void {
+    const wantedPx = scrollTopFor(this.#geometry, this.#topRow);
+    if (Math.abs(wantedPx - this.element.scrollTop) >= 1) this.element.scrollTop = wantedPx;
+    // Read back, because browsers round: the event that follows must not look like a movement.
+    this.#scrollTopPx = this.element.scrollTop;
+  }
+
+  #scheduleIdle(): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => {
+      this.#syncScrollbar();
+      this.#rows.sortForReaders();
+      this.#header.sortForReaders();
+    }, IDLE_MS);
+  }
+
+  #schedule(): void {
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
+  }
+
+  #draw(): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    const geometry = this.#geometry;
+    const layout = this.#layout;
+    const columns = layout.visible(this.#scrollLeftPx, this.#columnsPx);
+    this.#header.draw(
+      columns,
+      this.#scrollLeftPx,
+      layout,
+      this.#fields,
+      this.#alignments,
+      this.#mustPlaceHeader,
+    );
+    this.#mustPlaceHeader = false;
+    if (this.#sizing !== "done" || this.#heightPx === 0) return;
+    const rows = visibleRows(geometry, this.#topRow);
+    this.#rows.draw({
+      rows,
+      columns,
+      topRow: this.#topRow,
+      scrollLeftPx: this.#scrollLeftPx,
+      rowHeightPx: this.#rowHeightPx,
+      layout,
+      alignments: this.#alignments,
+      cache: this.#cache,
+      active: this.#active,
+    });
+    const visible = {
+      rowStart: rows.start,
+      rowEnd: rows.end,
+      columnStart: columns.start,
+      columnEnd: columns.end,
+    };
+    const aheadRows = READ_AHEAD * (rows.end - rows.start);
+    const around = {
+      ...visible,
+      rowStart: Math.max(0, rows.start - aheadRows),
+      rowEnd: Math.min(geometry.numRows, rows.end + aheadRows),
+    };
+    this.#cache.want(visible, around, geometry.numRows, this.#fields.length);
+  }
+
+  #sizeGutter(numRows: number): void {
+    // Room for seven digits from the beginning, so that few tables ever widen it.
+    const digits = Math.max(7, String(numRows).length);
+    const gutterPx = Math.ceil(digits * 7.6 + Math.floor((digits - 1) / 3) * 4 + 22);
+    if (gutterPx <= this.#gutterPx) return;
+    this.#gutterPx = gutterPx;
+    this.element.style.setProperty("--gutter", `${gutterPx}px`);
+  }
+
+  #sizeContent(): void {
+    const heightPx = spacerPx(this.#geometry) + this.#headerHeightPx;
+    this.#content.style.height = `${heightPx}px`;
+    this.#content.style.width = `${this.#gutterPx + this.#layout.totalPx}px`;
+    this.element.style.setProperty("--row-height", `${this.#rowHeightPx}px`);
+    this.element.style.setProperty("--header-height", `${this.#headerHeightPx}px`);
+  }
+
+  #sizeByHeader(): void {
+    const measure = new TextMeasure(this.element);
+    this.#setWidths(this.#fields.map((field) => headerWidthPx(measure, field)));
+  }
+
+  /** Widens columns to their first rows, once: later rows must not move what is looked at. */
+  async #sizeByRows(): Promise<void> {
+    this.#sizing = "running";
+    const fields = this.#fields;
+    const read = this.#read;
+    const numRows = Math.ceil(MAX_MEASURED_CELLS / Math.max(1, fields.length));
+    const end = Math.min(this.#progress.numRows, MAX_MEASURED_ROWS, numRows);
+    const numColumns = Math.min(fields.length, MAX_MEASURED_CELLS);
+    const columns = Uint32Array.from({ length: numColumns }, (_, column) => column);
+    try {
+      const window = await read(0, end, columns, new AbortController().signal);
+      if (read !== this.#read) return;
+      const measure = new TextMeasure(this.element);
+      const widths = fields.map((field, column) => {
+        let widest = headerWidthPx(measure, field);
+        if (column >= numColumns) return widest;
+        for (let row = window.start; row < window.end; row++) {
+          widest = Math.max(widest, measure.widthPx(window.text(row, column)));
+        }
+        return widest;
+      });
+      this.#setWidths(widths);
+    } catch {
+      // The table is gone, which its own events say; widths by header are good enough.
+      if (read !== this.#read) return;
+    }
+    this.#sizing = "done";
+    this.#schedule();
+  }
+
+  #setWidths(textWidthsPx: readonly number[]): void {
+    this.#layout = new ColumnLayout(
+      textWidthsPx.map((widthPx) => columnWidthPx(widthPx, CELL_PADDING_PX)),
+    );
+    this.#mustPlaceHeader = true;
+    this.#rows.invalidate();
+    this.#sizeContent();
+    this.#schedule();
+  }
+}
+
+/** Names are drawn bolder than what is measured, types smaller. */
+function headerWidthPx(measure: TextMeasure, field: Field): number {
+  return Math.max(measure.widthPx(field.name) * 1.08, measure.widthPx(field.type) * 0.85);
+}
+
+function makeElement(className: string): HTMLElement {
+  const element = document.createElement("div");
+  element.className = className;
+  return element;
+}
+
+function setAttribute(element: Element, name: string, value: string): void {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}

@@ -1,0 +1,57 @@
+/** A cell by its row and column, both counted from 0. */
+export interface CellPosition {
+  row: number;
+  column: number;
+}
+
+/** What bounds a movement. */
+export interface Extent {
+  numRows: number;
+  numColumns: number;
+  /** Rows that Page Up and Page Down move by. */
+  pageRows: number;
+}
+
+/** The parts of a KeyboardEvent that decide where it goes. */
+export interface Key {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  altKey: boolean;
+}
+
+/**
+ * Where a key of the ARIA grid pattern moves the focus; undefined for keys that are not of it.
+ * Cmd does what Ctrl does, and either makes an arrow go all the way.
+ */
+export function moveFocus(key: Key, from: CellPosition, extent: Extent): CellPosition | undefined {
+  if (key.altKey) return undefined;
+  const isFar = key.ctrlKey || key.metaKey;
+  const lastRow = extent.numRows - 1;
+  const lastColumn = extent.numColumns - 1;
+  const to = (row: number, column: number): CellPosition => ({
+    row: Math.max(0, Math.min(row, lastRow)),
+    column: Math.max(0, Math.min(column, lastColumn)),
+  });
+  const { row, column } = from;
+  switch (key.key) {
+    case "ArrowUp":
+      return to(isFar ? 0 : row - 1, column);
+    case "ArrowDown":
+      return to(isFar ? lastRow : row + 1, column);
+    case "ArrowLeft":
+      return to(row, isFar ? 0 : column - 1);
+    case "ArrowRight":
+      return to(row, isFar ? lastColumn : column + 1);
+    case "PageUp":
+      return isFar ? undefined : to(row - extent.pageRows, column);
+    case "PageDown":
+      return isFar ? undefined : to(row + extent.pageRows, column);
+    case "Home":
+      return to(isFar ? 0 : row, 0);
+    case "End":
+      return to(isFar ? lastRow : row, lastColumn);
+    default:
+      return undefined;
+  }
+}

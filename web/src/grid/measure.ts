@@ -1,0 +1,16 @@
+/** What a character takes where text cannot be measured (no canvas): a guess for 13 px text. */
+const FALLBACK_CHAR_PX = 7.5;
+
+/** Measures the width of text in one font, in px. */
+export class TextMeasure {
+  readonly #context: CanvasRenderingContext2D | null;
+
+  constructor(element: Element) {
+    this.#context = document.createElement("canvas").getContext("2d");
+    if (this.#context !== null) this.#context.font = getComputedStyle(element).font;
+  }
+
+  widthPx(text: string): number {
+    return this.#context?.measureText(text).width ?? text.length * FALLBACK_CHAR_PX;
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Elements by index, reused: those that leave the range take the place of those that enter it, so
+ * scrolling makes no elements. One index may be kept although it is out of range (it has the
+ * focus, which an element loses when it becomes another row).
+ */
+export class Recycler<T> {
+  readonly #make: () => T;
+  readonly #release: (item: T) => void;
+  readonly #items = new Map<number, T>();
+  readonly #free: T[] = [];
+
+  /**
+   * @param make makes a new item
+   * @param release hides an item that is in no range for now
+   */
+  constructor(make: () => T, release: (item: T) => void) {
+    this.#make = make;
+    this.#release = release;
+  }
+
+  get(index: number): T | undefined {
+    return this.#items.get(index);
+  }
+
+  entries(): IterableIterator<[number, T]> {
+    return this.#items.entries();
+  }
+
+  /** Calls `place` for every index of `[start, end)` and for `kept`, each with its item. */
+  assign(
+    start: number,
+    end: number,
+    kept: number | undefined,
+    place: (item: T, index: number) => void,
+  ): void {
+    for (const [index, item] of this.#items) {
+      if ((index < start || index >= end) && index !== kept) {
+        this.#items.delete(index);
+        this.#free.push(item);
+      }
+    }
+    for (let index = start; index < end; index++) {
+      let item = this.#items.get(index);
+      if (item === undefined) {
+        item = this.#free.pop() ?? this.#make();
+        this.#items.set(index, item);
+      }
+      place(item, index);
+    }
+    if (kept !== undefined && (kept < start || kept >= end)) {
+      const item = this.#items.get(kept);
+      if (item !== undefined) place(item, kept);
+    }
+    for (const item of this.#free) this.#release(item);
+  }
+}

@@ -1,0 +1,281 @@
+import { CellKind } from "../window.js";
+import type { CellCache } from "./cache.js";
+import type { Alignment, ColumnLayout } from "./columns.js";
+import type { CellPosition } from "./keyboard.js";
+import { Recycler } from "./recycler.js";
+
+/** What is drawn: visible rows and columns `[start, end)`, and how it is laid out. */
+export interface Frame {
+  rows: { start: number; end: number };
+  columns: { start: number; end: number };
+  topRow: number;
+  scrollLeftPx: number;
+  rowHeightPx: number;
+  layout: ColumnLayout;
+  alignments: readonly Alignment[];
+  cache: CellCache;
+  /** The cell with the roving tab stop. */
+  active: CellPosition;
+}
+
+interface CellView {
+  element: HTMLElement;
+  text: Text;
+  column: number;
+  /** The row whose text is shown; undefined while it is pending. */
+  row: number | undefined;
+  className: string;
+}
+
+interface RowView {
+  element: HTMLElement;
+  number: HTMLElement;
+  numberText: Text;
+  cells: Recycler<CellView>;
+  row: number;
+  topPx: number;
+  isHidden: boolean;
+}
+
+/** Rows are placed relative to an anchor row this near, so that float32 transforms stay exact. */
+const MAX_ANCHOR_ROWS = 10_000;
+
+const rowNumberFormat = new Intl.NumberFormat("en");
+
+/**
+ * The rows of the grid and their cells: the only place that writes them. Elements are reused, and
+ * nothing is written that is already so.
+ */
+export class GridRows {
+  /** The rowgroup, to be moved by {@link draw}. */
+  readonly body: HTMLElement;
+  /** Row numbers, beside the rowgroup because they do not scroll sideways. */
+  readonly gutter: HTMLElement;
+  readonly #rows: Recycler<RowView>;
+  #anchorRow = 0;
+  #tabStop: HTMLElement | undefined;
+  #version = 0;
+  #drawnVersion = 0;
+
+  constructor() {
+    this.body = document.createElement("div");
+    this.body.className = "rows";
+    this.body.setAttribute("role", "rowgroup");
+    this.gutter = document.createElement("div");
+    this.gutter.className = "numbers";
+    this.#rows = new Recycler(
+      () => this.#makeRow(),
+      (view) => releaseRow(view),
+    );
+  }
+
+  /** Forgets what cells show and hides all rows: another table follows. */
+  clear(): void {
+    this.#rows.assign(0, 0, undefined, () => undefined);
+    if (this.#tabStop !== undefined) this.#tabStop.tabIndex = -1;
+    this.#tabStop = undefined;
+    this.#anchorRow = 0;
+    this.invalidate();
+  }
+
+  /** Makes the next drawing place every cell anew: column widths or positions changed. */
+  invalidate(): void {
+    this.#version++;
+  }
+
+  /** Brings rows and cells to where the frame says. Costs O(viewport). */
+  draw(frame: Frame): void {
+    const { rows, topRow, rowHeightPx, active } = frame;
+    const isMoved = Math.abs(topRow - this.#anchorRow) > MAX_ANCHOR_ROWS;
+    if (isMoved) this.#anchorRow = Math.floor(topRow);
+    const mustPlace = this.#drawnVersion !== this.#version;
+    this.#drawnVersion = this.#version;
+    // Whole device pixels keep text sharp.
+    const ratio = globalThis.devicePixelRatio || 1;
+    const offsetPx = Math.round((topRow - this.#anchorRow) * rowHeightPx * ratio) / ratio;
+    this.body.style.transform = `translate(${-frame.scrollLeftPx}px, ${-offsetPx}px)`;
+    this.gutter.style.transform = `translateY(${-offsetPx}px)`;
+    this.#rows.assign(rows.start, rows.end, active.row, (view, row) => {
+      // The row with the focus may be any distance away: it waits just above the viewport.
+      const isAway = row < rows.start || row >= rows.end;
+      const place = isAway ? Math.floor(topRow) - 3 : row;
+      this.#placeRow(view, row, (place - this.#anchorRow) * rowHeightPx);
+      this.#drawCells(view, frame, mustPlace);
+    });
+    this.#moveTabStop(active);
+  }
+
+  /** The element of a cell, if it is mounted. */
+  cellElement({ row, column }: CellPosition): HTMLElement | undefined {
+    return this.#rows.get(row)?.cells.get(column)?.element;
+  }
+
+  /** The mounted cell that an event happened in. */
+  positionOf(target: EventTarget | null): CellPosition | undefined {
+    const element = target instanceof Element ? target.closest<HTMLElement>(".cell") : null;
+    const row = element?.parentElement;
+    if (!element || !row) return undefined;
+    return {
+      row: Number(row.getAttribute("aria-rowindex")) - 2,
+      column: Number(element.getAttribute("aria-colindex")) - 1,
+    };
+  }
+
+  /**
+   * Puts rows and cells in reading order for those who read the document rather than look at it.
+   * The row and the cell with the focus stay where they are, the others move around them.
+   */
+  sortForReaders(): void {
+    const views = [...this.#rows.entries()].sort(([a], [b]) => a - b).map(([, view]) => view);
+    sortChildren(
+      this.body,
+      views.map(({ element }) => element),
+    );
+    for (const { element, cells } of views) {
+      const sorted = [...cells.entries()].sort(([a], [b]) => a - b);
+      sortChildren(
+        element,
+        sorted.map(([, cell]) => cell.element),
+      );
+    }
+  }
+
+  #makeRow(): RowView {
+    const element = document.createElement("div");
+    element.className = "row";
+    element.setAttribute("role", "row");
+    element.setAttribute("part", "row");
+    const number = document.createElement("div");
+    number.className = "number";
+    const numberText = document.createTextNode("");
+    number.append(numberText);
+    this.body.append(element);
+    this.gutter.append(number);
+    const cells = new Recycler<CellView>(
+      () => makeCell(element),
+      (cell) => {
+        cell.element.hidden = true;
+        cell.column = -1;
+      },
+    );
+    return { element, number, numberText, cells, row: -1, topPx: -1, isHidden: false };
+  }
+
+  #placeRow(view: RowView, row: number, topPx: number): void {
+    setHidden(view, false);
+    if (view.row !== row) {
+      view.row = row;
+      // Row 1 is the header.
+      view.element.setAttribute("aria-rowindex", String(row + 2));
+      view.numberText.data = rowNumberFormat.format(row + 1);
+    }
+    if (view.topPx !== topPx) {
+      view.topPx = topPx;
+      const transform = `translateY(${topPx}px)`;
+      view.element.style.transform = transform;
+      view.number.style.transform = transform;
+    }
+  }
+
+  #drawCells(view: RowView, frame: Frame, mustPlace: boolean): void {
+    const { columns, layout, alignments, cache, active } = frame;
+    const kept = active.row === view.row ? active.column : undefined;
+    view.cells.assign(columns.start, columns.end, kept, (cell, column) => {
+      if (cell.column !== column || mustPlace) placeCell(cell, column, layout);
+      if (cell.row === view.row) return;
+      const cached = cache.cell(view.row, column);
+      const alignment = alignments[column] === "end" ? " end" : "";
+      if (cached === undefined) {
+        writeCell(cell, "", `cell pending${alignment}`);
+        cell.row = undefined;
+        return;
+      }
+      const { window, position } = cached;
+      const kind = window.kind(view.row, position);
+      const text = kind === CellKind.null ? "null" : window.text(view.row, position);
+      const cut = window.isCut(view.row, position) ? "…" : "";
+      const look = text === "" ? " empty" : (CLASS_OF_KIND[kind] ?? "");
+      writeCell(cell, text + cut, `cell${look}${alignment}`);
+      cell.row = view.row;
+    });
+  }
+
+  #moveTabStop(active: CellPosition): void {
+    const element = this.cellElement(active);
+    if (element === this.#tabStop) return;
+    if (this.#tabStop !== undefined) this.#tabStop.tabIndex = -1;
+    if (element !== undefined) element.tabIndex = 0;
+    this.#tabStop = element;
+  }
+}
+
+const CLASS_OF_KIND: Record<CellKind, string> = {
+  [CellKind.value]: "",
+  [CellKind.null]: " null",
+  [CellKind.notFinite]: " not-finite",
+  [CellKind.raw]: " raw",
+};
+
+function makeCell(row: HTMLElement): CellView {
+  const element = document.createElement("div");
+  element.className = "cell";
+  element.setAttribute("role", "gridcell");
+  element.setAttribute("part", "cell");
+  element.tabIndex = -1;
+  const text = document.createTextNode("");
+  element.append(text);
+  row.append(element);
+  return { element, text, column: -1, row: undefined, className: "cell" };
+}
+
+function placeCell(cell: CellView, column: number, layout: ColumnLayout): void {
+  const { element } = cell;
+  element.hidden = false;
+  element.style.transform = `translateX(${layout.leftPx(column)}px)`;
+  element.style.width = `${layout.widthPx(column)}px`;
+  if (cell.column === column) return;
+  element.setAttribute("aria-colindex", String(column + 1));
+  cell.column = column;
+  cell.row = undefined;
+}
+
+function writeCell(cell: CellView, text: string, className: string): void {
+  if (cell.text.data !== text) cell.text.data = text;
+  if (cell.className !== className) {
+    cell.className = className;
+    cell.element.className = className;
+  }
+}
+
+/** Hides a row and forgets what it shows: it may next show another table's row of that number. */
+function releaseRow(view: RowView): void {
+  if (view.isHidden) return;
+  setHidden(view, true);
+  for (const [, cell] of view.cells.entries()) cell.row = undefined;
+}
+
+function setHidden(view: RowView, isHidden: boolean): void {
+  if (view.isHidden === isHidden) return;
+  view.isHidden = isHidden;
+  view.element.hidden = isHidden;
+  view.number.hidden = isHidden;
+}
+
+/** Orders some children of an element without moving the one that contains the focus. */
+function sortChildren(parent: HTMLElement, sorted: readonly HTMLElement[]): void {
+  const isSorted = sorted.every((element, index) => {
+    const next = sorted[index + 1];
+    return next === undefined || isBefore(element, next);
+  });
+  if (isSorted) return;
+  const fixedIndex = sorted.findIndex((element) => element.matches(":focus-within"));
+  const fixed = sorted[fixedIndex] ?? null;
+  sorted.forEach((element, index) => {
+    if (element === fixed) return;
+    parent.insertBefore(element, index < fixedIndex ? fixed : null);
+  });
+}
+
+function isBefore(element: Element, other: Element): boolean {
+  return (element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+}

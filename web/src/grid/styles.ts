@@ -1,0 +1,200 @@
+import { css } from "lit";
+
+/** The grid inside the viewer's shadow root; colours are the viewer's. */
+export const gridStyles = css`
+  .grid {
+    position: absolute;
+    inset: 0;
+    overflow: auto;
+    outline: none;
+    overscroll-behavior: contain;
+    user-select: none;
+    -webkit-user-select: none;
+    scrollbar-color: var(--_line-strong) transparent;
+  }
+  .grid[hidden] {
+    display: none;
+  }
+  .content {
+    position: relative;
+    min-width: 100%;
+  }
+  .layer {
+    position: sticky;
+    inset: 0 auto auto 0;
+    overflow: clip;
+    contain: strict;
+  }
+  .head,
+  .corner {
+    position: absolute;
+    top: 0;
+    height: var(--header-height);
+    box-sizing: border-box;
+    border-bottom: 1px solid var(--_line-strong);
+    background: var(--_surface);
+    z-index: 1;
+  }
+  .head {
+    left: var(--gutter);
+    right: 0;
+    overflow: clip;
+  }
+  .header-row {
+    position: absolute;
+    inset: 0;
+  }
+  .header-cell {
+    position: absolute;
+    top: 0;
+    bottom: 0;
+    left: 0;
+    display: flex;
+    flex-direction: column;
+    justify-content: center;
+    gap: 1px;
+    padding: 0 10px;
+    box-sizing: border-box;
+    border-right: 1px solid var(--_line);
+    line-height: 1.3;
+  }
+  .header-cell.end {
+    text-align: right;
+  }
+  .header-cell[hidden],
+  .row[hidden],
+  .number[hidden],
+  .cell[hidden] {
+    display: none;
+  }
+  .name,
+  .type {
+    overflow: hidden;
+    text-overflow: ellipsis;
+    white-space: pre;
+  }
+  .name {
+    font-weight: 600;
+  }
+  .type {
+    color: var(--_muted);
+    font-size: 11px;
+  }
+  .body,
+  .gutter {
+    position: absolute;
+    top: var(--header-height);
+    bottom: 0;
+    overflow: clip;
+  }
+  .body {
+    left: var(--gutter);
+    right: 0;
+  }
+  .gutter,
+  .corner {
+    left: 0;
+    width: var(--gutter);
+    box-sizing: border-box;
+    border-right: 1px solid var(--_line-strong);
+    background: var(--_surface);
+  }
+  .rows,
+  .numbers {
+    position: absolute;
+    inset: 0 auto auto 0;
+    width: 100%;
+    will-change: transform;
+  }
+  .row,
+  .number {
+    position: absolute;
+    top: 0;
+    left: 0;
+    height: var(--row-height);
+    box-sizing: border-box;
+    contain: layout style;
+  }
+  .row {
+    width: 100%;
+  }
+  .number {
+    width: 100%;
+    padding: 0 10px;
+    color: var(--_muted);
+    font-size: 11px;
+    font-variant-numeric: tabular-nums;
+    line-height: var(--row-height);
+    text-align: right;
+  }
+  .cell {
+    position: absolute;
+    top: 0;
+    left: 0;
+    height: var(--row-height);
+    padding: 0 10px;
+    box-sizing: border-box;
+    overflow: hidden;
+    border-bottom: 1px solid var(--_line);
+    border-right: 1px solid var(--_line);
+    line-height: calc(var(--row-height) - 1px);
+    font-variant-numeric: tabular-nums;
+    text-overflow: ellipsis;
+    white-space: pre;
+    cursor: default;
+    outline: none;
+    contain: strict;
+  }
+  .cell.end {
+    text-align: right;
+  }
+  .row:hover > .cell {
+    background: var(--_hover);
+  }
+  .cell:focus {
+    box-shadow: inset 0 0 0 2px var(--_accent);
+  }
+  .cell.null {
+    color: var(--_muted);
+    font-style: italic;
+    font-size: 12px;
+  }
+  .cell.empty::before {
+    content: "empty";
+    padding: 1px 5px;
+    border: 1px dashed var(--_line-strong);
+    border-radius: 4px;
+    color: var(--_muted);
+    font-size: 10.5px;
+  }
+  .cell.not-finite {
+    color: var(--_warn);
+  }
+  .cell.raw {
+    color: var(--_warn);
+    text-decoration: underline dotted;
+    text-underline-offset: 3px;
+  }
+  .cell.pending::before {
+    content: "";
+    display: inline-block;
+    width: 62%;
+    height: 7px;
+    border-radius: 4px;
+    background: var(--_skeleton);
+    vertical-align: middle;
+  }
+  @media (forced-colors: active) {
+    .cell:focus {
+      outline: 2px solid Highlight;
+      outline-offset: -2px;
+    }
+    .cell.null,
+    .cell.empty::before {
+      color: GrayText;
+    }
+    .cell.pending::before {
+      background: GrayText;
+    }
+  }
+`;

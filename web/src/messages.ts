@@ -1,0 +1,73 @@
+import type { PlainError } from "./errors.js";
+import type { Schema } from "./schema.js";
+
+/** Where the worker takes its bytes from; see `source.ts` for what a caller may pass. */
+export type WireSource =
+  | {
+      kind: "url";
+      url: string;
+      method: string;
+      headers: [string, string][];
+      body: ArrayBuffer | null;
+      credentials: RequestCredentials;
+    }
+  | { kind: "port"; port: MessagePort; end: EndRule }
+  | { kind: "blob"; blob: Blob };
+
+/**
+ * What the end of the body means when no end-of-stream marker was seen: a failure (`marker`), or
+ * completion with a warning if it falls between two messages (`boundary`).
+ */
+export type EndRule = "marker" | "boundary";
+
+/** How far a stream is. Counters only grow. */
+export interface StreamProgress {
+  rows: number;
+  batches: number;
+  /** Bytes of the stream read so far. */
+  bytes: number;
+  /** Milliseconds since the stream was asked for. */
+  elapsedMs: number;
+  /** Milliseconds until the first row was readable; undefined before. */
+  firstRowMs: number | undefined;
+}
+
+/** The last word about a stream. */
+export interface StreamEnd {
+  state: "complete" | "failed" | "cancelled";
+  error?: PlainError;
+  warning?: "no_end_of_stream";
+}
+
+/** Requests to the worker: one answer each, or an error. */
+export interface Requests {
+  open: {
+    params: { source: WireSource; memoryBytes: number; wasmUrl: string | undefined };
+    result: Schema;
+  };
+  /** Rows `[start, end)` of the given columns as a packed window (`grid/cells.ts`). */
+  window: {
+    params: { start: number; end: number; columns: Uint32Array; maxChars: number };
+    result: Uint8Array<ArrayBuffer>;
+  };
+  /** Stops reading; the rows that arrived stay readable. */
+  stop: { params: null; result: null };
+}
+
+/** What the worker says unasked. */
+export interface Notices {
+  response: { queryId: string | undefined };
+  progress: StreamProgress;
+  end: StreamProgress & StreamEnd;
+}
+
+export type RequestName = keyof Requests;
+export type NoticeName = keyof Notices;
+
+/** Everything that crosses the worker's port, in both directions. */
+export type Message =
+  | { type: "request"; id: number; name: RequestName; params: unknown }
+  | { type: "cancel"; id: number }
+  | { type: "result"; id: number; result: unknown }
+  | { type: "error"; id: number; error: PlainError }
+  | { type: "notice"; name: NoticeName; data: unknown };

@@ -1,0 +1,25 @@
+/** One column of a table. */
+export interface Field {
+  name: string;
+  /** Arrow's type as pyarrow prints it, e.g. `timestamp[us, tz=UTC]` or `decimal128(12, 2)`. */
+  type: string;
+  nullable: boolean;
+  metadata: Record<string, string>;
+}
+
+/** The columns of a table, in order. */
+export interface Schema {
+  fields: Field[];
+  metadata: Record<string, string>;
+}
+
+const NUMERIC = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|256)?\b)/;
+
+/**
+ * Whether values of this Arrow type read as numbers, to be aligned at the right. Dictionaries and
+ * run-end-encoded columns are what their values are.
+ */
+export function isNumericType(type: string): boolean {
+  const values = /^(?:dictionary|run_end_encoded)<.*?values(?:=|: )(.*)$/.exec(type)?.[1];
+  return NUMERIC.test(values ?? type);
+}

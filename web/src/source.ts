@@ -1,0 +1,109 @@
+import { bodyOfResponse, serveStream } from "./body.js";
+import { ColonnadeError } from "./errors.js";
+import type { WireSource } from "./messages.js";
+
+/**
+ * Where a table comes from: an address, a request to make, an answer that has come, or Arrow IPC
+ * stream bytes as a stream, a buffer or a file.
+ */
+export type TableSource =
+  | string
+  | URL
+  | Request
+  | Response
+  | ReadableStream<Uint8Array>
+  | ArrayBuffer
+  | Uint8Array
+  | Blob;
+
+/** How to ask for a source that is an address. */
+export interface RequestOptions {
+  headers?: HeadersInit | undefined;
+  credentials?: RequestCredentials | undefined;
+}
+
+/** A source in the form that the worker takes, with what must be transferred to it. */
+export interface PreparedSource {
+  wire: WireSource;
+  transfer: Transferable[];
+  /** The result's id, where a Response already told it. */
+  queryId: string | undefined;
+}
+
+/** Prepares a source for the worker; rejects for a Response that is an error. */
+export async function prepareSource(
+  source: TableSource,
+  options: RequestOptions,
+): Promise<PreparedSource> {
+  if (typeof source === "string" || source instanceof URL) {
+    const wire = urlSource(source, "GET", null, options);
+    return { wire, transfer: [], queryId: undefined };
+  }
+  if (source instanceof Request) {
+    const request = source.clone();
+    const body = request.body === null ? null : await request.arrayBuffer();
+    const headers = new Headers(request.headers);
+    for (const [name, value] of new Headers(options.headers)) headers.set(name, value);
+    const credentials = options.credentials ?? request.credentials;
+    const wire = urlSource(request.url, request.method, body, { headers, credentials });
+    return { wire, transfer: [], queryId: undefined };
+  }
+  if (source instanceof Blob) {
+    return { wire: { kind: "blob", blob: source }, transfer: [], queryId: undefined };
+  }
+  if (source instanceof Response) {
+    const { stream, end, queryId } = await bodyOfResponse(source);
+    return { ...portSource(stream, end), queryId };
+  }
+  if (source instanceof ReadableStream) {
+    return { ...portSource(source, "marker"), queryId: undefined };
+  }
+  if (source instanceof ArrayBuffer || source instanceof Uint8Array) {
+    const bytes = source instanceof ArrayBuffer ? new Uint8Array(source) : source;
+    return { ...portSource(streamOfBytes(bytes), "boundary"), queryId: undefined };
+  }
+  throw new ColonnadeError(
+    "bad_source",
+    "Expected a URL, Request, Response, ReadableStream, ArrayBuffer or Blob.",
+  );
+}
+
+function urlSource(
+  address: string | URL,
+  method: string,
+  body: ArrayBuffer | null,
+  { headers, credentials = "same-origin" }: RequestOptions,
+): WireSource {
+  const base = globalThis.document?.baseURI ?? globalThis.location?.href;
+  let url: URL;
+  try {
+    url = new URL(address, base);
+  } catch {
+    throw new ColonnadeError("bad_source", `Not an address: ${address}`);
+  }
+  const pairs = [...new Headers(headers)];
+  return { kind: "url", url: url.href, method, headers: pairs, body, credentials };
+}
+
+function portSource(
+  stream: ReadableStream<Uint8Array>,
+  end: "marker" | "boundary",
+): { wire: WireSource; transfer: Transferable[] } {
+  const { port1, port2 } = new MessageChannel();
+  serveStream(stream, port1);
+  return { wire: { kind: "port", port: port2, end }, transfer: [port2] };
+}
+
+/** Large enough for few messages, small enough that each copies in a fraction of a frame. */
+const PIECE_BYTES = 1024 * 1024;
+
+function streamOfBytes(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let offset = 0;
+  return new ReadableStream({
+    pull: (controller) => {
+      if (offset >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(offset, offset + PIECE_BYTES));
+      offset += PIECE_BYTES;
+    },
+  });
+}

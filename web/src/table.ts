@@ -1,0 +1,320 @@
+import { Requester } from "./actor.js";
+import { queryUrl } from "./body.js";
+import { ColonnadeError, cancelledError } from "./errors.js";
+import type { NoticeName, Notices, StreamProgress } from "./messages.js";
+import type { Schema } from "./schema.js";
+import type { PreparedSource } from "./source.js";
+import { CellKind, RowWindow } from "./window.js";
+
+/**
+ * Where a table is. `complete`: every row has arrived. `failed` and `cancelled`: the rows that
+ * arrived stay readable.
+ */
+export type TableState = "streaming" | "complete" | "failed" | "cancelled";
+
+/** How far a table is; counters only grow. */
+export interface TableProgress extends StreamProgress {
+  /** The number of rows there will be, where it is known. */
+  totalRows: number | undefined;
+}
+
+/** Rows `[start, end)`, counted from 0. */
+export interface RowRange {
+  start: number;
+  end: number;
+}
+
+/** The events of a {@link Table} by name. */
+export interface TableEventMap {
+  schema: CustomEvent<Schema>;
+  /** Rows arrived, or the state changed. */
+  progress: CustomEvent<TableProgress>;
+  complete: CustomEvent<TableProgress>;
+  error: CustomEvent<ColonnadeError>;
+}
+
+/** Typed listeners, as DOM objects have them. */
+export interface Table {
+  addEventListener<K extends keyof TableEventMap>(
+    type: K,
+    listener: (event: TableEventMap[K]) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  removeEventListener<K extends keyof TableEventMap>(
+    type: K,
+    listener: (event: TableEventMap[K]) => void,
+    options?: boolean | EventListenerOptions,
+  ): void;
+  removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | EventListenerOptions,
+  ): void;
+}
+
+interface StartOptions {
+  signal: AbortSignal | undefined;
+  memoryBytes: number;
+  totalRows: number | undefined;
+  wasmUrl: string | undefined;
+}
+
+/** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface only types listeners
+export class Table extends EventTarget {
+  /** Resolves when the table is complete; rejects with a {@link ColonnadeError} otherwise. */
+  readonly done: Promise<void>;
+
+  readonly #worker: Worker;
+  readonly #requester: Requester;
+  readonly #prepared: PreparedSource;
+  readonly #totalRows: number | undefined;
+  #schema: Schema = { fields: [], metadata: {} };
+  #state: TableState = "streaming";
+  #error: ColonnadeError | undefined;
+  #warning: "no_end_of_stream" | undefined;
+  #progress: StreamProgress = {
+    rows: 0,
+    batches: 0,
+    bytes: 0,
+    elapsedMs: 0,
+    firstRowMs: undefined,
+  };
+  #queryId: string | undefined;
+  #isSchemaTold = false;
+  #resolveDone: () => void = () => undefined;
+  #rejectDone: (error: ColonnadeError) => void = () => undefined;
+  readonly #onPageHide = () => this.#abandon();
+
+  /** @internal */
+  static async start(
+    worker: Worker,
+    prepared: PreparedSource,
+    options: StartOptions,
+  ): Promise<Table> {
+    const table = new Table(worker, prepared, options.totalRows);
+    const { memoryBytes, wasmUrl, signal } = options;
+    signal?.addEventListener("abort", () => table.cancel());
+    globalThis.addEventListener?.("pagehide", table.#onPageHide);
+    try {
+      const params = { source: prepared.wire, memoryBytes, wasmUrl };
+      const { transfer } = prepared;
+      table.#schema = await table.#requester.request("open", params, { signal, transfer });
+    } catch (thrown) {
+      table.close();
+      throw thrown;
+    }
+    // Told after the caller had the chance to listen.
+    setTimeout(() => table.#tellSchema());
+    return table;
+  }
+
+  private constructor(worker: Worker, prepared: PreparedSource, totalRows: number | undefined) {
+    super();
+    this.#worker = worker;
+    this.#prepared = prepared;
+    this.#queryId = prepared.queryId;
+    this.#totalRows = totalRows;
+    this.done = new Promise((resolve, reject) => {
+      this.#resolveDone = resolve;
+      this.#rejectDone = reject;
+    });
+    // Whoever does not wait for the end learns of it by events.
+    this.done.catch(() => undefined);
+    this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
+    worker.addEventListener("error", (event) => {
+      event.preventDefault();
+      const reason = event.message ? `: ${event.message}` : ".";
+      this.#fail(
+        new ColonnadeError("worker_failed", `The worker stopped${reason}`, {
+          hint: "Is worker.js where workerSrc or worker-src says, and allowed by the page's policy?",
+        }),
+      );
+    });
+  }
+
+  get schema(): Schema {
+    return this.#schema;
+  }
+
+  /** Rows readable now. Grows while streaming. */
+  get numRows(): number {
+    return this.#progress.rows;
+  }
+
+  get state(): TableState {
+    return this.#state;
+  }
+
+  /** Why the table failed. */
+  get error(): ColonnadeError | undefined {
+    return this.#error;
+  }
+
+  /** Set when the table is complete by the format's rules but its producer did not say so. */
+  get warning(): "no_end_of_stream" | undefined {
+    return this.#warning;
+  }
+
+  get progress(): TableProgress {
+    const totalRows = this.#state === "complete" ? this.#progress.rows : this.#totalRows;
+    return { ...this.#progress, totalRows };
+  }
+
+  /**
+   * Exact texts of rows `[start, end)`, row by row; null for null. The range is clamped to the
+   * rows readable now.
+   *
+   * @param columns names or positions; default all
+   */
+  async text(
+    range: RowRange,
+    columns?: readonly (string | number)[],
+  ): Promise<(string | null)[][]> {
+    const indices = this.#columnIndices(columns);
+    const window = await this.window(range, indices, 0);
+    const rows: (string | null)[][] = [];
+    for (let row = window.start; row < window.end; row++) {
+      const texts: (string | null)[] = [];
+      for (let position = 0; position < indices.length; position++) {
+        const isNull = window.kind(row, position) === CellKind.null;
+        texts.push(isNull ? null : window.text(row, position));
+      }
+      rows.push(texts);
+    }
+    return rows;
+  }
+
+  /**
+   * A rectangle of cells for display, in one call to the worker. The range is clamped to the
+   * rows readable now.
+   *
+   * @param columns positions in the schema
+   * @param maxChars texts longer than this are cut; 0 for no limit
+   */
+  async window(
+    range: RowRange,
+    columns: Uint32Array,
+    maxChars: number,
+    signal?: AbortSignal,
+  ): Promise<RowWindow> {
+    const end = clampRow(range.end, this.numRows);
+    const start = Math.min(clampRow(range.start, this.numRows), end);
+    const params = { start, end, columns, maxChars };
+    const packed = await this.#requester.request("window", params, { signal });
+    return new RowWindow(packed, start, end, columns.length);
+  }
+
+  /** Stops the stream, here and at the server. The rows that arrived stay readable. */
+  cancel(): void {
+    if (this.#state !== "streaming") return;
+    this.#abandon();
+    this.#dispatch("progress", this.progress);
+  }
+
+  /** Stops the stream and releases the rows. Anything asked later rejects with `closed`. */
+  close(): void {
+    this.cancel();
+    this.#forgetAtServer();
+    globalThis.removeEventListener?.("pagehide", this.#onPageHide);
+    this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
+    this.#worker.terminate();
+  }
+
+  #abandon(): void {
+    if (this.#state === "streaming") {
+      this.#state = "cancelled";
+      this.#requester.request("stop", null).catch(() => undefined);
+      this.#rejectDone(cancelledError());
+    }
+    this.#forgetAtServer();
+  }
+
+  #onNotice<N extends NoticeName>(name: N, data: Notices[N]): void {
+    switch (name) {
+      case "response":
+        this.#queryId = (data as Notices["response"]).queryId ?? this.#queryId;
+        break;
+      case "progress":
+        this.#progress = data as StreamProgress;
+        this.#tellSchema();
+        this.#dispatch("progress", this.progress);
+        break;
+      case "end":
+        this.#onEnd(data as Notices["end"]);
+        break;
+    }
+  }
+
+  #onEnd({ state, error, warning, ...progress }: Notices["end"]): void {
+    this.#progress = progress;
+    this.#tellSchema();
+    if (this.#state === "streaming") {
+      if (error !== undefined) {
+        this.#fail(ColonnadeError.fromPlain(error));
+        return;
+      }
+      this.#state = state;
+      this.#warning = warning;
+      this.#dispatch("progress", this.progress);
+      this.#dispatch("complete", this.progress);
+      this.#resolveDone();
+    } else {
+      this.#dispatch("progress", this.progress);
+    }
+  }
+
+  #fail(error: ColonnadeError): void {
+    if (error.code === "worker_failed") this.#requester.fail(error);
+    if (this.#state !== "streaming") return;
+    this.#state = "failed";
+    this.#error = error;
+    this.#rejectDone(error);
+    this.#dispatch("progress", this.progress);
+    this.#dispatch("error", error);
+  }
+
+  #tellSchema(): void {
+    if (this.#isSchemaTold) return;
+    this.#isSchemaTold = true;
+    this.#dispatch("schema", this.#schema);
+  }
+
+  #dispatch(type: keyof TableEventMap, detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+
+  /** Lets the server drop the result now rather than after its time to keep it. */
+  #forgetAtServer(): void {
+    const { wire } = this.#prepared;
+    if (this.#queryId === undefined || wire.kind !== "url") return;
+    const url = queryUrl(wire.url, this.#queryId);
+    this.#queryId = undefined;
+    if (url === undefined) return;
+    const { headers, credentials } = wire;
+    // Nobody waits for the answer: a server that is gone has forgotten as well.
+    fetch(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
+  }
+
+  #columnIndices(columns: readonly (string | number)[] | undefined): Uint32Array {
+    const { fields } = this.#schema;
+    if (columns === undefined) return Uint32Array.from(fields, (_, index) => index);
+    return Uint32Array.from(columns, (column) => {
+      const index =
+        typeof column === "number" ? column : fields.findIndex(({ name }) => name === column);
+      if (fields[index] === undefined) {
+        throw new ColonnadeError("unknown_column", `There is no column ${column}.`);
+      }
+      return index;
+    });
+  }
+}
+
+function clampRow(row: number, numRows: number): number {
+  return Math.max(0, Math.min(Math.trunc(row), numRows));
+}

@@ -1,0 +1,88 @@
+import type { ColonnadeError } from "../errors.js";
+import type { TableProgress, TableState } from "../table.js";
+
+/** Where a viewer is: before there is a table, and then with its table. */
+export type ViewerPhase = "idle" | "connecting" | TableState;
+
+const countFormat = new Intl.NumberFormat("en");
+const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
+
+/** `6001215` as `6,001,215`. */
+export function formatCount(count: number): string {
+  return countFormat.format(count);
+}
+
+/** `1 row`, `2 rows`. */
+export function formatRows(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "row" : "rows"}`;
+}
+
+/** A size in decimal units with three significant digits, e.g. `742 MB`. */
+export function formatBytes(bytes: number): string {
+  let unit = 0;
+  let value = bytes;
+  while (value >= 999.5 && unit < UNITS.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  const digits = unit === 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return `${value.toFixed(digits)} ${UNITS[unit]}`;
+}
+
+/** A duration for people: `41 ms`, `3.2 s`, `2 min 5 s`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`;
+  const rounded = Math.round(seconds);
+  return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
+}
+
+/** The part that has arrived, from 0 to 1; undefined while the total is unknown. */
+export function fraction({ rows, totalRows }: TableProgress): number | undefined {
+  if (totalRows === undefined || totalRows === 0) return undefined;
+  return Math.min(1, rows / totalRows);
+}
+
+const PHASE_WORDS: Record<ViewerPhase, string> = {
+  idle: "Nothing opened",
+  connecting: "Connecting",
+  streaming: "Streaming",
+  complete: "Complete",
+  failed: "Failed",
+  cancelled: "Cancelled",
+};
+
+/** One word for a phase. */
+export function phaseWord(phase: ViewerPhase): string {
+  return PHASE_WORDS[phase];
+}
+
+/** The facts of the status line, in the order in which they are shown. */
+export function facts(progress: TableProgress): string[] {
+  const { bytes, elapsedMs, firstRowMs } = progress;
+  const shown: string[] = [];
+  if (bytes > 0) shown.push(formatBytes(bytes));
+  if (bytes > 0 && elapsedMs > 0) shown.push(`${formatBytes((bytes / elapsedMs) * 1000)}/s`);
+  if (elapsedMs > 0) shown.push(formatDuration(elapsedMs));
+  if (firstRowMs !== undefined) shown.push(`first row in ${formatDuration(firstRowMs)}`);
+  return shown;
+}
+
+/** The status as one sentence, for those who hear it. */
+export function announcement(phase: ViewerPhase, progress: TableProgress | undefined): string {
+  const word = phaseWord(phase);
+  if (progress === undefined) return phase === "connecting" ? `${word}…` : word;
+  const { rows, totalRows } = progress;
+  const of =
+    phase === "streaming" && totalRows !== undefined ? ` of ${formatCount(totalRows)}` : "";
+  return [`${word}: ${formatCount(rows)}${of} rows`, ...facts(progress)].join(", ");
+}
+
+/** Where in the data a failure happened, for the line under its message. */
+export function errorPlace({ row, byte }: ColonnadeError): string {
+  const places: string[] = [];
+  if (row !== undefined) places.push(`after ${formatRows(row)}`);
+  if (byte !== undefined) places.push(`at byte ${formatCount(byte)}`);
+  return places.join(", ");
+}

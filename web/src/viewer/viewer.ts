@@ -1,0 +1,464 @@
+import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
+import { ColonnadeError, cancelledError } from "../errors.js";
+import { Grid } from "../grid/grid.js";
+import type { CellPosition } from "../grid/keyboard.js";
+import { gridStyles } from "../grid/styles.js";
+import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
+import type { Schema } from "../schema.js";
+import type { TableSource } from "../source.js";
+import type { Table, TableProgress } from "../table.js";
+import { parseBytes, parseRowNumber } from "./parse.js";
+import {
+  announcement,
+  errorPlace,
+  facts,
+  formatCount,
+  formatRows,
+  fraction,
+  phaseWord,
+  type ViewerPhase,
+} from "./status.js";
+import { viewerStyles } from "./styles.js";
+
+/** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
+export interface ViewerEventMap {
+  "colonnade-schema": CustomEvent<Schema>;
+  "colonnade-progress": CustomEvent<TableProgress>;
+  "colonnade-complete": CustomEvent<TableProgress>;
+  "colonnade-error": CustomEvent<ColonnadeError>;
+}
+
+/** What can be stored and given back to show the same again. */
+export interface ViewerState {
+  /** The first visible row, counted from 0. */
+  row: number;
+}
+
+const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
+/** Cells show at most about 70 characters; the rest is for the hover text. */
+const MAX_CELL_CHARS = 300;
+/** How often a running stream is announced. */
+const ANNOUNCE_INTERVAL_MS = 3000;
+/** From here on a reader wants to know how long it has been waiting. */
+const SLOW_MS = 1000;
+
+/**
+ * `<colonnade-viewer>`: a table that is looked at while it arrives.
+ *
+ * @attr src - address of an Arrow IPC stream; changing it opens another table
+ * @attr theme - `auto` (default), `light` or `dark`
+ * @attr density - `compact`, `normal` (default) or `comfortable`
+ * @attr row - the row to show first, counted from 0
+ * @attr total-rows - rows to expect, where known: makes progress definite
+ * @attr memory - budget of the rows, e.g. `128MiB`; default `1GiB`
+ * @attr credentials - as for fetch; default `same-origin`
+ * @attr worker-src - where `worker.js` is, if not beside the module
+ * @attr wasm-src - where `colonnade.wasm` is, if not beside the worker
+ *
+ * @fires colonnade-schema - the columns are known
+ * @fires colonnade-progress - rows arrived, or the state changed
+ * @fires colonnade-complete - all rows arrived
+ * @fires colonnade-error - the stream failed; rows that arrived stay
+ *
+ * @csspart header - the row of column names
+ * @csspart row - a row
+ * @csspart cell - a cell
+ * @csspart toolbar - the bar below the rows
+ * @csspart status - the line in it
+ */
+export class ColonnadeViewer extends LitElement {
+  static override styles = [viewerStyles, gridStyles];
+  static override properties: PropertyDeclarations = {
+    src: { type: String },
+    theme: { type: String, reflect: true },
+    density: { type: String },
+    row: { type: Number },
+    totalRows: { type: Number, attribute: "total-rows" },
+    memory: { type: String },
+    credentials: { type: String },
+    workerSrc: { type: String, attribute: "worker-src" },
+    wasmSrc: { type: String, attribute: "wasm-src" },
+    source: { attribute: false },
+    headers: { attribute: false },
+  };
+
+  declare src: string | null;
+  declare theme: "auto" | "light" | "dark";
+  declare density: "compact" | "normal" | "comfortable";
+  declare row: number | null;
+  declare totalRows: number | null;
+  declare memory: string | null;
+  declare credentials: RequestCredentials | null;
+  declare workerSrc: string | null;
+  declare wasmSrc: string | null;
+  /** Anything that `open` takes; comes before `src`. */
+  declare source: TableSource | null;
+  /** Headers to send with the request for `src` or `source`. */
+  declare headers: HeadersInit | null;
+
+  readonly #grid = new Grid({ onCopy: (position) => this.#copy(position) });
+  #table: Table | undefined;
+  #ownsTable = false;
+  #phase: ViewerPhase = "idle";
+  #error: ColonnadeError | undefined;
+  #abort: AbortController | undefined;
+  #startMs = 0;
+  #ticker: ReturnType<typeof setInterval> | undefined;
+  #announced = "";
+  #announcedMs = Number.NEGATIVE_INFINITY;
+  #announcedPhase: ViewerPhase = "idle";
+  #ready = Promise.withResolvers<Table>();
+
+  constructor() {
+    super();
+    this.src = null;
+    this.theme = "auto";
+    this.density = "normal";
+    this.row = null;
+    this.totalRows = null;
+    this.memory = null;
+    this.credentials = null;
+    this.workerSrc = null;
+    this.wasmSrc = null;
+    this.source = null;
+    this.headers = null;
+    this.#quietReady();
+  }
+
+  /** The table that is shown. Setting one shows it; whoever opened it closes it. */
+  get table(): Table | undefined {
+    return this.#table;
+  }
+  set table(table: Table | undefined) {
+    this.#reset();
+    if (table === undefined) this.requestUpdate();
+    else this.#show(table, false);
+  }
+
+  /** Resolves with the table once its schema is known; rejects when it cannot be opened. */
+  get ready(): Promise<Table> {
+    return this.#ready.promise;
+  }
+
+  /** The view as JSON; setting it shows the same again. */
+  get state(): ViewerState {
+    return { row: Math.floor(this.#grid.topRow) };
+  }
+  set state({ row }: ViewerState) {
+    this.row = row;
+  }
+
+  /** Stops the stream, here and at the server; rows that arrived stay. */
+  cancel(): void {
+    this.#abort?.abort();
+    this.#table?.cancel();
+  }
+
+  /** Opens the source again, from the first row. */
+  retry(): void {
+    const source = this.source ?? this.src;
+    if (source !== null) void this.#load(source);
+  }
+
+  override focus(): void {
+    this.#grid.focus();
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (this.hasUpdated && this.#table === undefined) this.retry();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    // An element that is only moved comes back within the same task.
+    queueMicrotask(() => {
+      if (!this.isConnected && this.#ownsTable) this.#reset();
+    });
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has("density")) {
+      this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
+    }
+    if (changed.has("src") || changed.has("source")) {
+      const source = this.source ?? this.src;
+      if (source !== null) void this.#load(source);
+      else if (this.#ownsTable || this.#phase === "connecting") this.#reset();
+    } else if (changed.has("row") && this.row !== null) {
+      this.#grid.goToRow(this.row);
+    }
+  }
+
+  protected override render() {
+    const phase = this.#phase;
+    const progress = this.#table?.progress;
+    this.#announce(phase, progress);
+    const isRunning = phase === "connecting" || phase === "streaming";
+    this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
+    return html`<div class="frame">
+      <div class="stage">
+        ${isRunning ? this.#renderProgress(progress) : nothing}
+        ${this.#grid.element}
+        ${this.#renderMessage(phase)}
+      </div>
+      ${this.#error === undefined ? nothing : this.#renderError(this.#error)}
+      <div class="toolbar" part="toolbar">
+        <div class="line" part="status" aria-hidden="true">${this.#renderLine(phase, progress)}</div>
+        <div class="unseen" role="status">${this.#announced}</div>
+        ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
+        ${
+          (progress?.rows ?? 0) === 0
+            ? nothing
+            : html`<form @submit=${this.#onGoToRow}>
+                <input
+                  aria-label="Go to row"
+                  placeholder="Go to row"
+                  inputmode="numeric"
+                  autocomplete="off"
+                  spellcheck="false"
+                  @input=${clearInvalid}
+                />
+              </form>`
+        }
+      </div>
+    </div>`;
+  }
+
+  #renderProgress(progress: TableProgress | undefined) {
+    const part = progress === undefined ? undefined : fraction(progress);
+    if (part === undefined) {
+      return html`<div class="progress unknown" role="progressbar" aria-label="Loading rows">
+        <div></div>
+      </div>`;
+    }
+    return html`<div
+      class="progress"
+      role="progressbar"
+      aria-label="Loading rows"
+      aria-valuemin="0"
+      aria-valuemax="100"
+      aria-valuenow=${Math.floor(part * 100)}
+    >
+      <div .style=${`transform: scaleX(${part})`}></div>
+    </div>`;
+  }
+
+  #renderMessage(phase: ViewerPhase) {
+    const table = this.#table;
+    if (table === undefined) {
+      if (phase === "failed") return nothing;
+      if (phase === "connecting") {
+        const waitedMs = performance.now() - this.#startMs;
+        const seconds = Math.floor(waitedMs / 1000);
+        if (waitedMs < SLOW_MS) return nothing;
+        return html`<div class="message">Waiting for the first rows… ${seconds} s</div>`;
+      }
+      const word =
+        phase === "cancelled" ? "Cancelled before the first row." : "Nothing to show yet.";
+      return html`<div class="message">${word}</div>`;
+    }
+    if (table.schema.fields.length === 0) {
+      return html`<div class="message">
+        <strong>This table has no columns</strong>
+        <span>${formatRows(table.numRows)}</span>
+      </div>`;
+    }
+    if (phase === "complete" && table.numRows === 0) {
+      return html`<div class="message below-header">
+        <strong>No rows</strong>
+        <span>The result is complete and empty.</span>
+      </div>`;
+    }
+    return nothing;
+  }
+
+  #renderLine(phase: ViewerPhase, progress: TableProgress | undefined) {
+    const dot = html`<i class="dot ${phase}"></i>`;
+    if (progress === undefined) return html`${dot}<span>${phaseWord(phase)}</span>`;
+    const { rows, totalRows } = progress;
+    const isPartial = phase !== "complete" && totalRows !== undefined;
+    const of = isPartial ? html` of ${formatCount(totalRows)}` : nothing;
+    const columns = this.#table?.schema.fields.length ?? 0;
+    return html`${dot}<span><span class="rows">${formatCount(rows)}</span>${of} rows</span
+      >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
+      ${
+        this.#table?.warning === undefined
+          ? nothing
+          : html`<span class="warning" title="The producer did not mark the end of the stream."
+              >end not marked</span
+            >`
+      }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
+      >${facts(progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;
+  }
+
+  #renderError(error: ColonnadeError) {
+    const kept = this.#table?.numRows ?? 0;
+    const place = errorPlace(error);
+    return html`<div class="alert" role="alert">
+      <div class="words">
+        <p class="what">${error.message}</p>
+        ${error.hint === undefined ? nothing : html`<p class="detail">${error.hint}</p>`}
+        <p class="detail">
+          ${kept === 0 ? nothing : html`${formatRows(kept)} arrived before and stay readable. `}
+          <code>${error.code}${place === "" ? "" : ` ${place}`}</code>
+        </p>
+      </div>
+      ${
+        (this.source ?? this.src) === null
+          ? nothing
+          : html`<button @click=${this.retry}>Retry</button>`
+      }
+    </div>`;
+  }
+
+  async #load(source: TableSource): Promise<void> {
+    this.#reset();
+    const abort = new AbortController();
+    this.#abort = abort;
+    this.#phase = "connecting";
+    this.#startMs = performance.now();
+    this.#ticker = setInterval(() => this.requestUpdate(), 500);
+    this.requestUpdate();
+    try {
+      const table = await open(source, {
+        signal: abort.signal,
+        headers: this.headers ?? undefined,
+        credentials: this.credentials ?? undefined,
+        memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
+        totalRows: this.totalRows ?? undefined,
+        workerSrc: this.workerSrc ?? undefined,
+        wasmSrc: this.wasmSrc ?? undefined,
+      });
+      if (abort !== this.#abort) table.close();
+      else this.#show(table, true);
+    } catch (thrown) {
+      if (abort !== this.#abort) return;
+      clearInterval(this.#ticker);
+      const error = ColonnadeError.from(thrown, "open_failed");
+      this.#phase = error.code === "cancelled" ? "cancelled" : "failed";
+      if (this.#phase === "failed") this.#fail(error);
+      this.#ready.reject(error);
+      this.requestUpdate();
+    }
+  }
+
+  #show(table: Table, isOwned: boolean): void {
+    clearInterval(this.#ticker);
+    this.#table = table;
+    this.#ownsTable = isOwned;
+    const { fields } = table.schema;
+    this.#grid.setTable(fields, (start, end, columns, signal) =>
+      table.window({ start, end }, columns, MAX_CELL_CHARS, signal),
+    );
+    const whileShown =
+      <E extends Event>(listener: (event: E) => void) =>
+      (event: E) => {
+        if (this.#table === table) listener(event);
+      };
+    table.addEventListener(
+      "progress",
+      whileShown((event: CustomEvent<TableProgress>) => {
+        this.#follow(table);
+        this.#emit("colonnade-progress", event.detail);
+      }),
+    );
+    table.addEventListener(
+      "complete",
+      whileShown((event: CustomEvent<TableProgress>) =>
+        this.#emit("colonnade-complete", event.detail),
+      ),
+    );
+    table.addEventListener(
+      "error",
+      whileShown((event: CustomEvent<ColonnadeError>) => this.#fail(event.detail)),
+    );
+    this.#error = table.error;
+    this.#follow(table);
+    if (this.row !== null) this.#grid.goToRow(this.row);
+    this.#ready.resolve(table);
+    this.#emit("colonnade-schema", table.schema);
+  }
+
+  #follow(table: Table): void {
+    this.#phase = table.state;
+    this.#grid.update({
+      numRows: table.numRows,
+      totalRows: table.progress.totalRows,
+      isGrowing: table.state === "streaming",
+    });
+    this.requestUpdate();
+  }
+
+  #fail(error: ColonnadeError): void {
+    this.#error = error;
+    this.#emit("colonnade-error", error);
+    this.requestUpdate();
+  }
+
+  #reset(): void {
+    clearInterval(this.#ticker);
+    this.#abort?.abort();
+    this.#abort = undefined;
+    if (this.#ownsTable) this.#table?.close();
+    if (this.#table !== undefined) this.#grid.setTable([], () => Promise.reject(cancelledError()));
+    this.#table = undefined;
+    this.#ownsTable = false;
+    this.#error = undefined;
+    this.#phase = "idle";
+    this.#announcedMs = Number.NEGATIVE_INFINITY;
+    // Nobody can be left waiting for a table that will not come.
+    this.#ready.reject(cancelledError());
+    this.#ready = Promise.withResolvers<Table>();
+    this.#quietReady();
+  }
+
+  #quietReady(): void {
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  #announce(phase: ViewerPhase, progress: TableProgress | undefined): void {
+    const nowMs = performance.now();
+    const isDue = nowMs - this.#announcedMs >= ANNOUNCE_INTERVAL_MS;
+    if (phase === this.#announcedPhase && phase === "streaming" && !isDue) return;
+    this.#announced = announcement(phase, progress);
+    this.#announcedPhase = phase;
+    this.#announcedMs = nowMs;
+  }
+
+  #onGoToRow(event: SubmitEvent): void {
+    event.preventDefault();
+    const input = (event.currentTarget as HTMLFormElement).querySelector("input");
+    if (input === null) return;
+    const number = parseRowNumber(input.value);
+    if (number === undefined) {
+      input.setAttribute("aria-invalid", "true");
+      return;
+    }
+    this.#grid.goToRow(number - 1);
+    this.#grid.focus();
+  }
+
+  async #copy({ row, column }: CellPosition): Promise<void> {
+    const texts = await this.#table?.text({ start: row, end: row + 1 }, [column]);
+    const text = texts?.[0]?.[0];
+    if (text === undefined) return;
+    await navigator.clipboard.writeText(text ?? "");
+    this.#announced = "Copied";
+    this.requestUpdate();
+  }
+
+  #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
+    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  }
+}
+
+function clearInvalid(event: InputEvent): void {
+  (event.currentTarget as HTMLInputElement).removeAttribute("aria-invalid");
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    "colonnade-viewer": ColonnadeViewer;
+  }
+}

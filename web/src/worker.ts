@@ -1,0 +1,39 @@
+import init, { Decoder } from "../pkg/colonnade_wasm.js";
+import { type Endpoint, Responder } from "./actor.js";
+import { BodyDecoder } from "./decoder.js";
+import { ColonnadeError } from "./errors.js";
+import { TableStream } from "./stream.js";
+
+let stream: TableStream | undefined;
+
+const responder = new Responder(globalThis as unknown as Endpoint, {
+  open: async ({ source, memoryBytes, wasmUrl }) => {
+    stream = new TableStream(source, (name, data) => responder.notify(name, data));
+    return { result: await stream.open(makeDecoder(memoryBytes, wasmUrl)) };
+  },
+  window: ({ start, end, columns, maxChars }) => {
+    if (stream?.decoder === undefined) {
+      throw new ColonnadeError("no_rows", "There is nothing to read yet.");
+    }
+    const result = stream.decoder.window(start, end, columns, maxChars);
+    return { result, transfer: [result.buffer] };
+  },
+  stop: () => {
+    stream?.stop();
+    return { result: null };
+  },
+});
+
+async function makeDecoder(memoryBytes: number, wasmUrl: string | undefined): Promise<BodyDecoder> {
+  // Bundlers know this expression and place the file; this package's own build leaves it alone.
+  const url = wasmUrl ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
+  try {
+    const { memory } = await init({ module_or_path: await fetch(url) });
+    return new BodyDecoder(new Decoder(memoryBytes), memory);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ColonnadeError("wasm_unavailable", `Could not load ${url}: ${reason}`, {
+      hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; a content security policy must allow 'wasm-unsafe-eval'.",
+    });
+  }
+}
