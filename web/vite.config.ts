@@ -12,17 +12,34 @@ function placeWasm(): Plugin {
   };
 }
 
-// The worker is a build of its own: it must be one file that hosts can place where they like.
-export default defineConfig({
-  plugins: [placeWasm()],
-  build: {
-    target: "es2022",
-    lib: {
-      entry: { index: "src/index.ts", define: "src/define.ts" },
-      formats: ["es"],
+/**
+ * This build must leave `new URL("./worker.js", import.meta.url)` alone, which a comment in the
+ * source says; the bundler of whoever uses the package must not, so the comment goes.
+ */
+function dropIgnoreComments(): Plugin {
+  return {
+    name: "colonnade-drop-ignore-comments",
+    renderChunk: {
+      order: "post",
+      handler: (code) => code.replace(/\/\* @vite-ignore \*\/\s*/g, ""),
     },
-    rolldownOptions: {
-      output: { chunkFileNames: "[name].js" },
+  };
+}
+
+// The worker (`--mode worker`) is a build of its own: it must be one file that hosts can place
+// where they like.
+export default defineConfig(({ mode }) => {
+  const isWorker = mode === "worker";
+  const entry: Record<string, string> = isWorker
+    ? { worker: "src/worker.ts" }
+    : { index: "src/index.ts", define: "src/define.ts" };
+  return {
+    plugins: [dropIgnoreComments(), ...(isWorker ? [] : [placeWasm()])],
+    build: {
+      target: "es2022",
+      emptyOutDir: !isWorker,
+      lib: { entry, formats: ["es"] },
+      rolldownOptions: { output: { chunkFileNames: "[name].js" } },
     },
-  },
+  };
 });

@@ -1,0 +1,134 @@
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { type CatalogTable, filterCatalog } from "./catalog.js";
+import { formatBytes, formatRows } from "./format.js";
+import { chevron } from "./icons.js";
+import { addressOf } from "./location.js";
+
+/**
+ * The list of tables. Its links work as links do; a plain click is told by `choose` instead.
+ *
+ * @fires choose - detail: the table's name
+ * @fires reload - the list should be read again
+ */
+export class TablesList extends LitElement {
+  static override properties: PropertyDeclarations = {
+    tables: { attribute: false },
+    error: { attribute: false },
+    current: { attribute: false },
+    filter: { state: true },
+    expanded: { state: true },
+  };
+
+  /** Undefined while they are being read. */
+  declare tables: CatalogTable[] | undefined;
+  declare error: string | undefined;
+  declare current: string | undefined;
+  declare filter: string;
+  declare expanded: ReadonlySet<string>;
+
+  constructor() {
+    super();
+    this.filter = "";
+    this.expanded = new Set();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render() {
+    return html`<div class="filter">
+        <input
+          type="search"
+          aria-label="Filter tables"
+          placeholder="Filter tables and columns"
+          autocomplete="off"
+          spellcheck="false"
+          .value=${this.filter}
+          @input=${(event: InputEvent) => {
+            this.filter = (event.currentTarget as HTMLInputElement).value;
+          }}
+        />
+      </div>
+      ${this.#renderList()}`;
+  }
+
+  #renderList() {
+    if (this.error !== undefined) {
+      return html`<div class="note" role="alert">
+        <p>${this.error}</p>
+        <button @click=${() => this.dispatchEvent(new CustomEvent("reload"))}>Try again</button>
+      </div>`;
+    }
+    if (this.tables === undefined) return html`<p class="note">Reading the list of tables…</p>`;
+    if (this.tables.length === 0) {
+      return html`<div class="note">
+        <p><strong>No tables</strong></p>
+        <p>Start the server with files to look at:</p>
+        <code>colonnade serve data/*.parquet</code>
+      </div>`;
+    }
+    const tables = filterCatalog(this.tables, this.filter);
+    if (tables.length === 0) return html`<p class="note">Nothing matches “${this.filter}”.</p>`;
+    return html`<ul class="tables">
+      ${tables.map((table) => this.#renderTable(table))}
+    </ul>`;
+  }
+
+  #renderTable(table: CatalogTable) {
+    const { name, format, rows, bytes, fields } = table;
+    const isOpen = this.expanded.has(name);
+    const facts = [
+      rows === null ? undefined : formatRows(rows),
+      bytes === null ? undefined : formatBytes(bytes),
+    ].filter((fact) => fact !== undefined);
+    return html`<li>
+      <div class="table ${name === this.current ? "current" : ""}">
+        <button
+          class="expand"
+          aria-label=${`Columns of ${name}`}
+          aria-expanded=${isOpen}
+          @click=${() => this.#toggle(name)}
+        >
+          ${chevron}
+        </button>
+        <div class="about">
+          <a
+            href=${addressOf({ table: name })}
+            title=${name}
+            aria-current=${name === this.current ? "page" : nothing}
+            @click=${(event: MouseEvent) => this.#choose(event, name)}
+            >${name}</a
+          >
+          <span class="facts">${facts.join(" · ")}</span>
+        </div>
+        <span class="format">${format}</span>
+      </div>
+      ${isOpen ? renderFields(fields) : nothing}
+    </li>`;
+  }
+
+  #toggle(name: string): void {
+    const expanded = new Set(this.expanded);
+    if (!expanded.delete(name)) expanded.add(name);
+    this.expanded = expanded;
+  }
+
+  #choose(event: MouseEvent, name: string): void {
+    const wantsOwnTab = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (wantsOwnTab) return;
+    event.preventDefault();
+    this.dispatchEvent(new CustomEvent("choose", { detail: name }));
+  }
+}
+
+function renderFields(fields: CatalogTable["fields"]) {
+  return html`<ul class="fields">
+    ${fields.map(
+      ({ name, type }) =>
+        html`<li title=${`${name}: ${type}`}>
+          <span class="field">${name}</span><span class="field-type">${type}</span>
+        </li>`,
+    )}
+  </ul>`;
+}

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { defineConfig, type Plugin } from "vite";
+
+const COMPRESSED = new Set([".html", ".js", ".css", ".svg", ".wasm"]);
+
+/** Writes `.br` and `.gz` beside each asset, so that the server compresses nothing. */
+function precompress(): Plugin {
+  return {
+    name: "colonnade-precompress",
+    closeBundle() {
+      const dist = fileURLToPath(new URL("./dist", import.meta.url));
+      for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+        if (!entry.isFile() || !COMPRESSED.has(extname(entry.name))) continue;
+        const path = join(entry.parentPath, entry.name);
+        const bytes = readFileSync(path);
+        const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+        writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
+        writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+      }
+    },
+  };
+}
+
+export default defineConfig({
+  plugins: [precompress()],
+  worker: { format: "es" },
+  build: {
+    target: "es2022",
+    // The content security policy has no place for data: addresses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { "/v1": "http://127.0.0.1:7878" } },
+});

@@ -1,9 +1,0 @@
-import { defineConfig } from "vite";
-
-export default defineConfig({
-  build: {
-    target: "es2022",
-    emptyOutDir: false,
-    lib: { entry: { worker: "src/worker.ts" }, formats: ["es"] },
-  },
-});
