@@ -1,0 +1,176 @@
+//! The application: engine, queries and routes, and how they end.
+
+use std::future::Future;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::Semaphore;
+
+use crate::engine::{Engine, EngineConfig};
+use crate::error::StartError;
+use crate::http::{AppState, GuardConfig, router};
+use crate::query::Registry;
+use crate::source::Table;
+
+/// Disk for sorts and the like that exceed the memory.
+const SPILL_BYTES: u64 = 32 << 30;
+
+/// The budgets and permissions of a server.
+#[derive(Debug, Clone)]
+pub struct AppConfig {
+    /// Memory of all queries together.
+    pub memory_bytes: u64,
+    /// Memory that one stream may hold while its reader is slow.
+    pub stream_memory_bytes: u64,
+    /// The longest time of execution.
+    pub query_timeout: Option<Duration>,
+    /// Streams at the same time.
+    pub max_streams: usize,
+    /// How long running streams may go on after the shutdown began.
+    pub grace: Duration,
+    /// Threads for queries.
+    pub num_threads: usize,
+    /// Who may ask.
+    pub guard: GuardConfig,
+}
+
+impl Default for AppConfig {
+    fn default() -> Self {
+        Self {
+            memory_bytes: default_memory_bytes(),
+            stream_memory_bytes: 64 << 20,
+            query_timeout: Some(Duration::from_secs(3600)),
+            max_streams: 64,
+            grace: Duration::from_secs(5),
+            num_threads: std::thread::available_parallelism().map_or(2, NonZero::get),
+            guard: GuardConfig::default(),
+        }
+    }
+}
+
+/// A server that is ready to listen.
+pub struct App {
+    state: AppState,
+    grace: Duration,
+    // The runtime of the queries; in an `Option` because it must not be dropped inside another.
+    queries: Option<Runtime>,
+    _spill: TempDir,
+}
+
+impl App {
+    /// A server of these tables.
+    ///
+    /// # Errors
+    /// The runtime, the spill folder or the engine cannot be made.
+    pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
+        let failed =
+            |error: std::io::Error| StartError::Failed(format!("the server cannot start: {error}"));
+        let spill = tempfile::Builder::new()
+            .prefix("colonnade-")
+            .tempdir()
+            .map_err(failed)?;
+        let queries = Builder::new_multi_thread()
+            .worker_threads(config.num_threads)
+            .thread_name("query")
+            .thread_stack_size(8 << 20)
+            .enable_all()
+            .build()
+            .map_err(failed)?;
+        let engine_config = EngineConfig {
+            memory_bytes: config.memory_bytes,
+            spill_bytes: SPILL_BYTES,
+            spill_folder: spill.path().to_owned(),
+            num_threads: config.num_threads,
+        };
+        let state = AppState {
+            engine: Arc::new(Engine::try_new(&engine_config, tables)?),
+            registry: Arc::new(Registry::default()),
+            query_runtime: queries.handle().clone(),
+            streams: Arc::new(Semaphore::new(config.max_streams)),
+            stream_memory_bytes: config.stream_memory_bytes,
+            query_timeout: config.query_timeout,
+            num_parallel: config.num_threads,
+            guard: Arc::new(config.guard.clone()),
+        };
+        Ok(Self {
+            state,
+            grace: config.grace,
+            queries: Some(queries),
+            _spill: spill,
+        })
+    }
+
+    /// All routes.
+    pub fn router(&self) -> Router {
+        router(self.state.clone())
+    }
+
+    /// The queries of this server.
+    pub fn registry(&self) -> &Registry {
+        &self.state.registry
+    }
+
+    /// Serves until `shutdown` is ready; then running streams get their grace, and what still runs
+    /// is cancelled.
+    ///
+    /// # Errors
+    /// The listener fails.
+    pub async fn run(
+        &self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), StartError> {
+        let (began, begins) = tokio::sync::oneshot::channel::<()>();
+        let server = axum::serve(listener, self.router())
+            .with_graceful_shutdown(async move {
+                shutdown.await;
+                let _ = began.send(());
+            })
+            .into_future();
+        let grace = self.grace;
+        let registry = Arc::clone(&self.state.registry);
+        let deadline = async move {
+            // An error means that the server ended without a shutdown.
+            if begins.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(grace).await;
+            registry.cancel_all();
+            // Time for the aborted bodies to reach their readers.
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        };
+        tokio::select! {
+            served = server => served.map_err(|error| StartError::Failed(format!("the server failed: {error}"))),
+            () = deadline => Ok(()),
+        }
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        self.state.registry.cancel_all();
+        if let Some(queries) = self.queries.take() {
+            if Handle::try_current().is_ok() {
+                queries.shutdown_background();
+            } else {
+                queries.shutdown_timeout(Duration::from_secs(1));
+            }
+        }
+    }
+}
+
+/// Half of the machine's memory, or 4 GiB where that is not known.
+pub fn default_memory_bytes() -> u64 {
+    let total = std::fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+            line.split_whitespace().nth(1)?.parse::<u64>().ok()
+        });
+    total.map_or(4 << 30, |kib| kib * 1024 / 2)
+}

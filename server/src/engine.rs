@@ -1,0 +1,418 @@
+//! The embedded engine: plans a request and hands back its parts, in order, not yet begun.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, DFSchema, TableReference};
+use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::provider_as_source;
+use datafusion::datasource::source::DataSourceExec;
+use datafusion::error::DataFusionError;
+use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
+use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+
+use crate::catalog::{Catalog, Entry};
+use crate::encode::wire_schema;
+use crate::engine_error::{execution_error, is_about_text, plan_error};
+use crate::error::{ErrorKind, QueryError, StartError};
+use crate::order::{Part, RowRange, encode_part};
+use crate::plan::{
+    Order, near_names, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
+};
+use crate::request::{Filter, Request, Source, TableQuery};
+use crate::source::Table;
+
+/// Bytes of source files for one part. Small parts let later ones run ahead a little each, inside
+/// the budget, instead of one far ahead of all.
+const PART_BYTES: u64 = 4 << 20;
+
+/// The most parts that a scan is cut into.
+const MAX_PARTS: u64 = 1024;
+
+/// The budgets of the engine.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    /// Memory of all queries together.
+    pub memory_bytes: u64,
+    /// Disk for sorts and the like that exceed the memory.
+    pub spill_bytes: u64,
+    /// Where that disk is.
+    pub spill_folder: PathBuf,
+    /// Partitions that work in parallel.
+    pub num_threads: usize,
+}
+
+/// The engine with its tables.
+pub struct Engine {
+    context: SessionContext,
+    catalog: Catalog,
+    num_threads: usize,
+}
+
+/// A query that is planned and has not begun.
+pub struct Started {
+    /// The schema on the wire.
+    pub schema: SchemaRef,
+    /// What the order of the parts means.
+    pub order: Order,
+    /// The parts; one after the other they are the result before `range` is applied.
+    pub parts: Vec<Part>,
+    /// The rows to send.
+    pub range: RowRange,
+}
+
+impl Engine {
+    /// An engine that serves these tables.
+    ///
+    /// # Errors
+    /// The engine's runtime cannot be made.
+    pub fn try_new(config: &EngineConfig, tables: Vec<Table>) -> Result<Self, StartError> {
+        let failed = |error: DataFusionError| {
+            StartError::Failed(format!("the engine cannot start: {error}"))
+        };
+        let disk = DiskManagerBuilder::default()
+            .with_mode(DiskManagerMode::Directories(vec![
+                config.spill_folder.clone(),
+            ]))
+            .with_max_temp_directory_size(config.spill_bytes);
+        let runtime = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(FairSpillPool::new(config.memory_bytes as usize)))
+            .with_disk_manager_builder(disk)
+            .build_arc()
+            .map_err(failed)?;
+        let mut session = SessionConfig::new()
+            .with_information_schema(true)
+            .with_target_partitions(config.num_threads);
+        let options = session.options_mut();
+        for (key, value) in [
+            // Each partition keeps its own files, so that the partitions are in file order.
+            (
+                "datafusion.execution.enable_file_stream_work_stealing",
+                "false",
+            ),
+            (
+                "datafusion.optimizer.enable_round_robin_repartition",
+                "false",
+            ),
+            // Text as it is in the file: a view array keeps all its buffers, however few rows are left.
+            (
+                "datafusion.execution.parquet.schema_force_view_types",
+                "false",
+            ),
+            (
+                "datafusion.sql_parser.map_string_types_to_utf8view",
+                "false",
+            ),
+            // Names are what the files say.
+            ("datafusion.sql_parser.enable_ident_normalization", "false"),
+            ("datafusion.sql_parser.default_null_ordering", "nulls_last"),
+            // It would drop ties before the row's position can decide them.
+            (
+                "datafusion.optimizer.enable_topk_dynamic_filter_pushdown",
+                "false",
+            ),
+        ] {
+            options.set(key, value).map_err(failed)?;
+        }
+        let context = SessionContext::new_with_config_rt(session, runtime);
+        for table in &tables {
+            context
+                .register_table(
+                    TableReference::bare(table.name.as_str()),
+                    Arc::clone(&table.provider),
+                )
+                .map_err(failed)?;
+        }
+        Ok(Self {
+            context,
+            catalog: Catalog::new(tables),
+            num_threads: config.num_threads,
+        })
+    }
+
+    /// The tables, after a look at their files. Blocks on the file system.
+    pub fn tables(&self) -> Arc<Vec<Entry>> {
+        for table in self.catalog.refresh() {
+            let name = TableReference::bare(table.name.as_str());
+            let replaced = self.context.deregister_table(name.clone()).and_then(|_| {
+                self.context
+                    .register_table(name, Arc::clone(&table.provider))
+            });
+            if let Err(error) = replaced {
+                tracing::error!(
+                    "table {:?} could not be registered again: {error}",
+                    table.name
+                );
+            }
+        }
+        self.catalog.entries()
+    }
+
+    /// Plans a request. Nothing runs until a part is begun.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the request.
+    pub async fn start(&self, request: &Request) -> Result<Started, QueryError> {
+        let entries = self.tables();
+        let names: Vec<String> = entries
+            .iter()
+            .map(|entry| entry.table.name.clone())
+            .collect();
+        let state = self.context.state();
+        let logical = match &request.source {
+            Source::Sql(sql) => plan_sql(&state, sql, &names).await?,
+            Source::Table(query) => plan_table(&state, &entries, query)?,
+        };
+        let used = used_tables(&logical, &entries)?;
+        let (logical, inner) = strip_limit(logical);
+        let range = request.range.within(inner);
+        let error = |error: DataFusionError| plan_error(&error, ErrorKind::SqlError, &[], &names);
+        let physical = self
+            .plan_parts(&state, &logical, range)
+            .await
+            .map_err(error)?;
+        let resolved = resolve_ties(physical, range.end()).map_err(error)?;
+        let plan = resolved.plan;
+        let order = order_of(&plan);
+        let schema = wire_schema(&plan.schema());
+        let reader = Arc::new(PartReader {
+            plan: Arc::clone(&plan),
+            state,
+            used,
+        });
+        let parts = (0..plan.output_partitioning().partition_count())
+            .map(|index| {
+                let reader = Arc::clone(&reader);
+                let schema = Arc::clone(&schema);
+                let batch_bytes = request.batch_bytes;
+                Box::new(move || encode_part(reader.read(index), schema, batch_bytes, index == 0))
+                    as Part
+            })
+            .collect();
+        Ok(Started {
+            schema,
+            order,
+            parts,
+            range,
+        })
+    }
+
+    /// A physical plan; where it keeps the order of large files, one of many small parts.
+    async fn plan_parts(
+        &self,
+        state: &SessionState,
+        logical: &LogicalPlan,
+        range: RowRange,
+    ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+        let physical = state.create_physical_plan(logical).await?;
+        let num_parts = (scanned_bytes(&physical) / PART_BYTES).min(MAX_PARTS) as usize;
+        if num_parts <= self.num_threads
+            || order_of(&physical) != Order::Partition
+            || range.limit == Some(0)
+        {
+            return Ok(physical);
+        }
+        let mut state = state.clone();
+        state.config_mut().options_mut().execution.target_partitions = num_parts;
+        let finer = state.create_physical_plan(logical).await?;
+        Ok(if order_of(&finer) == Order::Partition {
+            finer
+        } else {
+            physical
+        })
+    }
+}
+
+fn plan_table(
+    state: &SessionState,
+    entries: &[Entry],
+    query: &TableQuery,
+) -> Result<LogicalPlan, QueryError> {
+    let entry = entries
+        .iter()
+        .find(|entry| entry.table.name == query.table)
+        .ok_or_else(|| {
+            let names = entries.iter().map(|entry| entry.table.name.as_str());
+            QueryError::new(
+                ErrorKind::UnknownTable,
+                format!("there is no table {:?}", query.table),
+                near_names(&query.table, names, "tables"),
+            )
+        })?;
+    let table = &entry.table;
+    let error = |error: DataFusionError| plan_error(&error, ErrorKind::BadParameter, &[], &[]);
+    let name = TableReference::bare(table.name.as_str());
+    let source = provider_as_source(Arc::clone(&table.provider));
+    let mut plan = LogicalPlanBuilder::scan(name, source, None).map_err(error)?;
+    if let Some(filter) = &query.filter {
+        let filter = match filter {
+            Filter::Json(predicate) => predicate_expr(predicate, &table.schema)?,
+            Filter::Text(text) => {
+                let schema = DFSchema::try_from(Arc::clone(&table.schema)).map_err(error)?;
+                parse_filter(state, text, &schema)?
+            }
+        };
+        plan = plan
+            .filter(filter)
+            .map_err(|e| plan_error(&e, ErrorKind::BadFilter, &[], &[]))?;
+    }
+    if !query.sort.is_empty() {
+        let keys = query
+            .sort
+            .iter()
+            .map(|key| {
+                Ok(SortExpr::new(
+                    column(table, &key.column)?,
+                    !key.descending,
+                    false,
+                ))
+            })
+            .collect::<Result<Vec<_>, QueryError>>()?;
+        plan = plan.sort(keys).map_err(error)?;
+    }
+    if let Some(columns) = &query.columns {
+        let mut seen = HashSet::new();
+        let mut exprs = Vec::with_capacity(columns.len());
+        for name in columns {
+            if !seen.insert(name) {
+                return Err(QueryError::new(
+                    ErrorKind::BadParameter,
+                    format!("column {name:?} is asked for twice"),
+                    "name each column once",
+                ));
+            }
+            exprs.push(column(table, name)?);
+        }
+        plan = plan.project(exprs).map_err(error)?;
+    }
+    plan.build().map_err(error)
+}
+
+fn column(table: &Table, name: &str) -> Result<Expr, QueryError> {
+    match table.schema.field_with_name(name) {
+        Ok(field) => Ok(Expr::Column(Column::new_unqualified(field.name()))),
+        Err(_) => Err(QueryError::new(
+            ErrorKind::UnknownColumn,
+            format!("table {:?} has no column {name:?}", table.name),
+            near_names(
+                name,
+                table.schema.fields().iter().map(|f| f.name().as_str()),
+                "columns",
+            ),
+        )),
+    }
+}
+
+/// The tables of a plan, none of which may be broken.
+fn used_tables(plan: &LogicalPlan, entries: &[Entry]) -> Result<Vec<Arc<Table>>, QueryError> {
+    let mut names = HashSet::new();
+    let walked = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            names.insert(scan.table_name.table().to_owned());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    if let Err(error) = walked {
+        return Err(plan_error(&error, ErrorKind::SqlError, &[], &[]));
+    }
+    let mut used = Vec::new();
+    for entry in entries
+        .iter()
+        .filter(|entry| names.contains(&entry.table.name))
+    {
+        if let Some(reason) = &entry.broken {
+            return Err(QueryError::new(
+                ErrorKind::SourceChanged,
+                format!(
+                    "table {:?} cannot be read any more: {reason}",
+                    entry.table.name
+                ),
+                "put the file back as it was, or restart the server with other sources",
+            ));
+        }
+        used.push(Arc::clone(&entry.table));
+    }
+    Ok(used)
+}
+
+/// Bytes of all files that a plan scans.
+fn scanned_bytes(plan: &Arc<dyn ExecutionPlan>) -> u64 {
+    let mut num_bytes = 0;
+    let walked = plan.apply(|node| {
+        if let Some(scan) = node.downcast_ref::<DataSourceExec>()
+            && let Some(config) =
+                (scan.data_source().as_ref() as &dyn std::any::Any).downcast_ref::<FileScanConfig>()
+        {
+            for file in config.file_groups.iter().flat_map(|group| group.files()) {
+                num_bytes += match &file.range {
+                    Some(range) => (range.end - range.start).max(0) as u64,
+                    None => file.object_meta.size,
+                };
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    if walked.is_ok() { num_bytes } else { 0 }
+}
+
+/// Reads the partitions of one plan.
+struct PartReader {
+    plan: Arc<dyn ExecutionPlan>,
+    state: SessionState,
+    used: Vec<Arc<Table>>,
+}
+
+impl PartReader {
+    fn read(self: Arc<Self>, index: usize) -> BoxStream<'static, Result<RecordBatch, QueryError>> {
+        match self.plan.execute(index, self.state.task_ctx()) {
+            Ok(batches) => batches
+                .then(move |batch| {
+                    let reader = Arc::clone(&self);
+                    async move {
+                        match batch {
+                            Ok(batch) => Ok(batch),
+                            Err(error) => Err(reader.explain(error).await),
+                        }
+                    }
+                })
+                .boxed(),
+            Err(error) => async move { Err(self.explain(error).await) }
+                .into_stream()
+                .boxed(),
+        }
+    }
+
+    /// An error of a text file says where in the file; no error says where the file is.
+    async fn explain(&self, error: DataFusionError) -> QueryError {
+        if is_about_text(&error) {
+            let used = self.used.clone();
+            let search = tokio::task::spawn_blocking(move || {
+                used.iter().find_map(|table| table.find_broken_row())
+            });
+            if let Ok(Some(found)) = search.await {
+                return found;
+            }
+        }
+        let mut explained = execution_error(&error);
+        for folder in self
+            .used
+            .iter()
+            .flat_map(|table| table.folders())
+            .filter(|folder| folder.len() > 1)
+        {
+            explained.message = explained.message.replace(&format!("{folder}/"), "");
+        }
+        explained
+    }
+}

@@ -1,0 +1,237 @@
+//! Who may ask: the host that is addressed, the page that asks, the token.
+
+use std::net::IpAddr;
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
+    AUTHORIZATION, HOST, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use crate::error::{ErrorKind, QueryError};
+use crate::http::AppState;
+
+/// Who may ask.
+#[derive(Debug, Clone, Default)]
+pub struct GuardConfig {
+    /// Host names beside the loopback ones, without port, in lower case.
+    pub hosts: Vec<String>,
+    /// Whether any address in digits will do: it cannot be rebound, unlike a name.
+    pub any_address: bool,
+    /// Origins of other sites that may read, such as `https://example.org`.
+    pub origins: Vec<String>,
+    /// The token; `None` means that none is needed.
+    pub token: Option<String>,
+}
+
+/// Checks a request before it reaches its handler, and adds what every response needs.
+pub(super) async fn guard(State(app): State<AppState>, request: Request, next: Next) -> Response {
+    let guard = app.guard;
+    let origin = request.headers().get(ORIGIN).cloned();
+    let listed = origin.as_ref().is_some_and(|origin| guard.lists(origin));
+    let mut response = match guard.check(&request, listed) {
+        Err(error) => error.into_response(),
+        Ok(Verdict::Preflight) => preflight(),
+        Ok(Verdict::Pass) => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.append(VARY, HeaderValue::from_static("origin"));
+    if listed && let Some(origin) = origin {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("X-Query-Id, X-Result-Order, Retry-After"),
+        );
+    }
+    response
+}
+
+enum Verdict {
+    Pass,
+    Preflight,
+}
+
+impl GuardConfig {
+    fn check(&self, request: &Request, listed: bool) -> Result<Verdict, QueryError> {
+        let headers = request.headers();
+        let host = headers
+            .get(HOST)
+            .and_then(|value| value.to_str().ok())
+            .or_else(|| {
+                request
+                    .uri()
+                    .authority()
+                    .map(|authority| authority.as_str())
+            })
+            .unwrap_or_default();
+        if !self.allows_host(host) {
+            return Err(QueryError::new(
+                ErrorKind::HostNotAllowed,
+                format!("this server is not addressed as {:?}", host_name(host)),
+                "use the address it prints, or start it with --allow-host",
+            ));
+        }
+        let path = request.uri().path();
+        let is_interface = path.starts_with("/v1/") || path == "/v1";
+        if is_interface && !listed && is_cross_site(headers, host) {
+            return Err(QueryError::new(
+                ErrorKind::OriginNotAllowed,
+                "a page of another site may not use this server",
+                "start the server with --allow-origin and that page's origin",
+            ));
+        }
+        if listed
+            && request.method() == Method::OPTIONS
+            && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+        {
+            return Ok(Verdict::Preflight);
+        }
+        match &self.token {
+            Some(token) if is_interface || path == "/metrics" => {
+                let given = headers
+                    .get(AUTHORIZATION)
+                    .and_then(|value| value.to_str().ok())
+                    .and_then(|value| value.split_once(' '))
+                    .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+                    .map_or("", |(_, given)| given.trim());
+                if same(given.as_bytes(), token.as_bytes()) {
+                    Ok(Verdict::Pass)
+                } else {
+                    Err(QueryError::new(
+                        ErrorKind::Unauthorized,
+                        "the token is missing or wrong",
+                        "send Authorization: Bearer and the token of --token-file",
+                    ))
+                }
+            }
+            _ => Ok(Verdict::Pass),
+        }
+    }
+
+    fn lists(&self, origin: &HeaderValue) -> bool {
+        origin.to_str().is_ok_and(|origin| {
+            self.origins
+                .iter()
+                .any(|listed| listed.eq_ignore_ascii_case(origin))
+        })
+    }
+
+    fn allows_host(&self, host: &str) -> bool {
+        let name = host_name(host);
+        if name == "localhost" || name.ends_with(".localhost") || self.hosts.contains(&name) {
+            return true;
+        }
+        name.parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback() || self.any_address)
+    }
+}
+
+/// The host without its port, in lower case, an IPv6 address without its brackets.
+fn host_name(host: &str) -> String {
+    let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.rsplit_once(':').map_or(host, |(name, port)| {
+            if port.bytes().all(|b| b.is_ascii_digit()) {
+                name
+            } else {
+                host
+            }
+        }),
+    };
+    name.trim_end_matches('.').to_ascii_lowercase()
+}
+
+/// Whether a page of another site asks. Programs that are no browsers send neither header.
+fn is_cross_site(headers: &HeaderMap, host: &str) -> bool {
+    if let Some(origin) = headers.get(ORIGIN) {
+        let same_origin = origin
+            .to_str()
+            .ok()
+            .and_then(|origin| origin.split_once("://"))
+            .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
+        return !same_origin;
+    }
+    matches!(
+        headers
+            .get("sec-fetch-site")
+            .and_then(|value| value.to_str().ok()),
+        Some("cross-site" | "same-site")
+    )
+}
+
+fn preflight() -> Response {
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    let headers = response.headers_mut();
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, POST, PUT, DELETE"),
+    );
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("accept, authorization, content-type"),
+    );
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    response
+}
+
+/// Compares without telling by its time where the two differ.
+fn same(given: &[u8], token: &[u8]) -> bool {
+    let mut difference = u8::from(given.len() != token.len());
+    for (index, byte) in token.iter().enumerate() {
+        difference |= byte ^ given.get(index).copied().unwrap_or(0);
+    }
+    std::hint::black_box(difference) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts() {
+        let guard = GuardConfig {
+            hosts: vec!["data.example".into()],
+            ..GuardConfig::default()
+        };
+        for host in [
+            "localhost",
+            "LOCALHOST:7878",
+            "127.0.0.1:1",
+            "[::1]:7878",
+            "data.example:80",
+            "a.localhost",
+        ] {
+            assert!(guard.allows_host(host), "{host}");
+        }
+        for host in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "10.0.0.1:7878",
+            "127.0.0.1.evil.example",
+        ] {
+            assert!(!guard.allows_host(host), "{host}");
+        }
+        let open = GuardConfig {
+            any_address: true,
+            ..GuardConfig::default()
+        };
+        assert!(open.allows_host("10.0.0.1:7878") && !open.allows_host("evil.example"));
+    }
+
+    #[test]
+    fn tokens() {
+        assert!(same(b"abc", b"abc"));
+        assert!(
+            !same(b"abd", b"abc")
+                && !same(b"ab", b"abc")
+                && !same(b"abcd", b"abc")
+                && !same(b"", b"abc")
+        );
+    }
+}

@@ -1,0 +1,75 @@
+//! The HTTP interface.
+
+mod assets;
+mod guard;
+mod problem;
+mod query;
+mod rows;
+mod stream;
+mod tables;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::{Method, Uri};
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+pub use guard::GuardConfig;
+
+use crate::engine::Engine;
+use crate::error::{ErrorKind, QueryError};
+use crate::query::Registry;
+
+/// The largest JSON body.
+const MAX_BODY_BYTES: usize = 1 << 20;
+
+/// What every handler may use.
+#[derive(Clone)]
+pub struct AppState {
+    /// The engine with its tables.
+    pub engine: Arc<Engine>,
+    /// The queries by id.
+    pub registry: Arc<Registry>,
+    /// Where queries run; not where HTTP is served.
+    pub query_runtime: Handle,
+    /// One permit a running stream.
+    pub streams: Arc<Semaphore>,
+    /// Bytes that may wait for one reader.
+    pub stream_memory_bytes: u64,
+    /// The longest time of execution.
+    pub query_timeout: Option<Duration>,
+    /// Parts that run at the same time for one stream.
+    pub num_parallel: usize,
+    /// Who may ask.
+    pub guard: Arc<GuardConfig>,
+}
+
+/// All routes, behind the guard.
+pub fn router(state: AppState) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/v1/tables", get(tables::list))
+        .route("/v1/tables/{name}", get(tables::one))
+        .route("/v1/tables/{name}/rows", get(rows::rows))
+        .route("/v1/query", get(query::list).post(query::start))
+        .route("/v1/query/{id}", get(query::status).delete(query::delete))
+        .route("/", get(assets::asset))
+        .fallback(assets::asset_or_not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(state.clone(), guard::guard))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(state)
+}
+
+async fn method_not_allowed(method: Method, uri: Uri) -> QueryError {
+    QueryError::new(
+        ErrorKind::MethodNotAllowed,
+        format!("{} does not take {method}", uri.path()),
+        "the Allow header lists the methods that it takes",
+    )
+}

@@ -1,0 +1,41 @@
+//! Failures as `application/problem+json`, RFC 9457.
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use crate::error::{ErrorKind, QueryError};
+
+impl IntoResponse for QueryError {
+    fn into_response(self) -> Response {
+        let code = self.kind.code();
+        let body = json!({
+            "type": format!("urn:colonnade:error:{code}"),
+            "title": self.kind.title(),
+            "status": self.kind.status(),
+            "code": code,
+            "detail": self.message,
+            "hint": self.hint,
+        });
+        let status =
+            StatusCode::from_u16(self.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (status, body.to_string()).into_response();
+        let headers = response.headers_mut();
+        headers.insert(
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/problem+json"),
+        );
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        match self.kind {
+            ErrorKind::TooManyStreams => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            ErrorKind::Unauthorized => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            _ => {}
+        }
+        response
+    }
+}

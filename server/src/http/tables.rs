@@ -1,0 +1,144 @@
+//! `GET /v1/tables` and `GET /v1/tables/{name}`.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use axum::extract::{Path, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use colonnade_core::wire::{Limits, describe_fields};
+use serde::Serialize;
+
+use crate::catalog::Entry;
+use crate::encode::{schema_message, wire_schema};
+use crate::error::{ErrorKind, QueryError};
+use crate::http::AppState;
+use crate::plan::near_names;
+use crate::source::Table;
+
+#[derive(Serialize)]
+struct TableList {
+    tables: Vec<TableInfo>,
+}
+
+#[derive(Serialize)]
+struct TableInfo {
+    name: String,
+    format: &'static str,
+    rows: Option<u64>,
+    bytes: Option<u64>,
+    version: String,
+    fields: Vec<FieldInfo>,
+}
+
+#[derive(Serialize)]
+struct FieldInfo {
+    name: String,
+    #[serde(rename = "type")]
+    type_name: String,
+    nullable: bool,
+}
+
+/// All tables.
+pub(super) async fn list(
+    State(app): State<AppState>,
+    headers: HeaderMap,
+) -> Result<Response, QueryError> {
+    let entries = entries(&app).await?;
+    let tables = entries
+        .iter()
+        .map(|entry| info(&entry.table))
+        .collect::<Result<_, _>>()?;
+    json_with_etag(&TableList { tables }, &headers)
+}
+
+/// One of them.
+pub(super) async fn one(
+    State(app): State<AppState>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, QueryError> {
+    let entries = entries(&app).await?;
+    let entry = entries
+        .iter()
+        .find(|entry| entry.table.name == name)
+        .ok_or_else(|| {
+            let names = entries.iter().map(|entry| entry.table.name.as_str());
+            QueryError::new(
+                ErrorKind::UnknownTable,
+                format!("there is no table {name:?}"),
+                near_names(&name, names, "tables"),
+            )
+        })?;
+    json_with_etag(&info(&entry.table)?, &headers)
+}
+
+/// The tables after a look at their files, which blocks.
+async fn entries(app: &AppState) -> Result<std::sync::Arc<Vec<Entry>>, QueryError> {
+    let engine = std::sync::Arc::clone(&app.engine);
+    app.query_runtime
+        .spawn_blocking(move || engine.tables())
+        .await
+        .map_err(|_| {
+            QueryError::new(
+                ErrorKind::Internal,
+                "the tables could not be listed",
+                "try again",
+            )
+        })
+}
+
+fn info(table: &Table) -> Result<TableInfo, QueryError> {
+    let internal = |error: String| {
+        QueryError::new(
+            ErrorKind::Internal,
+            format!("table {:?} cannot be described: {error}", table.name),
+            "",
+        )
+    };
+    let message =
+        schema_message(&wire_schema(&table.schema)).map_err(|error| internal(error.to_string()))?;
+    let fields = describe_fields(&message.bytes, &Limits::default())
+        .map_err(|error| internal(error.to_string()))?;
+    Ok(TableInfo {
+        name: table.name.clone(),
+        format: table.format,
+        rows: table.num_rows,
+        bytes: table.num_bytes,
+        version: table.version.clone(),
+        fields: fields
+            .into_iter()
+            .map(|field| FieldInfo {
+                name: field.name,
+                type_name: field.type_name,
+                nullable: field.nullable,
+            })
+            .collect(),
+    })
+}
+
+fn json_with_etag(value: &impl Serialize, headers: &HeaderMap) -> Result<Response, QueryError> {
+    let body = serde_json::to_string(value)
+        .map_err(|error| QueryError::new(ErrorKind::Internal, error.to_string(), ""))?;
+    let mut hasher = DefaultHasher::new();
+    body.hash(&mut hasher);
+    let etag = format!("\"{:016x}\"", hasher.finish());
+    let known = headers
+        .get_all(IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|value| matches!(value.trim().trim_start_matches("W/"), tag if tag == etag || tag == "*"));
+    let mut response = if known {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        ([(CONTENT_TYPE, "application/json")], body).into_response()
+    };
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        response.headers_mut().insert(ETAG, etag);
+    }
+    Ok(response)
+}

@@ -1,0 +1,21 @@
+//! Colonnade's server: tables of any size, in order, as Arrow IPC over HTTP.
+
+pub mod app;
+pub mod args;
+pub mod catalog;
+pub mod demo;
+pub mod encode;
+pub mod engine;
+mod engine_error;
+pub mod error;
+pub mod http;
+pub mod message;
+pub mod order;
+pub mod plan;
+pub mod query;
+pub mod request;
+pub mod size;
+pub mod source;
+pub mod stream;
+
+pub use app::{App, AppConfig};

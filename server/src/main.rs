@@ -1,0 +1,188 @@
+//! The program `colonnade`.
+
+use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use colonnade_server::args::{Cli, Command, ServeArgs};
+use colonnade_server::error::StartError;
+use colonnade_server::http::GuardConfig;
+use colonnade_server::{App, AppConfig, demo, source};
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() => {
+            // One line: what was wrong; `--help` has the rest.
+            let text = error.to_string();
+            let line = text.lines().next().unwrap_or_default();
+            let line = line.strip_prefix("error: ").unwrap_or(line);
+            if line.is_empty() {
+                eprintln!("colonnade: a command is missing; write colonnade serve [SOURCE...]");
+            } else {
+                eprintln!("colonnade: {line}; see colonnade serve --help");
+            }
+            return ExitCode::from(2);
+        }
+        Err(error) => {
+            // Help and version.
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    let filter = EnvFilter::try_from_env("COLONNADE_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("warn,colonnade=info,colonnade_server=info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .with_target(false)
+        .without_time()
+        .init();
+    let Command::Serve(args) = cli.command;
+    match serve(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("colonnade: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn serve(args: &ServeArgs) -> Result<(), StartError> {
+    let address = resolve(&args.listen)?;
+    let config = AppConfig {
+        memory_bytes: args
+            .memory
+            .unwrap_or_else(colonnade_server::app::default_memory_bytes),
+        stream_memory_bytes: args.stream_memory,
+        query_timeout: Some(Duration::from_secs(args.query_timeout)),
+        max_streams: args.max_streams as usize,
+        guard: guard(args, address)?,
+        ..AppConfig::default()
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(config.num_threads.clamp(1, 4))
+        .thread_name("http")
+        .enable_all()
+        .build()
+        .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
+    // First the address, so that one in use is refused before any work is done.
+    let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).map_err(|error| {
+        StartError::Failed(match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                format!("{address} is in use; stop what listens there, or give another --listen (port 0 picks a free one)")
+            }
+            _ => format!("cannot listen on {address}: {error}; give an address of this machine to --listen"),
+        })
+    })?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| StartError::Failed(format!("the address is not known: {error}")))?;
+    let tables = if args.sources.is_empty() {
+        demo::open()?
+    } else {
+        source::open_all(&args.sources)?
+    };
+    let app = App::try_new(&config, tables)?;
+    // Standard output holds this line and no other.
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());
+    let served = runtime.block_on(app.run(listener, stop_signal()));
+    drop(app);
+    runtime.shutdown_timeout(Duration::from_millis(200));
+    served
+}
+
+fn resolve(listen: &str) -> Result<SocketAddr, StartError> {
+    let listen = listen.strip_prefix("http://").unwrap_or(listen);
+    let refuse = || {
+        StartError::BadArgument(format!(
+            "--listen {listen:?} is no address; write HOST:PORT, such as 127.0.0.1:7878"
+        ))
+    };
+    listen
+        .to_socket_addrs()
+        .map_err(|_| refuse())?
+        .next()
+        .ok_or_else(refuse)
+}
+
+fn guard(args: &ServeArgs, address: SocketAddr) -> Result<GuardConfig, StartError> {
+    let token = match &args.token_file {
+        None => None,
+        Some(path) => {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                StartError::BadArgument(format!(
+                    "--token-file {}: {error}; give a file that holds the token",
+                    path.display()
+                ))
+            })?;
+            let token = text.trim().to_owned();
+            if token.len() < 16 || !token.bytes().all(|b| b.is_ascii_graphic()) {
+                return Err(StartError::BadArgument(format!(
+                    "--token-file {}: a token is 16 or more printable ASCII characters without spaces; write such as openssl rand -hex 32",
+                    path.display()
+                )));
+            }
+            Some(token)
+        }
+    };
+    if token.is_none() && !address.ip().is_loopback() {
+        return Err(StartError::BadArgument(format!(
+            "--listen {address} can be reached from other machines and needs --token-file FILE; or listen on 127.0.0.1"
+        )));
+    }
+    for origin in &args.allow_origin {
+        let authority = origin.split_once("://").map(|(_, authority)| authority);
+        if authority.is_none_or(|authority| authority.is_empty() || authority.contains('/')) {
+            return Err(StartError::BadArgument(format!(
+                "--allow-origin {origin:?} is no origin; write scheme and host without a path, such as https://example.org"
+            )));
+        }
+    }
+    let listen_host = args
+        .listen
+        .rsplit_once(':')
+        .map_or(args.listen.as_str(), |(host, _)| host);
+    let mut hosts: Vec<String> = args
+        .allow_host
+        .iter()
+        .map(|host| host.to_ascii_lowercase())
+        .collect();
+    hosts.push(address.ip().to_string());
+    hosts.push(listen_host.trim_matches(['[', ']']).to_ascii_lowercase());
+    Ok(GuardConfig {
+        hosts,
+        any_address: address.ip().is_unspecified(),
+        origins: args.allow_origin.clone(),
+        token,
+    })
+}
+
+/// Ready when the process is asked to stop.
+async fn stop_signal() {
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminate = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => {
+                signal.recv().await;
+            }
+            Err(_) => std::future::pending::<()>().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminate = std::future::pending::<()>();
+    tokio::select! {
+        () = interrupt => {}
+        () = terminate => {}
+    }
+}

@@ -1,0 +1,235 @@
+//! The stitcher: many parts in, one ordered stream of messages out.
+
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::{FutureExt, StreamExt};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::encode::cut_message;
+use crate::error::{ErrorKind, QueryError};
+use crate::message::IpcMessage;
+use crate::order::{Budget, Part, Reservation, RowRange};
+
+/// Up to this many rows one part after the other is read: running ahead would be for nothing.
+const SEQUENTIAL_ROWS: u64 = 50_000;
+
+/// What the stitcher needs to know.
+#[derive(Debug, Clone)]
+pub struct StitchPlan {
+    /// The schema message; needed to cut a message at the edge of the range.
+    pub schema: IpcMessage,
+    /// Rows of the result to yield.
+    pub range: RowRange,
+    /// Parts that run at the same time.
+    pub num_parallel: usize,
+    /// Bytes that may wait to be sent.
+    pub budget_bytes: u64,
+}
+
+enum Item {
+    Message(IpcMessage, Reservation),
+    /// The part's own word that it is complete, or why it is not.
+    End(Result<(), QueryError>),
+}
+
+/// Yields the messages of all parts in the order of the parts. Dropping it aborts all parts.
+pub struct Stitcher {
+    schema: IpcMessage,
+    lines: VecDeque<UnboundedReceiver<Item>>,
+    head: usize,
+    budget: Arc<Budget>,
+    to_skip: u64,
+    to_take: Option<u64>,
+    driver: Option<AbortOnDropHandle<()>>,
+}
+
+impl Stitcher {
+    /// Begins to run `parts` on `runtime`.
+    pub fn start(parts: Vec<Part>, plan: StitchPlan, runtime: &Handle) -> Self {
+        let budget = Budget::new(plan.budget_bytes, parts.len());
+        let mut lines = VecDeque::with_capacity(parts.len());
+        let mut jobs = Vec::with_capacity(parts.len());
+        for (index, part) in parts.into_iter().enumerate() {
+            let (sender, receiver) = unbounded_channel();
+            lines.push_back(receiver);
+            jobs.push(Job {
+                index,
+                part,
+                sender,
+                budget: Arc::clone(&budget),
+                max_rows: plan.range.end(),
+            });
+        }
+        let num_parallel = match plan.range.end() {
+            Some(end) if end <= SEQUENTIAL_ROWS => 1,
+            _ => plan.num_parallel.max(1),
+        };
+        let driver = (plan.range.limit != Some(0))
+            .then(|| AbortOnDropHandle::new(runtime.spawn(drive(jobs, num_parallel))));
+        Self {
+            schema: plan.schema,
+            lines,
+            head: 0,
+            budget,
+            to_skip: plan.range.offset,
+            to_take: plan.range.limit,
+            driver,
+        }
+    }
+
+    /// The next message in order; `None` after the last row of a successful result. Safe to
+    /// cancel: no message is lost when the future is dropped.
+    ///
+    /// # Errors
+    /// A part failed, panicked or vanished. Nothing comes after an error.
+    pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
+        loop {
+            if self.to_take == Some(0) {
+                self.stop();
+                return None;
+            }
+            let Some(line) = self.lines.front_mut() else {
+                self.stop();
+                return None;
+            };
+            match line.recv().await {
+                Some(Item::Message(message, reservation)) => {
+                    drop(reservation);
+                    match self.within_range(message) {
+                        Ok(Some(message)) => return Some(Ok(message)),
+                        Ok(None) => {}
+                        Err(error) => return Some(Err(self.fail(error))),
+                    }
+                }
+                Some(Item::End(Ok(()))) => {
+                    self.lines.pop_front();
+                    self.head += 1;
+                    self.budget.set_head(self.head);
+                }
+                Some(Item::End(Err(error))) => return Some(Err(self.fail(error))),
+                None => {
+                    return Some(Err(self.fail(QueryError::new(
+                        ErrorKind::Internal,
+                        format!(
+                            "part {} of the result ended without being complete",
+                            self.head
+                        ),
+                        "run the query again",
+                    ))));
+                }
+            }
+        }
+    }
+
+    /// The most bytes that waited at one time.
+    pub fn peak_bytes(&self) -> u64 {
+        self.budget.peak_bytes()
+    }
+
+    fn within_range(&mut self, message: IpcMessage) -> Result<Option<IpcMessage>, QueryError> {
+        let num_rows = message.num_rows;
+        let start = self.to_skip.min(num_rows);
+        self.to_skip -= start;
+        let rows = self.to_take.unwrap_or(u64::MAX).min(num_rows - start);
+        if let Some(to_take) = &mut self.to_take {
+            *to_take -= rows;
+        }
+        if rows == num_rows {
+            return Ok(Some(message));
+        }
+        if rows == 0 {
+            return Ok(None);
+        }
+        cut_message(&self.schema, &message, start, rows)
+            .map(Some)
+            .map_err(|error| {
+                QueryError::new(
+                    ErrorKind::Internal,
+                    format!("a message could not be cut: {error}"),
+                    "",
+                )
+            })
+    }
+
+    fn fail(&mut self, error: QueryError) -> QueryError {
+        self.stop();
+        error
+    }
+
+    fn stop(&mut self) {
+        self.driver = None;
+        self.lines.clear();
+        self.to_take = Some(0);
+    }
+}
+
+struct Job {
+    index: usize,
+    part: Part,
+    sender: UnboundedSender<Item>,
+    budget: Arc<Budget>,
+    max_rows: Option<u64>,
+}
+
+/// Begins the jobs in order, so that the head of the line is always among those that run.
+async fn drive(jobs: Vec<Job>, num_parallel: usize) {
+    let permits = Arc::new(Semaphore::new(num_parallel));
+    let mut running = JoinSet::new();
+    for job in jobs {
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
+            return;
+        };
+        running.spawn(async move {
+            job.run().await;
+            drop(permit);
+        });
+        while running.try_join_next().is_some() {}
+    }
+    while running.join_next().await.is_some() {}
+}
+
+impl Job {
+    async fn run(self) {
+        let Self {
+            index,
+            part,
+            sender,
+            budget,
+            max_rows,
+        } = self;
+        let work = async {
+            let mut messages = part();
+            let mut num_rows = 0;
+            while let Some(message) = messages.next().await {
+                let message = message?;
+                num_rows += message.num_rows;
+                let reservation = budget.reserve(index, message.num_bytes() as u64).await;
+                if sender.send(Item::Message(message, reservation)).is_err() {
+                    return Ok(());
+                }
+                if max_rows.is_some_and(|max_rows| num_rows >= max_rows) {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let outcome = AssertUnwindSafe(work)
+            .catch_unwind()
+            .await
+            .unwrap_or_else(|_| {
+                Err(QueryError::new(
+                    ErrorKind::Internal,
+                    format!("a worker of the server failed in part {index} of the result"),
+                    "the server's log has more; the other tables are not affected",
+                ))
+            });
+        // Nobody listens any more when the stream has ended early.
+        let _ = sender.send(Item::End(outcome));
+    }
+}

@@ -1,0 +1,18 @@
+//! From a request to a physical plan whose partitions, one after the other, are the result.
+
+mod filter;
+mod limit;
+mod names;
+mod order;
+mod predicate;
+mod sort_key;
+mod statement;
+mod ties;
+
+pub use filter::parse_filter;
+pub use limit::strip_limit;
+pub use names::{ListItem, near_names, parse_list};
+pub use order::{Order, order_of};
+pub use predicate::{Predicate, predicate_expr};
+pub use statement::plan_sql;
+pub use ties::{Resolved, resolve_ties};

@@ -1,0 +1,244 @@
+//! Adds to each row what a sort needs beyond its columns: the row's position, and floats as
+//! numbers that compare in the right order.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int64Array, PrimitiveArray, RecordBatch, UInt64Array};
+use datafusion::arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Field, Float16Type, Float32Type, Float64Type, Schema, SchemaRef,
+};
+use datafusion::common::cast::as_primitive_array;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    Partitioning, PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
+};
+use futures::StreamExt;
+
+/// Rows of one partition: positions are `partition << 40 | row in the partition`.
+const POSITION_BITS: u32 = 40;
+
+/// Appends the sort keys as columns.
+#[derive(Debug)]
+pub(super) struct SortKeyExec {
+    input: Arc<dyn ExecutionPlan>,
+    floats: Vec<Arc<dyn PhysicalExpr>>,
+    has_position: bool,
+    schema: SchemaRef,
+    properties: Arc<PlanProperties>,
+}
+
+impl SortKeyExec {
+    /// A node over `input` that appends one column for each of `floats`, then perhaps the position.
+    ///
+    /// # Errors
+    /// Never so far.
+    pub(super) fn try_new(
+        input: Arc<dyn ExecutionPlan>,
+        floats: Vec<Arc<dyn PhysicalExpr>>,
+        has_position: bool,
+    ) -> Result<Self> {
+        let inner = input.schema();
+        let mut fields: Vec<_> = inner.fields().iter().map(Arc::clone).collect();
+        for index in 0..floats.len() {
+            fields.push(Arc::new(Field::new(
+                format!("\u{0}key{index}"),
+                DataType::Int64,
+                true,
+            )));
+        }
+        if has_position {
+            fields.push(Arc::new(Field::new(
+                "\u{0}position",
+                DataType::UInt64,
+                false,
+            )));
+        }
+        let schema = Arc::new(Schema::new_with_metadata(fields, inner.metadata().clone()));
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(&schema)),
+            Partitioning::UnknownPartitioning(input.output_partitioning().partition_count()),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        Ok(Self {
+            input,
+            floats,
+            has_position,
+            schema,
+            properties: Arc::new(properties),
+        })
+    }
+
+    /// The columns that stand for the floats.
+    pub(super) fn float_columns(&self) -> Vec<Column> {
+        let first = self.input.schema().fields().len();
+        (first..first + self.floats.len())
+            .map(|index| Column::new(self.schema.field(index).name(), index))
+            .collect()
+    }
+
+    /// The column that holds the position.
+    pub(super) fn position_column(&self) -> Option<Column> {
+        let index = self.schema.fields().len() - 1;
+        self.has_position
+            .then(|| Column::new(self.schema.field(index).name(), index))
+    }
+}
+
+impl DisplayAs for SortKeyExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "SortKeyExec: floats={}, position={}",
+            self.floats.len(),
+            self.has_position
+        )
+    }
+}
+
+impl ExecutionPlan for SortKeyExec {
+    fn name(&self) -> &'static str {
+        "SortKeyExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        let mut recursion = TreeNodeRecursion::Continue;
+        for expr in &self.floats {
+            recursion = f(expr)?;
+        }
+        Ok(recursion)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match <[_; 1]>::try_from(children) {
+            Ok([input]) => Ok(Arc::new(Self::try_new(
+                input,
+                self.floats.clone(),
+                self.has_position,
+            )?)),
+            Err(_) => Err(DataFusionError::Internal("a sort key has one input".into())),
+        }
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(
+            children,
+            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
+        )
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = self.input.execute(partition, context)?;
+        let schema = Arc::clone(&self.schema);
+        let floats = self.floats.clone();
+        let has_position = self.has_position;
+        let mut next_position = (partition as u64) << POSITION_BITS;
+        let keyed = input.map(move |batch| {
+            let batch = batch?;
+            let num_rows = batch.num_rows();
+            let mut columns = batch.columns().to_vec();
+            for expr in &floats {
+                columns.push(float_key(&expr.evaluate(&batch)?.into_array(num_rows)?)?);
+            }
+            if has_position {
+                let end = next_position + num_rows as u64;
+                columns.push(Arc::new(UInt64Array::from_iter_values(next_position..end)));
+                next_position = end;
+            }
+            Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            Arc::clone(&self.schema),
+            keyed,
+        )))
+    }
+}
+
+/// Floats as integers in the order of the numbers: −0 is 0, every NaN is after every number.
+fn float_key(floats: &ArrayRef) -> Result<ArrayRef> {
+    let keys = match floats.data_type() {
+        DataType::Float16 => keys(as_primitive_array::<Float16Type>(floats)?, f64::from),
+        DataType::Float32 => keys(as_primitive_array::<Float32Type>(floats)?, f64::from),
+        _ => keys(as_primitive_array::<Float64Type>(floats)?, |v| v),
+    };
+    Ok(Arc::new(keys))
+}
+
+fn keys<T: ArrowPrimitiveType>(
+    floats: &PrimitiveArray<T>,
+    widen: impl Fn(T::Native) -> f64,
+) -> Int64Array {
+    floats.unary(|value| {
+        let value = widen(value);
+        if value.is_nan() {
+            return i64::MAX;
+        }
+        let bits = if value == 0.0 {
+            0
+        } else {
+            value.to_bits() as i64
+        };
+        // Negative numbers count down from their bits; see f64::total_cmp.
+        bits ^ (((bits >> 63) as u64) >> 1) as i64
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::array::Float64Array;
+
+    #[test]
+    fn keys_are_in_the_order_of_the_numbers() {
+        let floats = [
+            f64::NEG_INFINITY,
+            -2.5,
+            -5e-324,
+            0.0,
+            5e-324,
+            1.0,
+            f64::INFINITY,
+            f64::NAN,
+        ];
+        let keys = keys(&Float64Array::from_iter_values(floats), |v| v);
+        assert!(
+            keys.values().windows(2).all(|pair| pair[0] < pair[1]),
+            "{keys:?}"
+        );
+        let equal = super::keys(
+            &Float64Array::from_iter_values([-0.0, 0.0, -f64::NAN, f64::NAN]),
+            |v| v,
+        );
+        assert_eq!(equal.value(0), equal.value(1));
+        assert_eq!(equal.value(2), equal.value(3));
+    }
+}

@@ -1,0 +1,249 @@
+//! Makes a sort total: equal keys stay in row order, floats compare as numbers.
+
+use std::sync::Arc;
+
+use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::row::{RowConverter, SortField};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
+use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
+};
+
+use crate::plan::order::{Order, order_of};
+use crate::plan::sort_key::SortKeyExec;
+
+/// Up to this many rows a sort keeps only the first ones.
+const MAX_TOP_ROWS: u64 = 100_000;
+
+/// A plan with its topmost sort made total.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The plan.
+    pub plan: Arc<dyn ExecutionPlan>,
+    /// Whether there was such a sort.
+    pub is_sorted: bool,
+}
+
+/// Finds the topmost sort and rebuilds it with a key for each tie. Where the input keeps the order
+/// of its source that key is the row's position; elsewhere it is all the other columns, so that
+/// rows that stay equal cannot be told apart. `max_rows` is how many rows will be read at most.
+///
+/// # Errors
+/// From the engine.
+pub fn resolve_ties(plan: Arc<dyn ExecutionPlan>, max_rows: Option<u64>) -> Result<Resolved> {
+    if plan.is::<ProjectionExec>() || plan.is::<CooperativeExec>() {
+        let child = resolve_ties(Arc::clone(plan.children()[0]), max_rows)?;
+        return with_child(plan, child);
+    }
+    if plan.is::<FilterExec>() {
+        // More rows than `max_rows` may be needed below a filter.
+        let child = resolve_ties(Arc::clone(plan.children()[0]), None)?;
+        return with_child(plan, child);
+    }
+    let (ordering, fetch, sort) =
+        if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
+            let Some(sort) = merge.input().downcast_ref::<SortExec>() else {
+                return Ok(Resolved {
+                    plan,
+                    is_sorted: false,
+                });
+            };
+            (merge.expr().clone(), merge.fetch(), sort)
+        } else if let Some(sort) = plan.downcast_ref::<SortExec>() {
+            if sort.input().output_partitioning().partition_count() > 1 {
+                return Ok(Resolved {
+                    plan,
+                    is_sorted: false,
+                });
+            }
+            (sort.expr().clone(), sort.fetch(), sort)
+        } else {
+            return Ok(Resolved {
+                plan,
+                is_sorted: false,
+            });
+        };
+    let input = Arc::clone(sort.input());
+    let max_rows = max_rows
+        .filter(|rows| *rows <= MAX_TOP_ROWS)
+        .map(|rows| rows as usize);
+    let fetch = match (fetch, max_rows) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    match total_sort(input, &ordering, fetch)? {
+        Some(plan) => Ok(Resolved {
+            plan,
+            is_sorted: true,
+        }),
+        None => Ok(Resolved {
+            plan,
+            is_sorted: false,
+        }),
+    }
+}
+
+fn with_child(plan: Arc<dyn ExecutionPlan>, child: Resolved) -> Result<Resolved> {
+    if !child.is_sorted {
+        return Ok(Resolved {
+            plan,
+            is_sorted: false,
+        });
+    }
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    let plan = plan.replace_children(vec![child.plan], options)?;
+    Ok(Resolved {
+        plan,
+        is_sorted: true,
+    })
+}
+
+fn total_sort(
+    input: Arc<dyn ExecutionPlan>,
+    ordering: &LexOrdering,
+    fetch: Option<usize>,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let schema = input.schema();
+    let has_position = order_of(&input) != Order::None;
+    let floats: Vec<Arc<dyn PhysicalExpr>> = ordering
+        .iter()
+        .filter(|key| is_float(key, &schema))
+        .map(|key| Arc::clone(&key.expr))
+        .collect();
+    let keyed = SortKeyExec::try_new(input, floats, has_position)?;
+    let mut float_columns = keyed.float_columns().into_iter();
+    let mut keys = Vec::new();
+    for key in ordering.iter() {
+        let options = SortOptions {
+            descending: key.options.descending,
+            nulls_first: key.options.nulls_first,
+        };
+        let expr = if is_float(key, &schema) {
+            let column = float_columns
+                .next()
+                .ok_or_else(|| DataFusionError::Internal("a sort key went missing".into()))?;
+            Arc::new(column) as Arc<dyn PhysicalExpr>
+        } else {
+            Arc::clone(&key.expr)
+        };
+        keys.push(PhysicalSortExpr::new(expr, options));
+    }
+    let tie_options = SortOptions {
+        descending: false,
+        nulls_first: false,
+    };
+    match keyed.position_column() {
+        Some(position) => keys.push(PhysicalSortExpr::new(Arc::new(position), tie_options)),
+        None => {
+            for (index, field) in schema.fields().iter().enumerate() {
+                if !RowConverter::supports_fields(&[SortField::new(field.data_type().clone())]) {
+                    return Ok(None);
+                }
+                let column = Column::new(field.name(), index);
+                keys.push(PhysicalSortExpr::new(Arc::new(column), tie_options));
+            }
+        }
+    }
+    let Some(ordering) = LexOrdering::new(keys) else {
+        return Ok(None);
+    };
+    let keyed: Arc<dyn ExecutionPlan> = Arc::new(keyed);
+    let num_partitions = keyed.output_partitioning().partition_count();
+    let sort = SortExec::new(ordering.clone(), keyed)
+        .with_preserve_partitioning(num_partitions > 1)
+        .with_fetch(fetch);
+    let mut sorted: Arc<dyn ExecutionPlan> = Arc::new(sort);
+    if num_partitions > 1 {
+        sorted = Arc::new(SortPreservingMergeExec::new(ordering, sorted).with_fetch(fetch));
+    }
+    let columns = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .map(|(index, field)| ProjectionExpr {
+            expr: Arc::new(Column::new(field.name(), index)),
+            alias: field.name().clone(),
+        });
+    let plan = Arc::new(ProjectionExec::try_new(columns, sorted)?);
+    Ok(Some(Arc::new(ResolvedSort { plan })))
+}
+
+fn is_float(key: &PhysicalSortExpr, schema: &SchemaRef) -> bool {
+    matches!(
+        key.expr.data_type(schema),
+        Ok(DataType::Float16 | DataType::Float32 | DataType::Float64)
+    )
+}
+
+/// Marks a sort whose ties are resolved; otherwise the plan inside.
+#[derive(Debug)]
+pub(super) struct ResolvedSort {
+    plan: Arc<dyn ExecutionPlan>,
+}
+
+impl DisplayAs for ResolvedSort {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ResolvedSort")
+    }
+}
+
+impl ExecutionPlan for ResolvedSort {
+    fn name(&self) -> &'static str {
+        "ResolvedSort"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.plan.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.plan]
+    }
+
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match <[_; 1]>::try_from(children) {
+            Ok([plan]) => Ok(Arc::new(Self { plan })),
+            Err(_) => Err(DataFusionError::Internal("a sort has one input".into())),
+        }
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(
+            children,
+            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
+        )
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        self.plan.execute(partition, context)
+    }
+}

@@ -1,0 +1,7 @@
+//! The queries that run and those that ended a short time ago.
+
+mod record;
+mod registry;
+
+pub use record::{QueryRecord, QueryStatus, RunningQuery};
+pub use registry::Registry;

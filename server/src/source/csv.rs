@@ -1,0 +1,220 @@
+//! CSV and TSV: the columns of a file, and the place of a broken row.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+use datafusion::arrow::csv::ReaderBuilder;
+use datafusion::arrow::csv::reader::Format;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
+
+use crate::error::{ErrorKind, QueryError};
+use crate::source::{Compression, FileKind, SourceFile};
+
+/// Rows whose text decides the types.
+const INFER_ROWS: usize = 20_000;
+
+/// Uncompressed files up to this size are searched for line breaks inside quotes. A larger one is
+/// read in one piece, which is always right.
+const MAX_SEARCH_BYTES: u64 = 4 << 30;
+
+/// The columns of a CSV file: names from its first line, types from its first rows. Rows with a
+/// wrong number of fields do not count here; they are reported where they are read.
+///
+/// # Errors
+/// The file cannot be read or has no header line.
+pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRef, ArrowError> {
+    let infer = |max_rows: usize| {
+        let format = Format::default()
+            .with_header(true)
+            .with_delimiter(kind.format.delimiter());
+        let (schema, _) = format.infer_schema(open(file, kind)?, Some(max_rows))?;
+        Ok::<_, ArrowError>(schema)
+    };
+    let schema = match infer(INFER_ROWS) {
+        Ok(schema) => schema,
+        Err(error) => {
+            // The longest sound beginning decides.
+            let (mut sound, mut broken) = (0, INFER_ROWS);
+            let mut best = infer(0).map_err(|_| error)?;
+            while broken - sound > 1 {
+                let middle = sound + (broken - sound) / 2;
+                match infer(middle) {
+                    Ok(schema) => (sound, best) = (middle, schema),
+                    Err(_) => broken = middle,
+                }
+            }
+            best
+        }
+    };
+    if schema.fields().is_empty() {
+        return Err(ArrowError::CsvError("the file has no header line".into()));
+    }
+    let mut names = HashSet::new();
+    let fields: Vec<Field> = schema
+        .fields()
+        .iter()
+        .enumerate()
+        .map(|(index, field)| {
+            let stem = match field.name().trim_start_matches('\u{feff}') {
+                "" => format!("column_{}", index + 1),
+                name => name.to_owned(),
+            };
+            let mut name = stem.clone();
+            let mut copy = 2;
+            while !names.insert(name.clone()) {
+                name = format!("{stem}_{copy}");
+                copy += 1;
+            }
+            let data_type = match field.data_type() {
+                DataType::Null => DataType::Utf8,
+                other => other.clone(),
+            };
+            Field::new(name, data_type, true)
+        })
+        .collect();
+    Ok(Arc::new(Schema::new(fields)))
+}
+
+/// The one schema of several files: the same names in the same order, types widened.
+///
+/// # Errors
+/// One line that says which file differs and how.
+pub(super) fn merge(a: &Schema, b: &Schema, label: &str) -> Result<SchemaRef, String> {
+    let names = |schema: &Schema| {
+        schema
+            .fields()
+            .iter()
+            .map(|f| f.name().clone())
+            .collect::<Vec<_>>()
+    };
+    if names(a) != names(b) {
+        return Err(format!(
+            "{label} has the columns {:?} where the files before it have {:?}",
+            names(b),
+            names(a)
+        ));
+    }
+    let fields: Vec<Field> = a
+        .fields()
+        .iter()
+        .zip(b.fields())
+        .map(|(a, b)| Field::new(a.name(), wider(a.data_type(), b.data_type()), true))
+        .collect();
+    Ok(Arc::new(Schema::new(fields)))
+}
+
+fn wider(a: &DataType, b: &DataType) -> DataType {
+    match (a, b) {
+        _ if a == b => a.clone(),
+        (DataType::Int64, DataType::Float64) | (DataType::Float64, DataType::Int64) => {
+            DataType::Float64
+        }
+        _ => DataType::Utf8,
+    }
+}
+
+/// Whether line breaks may stand inside quotes, so that the file cannot be cut into pieces.
+pub(super) fn has_quoted_newlines(file: &SourceFile, kind: FileKind) -> bool {
+    if kind.compression != Compression::None || file.size_bytes > MAX_SEARCH_BYTES {
+        return true;
+    }
+    search_quoted_newline(&file.path).unwrap_or(true)
+}
+
+fn search_quoted_newline(path: &std::path::Path) -> io::Result<bool> {
+    let mut reader = File::open(path)?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut quoted = false;
+    loop {
+        let read = reader.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(false);
+        }
+        let bytes = &buffer[..read];
+        if !quoted && !bytes.contains(&b'"') {
+            continue;
+        }
+        for byte in bytes {
+            match byte {
+                b'"' => quoted = !quoted,
+                b'\n' | b'\r' if quoted => return Ok(true),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Reads the files from the front and describes the first row that does not fit.
+pub(super) fn find_broken_row(
+    files: &[SourceFile],
+    kind: FileKind,
+    schema: &SchemaRef,
+) -> Option<QueryError> {
+    files.iter().find_map(|file| {
+        let reader = ReaderBuilder::new(Arc::clone(schema))
+            .with_header(true)
+            .with_delimiter(kind.format.delimiter())
+            .build(open(file, kind).ok()?)
+            .ok()?;
+        let error = reader.into_iter().find_map(Result::err)?;
+        Some(describe(&error, &file.label, schema))
+    })
+}
+
+fn describe(error: &ArrowError, label: &str, schema: &Schema) -> QueryError {
+    let text = match error {
+        ArrowError::CsvError(text) | ArrowError::ParseError(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if let Some(rest) = text.strip_prefix("incorrect number of fields for line ")
+        && let Some((line, rest)) = rest.split_once(", expected ")
+        && let Some((expected, got)) = rest.split_once(" got ")
+    {
+        return QueryError::new(
+            ErrorKind::BrokenRow,
+            format!(
+                "{label}, line {line}: the row has {got} fields where the header has {expected}"
+            ),
+            format!(
+                "give line {line} {expected} fields, or put a field that holds the delimiter in quotes"
+            ),
+        );
+    }
+    if let Some(rest) = text.strip_prefix("Error while parsing value ")
+        && let Some((value, rest)) = rest.split_once(" as type '")
+        && let Some((data_type, rest)) = rest.split_once("' for column ")
+        && let Some((column, rest)) = rest.split_once(" at line ")
+    {
+        let line: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let name = column
+            .parse()
+            .ok()
+            .and_then(|index: usize| schema.fields().get(index))
+            .map_or(column, |f| f.name());
+        return QueryError::new(
+            ErrorKind::BrokenRow,
+            format!(
+                "{label}, line {line}: {value} in column {name:?} is no {data_type}, which the first {INFER_ROWS} rows are"
+            ),
+            format!(
+                "correct the value, or put a value of another kind among the first {INFER_ROWS} rows so that the column is read as text"
+            ),
+        );
+    }
+    QueryError::new(
+        ErrorKind::BrokenRow,
+        format!("{label}: {text}"),
+        "correct that row of the file",
+    )
+}
+
+fn open(file: &SourceFile, kind: FileKind) -> Result<Box<dyn Read + Send>, ArrowError> {
+    let reader = BufReader::with_capacity(1 << 16, File::open(&file.path)?);
+    kind.compression
+        .datafusion()
+        .convert_read(reader)
+        .map_err(|error| ArrowError::ExternalError(Box::new(error)))
+}

@@ -1,0 +1,235 @@
+//! What kind of file a path is: by its content, else by its extension.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+
+/// The formats that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Apache Parquet.
+    Parquet,
+    /// Text with a header line, fields apart by commas.
+    Csv,
+    /// The same with tabs.
+    Tsv,
+    /// One JSON object a line.
+    Ndjson,
+    /// The Arrow IPC file format.
+    ArrowFile,
+    /// The Arrow IPC stream format.
+    ArrowStream,
+}
+
+impl FileFormat {
+    /// The name in `/v1/tables`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Ndjson => "ndjson",
+            Self::ArrowFile => "arrow",
+            Self::ArrowStream => "arrows",
+        }
+    }
+
+    /// What stands between two fields, for CSV and TSV.
+    pub fn delimiter(self) -> u8 {
+        if self == Self::Tsv { b'\t' } else { b',' }
+    }
+
+    /// Whether a file is lines of text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv | Self::Ndjson)
+    }
+}
+
+/// How the whole file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip, RFC 1952.
+    Gzip,
+    /// Zstandard, RFC 8878.
+    Zstd,
+}
+
+impl Compression {
+    /// DataFusion's word for it.
+    pub fn datafusion(self) -> FileCompressionType {
+        match self {
+            Self::None => FileCompressionType::UNCOMPRESSED,
+            Self::Gzip => FileCompressionType::GZIP,
+            Self::Zstd => FileCompressionType::ZSTD,
+        }
+    }
+}
+
+/// Format and compression of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileKind {
+    /// The format inside.
+    pub format: FileFormat,
+    /// The compression around it; only around text.
+    pub compression: Compression,
+}
+
+/// The extensions that are recognised, for messages.
+pub const KNOWN_EXTENSIONS: &str =
+    ".parquet, .csv, .tsv (also .gz, .zst), .ndjson, .jsonl, .arrow, .feather or .arrows";
+
+impl FileKind {
+    /// Looks at the first bytes, and at the extension where they say nothing. `None`: no known kind.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn detect(path: &Path) -> io::Result<Option<Self>> {
+        let mut start = Vec::with_capacity(4096);
+        File::open(path)?.take(4096).read_to_end(&mut start)?;
+        Ok(Self::of(path, &start, path))
+    }
+
+    fn of(path: &Path, start: &[u8], full_path: &Path) -> Option<Self> {
+        let plain = |format| {
+            Some(Self {
+                format,
+                compression: Compression::None,
+            })
+        };
+        if start.starts_with(b"PAR1") {
+            return plain(FileFormat::Parquet);
+        }
+        if start.starts_with(b"ARROW1") {
+            return plain(FileFormat::ArrowFile);
+        }
+        if start.starts_with(&[0xFF; 4]) {
+            return plain(FileFormat::ArrowStream);
+        }
+        let compression = if start.starts_with(&[0x1F, 0x8B]) {
+            Compression::Gzip
+        } else if start.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
+            Compression::Zstd
+        } else {
+            Compression::None
+        };
+        let extension = |path: &Path| {
+            path.extension()
+                .and_then(|e| e.to_str())
+                .map(str::to_ascii_lowercase)
+        };
+        if compression != Compression::None {
+            let stem = path.file_stem().map(Path::new).filter(|_| {
+                matches!(
+                    extension(path).as_deref(),
+                    Some("gz" | "gzip" | "zst" | "zstd")
+                )
+            });
+            let inner = extension(stem.unwrap_or(path)).and_then(|e| text_format(&e));
+            let format = match inner {
+                Some(format) => format,
+                None => guess_text(&decompressed_start(full_path, compression)?)?,
+            };
+            return Some(Self {
+                format,
+                compression,
+            });
+        }
+        // An old Arrow stream has no continuation marker: only the extension tells.
+        match extension(path).as_deref() {
+            Some("arrows") => plain(FileFormat::ArrowStream),
+            Some("parquet" | "arrow" | "feather" | "gz" | "zst") | None => {
+                guess_text(start).and_then(plain)
+            }
+            Some(other) => match text_format(other) {
+                Some(format) => plain(format),
+                None => guess_text(start).and_then(plain),
+            },
+        }
+    }
+}
+
+fn text_format(extension: &str) -> Option<FileFormat> {
+    match extension {
+        "csv" => Some(FileFormat::Csv),
+        "tsv" | "tab" => Some(FileFormat::Tsv),
+        "ndjson" | "jsonl" => Some(FileFormat::Ndjson),
+        _ => None,
+    }
+}
+
+fn decompressed_start(path: &Path, compression: Compression) -> Option<Vec<u8>> {
+    let mut start = Vec::with_capacity(4096);
+    let reader = compression
+        .datafusion()
+        .convert_read(File::open(path).ok()?)
+        .ok()?;
+    // A short file ends early and a damaged one fails later, with a better message.
+    let _ = reader.take(4096).read_to_end(&mut start);
+    Some(start)
+}
+
+/// Text of a known shape: an object at the front, or a header line with a delimiter that the second
+/// line has as often.
+fn guess_text(start: &[u8]) -> Option<FileFormat> {
+    let text = String::from_utf8_lossy(start);
+    if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+        return None;
+    }
+    let mut lines = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty());
+    let first = lines.next()?.trim_start_matches('\u{feff}');
+    if first.starts_with('{') && first.ends_with('}') {
+        return Some(FileFormat::Ndjson);
+    }
+    let second = lines.next()?;
+    [(FileFormat::Tsv, '\t'), (FileFormat::Csv, ',')]
+        .into_iter()
+        .find_map(|(format, delimiter)| {
+            let count = |line: &str| line.matches(delimiter).count();
+            (count(first) > 0 && count(first) == count(second)).then_some(format)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(path: &str, start: &[u8]) -> Option<FileFormat> {
+        FileKind::of(Path::new(path), start, Path::new(path)).map(|kind| kind.format)
+    }
+
+    #[test]
+    fn content_counts_before_the_extension() {
+        assert_eq!(kind("a.csv", b"PAR1...."), Some(FileFormat::Parquet));
+        assert_eq!(kind("a", b"ARROW1\0\0"), Some(FileFormat::ArrowFile));
+        assert_eq!(
+            kind("a.arrow", &[0xFF, 0xFF, 0xFF, 0xFF, 0, 1]),
+            Some(FileFormat::ArrowStream)
+        );
+        assert_eq!(kind("a", b"x,y\n1,2\n"), Some(FileFormat::Csv));
+        assert_eq!(kind("a.parquet", b"x\ty\n1\t2\n"), Some(FileFormat::Tsv));
+        assert_eq!(
+            kind("a.txt", b"{\"a\":1}\n{\"a\":2}"),
+            Some(FileFormat::Ndjson)
+        );
+    }
+
+    #[test]
+    fn the_extension_counts_where_content_says_nothing() {
+        assert_eq!(kind("a.CSV", b"one\n1\n"), Some(FileFormat::Csv));
+        assert_eq!(kind("a.jsonl", b""), Some(FileFormat::Ndjson));
+        assert_eq!(kind("a.csv.gz", &[0x1F, 0x8B, 8]), Some(FileFormat::Csv));
+        assert_eq!(
+            kind("a.tsv.zst", &[0x28, 0xB5, 0x2F, 0xFD]),
+            Some(FileFormat::Tsv)
+        );
+        assert_eq!(kind("README.md", b"# A title\n\nText."), None);
+        assert_eq!(kind("a.bin", &[0, 1, 2, 3]), None);
+    }
+}

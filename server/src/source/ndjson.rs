@@ -1,0 +1,143 @@
+//! NDJSON: the columns of a file, and the place of a broken line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::json::ReaderBuilder;
+use datafusion::arrow::json::reader::infer_json_schema;
+
+use crate::error::{ErrorKind, QueryError};
+use crate::source::{FileKind, SourceFile};
+
+/// Lines whose values decide the types.
+const INFER_LINES: usize = 20_000;
+
+/// Lines that are tried at once when a broken one is looked for.
+const SEARCH_LINES: usize = 1024;
+
+/// The columns of an NDJSON file, from its first lines. Lines that are no objects do not count
+/// here; they are reported where they are read.
+///
+/// # Errors
+/// The file cannot be read or none of its first lines is an object.
+pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRef, ArrowError> {
+    let infer = |max_lines: usize| {
+        Ok::<_, ArrowError>(infer_json_schema(open(file, kind)?, Some(max_lines))?.0)
+    };
+    let schema = match infer(INFER_LINES) {
+        Ok(schema) => schema,
+        Err(error) => {
+            let (mut sound, mut broken, mut best) = (0, INFER_LINES, None);
+            while broken - sound > 1 {
+                let middle = sound + (broken - sound) / 2;
+                match infer(middle) {
+                    Ok(schema) => (sound, best) = (middle, Some(schema)),
+                    Err(_) => broken = middle,
+                }
+            }
+            best.ok_or(error)?
+        }
+    };
+    if schema.fields().is_empty() {
+        return Err(ArrowError::JsonError(
+            "the file has no line with an object".into(),
+        ));
+    }
+    Ok(Arc::new(Schema::new(
+        schema
+            .fields()
+            .iter()
+            .map(without_null_type)
+            .collect::<Vec<_>>(),
+    )))
+}
+
+/// A column in which only nulls were seen is read as text.
+fn without_null_type(field: &FieldRef) -> FieldRef {
+    match field.data_type() {
+        DataType::Null => Arc::new(Field::new(field.name(), DataType::Utf8, true)),
+        DataType::List(item) => Arc::new(Field::new(
+            field.name(),
+            DataType::List(without_null_type(item)),
+            true,
+        )),
+        DataType::Struct(fields) => {
+            let fields = fields.iter().map(without_null_type).collect();
+            Arc::new(Field::new(field.name(), DataType::Struct(fields), true))
+        }
+        _ => Arc::clone(field),
+    }
+}
+
+/// Reads the files from the front and describes the first line that does not fit.
+pub(super) fn find_broken_row(
+    files: &[SourceFile],
+    kind: FileKind,
+    schema: &SchemaRef,
+) -> Option<QueryError> {
+    files.iter().find_map(|file| search(file, kind, schema))
+}
+
+fn search(file: &SourceFile, kind: FileKind, schema: &SchemaRef) -> Option<QueryError> {
+    let mut lines = open(file, kind).ok()?.split(b'\n');
+    let mut first_line = 1;
+    loop {
+        let mut block = Vec::new();
+        for line in lines.by_ref().take(SEARCH_LINES) {
+            let Ok(mut line) = line else {
+                return Some(QueryError::new(
+                    ErrorKind::BrokenRow,
+                    format!(
+                        "{}: the file ends early or is damaged after line {}",
+                        file.label,
+                        first_line + block.len()
+                    ),
+                    "write the file again",
+                ));
+            };
+            line.push(b'\n');
+            block.push(line);
+        }
+        if block.is_empty() {
+            return None;
+        }
+        if decode(&block.concat(), schema).is_err() {
+            for (index, line) in block.iter().enumerate() {
+                if let Err(error) = decode(line, schema) {
+                    let text = match &error {
+                        ArrowError::JsonError(text) => text.clone(),
+                        other => other.to_string(),
+                    };
+                    let line = first_line + index;
+                    return Some(QueryError::new(
+                        ErrorKind::BrokenRow,
+                        format!("{}, line {line}: {text}", file.label),
+                        format!(
+                            "give line {line} one JSON object whose values are of the same types as in the lines before"
+                        ),
+                    ));
+                }
+            }
+        }
+        first_line += block.len();
+    }
+}
+
+fn decode(bytes: &[u8], schema: &SchemaRef) -> Result<(), ArrowError> {
+    ReaderBuilder::new(Arc::clone(schema))
+        .build(bytes)?
+        .try_for_each(|batch| batch.map(drop))
+}
+
+fn open(file: &SourceFile, kind: FileKind) -> Result<impl BufRead, ArrowError> {
+    let reader = BufReader::with_capacity(1 << 16, File::open(&file.path)?);
+    let plain = kind
+        .compression
+        .datafusion()
+        .convert_read(reader)
+        .map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
+    Ok(BufReader::with_capacity(1 << 16, plain))
+}

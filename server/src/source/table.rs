@@ -1,0 +1,295 @@
+//! A table: one or more files of one kind with one schema.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::catalog::TableProvider;
+
+use crate::error::QueryError;
+use crate::source::{
+    Compression, FileFormat, FileKind, FileTable, SourceFile, arrow, csv, ndjson, parquet,
+};
+
+/// A table that is served.
+#[derive(Debug, Clone)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// The name of its format.
+    pub format: &'static str,
+    /// Its columns.
+    pub schema: SchemaRef,
+    /// Its rows, where the files' metadata knows.
+    pub num_rows: Option<u64>,
+    /// The size of its files.
+    pub num_bytes: Option<u64>,
+    /// Changes when the files change.
+    pub version: String,
+    /// How the engine reads it.
+    pub provider: Arc<dyn TableProvider>,
+    files: Option<FileSet>,
+}
+
+#[derive(Debug, Clone)]
+struct FileSet {
+    kind: FileKind,
+    files: Arc<Vec<SourceFile>>,
+}
+
+impl Table {
+    /// Reads what the files say about themselves. All are of the kind of the first.
+    ///
+    /// # Errors
+    /// One line that names the file, what is wrong with it and what would be right.
+    pub fn load(name: &str, kind: FileKind, files: Vec<SourceFile>) -> Result<Self, String> {
+        let mut facts: Option<Facts> = None;
+        for file in &files {
+            let next =
+                Facts::read(file, kind).map_err(|error| format!("{}: {error}", file.label))?;
+            facts = Some(match facts {
+                None => next,
+                Some(before) => before.merge(&next, kind, &file.label)?,
+            });
+        }
+        let facts = facts.ok_or_else(|| format!("{name}: no file matches"))?;
+        check_names(&facts.schema).map_err(|error| format!("{name}: {error}"))?;
+        let provider = FileTable::try_new(
+            kind,
+            &files,
+            Arc::clone(&facts.schema),
+            facts.num_rows,
+            facts.splits,
+        )
+        .map_err(|error| format!("{name}: {error}"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            format: kind.format.name(),
+            schema: facts.schema,
+            num_rows: facts.num_rows,
+            num_bytes: Some(files.iter().map(|file| file.size_bytes).sum()),
+            version: version(&files),
+            provider: Arc::new(provider),
+            files: Some(FileSet {
+                kind,
+                files: Arc::new(files),
+            }),
+        })
+    }
+
+    /// A table that is not made of files.
+    pub fn from_provider(name: &str, provider: Arc<dyn TableProvider>) -> Self {
+        Self {
+            name: name.to_owned(),
+            format: "memory",
+            schema: provider.schema(),
+            num_rows: None,
+            num_bytes: None,
+            version: "0".to_owned(),
+            provider,
+            files: None,
+        }
+    }
+
+    /// Whether the files on disk are no longer those that were loaded.
+    pub fn has_changed(&self) -> bool {
+        self.files
+            .as_ref()
+            .is_some_and(|set| set.files.iter().any(SourceFile::has_changed))
+    }
+
+    /// Loads the table again, as its files are now.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    pub fn reload(&self) -> Result<Self, String> {
+        let Some(set) = &self.files else {
+            return Ok(self.clone());
+        };
+        let files = set
+            .files
+            .iter()
+            .map(|file| {
+                SourceFile::stat(&file.path, &file.label)
+                    .map_err(|error| format!("{}: {error}", file.label))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let kind = match files.first() {
+            Some(first) => FileKind::detect(&first.path)
+                .ok()
+                .flatten()
+                .unwrap_or(set.kind),
+            None => set.kind,
+        };
+        Self::load(&self.name, kind, files)
+    }
+
+    /// Finds the first row of a text file that cannot be read. Reads the files; slow.
+    pub fn find_broken_row(&self) -> Option<QueryError> {
+        let set = self.files.as_ref()?;
+        match set.kind.format {
+            FileFormat::Csv | FileFormat::Tsv => {
+                csv::find_broken_row(&set.files, set.kind, &self.schema)
+            }
+            FileFormat::Ndjson => ndjson::find_broken_row(&set.files, set.kind, &self.schema),
+            _ => None,
+        }
+    }
+
+    /// The folders of the files, so that messages can leave them out.
+    pub fn folders(&self) -> Vec<String> {
+        let Some(set) = &self.files else {
+            return Vec::new();
+        };
+        let folders: HashSet<&Path> = set
+            .files
+            .iter()
+            .filter_map(|file| file.path.parent())
+            .collect();
+        folders
+            .into_iter()
+            .map(|folder| folder.to_string_lossy().into_owned())
+            .collect()
+    }
+}
+
+struct Facts {
+    schema: SchemaRef,
+    num_rows: Option<u64>,
+    /// Whether files may be cut into pieces.
+    splits: bool,
+}
+
+impl Facts {
+    fn read(file: &SourceFile, kind: FileKind) -> Result<Self, String> {
+        match kind.format {
+            FileFormat::Parquet => {
+                let facts = parquet::read_facts(file)?;
+                Ok(Self {
+                    schema: facts.schema,
+                    num_rows: Some(facts.num_rows),
+                    splits: true,
+                })
+            }
+            FileFormat::ArrowFile | FileFormat::ArrowStream => {
+                let facts = arrow::read_facts(file, kind.format)?;
+                let splits = kind.format == FileFormat::ArrowFile;
+                Ok(Self {
+                    schema: facts.schema,
+                    num_rows: Some(facts.num_rows),
+                    splits,
+                })
+            }
+            FileFormat::Csv | FileFormat::Tsv => {
+                let schema = csv::infer_schema(file, kind).map_err(|error| error.to_string())?;
+                Ok(Self {
+                    schema,
+                    num_rows: None,
+                    splits: !csv::has_quoted_newlines(file, kind),
+                })
+            }
+            FileFormat::Ndjson => {
+                let schema = ndjson::infer_schema(file, kind).map_err(|error| error.to_string())?;
+                Ok(Self {
+                    schema,
+                    num_rows: None,
+                    splits: kind.compression == Compression::None,
+                })
+            }
+        }
+    }
+
+    fn merge(&self, next: &Self, kind: FileKind, label: &str) -> Result<Self, String> {
+        let schema = match kind.format {
+            FileFormat::Csv | FileFormat::Tsv => csv::merge(&self.schema, &next.schema, label)?,
+            FileFormat::Ndjson => {
+                Schema::try_merge([self.schema.as_ref().clone(), next.schema.as_ref().clone()])
+                    .map(Arc::new)
+                    .map_err(|error| format!("{label} does not fit the files before it: {error}"))?
+            }
+            _ => merge_typed(&self.schema, &next.schema, label)?,
+        };
+        let num_rows = self.num_rows.zip(next.num_rows).map(|(a, b)| a + b);
+        Ok(Self {
+            schema,
+            num_rows,
+            splits: self.splits && next.splits,
+        })
+    }
+}
+
+/// The files of one table have the same columns of the same types.
+fn merge_typed(a: &Schema, b: &Schema, label: &str) -> Result<SchemaRef, String> {
+    for field in b.fields() {
+        match a.field_with_name(field.name()) {
+            Ok(before) if before.data_type() == field.data_type() => {}
+            Ok(before) => {
+                return Err(format!(
+                    "{label}: column {:?} is {} where the files before it have {}; one table needs one type",
+                    field.name(),
+                    field.data_type(),
+                    before.data_type()
+                ));
+            }
+            Err(_) => {
+                return Err(format!(
+                    "{label}: column {:?} is not in the files before it; one table needs the same columns",
+                    field.name()
+                ));
+            }
+        }
+    }
+    if let Some(missing) = a
+        .fields()
+        .iter()
+        .find(|field| b.field_with_name(field.name()).is_err())
+    {
+        return Err(format!(
+            "{label}: column {:?} is missing; one table needs the same columns",
+            missing.name()
+        ));
+    }
+    let fields: Vec<_> = a
+        .fields()
+        .iter()
+        .map(|field| {
+            let nullable = b
+                .field_with_name(field.name())
+                .is_ok_and(|other| other.is_nullable());
+            if nullable {
+                Arc::new(field.as_ref().clone().with_nullable(true))
+            } else {
+                Arc::clone(field)
+            }
+        })
+        .collect();
+    Ok(Arc::new(Schema::new_with_metadata(
+        fields,
+        a.metadata().clone(),
+    )))
+}
+
+fn check_names(schema: &Schema) -> Result<(), String> {
+    let mut names = HashSet::new();
+    match schema
+        .fields()
+        .iter()
+        .find(|field| !names.insert(field.name()))
+    {
+        Some(twice) => Err(format!(
+            "two columns are named {:?}; give each its own name",
+            twice.name()
+        )),
+        None => Ok(()),
+    }
+}
+
+fn version(files: &[SourceFile]) -> String {
+    let mut hasher = DefaultHasher::new();
+    for file in files {
+        (file.size_bytes, file.modified, file.inode, &file.label).hash(&mut hasher);
+    }
+    format!("{:016x}", hasher.finish())
+}
