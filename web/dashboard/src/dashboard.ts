@@ -108,7 +108,7 @@ export class Dashboard extends LitElement {
     return html`<div class="welcome">
       ${mark}
       <p><strong>Choose a table, or write a statement.</strong></p>
-      <p>Rows appear while they still arrive. The first table is one click away.</p>
+      <p>Rows appear while the rest still arrives.</p>
     </div>`;
   }
 

@@ -56,7 +56,7 @@ export class TablesList extends LitElement {
   #renderList() {
     if (this.error !== undefined) {
       return html`<div class="note" role="alert">
-        <p>${this.error}</p>
+        <p class="note-error">${this.error}</p>
         <button @click=${() => this.dispatchEvent(new CustomEvent("reload"))}>Try again</button>
       </div>`;
     }
@@ -85,7 +85,7 @@ export class TablesList extends LitElement {
     return html`<li>
       <div class="table ${name === this.current ? "current" : ""}">
         <button
-          class="expand"
+          class=${isOpen ? "expand expanded" : "expand"}
           aria-label=${`Columns of ${name}`}
           aria-expanded=${isOpen}
           @click=${() => this.#toggle(name)}

@@ -15,7 +15,7 @@ export function loadTheme(): Theme {
 
 /** Applies a theme to the page and remembers it. */
 export function applyTheme(theme: Theme): void {
-  document.documentElement.dataset["theme"] = theme;
+  document.documentElement.dataset.theme = theme;
   try {
     localStorage.setItem(KEY, theme);
   } catch {

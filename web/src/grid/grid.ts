@@ -364,8 +364,8 @@ export class Grid {
   }
 
   #sizeGutter(numRows: number): void {
-    // Room for seven digits from the beginning, so that few tables ever widen it.
-    const digits = Math.max(7, String(numRows).length);
+    // Room for more digits than there are at first, so that streaming rarely widens it.
+    const digits = Math.max(4, String(numRows).length);
     const gutterPx = Math.ceil(digits * 7.6 + Math.floor((digits - 1) / 3) * 4 + 22);
     if (gutterPx <= this.#gutterPx) return;
     this.#gutterPx = gutterPx;

@@ -111,7 +111,7 @@ export const viewerStyles = css`
     overflow: hidden;
     white-space: nowrap;
   }
-  .line .rows {
+  .line .count {
     color: var(--_text);
     font-weight: 550;
   }
@@ -228,8 +228,8 @@ export const viewerStyles = css`
     display: flex;
     align-items: flex-start;
     gap: 12px;
-    padding: 12px 8px 12px 14px;
-    border-top: 1px solid var(--_line-strong);
+    padding: 10px 8px 10px 16px;
+    border-bottom: 1px solid var(--_line-strong);
     box-shadow: inset 3px 0 0 var(--_danger);
     background: var(--_danger-surface);
   }

@@ -197,12 +197,12 @@ export class ColonnadeViewer extends LitElement {
     const isRunning = phase === "connecting" || phase === "streaming";
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
+      ${this.#error === undefined ? nothing : this.#renderError(this.#error)}
       <div class="stage">
         ${isRunning ? this.#renderProgress(progress) : nothing}
         ${this.#grid.element}
         ${this.#renderMessage(phase)}
       </div>
-      ${this.#error === undefined ? nothing : this.#renderError(this.#error)}
       <div class="toolbar" part="toolbar">
         <div class="line" part="status" aria-hidden="true">${this.#renderLine(phase, progress)}</div>
         <div class="unseen" role="status">${this.#announced}</div>
@@ -280,7 +280,7 @@ export class ColonnadeViewer extends LitElement {
     const isPartial = phase !== "complete" && totalRows !== undefined;
     const of = isPartial ? html` of ${formatCount(totalRows)}` : nothing;
     const columns = this.#table?.schema.fields.length ?? 0;
-    return html`${dot}<span><span class="rows">${formatCount(rows)}</span>${of} rows</span
+    return html`${dot}<span><span class="count">${formatCount(rows)}</span>${of} rows</span
       >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
       ${
         this.#table?.warning === undefined

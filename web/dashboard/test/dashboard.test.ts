@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { type CatalogTable, filterCatalog, rowsUrl } from "../src/catalog.js";
+import { formatBytes, formatRows } from "../src/format.js";
+import { addressOf, shownIn } from "../src/location.js";
+import { nextTheme } from "../src/theme.js";
+
+function table(name: string, ...columns: string[]): CatalogTable {
+  const fields = columns.map((column) => ({ name: column, type: "int64", nullable: true }));
+  return { name, format: "parquet", rows: 1, bytes: 1, fields };
+}
+
+test.each([{ table: "lineitem" }, { table: "a b/c&d" }, { sql: "SELECT 1 + 1 -- ä" }, undefined])(
+  "%o is in the address and comes back from it",
+  (shown) => {
+    expect(shownIn(new URL(addressOf(shown), "http://h").search)).toEqual(shown);
+  },
+);
+
+test("tables are found by their name and by their columns", () => {
+  const tables = [table("lineitem", "l_orderkey", "l_tax"), table("flights", "delay")];
+  const found = (filter: string) => filterCatalog(tables, filter).map(({ name }) => name);
+  expect(found("")).toEqual(["lineitem", "flights"]);
+  expect(found("LINE")).toEqual(["lineitem"]);
+  expect(found("delay fli")).toEqual(["flights"]);
+  expect(found("nothing")).toEqual([]);
+});
+
+test("names are one segment of an address", () => {
+  expect(rowsUrl("dir.a/b?c")).toBe("/v1/tables/dir.a%2Fb%3Fc/rows");
+});
+
+test("counts and sizes are for people", () => {
+  expect(formatRows(6_001_215)).toBe("6,001,215 rows");
+  expect(formatRows(1)).toBe("1 row");
+  expect(formatBytes(0)).toBe("0 B");
+  expect(formatBytes(1536)).toBe("1.5 kB");
+  expect(formatBytes(206_000_000)).toBe("206 MB");
+});
+
+test("themes go round", () => {
+  expect([nextTheme("auto"), nextTheme("light"), nextTheme("dark")]).toEqual([
+    "light",
+    "dark",
+    "auto",
+  ]);
+});

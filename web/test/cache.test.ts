@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { CellCache, type CellRect, TILE_ROWS } from "../src/grid/cache.js";
+import { RowWindow } from "../src/window.js";
+
+/** A reader whose answers are given by hand, so that tests decide the order. */
+function manualReader() {
+  const asked: { start: number; end: number; signal: AbortSignal; answer: () => Promise<void> }[] =
+    [];
+  const read = (start: number, end: number, columns: Uint32Array, signal: AbortSignal) =>
+    new Promise<RowWindow>((resolve, reject) => {
+      signal.addEventListener("abort", () => reject(new Error("cancelled")));
+      const answer = async () => {
+        const packed = new Uint8Array((end - start) * columns.length * 5);
+        resolve(new RowWindow(packed, start, end, columns.length));
+        await Promise.resolve();
+        await Promise.resolve();
+      };
+      asked.push({ start, end, signal, answer });
+    });
+  return { asked, read };
+}
+
+function rows(rowStart: number, rowEnd: number): CellRect {
+  return { rowStart, rowEnd, columnStart: 0, columnEnd: 3 };
+}
+
+test("visible cells are asked for first, and are there once they arrived", async () => {
+  let arrivals = 0;
+  const { asked, read } = manualReader();
+  const cache = new CellCache(read, () => arrivals++);
+  cache.want(rows(640, 660), rows(600, 720), 100_000, 3);
+  expect(asked[0]).toMatchObject({ start: 640, end: 704 });
+  expect(cache.cell(640, 0)).toBeUndefined();
+  await asked[0]?.answer();
+  expect(arrivals).toBe(1);
+  expect(cache.cell(640, 2)?.position).toBe(2);
+});
+
+test("what is no longer looked at is cancelled, and asked for again when it is", async () => {
+  const { asked, read } = manualReader();
+  const cache = new CellCache(read, () => undefined);
+  cache.want(rows(0, 20), rows(0, 20), 100_000, 3);
+  cache.want(rows(50_000, 50_020), rows(50_000, 50_020), 100_000, 3);
+  expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+  await Promise.resolve();
+  await Promise.resolve();
+  cache.want(rows(0, 20), rows(0, 20), 100_000, 3);
+  expect(asked.at(-1)).toMatchObject({ start: 0, end: TILE_ROWS });
+});
+
+test("a tile read before its last row arrived is read again, a whole one is not", async () => {
+  const { asked, read } = manualReader();
+  const cache = new CellCache(read, () => undefined);
+  cache.want(rows(0, 10), rows(0, 10), 10, 3);
+  await asked[0]?.answer();
+  expect(cache.cell(9, 0)).toBeDefined();
+  expect(cache.cell(10, 0)).toBeUndefined();
+  cache.want(rows(0, 20), rows(0, 20), 1000, 3);
+  expect(asked).toHaveLength(2);
+  await asked[1]?.answer();
+  expect(cache.cell(10, 0)).toBeDefined();
+  cache.want(rows(0, 20), rows(0, 20), 2000, 3);
+  expect(asked).toHaveLength(2);
+});

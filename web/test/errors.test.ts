@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { queryUrl } from "../src/body.js";
+import { ColonnadeError, errorFromResponse } from "../src/errors.js";
+
+test("a problem keeps the server's code, words and hint", async () => {
+  const problem = {
+    type: "about:blank",
+    title: "The statement failed",
+    status: 400,
+    code: "sql_error",
+    detail: "table 'x' not found",
+    hint: "Did you mean 'y'?",
+  };
+  const response = new Response(JSON.stringify(problem), {
+    status: 400,
+    headers: { "content-type": "application/problem+json" },
+  });
+  expect((await errorFromResponse(response)).toJSON()).toMatchObject({
+    code: "sql_error",
+    message: "table 'x' not found",
+    hint: "Did you mean 'y'?",
+    status: 400,
+  });
+});
+
+test("an answer that is no problem document is told by its status", async () => {
+  const page = new Response("<h1>Bad gateway</h1>", {
+    status: 502,
+    statusText: "Bad Gateway",
+    headers: { "content-type": "text/html" },
+  });
+  expect((await errorFromResponse(page)).message).toBe("The server answered 502 Bad Gateway.");
+  const broken = new Response("{", {
+    status: 500,
+    headers: { "content-type": "application/json" },
+  });
+  expect((await errorFromResponse(broken)).code).toBe("http_error");
+});
+
+test("errors survive postMessage and keep the decoder's place", () => {
+  const thrown = Object.assign(new Error("cut off"), {
+    code: "truncated_message",
+    row: 7,
+    byte: 9,
+  });
+  const error = ColonnadeError.from(thrown, "other");
+  const copy = ColonnadeError.fromPlain(structuredClone(error.toJSON()));
+  expect(copy).toMatchObject({ code: "truncated_message", message: "cut off", row: 7, byte: 9 });
+});
+
+test("a trap is a crash of the decoder, anything else has the given code", () => {
+  const trap = new WebAssembly.RuntimeError("unreachable");
+  expect(ColonnadeError.from(trap, "other").code).toBe("decoder_crashed");
+  expect(ColonnadeError.from("words", "other")).toMatchObject({ code: "other", message: "words" });
+});
+
+test("a result's address keeps the prefix of its rows", () => {
+  const id = "0d9c9bd2-6b53-4e0c-9d34-bd24c4c4c5a1";
+  expect(queryUrl("http://h:1/v1/tables/a%2Fb/rows?limit=3", id)).toBe(`http://h:1/v1/query/${id}`);
+  expect(queryUrl("https://h/data/v1/query", id)).toBe(`https://h/data/v1/query/${id}`);
+  expect(queryUrl("https://h/file.arrows", id)).toBeUndefined();
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { moveFocus } from "../src/grid/keyboard.js";
+
+const extent = { numRows: 1_000_000_000, numColumns: 16, pageRows: 20 };
+const from = { row: 500, column: 5 };
+
+function press(key: string, modifiers: { ctrlKey?: boolean; metaKey?: boolean } = {}, at = from) {
+  return moveFocus(
+    { key, ctrlKey: false, metaKey: false, altKey: false, ...modifiers },
+    at,
+    extent,
+  );
+}
+
+test.each([
+  ["ArrowUp", {}, 499, 5],
+  ["ArrowDown", {}, 501, 5],
+  ["ArrowLeft", {}, 500, 4],
+  ["ArrowRight", {}, 500, 6],
+  ["PageUp", {}, 480, 5],
+  ["PageDown", {}, 520, 5],
+  ["Home", {}, 500, 0],
+  ["End", {}, 500, 15],
+  ["Home", { ctrlKey: true }, 0, 0],
+  ["End", { ctrlKey: true }, 999_999_999, 15],
+  ["Home", { metaKey: true }, 0, 0],
+  ["ArrowDown", { ctrlKey: true }, 999_999_999, 5],
+  ["ArrowLeft", { metaKey: true }, 500, 0],
+])("%s with %o goes to row %i, column %i", (key, modifiers, row, column) => {
+  expect(press(key, modifiers)).toEqual({ row, column });
+});
+
+test("nothing goes beyond the table", () => {
+  expect(press("ArrowUp", {}, { row: 0, column: 0 })).toEqual({ row: 0, column: 0 });
+  expect(press("PageDown", {}, { row: 999_999_990, column: 15 })).toEqual({
+    row: 999_999_999,
+    column: 15,
+  });
+});
+
+test("other keys are left to others", () => {
+  expect(press("a")).toBeUndefined();
+  expect(press("Tab")).toBeUndefined();
+  expect(
+    moveFocus({ key: "ArrowLeft", ctrlKey: false, metaKey: false, altKey: true }, from, extent),
+  ).toBeUndefined();
+});

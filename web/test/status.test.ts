@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { ColonnadeError } from "../src/index.js";
+import { parseBytes, parseRowNumber } from "../src/viewer/parse.js";
+import {
+  announcement,
+  errorPlace,
+  formatBytes,
+  formatDuration,
+  fraction,
+} from "../src/viewer/status.js";
+
+const progress = {
+  rows: 1_500_000,
+  batches: 12,
+  bytes: 240_000_000,
+  elapsedMs: 2000,
+  firstRowMs: 41.4,
+  totalRows: 6_000_000,
+};
+
+test.each([
+  [0, "0 B"],
+  [999, "999 B"],
+  [1000, "1.00 kB"],
+  [12_345, "12.3 kB"],
+  [999_950, "1.00 MB"],
+  [742_000_000, "742 MB"],
+  [1.5e12, "1.50 TB"],
+])("%d bytes are %s", (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text);
+});
+
+test.each([
+  [41.4, "41 ms"],
+  [999.6, "1.0 s"],
+  [3200, "3.2 s"],
+  [59_960, "1 min 0 s"],
+  [125_000, "2 min 5 s"],
+])("%d ms are %s", (milliseconds, text) => {
+  expect(formatDuration(milliseconds)).toBe(text);
+});
+
+test("a running stream says how far it is, a complete one what there is", () => {
+  expect(announcement("streaming", progress)).toBe(
+    "Streaming: 1,500,000 of 6,000,000 rows, 240 MB, 120 MB/s, 2.0 s, first row in 41 ms",
+  );
+  expect(announcement("complete", { ...progress, totalRows: 1_500_000 })).toMatch(
+    /^Complete: 1,500,000 rows, /,
+  );
+  expect(announcement("connecting", undefined)).toBe("Connecting…");
+});
+
+test("progress is definite only where the total is known", () => {
+  expect(fraction(progress)).toBe(0.25);
+  expect(fraction({ ...progress, totalRows: undefined })).toBeUndefined();
+  expect(fraction({ ...progress, rows: 7_000_000 })).toBe(1);
+});
+
+test("errors say where they happened", () => {
+  expect(errorPlace(new ColonnadeError("x", "y", { row: 1, byte: 1024 }))).toBe(
+    "after 1 row, at byte 1,024",
+  );
+  expect(errorPlace(new ColonnadeError("x", "y"))).toBe("");
+});
+
+test.each([
+  ["128MiB", 134_217_728],
+  ["1.5 GB", 1_500_000_000],
+  ["4096", 4096],
+])("%s is %d bytes", (text, bytes) => {
+  expect(parseBytes(text)).toBe(bytes);
+});
+
+test("a size that is none is refused", () => {
+  expect(() => parseBytes("plenty")).toThrow(/Expected a size such as 128MiB, found "plenty"/);
+});
+
+test.each([
+  ["1", 1],
+  [" 6,001,215 ", 6_001_215],
+  ["0", undefined],
+  ["-3", undefined],
+  ["last", undefined],
+])("row %s is %s", (text, row) => {
+  expect(parseRowNumber(text)).toBe(row);
+});

@@ -1,0 +1,114 @@
+import { expect, test } from "vitest";
+import { serveStream } from "../src/body.js";
+import { BodyDecoder, type WasmDecoder } from "../src/decoder.js";
+import type { EndRule, Notices } from "../src/messages.js";
+import { TableStream } from "../src/stream.js";
+
+/**
+ * A decoder of a toy format: the schema is the byte `S`, each `R` a row, `E` the marker, and `(`
+ * and `)` begin and end a message. It takes at most three bytes at a time.
+ */
+function toyDecoder(): BodyDecoder {
+  const memory = new WebAssembly.Memory({ initial: 1 });
+  let text = "";
+  const decoder: WasmDecoder = {
+    spacePtr: () => 16,
+    spaceLen: () => 3,
+    advance: (numBytes) => {
+      text += new TextDecoder().decode(new Uint8Array(memory.buffer, 16, numBytes));
+      if (text.includes("!")) {
+        throw Object.assign(new Error("bad byte"), {
+          code: "bad_message",
+          byte: text.indexOf("!"),
+        });
+      }
+    },
+    finish: () => {
+      throw Object.assign(new Error("no marker"), { code: "missing_end_of_stream", row: rows() });
+    },
+    isComplete: () => text.includes("E"),
+    atMessageBoundary: () => !/\([^)]*$/.test(text),
+    schemaJson: () => (text.includes("S") ? '{"fields":[],"metadata":{}}' : undefined),
+    numRows: () => rows(),
+    numBatches: () => 0,
+    window: () => new Uint8Array(),
+  };
+  const rows = () => text.split("R").length - 1;
+  return new BodyDecoder(decoder, memory);
+}
+
+/** Runs a stream of pieces to its end. A piece that is an Error breaks the stream. */
+async function run(pieces: (string | Error)[], end: EndRule) {
+  const { port1, port2 } = new MessageChannel();
+  const left = [...pieces];
+  const body = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      const piece = left.shift();
+      if (piece === undefined) controller.close();
+      else if (piece instanceof Error) controller.error(piece);
+      else controller.enqueue(new TextEncoder().encode(piece));
+    },
+  });
+  serveStream(body, port1);
+  let tellEnd: (end: Notices["end"]) => void = () => undefined;
+  const ended = new Promise<Notices["end"]>((resolve) => {
+    tellEnd = resolve;
+  });
+  const source = { kind: "port", port: port2, end } as const;
+  const stream = new TableStream(source, (name, data) => {
+    if (name === "end") tellEnd(data as Notices["end"]);
+  });
+  try {
+    await stream.open(Promise.resolve(toyDecoder()));
+    return await ended;
+  } finally {
+    port1.close();
+    port2.close();
+  }
+}
+
+test("the marker completes, and what follows it is ignored", async () => {
+  expect(await run(["S(R", "R)", "E", "R!"], "marker")).toMatchObject({
+    state: "complete",
+    rows: 2,
+  });
+});
+
+test("without the marker, a stream fails and keeps its rows", async () => {
+  const end = await run(["S(R)", "(R)"], "marker");
+  expect(end).toMatchObject({ state: "failed", rows: 2, error: { code: "missing_end_of_stream" } });
+});
+
+test("a bounded source may end between messages, and says so", async () => {
+  expect(await run(["S(R)(R)"], "boundary")).toMatchObject({
+    state: "complete",
+    warning: "no_end_of_stream",
+    rows: 2,
+  });
+  expect(await run(["S(R)(R"], "boundary")).toMatchObject({
+    state: "failed",
+    error: { code: "missing_end_of_stream" },
+  });
+});
+
+test("a broken connection is a network error with its place", async () => {
+  expect(await run(["S(R)", new Error("reset")], "marker")).toMatchObject({
+    state: "failed",
+    rows: 1,
+    error: { code: "network_error", row: 1, byte: 4 },
+  });
+});
+
+test("a decoder's error ends the stream with its own code and place", async () => {
+  expect(await run(["S(R)(", "!!"], "marker")).toMatchObject({
+    state: "failed",
+    error: { code: "bad_message", byte: 5 },
+  });
+});
+
+test("a failure before the schema rejects", async () => {
+  await expect(run([""], "boundary")).rejects.toMatchObject({ code: "missing_end_of_stream" });
+  await expect(run([new Error("reset")], "marker")).rejects.toMatchObject({
+    code: "network_error",
+  });
+});
