@@ -335,19 +335,22 @@ export class Grid {
       this.#mustPlaceHeader,
     );
     this.#mustPlaceHeader = false;
-    if (this.#sizing !== "done" || this.#heightPx === 0) return;
+    if (this.#heightPx === 0) return;
     const rows = visibleRows(geometry, this.#topRow);
-    this.#rows.draw({
-      rows,
-      columns,
-      topRow: this.#topRow,
-      scrollLeftPx: this.#scrollLeftPx,
-      rowHeightPx: this.#rowHeightPx,
-      layout,
-      alignments: this.#alignments,
-      cache: this.#cache,
-      active: this.#active,
-    });
+    // Until columns have their widths, cells are only asked for.
+    if (this.#sizing === "done") {
+      this.#rows.draw({
+        rows,
+        columns,
+        topRow: this.#topRow,
+        scrollLeftPx: this.#scrollLeftPx,
+        rowHeightPx: this.#rowHeightPx,
+        layout,
+        alignments: this.#alignments,
+        cache: this.#cache,
+        active: this.#active,
+      });
+    }
     const visible = {
       rowStart: rows.start,
       rowEnd: rows.end,
