@@ -17,7 +17,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expectAccessible(page);
       await chooseTable(page, "flights");
       await expect(page.getByRole("gridcell").first()).toBeVisible();
-      await expect(page.getByRole("status")).toContainText("3,000,000 rows");
+      await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
       await expectAccessible(page);
       await page.getByRole("textbox", { name: "SQL" }).fill("select nothing from flights");
       await page.getByRole("button", { name: "Run" }).click();

@@ -2,7 +2,9 @@ import { cell, expect, goToRow, test } from "./fixtures.js";
 
 test.beforeEach(async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=flights`);
-  await expect(page.getByRole("status")).toContainText("3,000,000 rows", { timeout: 60_000 });
+  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows", {
+    timeout: 60_000,
+  });
 });
 
 test("the whole grid can be walked by keyboard", async ({ page }) => {

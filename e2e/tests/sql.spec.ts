@@ -12,7 +12,7 @@ test("a query's result streams into the grid", async ({ page, demo }) => {
   await expect(cell(page, 0, 1)).toHaveText("A");
   await expect(cell(page, 0, 3)).toHaveText("1478493");
   await expect(cell(page, 0, 4)).toHaveText("37734107.00");
-  await expect(page.getByRole("status")).toContainText("4 rows");
+  await expect(page.getByRole("status")).toContainText("Complete: 4 rows");
 });
 
 test("Control+Enter runs, and a mistake is explained", async ({ page, demo }) => {

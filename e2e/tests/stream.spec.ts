@@ -17,13 +17,17 @@ test("shows rows while the rest is still arriving, then counts to the last", asy
   await chooseTable(page, "lineitem");
   await expect(cell(page, 0, 1)).toHaveText("1");
   await expect(page.getByRole("progressbar")).toBeVisible();
-  await expect(page.getByRole("status")).toContainText("6,001,215 rows", { timeout: 90_000 });
+  await expect(page.getByRole("status")).toContainText("Complete: 6,001,215 rows", {
+    timeout: 90_000,
+  });
   await expect(page.getByRole("progressbar")).toBeHidden();
 });
 
 test("reaches the last row exactly", async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=lineitem`);
-  await expect(page.getByRole("status")).toContainText("6,001,215 rows", { timeout: 90_000 });
+  await expect(page.getByRole("status")).toContainText("Complete: 6,001,215 rows", {
+    timeout: 90_000,
+  });
   await goToRow(page, 6_001_215);
   // The last line of TPC-H's lineitem at scale 1.
   await expect(cell(page, 6_001_214, 1)).toHaveText("6000000");
