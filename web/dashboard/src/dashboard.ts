@@ -13,6 +13,7 @@ export class Dashboard extends LitElement {
     tables: { state: true },
     tablesError: { state: true },
     shown: { state: true },
+    sql: { state: true },
     source: { state: true },
     theme: { state: true },
     isListOpen: { state: true },
@@ -21,6 +22,8 @@ export class Dashboard extends LitElement {
   declare tables: CatalogTable[] | undefined;
   declare tablesError: string | undefined;
   declare shown: Shown;
+  /** The last statement; stays in its box while a table is looked at. */
+  declare sql: string;
   /** What the viewer streams; a new Request each time, so that the same statement runs again. */
   declare source: string | Request | null;
   declare theme: Theme;
@@ -29,6 +32,7 @@ export class Dashboard extends LitElement {
 
   constructor() {
     super();
+    this.sql = "";
     this.source = null;
     this.theme = loadTheme();
     this.isListOpen = false;
@@ -83,6 +87,7 @@ export class Dashboard extends LitElement {
         <tables-list
           .tables=${this.tables}
           .error=${this.tablesError}
+          .isAlert=${this.source === null}
           .current=${this.shown && "table" in this.shown ? this.shown.table : undefined}
           @choose=${(event: CustomEvent<string>) => this.#go({ table: event.detail })}
           @reload=${() => this.#loadTables()}
@@ -90,7 +95,7 @@ export class Dashboard extends LitElement {
       </nav>
       <main>
         <sql-box
-          .sql=${this.shown && "sql" in this.shown ? this.shown.sql : ""}
+          .sql=${this.sql}
           .example=${this.#exampleSql()}
           @run=${(event: CustomEvent<string>) => this.#go({ sql: event.detail })}
         ></sql-box>
@@ -135,6 +140,7 @@ export class Dashboard extends LitElement {
       this.source = new Request(rowsUrl(shown.table));
       document.title = `${shown.table} – Colonnade`;
     } else {
+      this.sql = shown.sql;
       this.source = queryRequest(shown.sql);
       document.title = "Query – Colonnade";
     }

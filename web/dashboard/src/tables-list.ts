@@ -14,6 +14,7 @@ export class TablesList extends LitElement {
   static override properties: PropertyDeclarations = {
     tables: { attribute: false },
     error: { attribute: false },
+    isAlert: { attribute: false },
     current: { attribute: false },
     filter: { state: true },
     expanded: { state: true },
@@ -22,6 +23,8 @@ export class TablesList extends LitElement {
   /** Undefined while they are being read. */
   declare tables: CatalogTable[] | undefined;
   declare error: string | undefined;
+  /** Whether the error is to be announced; not where the viewer says the same. */
+  declare isAlert: boolean;
   declare current: string | undefined;
   declare filter: string;
   declare expanded: ReadonlySet<string>;
@@ -55,7 +58,7 @@ export class TablesList extends LitElement {
 
   #renderList() {
     if (this.error !== undefined) {
-      return html`<div class="note" role="alert">
+      return html`<div class="note" role=${this.isAlert ? "alert" : nothing}>
         <p class="note-error">${this.error}</p>
         <button @click=${() => this.dispatchEvent(new CustomEvent("reload"))}>Try again</button>
       </div>`;
