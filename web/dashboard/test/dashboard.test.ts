@@ -9,12 +9,14 @@ function table(name: string, ...columns: string[]): CatalogTable {
   return { name, format: "parquet", rows: 1, bytes: 1, fields };
 }
 
-test.each([{ table: "lineitem" }, { table: "a b/c&d" }, { sql: "SELECT 1 + 1 -- ä" }, undefined])(
-  "%o is in the address and comes back from it",
-  (shown) => {
-    expect(shownIn(new URL(addressOf(shown), "http://h").search)).toEqual(shown);
-  },
-);
+test.each([
+  { table: "lineitem" },
+  { table: "a b/c&d" },
+  { sql: "SELECT 1 + 1 -- ä" },
+  undefined,
+])("%o is in the address and comes back from it", (shown) => {
+  expect(shownIn(new URL(addressOf(shown), "http://h").search)).toEqual(shown);
+});
 
 test("tables are found by their name and by their columns", () => {
   const tables = [table("lineitem", "l_orderkey", "l_tax"), table("flights", "delay")];
