@@ -51,7 +51,9 @@ async function rust() {
 
 async function web() {
   await build(["wasm", "web"]);
-  await run("npm", ["test", "-w", "colonnade"]);
+  for (const workspace of ["colonnade", "@colonnade/dashboard"]) {
+    await run("npm", ["test", "-w", workspace]);
+  }
 }
 
 async function e2e() {
