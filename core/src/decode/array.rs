@@ -3,7 +3,6 @@
 //! The slot's extents were checked as 64-bit numbers before ([`crate::wire::read_layout`]); what the
 //! buffers hold is checked here by arrow-rs's full validation.
 
-use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::{DataType, UnionMode};
@@ -62,21 +61,21 @@ fn invalid(field: &SchemaField, what: impl std::fmt::Display) -> DecodeError {
     )
 }
 
-/// The array of `field` in a batch.
+/// The array of `field` in a batch, validated.
 pub(super) fn build_array(
     slot: &ArraySlot,
     field: &SchemaField,
     body: &mut Body,
     dictionaries: &Dictionaries,
-) -> Result<ArrayRef, DecodeError> {
-    let data = build_data(slot, field, body, dictionaries)?;
+) -> Result<ArrayData, DecodeError> {
+    let data = assemble(slot, field, body, dictionaries)?;
     // Full validation walks all values once; a parent's covers its children.
     data.validate_full()
         .map_err(|error| invalid(field, error))?;
-    Ok(make_array(data))
+    Ok(data)
 }
 
-fn build_data(
+fn assemble(
     slot: &ArraySlot,
     field: &SchemaField,
     body: &mut Body,
@@ -106,7 +105,7 @@ fn build_data(
         .children
         .iter()
         .zip(&field.children)
-        .map(|(child, field)| build_data(child, field, body, dictionaries))
+        .map(|(child, field)| assemble(child, field, body, dictionaries))
         .collect::<Result<Vec<_>, _>>()?;
     trim_children(data_type, slot.node, &mut children);
     if let Some(dictionary) = &field.dictionary {
@@ -129,8 +128,7 @@ fn build_data(
         .buffers(buffers)
         .child_data(children)
         .align_buffers(true);
-    // SAFETY: nothing reads the values of this `ArrayData` before `validate_full` has passed in
-    // `build_array` or `Dictionaries::accept`, which both do before they hand it on.
+    // SAFETY: nothing reads the values of this `ArrayData` before `build_array` has validated it.
     let data = unsafe { builder.skip_validation(true) }.build();
     data.map_err(|error| invalid(field, error))
 }
@@ -161,17 +159,4 @@ fn trim_children(data_type: &DataType, node: FieldNode, children: &mut [ArrayDat
             *child = child.slice(0, len);
         }
     }
-}
-
-/// The values of one dictionary batch, validated.
-pub(super) fn build_dictionary(
-    slot: &ArraySlot,
-    values: &SchemaField,
-    body: &mut Body,
-    dictionaries: &Dictionaries,
-) -> Result<ArrayData, DecodeError> {
-    let data = build_data(slot, values, body, dictionaries)?;
-    data.validate_full()
-        .map_err(|error| invalid(values, error))?;
-    Ok(data)
 }

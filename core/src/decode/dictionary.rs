@@ -4,7 +4,7 @@ use std::sync::Arc;
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 
-use super::array::{Body, build_dictionary};
+use super::array::{Body, build_array};
 use crate::wire::{DecodeError, DecodeErrorKind, DictionaryHeader, StreamSchema, read_layout};
 
 /// The dictionaries of a stream as they stand now. Batches hold on to those that they were decoded
@@ -40,7 +40,7 @@ impl Dictionaries {
                 "a dictionary batch has other than one column",
             ));
         };
-        let added = build_dictionary(slot, &values, body, self)?;
+        let added = build_array(slot, &values, body, self)?;
         let all = match self.by_id.get(&header.id) {
             Some(earlier) if header.is_delta => {
                 let mut joined = MutableArrayData::new(

@@ -5,6 +5,8 @@ mod dictionary;
 
 use std::sync::Arc;
 
+use arrow_array::make_array;
+
 use crate::table::Table;
 use crate::wire::{
     DecodeError, DecodeErrorKind, Frame, Framer, Limits, Message, StreamSchema, read_layout,
@@ -129,7 +131,9 @@ impl Decoder {
                 let columns = read_layout(&header, fields)?
                     .iter()
                     .zip(fields)
-                    .map(|(slot, field)| build_array(slot, field, &mut body, &self.dictionaries))
+                    .map(|(slot, field)| {
+                        build_array(slot, field, &mut body, &self.dictionaries).map(make_array)
+                    })
                     .collect::<Result<Vec<_>, _>>()?;
                 table.append(&columns, header.num_rows);
                 self.num_batches += 1;

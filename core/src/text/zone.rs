@@ -36,3 +36,29 @@ impl TimeZones for FixedOffsets {
         Some(sign * (two_digits(hours, 24)? * 3600 + minutes * 60))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_offsets_have_many_spellings_and_bounds() {
+        let offset = |zone| FixedOffsets.offset_seconds(zone, 0);
+        assert_eq!(offset("UTC"), Some(0));
+        assert_eq!(offset("+05:30"), Some(19_800));
+        assert_eq!(offset("-0800"), Some(-28_800));
+        assert_eq!(offset("+01"), Some(3_600));
+        for unknown in [
+            "",
+            "+",
+            "+5",
+            "+24:00",
+            "+01:60",
+            "+1:00",
+            "+é0:00",
+            "Europe/Paris",
+        ] {
+            assert_eq!(offset(unknown), None, "{unknown}");
+        }
+    }
+}
