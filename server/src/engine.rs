@@ -114,6 +114,8 @@ impl Engine {
                 "datafusion.sql_parser.map_string_types_to_utf8view",
                 "false",
             ),
+            // It would read row groups in the order of their statistics.
+            ("datafusion.optimizer.enable_sort_pushdown", "false"),
             // Names are what the files say.
             ("datafusion.sql_parser.enable_ident_normalization", "false"),
             ("datafusion.sql_parser.default_null_ordering", "nulls_last"),

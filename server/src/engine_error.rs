@@ -41,8 +41,8 @@ pub(crate) fn plan_error(
     }
     let message = clean(root);
     if let Some(name) = unknown_table(&message) {
-        let bare = name.rsplit_once("public.").map_or(name, |(_, bare)| bare);
         let dotted = name.strip_prefix("datafusion.").unwrap_or(name);
+        let bare = dotted.strip_prefix("public.").unwrap_or(dotted);
         let hint = if let Some(table) = tables
             .iter()
             .find(|table| *table == dotted || *table == name)

@@ -69,7 +69,10 @@ impl Delivery {
             () = record.cancel.cancelled() => return Err(cancelled()),
             held = hold => match held {
                 Ok(Some(Ok(first))) => (Some(first), false),
-                Ok(Some(Err(error))) => return Err(error),
+                Ok(Some(Err(error))) => {
+                    record.fail(error.clone());
+                    return Err(error);
+                }
                 Ok(None) => (None, true),
                 Err(_) => (None, false),
             },

@@ -358,10 +358,9 @@ mod tests {
             "n IS NULL"
         );
         assert_eq!(text(r#"{"and":[]}"#).unwrap(), "Boolean(true)");
-        assert!(
-            text(r#"{"op":"eq","column":"d","value":"1.005"}"#)
-                .unwrap()
-                .contains("1005")
+        assert_eq!(
+            text(r#"{"op":"eq","column":"d","value":"1.005"}"#).unwrap(),
+            "d = Decimal128(1.005,4,3)"
         );
         let both = text(
             r#"{"not":{"or":[{"op":"lt","column":"n","value":1},{"op":"in","column":"t","value":["a","b"]}]}}"#,

@@ -51,46 +51,53 @@ pub fn resolve_ties(plan: Arc<dyn ExecutionPlan>, max_rows: Option<u64>) -> Resu
         let child = resolve_ties(Arc::clone(plan.children()[0]), None)?;
         return with_child(plan, child);
     }
-    let (ordering, fetch, sort) =
-        if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
-            let Some(sort) = merge.input().downcast_ref::<SortExec>() else {
-                return Ok(Resolved {
-                    plan,
-                    is_sorted: false,
-                });
-            };
-            (merge.expr().clone(), merge.fetch(), sort)
-        } else if let Some(sort) = plan.downcast_ref::<SortExec>() {
-            if sort.input().output_partitioning().partition_count() > 1 {
-                return Ok(Resolved {
-                    plan,
-                    is_sorted: false,
-                });
-            }
-            (sort.expr().clone(), sort.fetch(), sort)
-        } else {
-            return Ok(Resolved {
-                plan,
-                is_sorted: false,
-            });
-        };
-    let input = Arc::clone(sort.input());
     let max_rows = max_rows
         .filter(|rows| *rows <= MAX_TOP_ROWS)
         .map(|rows| rows as usize);
-    let fetch = match (fetch, max_rows) {
+    if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
+        // The rebuilt sort merges its partitions by itself.
+        let sorted = resolve_sort(merge.input(), fewer(merge.fetch(), max_rows))?;
+        return Ok(if sorted.is_sorted {
+            sorted
+        } else {
+            unsorted(plan)
+        });
+    }
+    if plan.output_partitioning().partition_count() > 1 {
+        return Ok(unsorted(plan));
+    }
+    resolve_sort(&plan, max_rows)
+}
+
+/// Rebuilds a sort that may lie below projections.
+fn resolve_sort(plan: &Arc<dyn ExecutionPlan>, fetch: Option<usize>) -> Result<Resolved> {
+    if plan.is::<ProjectionExec>() || plan.is::<CooperativeExec>() {
+        let child = resolve_sort(plan.children()[0], fetch)?;
+        return with_child(Arc::clone(plan), child);
+    }
+    if let Some(sort) = plan.downcast_ref::<SortExec>() {
+        let input = Arc::clone(sort.input());
+        if let Some(plan) = total_sort(input, sort.expr(), fewer(sort.fetch(), fetch))? {
+            return Ok(Resolved {
+                plan,
+                is_sorted: true,
+            });
+        }
+    }
+    Ok(unsorted(Arc::clone(plan)))
+}
+
+fn unsorted(plan: Arc<dyn ExecutionPlan>) -> Resolved {
+    Resolved {
+        plan,
+        is_sorted: false,
+    }
+}
+
+fn fewer(a: Option<usize>, b: Option<usize>) -> Option<usize> {
+    match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
-    };
-    match total_sort(input, &ordering, fetch)? {
-        Some(plan) => Ok(Resolved {
-            plan,
-            is_sorted: true,
-        }),
-        None => Ok(Resolved {
-            plan,
-            is_sorted: false,
-        }),
     }
 }
 

@@ -95,6 +95,11 @@ impl QueryRecord {
         }
     }
 
+    /// When it was asked for.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Notes the order once it is planned.
     pub fn set_order(&self, order: Order) {
         self.lock().order = Some(order);

@@ -77,7 +77,7 @@ impl Registry {
         forget_old(&mut records);
         let mut all: Vec<_> = records.values().map(Arc::clone).collect();
         drop(records);
-        all.sort_by_key(|record| record.status().elapsed_ms);
+        all.sort_by_key(|record| std::cmp::Reverse(record.started()));
         all
     }
 

@@ -160,18 +160,24 @@ pub(super) fn find_broken_row(
             .build(open(file, kind).ok()?)
             .ok()?;
         let error = reader.into_iter().find_map(Result::err)?;
-        Some(describe(&error, &file.label, schema))
+        Some(describe(&error, file, kind, schema))
     })
 }
 
-fn describe(error: &ArrowError, label: &str, schema: &Schema) -> QueryError {
+fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Schema) -> QueryError {
+    let label = &file.label;
     let text = match error {
         ArrowError::CsvError(text) | ArrowError::ParseError(text) => text.clone(),
         other => other.to_string(),
     };
+    let line_of = |record: &str, offset: u64| {
+        let record = record.parse::<u64>().ok()? + offset;
+        Some(physical_line(file, kind, record).unwrap_or(record))
+    };
     if let Some(rest) = text.strip_prefix("incorrect number of fields for line ")
-        && let Some((line, rest)) = rest.split_once(", expected ")
+        && let Some((record, rest)) = rest.split_once(", expected ")
         && let Some((expected, got)) = rest.split_once(" got ")
+        && let Some(line) = line_of(record, 0)
     {
         return QueryError::new(
             ErrorKind::BrokenRow,
@@ -187,13 +193,15 @@ fn describe(error: &ArrowError, label: &str, schema: &Schema) -> QueryError {
         && let Some((value, rest)) = rest.split_once(" as type '")
         && let Some((data_type, rest)) = rest.split_once("' for column ")
         && let Some((column, rest)) = rest.split_once(" at line ")
+        && let Some((record, _)) = rest.split_once('.')
+        // Here arrow-csv counts from 0, elsewhere from 1.
+        && let Some(line) = line_of(record, 1)
     {
-        let line: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let name = column
+        let field = column
             .parse()
             .ok()
-            .and_then(|index: usize| schema.fields().get(index))
-            .map_or(column, |f| f.name());
+            .and_then(|index: usize| schema.fields().get(index));
+        let name = field.map_or(column, |field| field.name());
         return QueryError::new(
             ErrorKind::BrokenRow,
             format!(
@@ -204,11 +212,47 @@ fn describe(error: &ArrowError, label: &str, schema: &Schema) -> QueryError {
             ),
         );
     }
+    if let Some(rest) = text.strip_prefix("Encountered invalid UTF-8 data for line ")
+        && let Some((record, _)) = rest.split_once(' ')
+        && let Some(line) = line_of(record, 0)
+    {
+        return QueryError::new(
+            ErrorKind::BrokenRow,
+            format!("{label}, line {line}: the text is not UTF-8"),
+            "save the file as UTF-8",
+        );
+    }
     QueryError::new(
         ErrorKind::BrokenRow,
         format!("{label}: {text}"),
         "correct that row of the file",
     )
+}
+
+/// The line on which a record begins; both count from 1, the header is record 1. A record may span
+/// lines inside quotes, and empty lines are no records.
+fn physical_line(file: &SourceFile, kind: FileKind, record: u64) -> Option<u64> {
+    let (mut records, mut line, mut quoted, mut at_start) = (0, 1, false, true);
+    for byte in BufReader::with_capacity(1 << 16, open(file, kind).ok()?).bytes() {
+        match byte.ok()? {
+            b'\n' => {
+                line += 1;
+                at_start = !quoted;
+            }
+            b'\r' => {}
+            byte => {
+                if at_start {
+                    records += 1;
+                    if records == record {
+                        return Some(line);
+                    }
+                    at_start = false;
+                }
+                quoted ^= byte == b'"';
+            }
+        }
+    }
+    None
 }
 
 fn open(file: &SourceFile, kind: FileKind) -> Result<Box<dyn Read + Send>, ArrowError> {

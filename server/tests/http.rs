@@ -1,0 +1,22 @@
+//! The real routes on a real socket.
+
+// In an integration test the helpers count as no test for this lint.
+#![allow(clippy::unwrap_used)]
+
+#[path = "http/client.rs"]
+mod client;
+#[path = "http/support.rs"]
+mod support;
+
+#[path = "http/conformance.rs"]
+mod conformance;
+#[path = "http/failure.rs"]
+mod failure;
+#[path = "http/guard.rs"]
+mod guard;
+#[path = "http/order.rs"]
+mod order;
+#[path = "http/query.rs"]
+mod query;
+#[path = "http/sources.rs"]
+mod sources;

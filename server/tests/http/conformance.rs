@@ -1,0 +1,88 @@
+//! Arrow files that nobody here wrote.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use colonnade_server::source::open_all;
+
+use crate::support::*;
+
+/// The data of apache/arrow-testing, where the environment says that it is.
+fn arrow_testing() -> Option<PathBuf> {
+    let folder = std::env::var_os("COLONNADE_CONFORMANCE")
+        .map(PathBuf::from)
+        .filter(|folder| folder.exists());
+    if folder.is_none() {
+        println!("left out: COLONNADE_CONFORMANCE names no folder with Arrow's test files");
+    }
+    folder.map(|folder| folder.join("arrow"))
+}
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path, found);
+        } else if !path
+            .extension()
+            .is_some_and(|e| e == "gz" || e == "json" || e == "md")
+        {
+            found.push(path);
+        }
+    }
+}
+
+/// Every file is refused when it is opened, or refused when it is read, or read; none harms the
+/// server, and no failure looks complete.
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_arrow_files_do_no_harm() {
+    let Some(folder) = arrow_testing() else {
+        return;
+    };
+    let mut found = Vec::new();
+    files(&folder, &mut found);
+    assert!(found.len() > 20, "{} holds no test files", folder.display());
+    found.sort();
+    let mut tables = Vec::new();
+    for (number, file) in found.iter().enumerate() {
+        if let Ok(opened) = open_all(&[format!("t{number}={}", file.display())]) {
+            tables.extend(opened);
+        }
+    }
+    assert!(
+        tables.len() > 20,
+        "only {} of {} can be opened",
+        tables.len(),
+        found.len()
+    );
+    let names: Vec<_> = tables
+        .iter()
+        .map(|table| (table.name.clone(), table.num_rows))
+        .collect();
+    let server = Server::of(tables).await;
+    let mut num_read = 0;
+    for (name, num_rows) in &names {
+        let outcome = server.get(&format!("/v1/tables/{name}/rows")).await;
+        if outcome.is_complete() {
+            let rows: u64 = datafusion::arrow::ipc::reader::StreamReader::try_new(
+                outcome.body.as_slice(),
+                None,
+            )
+            .unwrap()
+            .map(|batch| batch.unwrap().num_rows() as u64)
+            .sum();
+            assert_eq!(Some(rows), num_rows.or(Some(rows)), "{name}");
+            num_read += 1;
+        }
+    }
+    println!(
+        "{} files, {} opened, {num_read} read",
+        found.len(),
+        names.len()
+    );
+    assert!(num_read > 20, "only {num_read} can be read");
+    assert_eq!(server.get("/healthz").await.status, 200);
+}

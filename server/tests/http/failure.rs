@@ -1,0 +1,232 @@
+//! What happens when something breaks, or someone leaves.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use colonnade_server::AppConfig;
+
+use crate::support::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_in_the_middle_ends_without_the_marker() {
+    for (number, last, code) in [
+        (1, Step::Fail, "execution_error"),
+        (2, Step::Panic, "internal"),
+    ] {
+        let good = vec![Step::Rows {
+            start: 0,
+            num_rows: 50_000,
+        }];
+        // Later than the hold of the status, so that the failure comes after the first byte.
+        let bad = vec![
+            Step::Rows {
+                start: 50_000,
+                num_rows: 10,
+            },
+            Step::Delay(Duration::from_millis(250)),
+            last,
+        ];
+        let (table, counts) = scripted("t", vec![good, bad, vec![Step::Forever]]);
+        let server = Server::of(vec![table]).await;
+        let outcome = server
+            .get(&format!("/v1/tables/t/rows?id={}", id(number)))
+            .await;
+        assert_eq!(outcome.status, 200);
+        assert!(!outcome.is_whole, "the body ended as if all were well");
+        assert!(!outcome.body.ends_with(&MARKER));
+        let reader =
+            datafusion::arrow::ipc::reader::StreamReader::try_new(outcome.body.as_slice(), None)
+                .unwrap();
+        let read: usize = reader
+            .map_while(Result::ok)
+            .map(|batch| batch.num_rows())
+            .sum();
+        let record = server.until_state(&id(number), "failed").await;
+        assert_eq!(record["error"]["code"], code);
+        assert!(!record["error"]["message"].as_str().unwrap().is_empty());
+        assert_eq!(record["rows"], serde_json::Value::Null);
+        assert_eq!(record["rows_sent"], read, "rows before the failure arrive");
+        assert!(read >= 50_000);
+        counts.until_idle().await;
+        assert_eq!(server.get("/healthz").await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_before_the_first_row_is_a_problem() {
+    for (last, status, code) in [
+        (Step::Fail, 422, "execution_error"),
+        (Step::Panic, 500, "internal"),
+    ] {
+        let (table, _) = scripted("t", vec![vec![last]]);
+        let server = Server::of(vec![table]).await;
+        let outcome = server.get(&format!("/v1/tables/t/rows?id={}", id(3))).await;
+        // To print a panic can take longer than the status is held.
+        if outcome.status == 200 {
+            assert!(code == "internal" && !outcome.is_whole && !outcome.body.ends_with(&MARKER));
+        } else {
+            assert_eq!((outcome.status, outcome.code().as_str()), (status, code));
+        }
+        server.until_state(&id(3), "failed").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_leaves_stops_the_work() {
+    let (table, counts) = scripted("t", vec![vec![Step::Forever]; 3]);
+    let server = Server::of(vec![table]).await;
+    let mut response = server
+        .open(&format!("/v1/tables/t/rows?id={}", id(4)))
+        .await;
+    response.chunk().await.unwrap().unwrap();
+    assert!(counts.running.load(Ordering::SeqCst) > 0);
+    drop(response);
+    let left = Instant::now();
+    server.until_state(&id(4), "cancelled").await;
+    counts.until_idle().await;
+    assert!(
+        left.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        left.elapsed()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_leaves_a_silent_stream_stops_the_work() {
+    let (table, counts) = scripted("t", vec![vec![Step::Silence]]);
+    let server = Server::of(vec![table]).await;
+    let response = server
+        .open(&format!("/v1/tables/t/rows?id={}", id(5)))
+        .await;
+    drop(response);
+    server.until_state(&id(5), "cancelled").await;
+    counts.until_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn delete_stops_the_work() {
+    let (table, counts) = scripted("t", vec![vec![Step::Forever]; 3]);
+    let server = Server::of(vec![table]).await;
+    let mut response = server
+        .open(&format!("/v1/tables/t/rows?id={}", id(6)))
+        .await;
+    response.chunk().await.unwrap().unwrap();
+    let record = format!("/v1/query/{}", id(6));
+    assert_eq!(server.ask("DELETE", &record, &[], b"").await.status, 204);
+    server.until_state(&id(6), "cancelled").await;
+    counts.until_idle().await;
+    let end = read(response).await;
+    assert!(
+        !end.is_whole && !end.body.ends_with(&MARKER),
+        "a cancelled stream looks complete"
+    );
+    // What has ended is forgotten.
+    assert_eq!(server.ask("DELETE", &record, &[], b"").await.status, 204);
+    assert_eq!(server.ask("DELETE", &record, &[], b"").await.status, 404);
+    assert_eq!(
+        server.get(&format!("/v1/query/{}", id(6))).await.code(),
+        "unknown_query"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stalled_reader_costs_a_bounded_number_of_rows() {
+    let (table, counts) = scripted("t", vec![vec![Step::Forever]; 4]);
+    let stream_memory_bytes = 8 << 20;
+    let server = Server::start(
+        &AppConfig {
+            stream_memory_bytes,
+            ..config()
+        },
+        vec![table],
+    )
+    .await;
+    let address = server.url.strip_prefix("http://").unwrap();
+    let mut socket = TcpStream::connect(address).unwrap();
+    write!(
+        socket,
+        "GET /v1/tables/t/rows HTTP/1.1\r\nHost: {address}\r\n\r\n"
+    )
+    .unwrap();
+    let num_rows = counts.until_still().await;
+    // A row takes 20 bytes or so; the sockets' buffers hold some megabytes beside the budget.
+    let at_most = (stream_memory_bytes as i64 + (12 << 20)) / 16;
+    assert!(num_rows < at_most, "{num_rows} rows were made for nobody");
+    assert!(
+        counts.running.load(Ordering::SeqCst) > 0,
+        "it waits for its reader"
+    );
+    drop(socket);
+    counts.until_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_runs_too_long_fails() {
+    let (table, counts) = scripted(
+        "t",
+        vec![vec![
+            Step::Rows {
+                start: 0,
+                num_rows: 10,
+            },
+            Step::Silence,
+        ]],
+    );
+    let query_timeout = Some(Duration::from_millis(300));
+    let server = Server::start(
+        &AppConfig {
+            query_timeout,
+            ..config()
+        },
+        vec![table],
+    )
+    .await;
+    let outcome = server.get(&format!("/v1/tables/t/rows?id={}", id(7))).await;
+    assert!(!outcome.is_whole && !outcome.body.ends_with(&MARKER));
+    assert_eq!(
+        server.until_state(&id(7), "failed").await["error"]["code"],
+        "query_timeout"
+    );
+    counts.until_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn too_many_streams() {
+    let (table, _) = scripted("t", vec![vec![Step::Forever]]);
+    let server = Server::start(
+        &AppConfig {
+            max_streams: 1,
+            ..config()
+        },
+        vec![table],
+    )
+    .await;
+    let mut first = server.open("/v1/tables/t/rows").await;
+    first.chunk().await.unwrap().unwrap();
+    let second = server.get("/v1/tables/t/rows").await;
+    assert_eq!(
+        (second.status, second.code().as_str()),
+        (503, "too_many_streams")
+    );
+    assert_eq!(second.header("retry-after"), "1");
+    drop(first);
+    let deadline = Instant::now() + PATIENCE;
+    while server.get("/v1/tables/t/rows?limit=1").await.status == 503 {
+        assert!(Instant::now() < deadline, "the place is not given back");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shutdown_ends_streams_without_the_marker() {
+    let (table, counts) = scripted("t", vec![vec![Step::Forever]]);
+    let mut server = Server::of(vec![table]).await;
+    let mut response = server.open("/v1/tables/t/rows").await;
+    response.chunk().await.unwrap().unwrap();
+    server.stop();
+    let end = read(response).await;
+    assert!(!end.is_whole && !end.body.ends_with(&MARKER));
+    counts.until_idle().await;
+}

@@ -1,0 +1,348 @@
+//! Row k of the stream is row k of the result.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::time::Duration;
+
+use colonnade_server::AppConfig;
+use datafusion::arrow::array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch};
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::file::properties::WriterProperties;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::*;
+
+/// Files of rows 0.. in order, with small row groups.
+fn parquet_files(num_files: i64, rows_per_file: i64) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    for file in 0..num_files {
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(10_000))
+            .build();
+        let handle = File::create(folder.path().join(format!("part-{file:02}.parquet"))).unwrap();
+        let mut writer = ArrowWriter::try_new(handle, schema(), Some(properties)).unwrap();
+        writer
+            .write(&batch(file * rows_per_file, rows_per_file))
+            .unwrap();
+        writer.close().unwrap();
+    }
+    folder
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_and_row_groups_stay_in_order() {
+    let folder = parquet_files(3, 400_000);
+    let server = Server::of_files(&[format!("t={}/*.parquet", folder.path().display())]).await;
+    for query in ["", "?batch_bytes=16384", "?batch_bytes=16777216"] {
+        let outcome = server.get(&format!("/v1/tables/t/rows{query}")).await;
+        assert_eq!(
+            outcome.header("content-type"),
+            "application/vnd.apache.arrow.stream"
+        );
+        assert_eq!(outcome.header("cache-control"), "no-store, no-transform");
+        assert_eq!(outcome.header("x-accel-buffering"), "no");
+        assert_eq!(outcome.header("accept-ranges"), "none");
+        assert_eq!(outcome.header("x-result-order"), "partition");
+        assert_eq!(outcome.header("content-length"), "");
+        assert!(outcome.numbers().into_iter().eq(0..1_200_000), "{query}");
+    }
+    let filtered = server.sql("select n from t where n % 7 = 3").await;
+    assert!(
+        filtered
+            .numbers()
+            .into_iter()
+            .eq((0..1_200_000).filter(|n| n % 7 == 3))
+    );
+    let both = server
+        .sql("select n from t union all select -n from t")
+        .await;
+    assert!(
+        both.numbers()
+            .into_iter()
+            .eq((0..1_200_000).chain((0..1_200_000).map(|n| -n)))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limit_and_offset_take_the_first_rows() {
+    let folder = parquet_files(3, 100_000);
+    let server = Server::of_files(&[format!("t={}/*.parquet", folder.path().display())]).await;
+    let ranges = [
+        (0, 10),
+        (0, 1024),
+        (5, 1500),
+        (99_999, 2),
+        (150_000, 60_000),
+        (299_999, 50),
+        (300_000, 1),
+        (7, 0),
+    ];
+    for (offset, limit) in ranges {
+        let expected = offset..(offset + limit).min(300_000).max(offset);
+        let rows = server
+            .get(&format!(
+                "/v1/tables/t/rows?columns=n&offset={offset}&limit={limit}"
+            ))
+            .await;
+        assert!(
+            rows.numbers().into_iter().eq(expected.clone()),
+            "{offset} {limit}"
+        );
+        let sql = server
+            .sql(&format!("select n from t limit {limit} offset {offset}"))
+            .await;
+        assert!(sql.numbers().into_iter().eq(expected), "{offset} {limit}");
+    }
+    let nested = server
+        .post(&json!({"sql": "select n from t limit 100 offset 10", "offset": 5, "limit": 3}))
+        .await;
+    assert_eq!(nested.numbers(), [15, 16, 17]);
+    let end = server
+        .post(&json!({"sql": "select n from t limit 100", "offset": 98, "limit": 30}))
+        .await;
+    assert_eq!(end.numbers(), [98, 99]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn delays_do_not_change_the_order() {
+    for seed in 1..=8 {
+        println!("seed {seed}");
+        let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
+        let mut next = 0;
+        let scripts = (0..12)
+            .map(|_| {
+                let mut steps = Vec::new();
+                for _ in 0..random.below(8) {
+                    steps.push(Step::Delay(Duration::from_millis(random.below(6))));
+                    let num_rows = random.below(5000) as i64;
+                    steps.push(Step::Rows {
+                        start: next,
+                        num_rows,
+                    });
+                    next += num_rows;
+                }
+                steps
+            })
+            .collect();
+        let (table, _) = scripted("t", scripts);
+        let stream_memory_bytes = [1, 100_000, 64 << 20][random.below(3) as usize];
+        let server = Server::start(
+            &AppConfig {
+                stream_memory_bytes,
+                ..config()
+            },
+            vec![table],
+        )
+        .await;
+        let outcome = server.get("/v1/tables/t/rows?batch_bytes=16384").await;
+        assert!(outcome.numbers().into_iter().eq(0..next), "seed {seed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_smaller_than_a_batch_does_not_block() {
+    let scripts = (0..6)
+        .map(|part| {
+            (0..5)
+                .map(|k| Step::Rows {
+                    start: (part * 5 + k) * 20_000,
+                    num_rows: 20_000,
+                })
+                .collect()
+        })
+        .collect();
+    let (table, _) = scripted("t", scripts);
+    let server = Server::start(
+        &AppConfig {
+            stream_memory_bytes: 1,
+            ..config()
+        },
+        vec![table],
+    )
+    .await;
+    assert!(
+        server
+            .get("/v1/tables/t/rows")
+            .await
+            .numbers()
+            .into_iter()
+            .eq(0..600_000)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_stops_the_work() {
+    let (table, counts) = scripted("t", vec![vec![Step::Forever]; 4]);
+    let server = Server::of(vec![table]).await;
+    let outcome = server.get("/v1/tables/t/rows?limit=2500").await;
+    assert!(outcome.numbers().into_iter().eq(0..2500));
+    counts.until_idle().await;
+    let outcome = server.sql("select n from t limit 200000").await;
+    assert!(outcome.numbers().into_iter().eq(0..200_000));
+    counts.until_idle().await;
+}
+
+/// Tells the first difference, not all of both.
+fn assert_same(got: &[i64], expected: &[i64]) {
+    let difference = got.iter().zip(expected).position(|(a, b)| a != b);
+    assert_eq!((difference, got.len()), (None, expected.len()));
+}
+
+fn with_ties() -> (TempDir, Vec<f64>) {
+    let mut random = Random(42);
+    let specials = [
+        f64::NAN,
+        -f64::NAN,
+        0.0,
+        -0.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1.5,
+        -1.5,
+    ];
+    let values: Vec<f64> = (0..60_000)
+        .map(|_| specials[random.below(8) as usize])
+        .collect();
+    let folder = TempDir::new().unwrap();
+    for file in 0..3 {
+        let rows = file * 20_000..(file + 1) * 20_000;
+        let floats: Float64Array = rows
+            .clone()
+            .map(|k| (k % 11 != 0).then_some(values[k]))
+            .collect();
+        let batch = RecordBatch::try_from_iter([
+            (
+                "n",
+                Arc::new(Int64Array::from_iter_values(rows.map(|k| k as i64))) as ArrayRef,
+            ),
+            ("v", Arc::new(floats) as ArrayRef),
+        ])
+        .unwrap();
+        let properties = WriterProperties::builder()
+            .set_max_row_group_row_count(Some(5000))
+            .build();
+        let handle = File::create(folder.path().join(format!("{file}.parquet"))).unwrap();
+        let mut writer = ArrowWriter::try_new(handle, batch.schema(), Some(properties)).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+    (folder, values)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sort_is_total() {
+    let (folder, values) = with_ties();
+    let server = Server::of_files(&[format!("t={}/*.parquet", folder.path().display())]).await;
+    for descending in [false, true] {
+        // The slow obvious version: a stable sort, nulls last, −0 equal to 0, NaN above all numbers.
+        let key = |n: &i64| {
+            let value = values[*n as usize];
+            if value.is_nan() {
+                f64::INFINITY
+            } else if value == 0.0 {
+                0.0
+            } else {
+                value.clamp(-1e300, 1e300)
+            }
+        };
+        let (mut expected, nulls): (Vec<i64>, Vec<i64>) = (0..60_000).partition(|n| n % 11 != 0);
+        expected.sort_by(|a, b| {
+            let order = key(a).total_cmp(&key(b));
+            if descending { order.reverse() } else { order }
+        });
+        expected.extend(nulls);
+        let (minus, word) = if descending {
+            ("-", "desc")
+        } else {
+            ("", "asc")
+        };
+        let rows = server
+            .get(&format!("/v1/tables/t/rows?sort={minus}v&columns=n"))
+            .await;
+        assert_eq!(rows.header("x-result-order"), "total");
+        assert_same(&rows.numbers(), &expected);
+        let top = server
+            .get(&format!(
+                "/v1/tables/t/rows?sort={minus}v&columns=n&offset=9990&limit=20"
+            ))
+            .await;
+        assert_same(&top.numbers(), &expected[9990..10_010]);
+        let sql = server
+            .sql(&format!("select n from t order by v {word}"))
+            .await;
+        assert_eq!(sql.header("x-result-order"), "total");
+        assert_same(&sql.numbers(), &expected);
+        let sql = server
+            .sql(&format!("select n from t order by v {word} limit 500"))
+            .await;
+        assert_same(&sql.numbers(), &expected[..500]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_order_says_what_it_is() {
+    let (folder, _) = with_ties();
+    let server = Server::of_files(&[format!("t={}/*.parquet", folder.path().display())]).await;
+    for (sql, order) in [
+        ("select n from t", "partition"),
+        ("select n + 1 from t where v > 0", "partition"),
+        ("select n from t limit 5", "partition"),
+        ("select v, count(*) from t group by v", "none"),
+        ("select v, count(*) c from t group by v order by c", "total"),
+        ("select a.n from t a join t b on a.n = b.n", "none"),
+        ("select distinct v from t", "none"),
+        ("select 1", "partition"),
+    ] {
+        let outcome = server.sql(sql).await;
+        assert!(outcome.is_complete(), "{sql}");
+        assert_eq!(outcome.header("x-result-order"), order, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_rows_come_before_the_last() {
+    let rows = Step::Rows {
+        start: 0,
+        num_rows: 5000,
+    };
+    let (table, _) = scripted("t", vec![vec![rows, Step::Silence]]);
+    let server = Server::of(vec![table]).await;
+    let mut response = server.open("/v1/tables/t/rows").await;
+    let first = response.chunk().await.unwrap().unwrap();
+    let reader =
+        datafusion::arrow::ipc::reader::StreamReader::try_new(first.as_slice(), None).unwrap();
+    let num_rows: usize = reader
+        .map_while(Result::ok)
+        .map(|batch| batch.num_rows())
+        .sum();
+    assert!(num_rows >= 1024, "{num_rows}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_schema_does_not_wait_for_rows() {
+    let (table, _) = scripted("t", vec![vec![Step::Silence]]);
+    let server = Server::of(vec![table]).await;
+    let mut response = server.open("/v1/tables/t/rows").await;
+    let first = response.chunk().await.unwrap().unwrap();
+    let reader =
+        datafusion::arrow::ipc::reader::StreamReader::try_new(first.as_slice(), None).unwrap();
+    assert_eq!(reader.schema(), schema());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_result_is_complete() {
+    let (table, _) = scripted("t", vec![vec![], vec![]]);
+    let server = Server::of(vec![table]).await;
+    let rows = server.get("/v1/tables/t/rows").await.rows();
+    assert_eq!((rows.num_rows(), rows.schema()), (0, schema()));
+    assert_eq!(
+        server
+            .sql("select n from t where n > 5")
+            .await
+            .rows()
+            .column(0)
+            .len(),
+        0
+    );
+}

@@ -1,0 +1,289 @@
+//! Parameters, SQL, filters and records.
+
+use serde_json::json;
+
+use crate::support::*;
+
+async fn small() -> Server {
+    let rows = |start| {
+        vec![Step::Rows {
+            start,
+            num_rows: 500,
+        }]
+    };
+    let (table, _) = scripted("t", vec![rows(0), rows(500)]);
+    let (dotted, _) = scripted("sub.Table", vec![rows(0)]);
+    Server::of(vec![table, dotted]).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_are_refused() {
+    let server = small().await;
+    for (parameters, code) in [
+        ("limit=-1", "bad_parameter"),
+        ("limit=1e3", "bad_parameter"),
+        ("limit=99999999999999999999", "bad_parameter"),
+        ("offset=+1", "bad_parameter"),
+        ("batch_bytes=big", "bad_parameter"),
+        ("linger_s=601", "bad_parameter"),
+        ("limit=1&limit=2", "bad_parameter"),
+        ("limits=1", "bad_parameter"),
+        ("id=1", "bad_parameter"),
+        ("id=../../etc/passwd", "bad_parameter"),
+        ("columns=", "bad_parameter"),
+        ("columns=n,n", "bad_parameter"),
+        ("columns=m", "unknown_column"),
+        ("columns=N", "unknown_column"),
+        ("sort=m", "unknown_column"),
+        ("sort=n,", "bad_parameter"),
+        ("filter=", "bad_filter"),
+        ("filter=n", "bad_filter"),
+        ("filter=n%3E5;drop table t", "bad_filter"),
+        ("filter=n%3E5 limit 5", "bad_filter"),
+        ("filter=n%3E5 or (select true)", "bad_filter"),
+        ("filter=n in (select n from t)", "bad_filter"),
+        ("filter=exists(select 1)", "bad_filter"),
+        ("filter=sum(n)%3E5", "bad_filter"),
+        ("filter=row_number() over ()%3E5", "bad_filter"),
+        ("filter=n%3E5 as x", "bad_filter"),
+        ("filter=m%3E5", "unknown_column"),
+    ] {
+        let outcome = server.get(&format!("/v1/tables/t/rows?{parameters}")).await;
+        assert_eq!(
+            (outcome.status, outcome.code().as_str()),
+            (400, code),
+            "{parameters}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parameters_are_taken() {
+    let server = small().await;
+    for (parameters, expected) in [
+        ("filter=n%3E5&limit=3", vec![6, 7, 8]),
+        (
+            "filter=t%20like%20%27row%2099_%27&columns=n&limit=2",
+            vec![990, 991],
+        ),
+        ("sort=-n&limit=2", vec![999, 998]),
+        (
+            "sort=-%22n%22,t&offset=1&limit=2&columns=%22n%22",
+            vec![998, 997],
+        ),
+        ("offset=998&linger_s=60&batch_bytes=1", vec![998, 999]),
+        ("filter=n%3C0", vec![]),
+    ] {
+        assert_eq!(
+            server
+                .get(&format!("/v1/tables/t/rows?{parameters}"))
+                .await
+                .numbers(),
+            expected,
+            "{parameters}"
+        );
+    }
+    let dotted = server.get("/v1/tables/sub.Table/rows?limit=1").await;
+    assert_eq!(dotted.numbers(), [0]);
+    assert_eq!(
+        server
+            .sql(r#"select n from "sub.Table" limit 1"#)
+            .await
+            .numbers(),
+        [0]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_queries() {
+    let server = small().await;
+    let filter = json!({"and": [{"op": "ge", "column": "n", "value": "10"}, {"not": {"op": "eq", "column": "t", "value": "row 11"}}]});
+    let outcome = server.post(&json!({"table": "t", "columns": ["n"], "sort": ["-n"], "filter": filter, "offset": 987, "limit": 9})).await;
+    assert_eq!(outcome.numbers(), [12, 10]);
+    let outcome = server
+        .post(&json!({"table": "t", "sort": [{"column": "n", "descending": true}], "limit": 1}))
+        .await;
+    assert_eq!(outcome.numbers(), [999]);
+    for (body, status, code) in [
+        (json!({}), 400, "bad_parameter"),
+        (
+            json!({"sql": "select 1", "table": "t"}),
+            400,
+            "bad_parameter",
+        ),
+        (
+            json!({"sql": "select 1", "columns": ["n"]}),
+            400,
+            "bad_parameter",
+        ),
+        (json!({"sql": 1}), 400, "bad_json"),
+        (json!({"sql": "select 1", "more": 1}), 400, "bad_json"),
+        (json!([]), 400, "bad_json"),
+        (json!({"table": "x"}), 404, "unknown_table"),
+        (json!({"table": "t", "limit": -1}), 400, "bad_json"),
+        (
+            json!({"table": "t", "filter": {"op": "nope", "column": "n"}}),
+            400,
+            "bad_filter",
+        ),
+        (
+            json!({"table": "t", "filter": {"op": "eq", "column": "m", "value": 1}}),
+            400,
+            "unknown_column",
+        ),
+        (json!({"table": "t", "sort": ["m"]}), 400, "unknown_column"),
+        (json!({"query": id(1)}), 501, "not_implemented"),
+    ] {
+        let outcome = server.post(&body).await;
+        assert_eq!(
+            (outcome.status, outcome.code().as_str()),
+            (status, code),
+            "{body}"
+        );
+    }
+    let undeclared = server.ask("POST", "/v1/query", &[], b"{}").await;
+    assert_eq!(read(undeclared).await.code(), "unsupported_media_type");
+    let json = [("content-type", "application/json")];
+    let large = server
+        .ask("POST", "/v1/query", &json, &vec![b' '; 2 << 20])
+        .await;
+    assert_eq!(large.status, 413);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sql_only_reads() {
+    let server = small().await;
+    let target = tempfile::TempDir::new().unwrap();
+    let copy = format!("copy t to '{}/out.csv'", target.path().display());
+    let copy_select = format!(
+        "copy (select 1) to '{}/out.parquet'",
+        target.path().display()
+    );
+    for sql in [
+        "drop table t",
+        "insert into t values (1, 'a')",
+        "delete from t",
+        "update t set n = 1",
+        "set datafusion.execution.batch_size = 1",
+        "create table u as select 1",
+        "create view u as select 1",
+        "create external table u stored as csv location '/etc/passwd'",
+        "create function f() returns int return 1",
+        "explain analyze insert into t values (1, 'a')",
+        "begin",
+        "prepare p as select 1",
+        "reset datafusion.execution.batch_size",
+        copy.as_str(),
+        copy_select.as_str(),
+    ] {
+        let outcome = server.sql(sql).await;
+        assert_eq!(
+            (outcome.status, outcome.code().as_str()),
+            (403, "read_only"),
+            "{sql}"
+        );
+    }
+    assert_eq!(target.path().read_dir().unwrap().count(), 0);
+    assert_eq!(
+        server.sql("select n from t").await.numbers().len(),
+        1000,
+        "the table is whole"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_sql_says_what_would_be_right() {
+    let server = small().await;
+    let deep = format!("select {}1{}", "(".repeat(5000), ")".repeat(5000));
+    let long = format!("select '{}'", "x".repeat(300 << 10));
+    for (sql, status, code) in [
+        ("", 400, "sql_error"),
+        ("selec 1", 400, "sql_error"),
+        ("select 1; select 2", 400, "sql_error"),
+        ("select n from t where", 400, "sql_error"),
+        ("select nope(n) from t", 400, "sql_error"),
+        ("select m from t", 400, "unknown_column"),
+        ("select * from tt", 404, "unknown_table"),
+        ("select * from sub.Table", 404, "unknown_table"),
+        ("select * from '/etc/passwd'", 404, "unknown_table"),
+        ("select 1 / 0", 422, "execution_error"),
+        (deep.as_str(), 400, "sql_error"),
+        (long.as_str(), 400, "sql_error"),
+    ] {
+        let outcome = server.sql(sql).await;
+        let shown: String = sql.chars().take(60).collect();
+        assert_eq!(
+            (outcome.status, outcome.code().as_str()),
+            (status, code),
+            "{shown}"
+        );
+        assert_ne!(outcome.problem()["hint"], "", "{shown}");
+    }
+    let hint = server.sql("select * from sub.Table").await.problem()["hint"].to_string();
+    assert!(hint.contains("\\\"sub.Table\\\""), "{hint}");
+    let hint = server.sql("select nn from t").await.problem()["hint"].to_string();
+    assert!(hint.contains("did you mean"), "{hint}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records() {
+    let server = small().await;
+    let outcome = server
+        .get(&format!("/v1/tables/t/rows?offset=10&id={}", id(9)))
+        .await;
+    assert_eq!(outcome.header("x-query-id"), id(9));
+    let record = server.until_state(&id(9), "done").await;
+    assert_eq!(record["id"], id(9));
+    assert_eq!(record["order"], "partition");
+    assert_eq!(
+        (&record["rows"], &record["first_row"], &record["rows_sent"]),
+        (&json!(1000), &json!(10), &json!(990))
+    );
+    assert_eq!(record["bytes_sent"], outcome.body.len());
+    assert_eq!(record["error"], json!(null));
+    assert!(record["batches_sent"].as_u64() > Some(0) && record["elapsed_ms"].is_u64());
+    let again = server.get(&format!("/v1/tables/t/rows?id={}", id(9))).await;
+    assert_eq!((again.status, again.code().as_str()), (409, "id_in_use"));
+    server.get("/v1/tables/nope/rows").await;
+    let list = server.json("/v1/query").await;
+    let states: Vec<_> = list["queries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|q| q["state"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(states, ["failed", "done"], "the latest first");
+    assert_eq!(
+        server.get(&format!("/v1/query/{}", id(8))).await.code(),
+        "unknown_query"
+    );
+    assert_eq!(server.get("/v1/query/8").await.code(), "bad_parameter");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_have_an_etag() {
+    let server = small().await;
+    let list = server.get("/v1/tables").await;
+    let etag = list.header("etag").to_owned();
+    assert!(etag.starts_with('"') && etag.len() > 2);
+    let again = server
+        .ask("GET", "/v1/tables", &[("if-none-match", &etag)], b"")
+        .await;
+    assert_eq!(
+        (again.status, again.headers["etag"].to_str().unwrap()),
+        (304, etag.as_str())
+    );
+    let other = server
+        .ask("GET", "/v1/tables", &[("if-none-match", "\"x\"")], b"")
+        .await;
+    assert_eq!(other.status, 200);
+    let list: serde_json::Value = serde_json::from_slice(&list.body).unwrap();
+    let table = &list["tables"][1];
+    assert_eq!(table["name"], "t");
+    assert_eq!(
+        table["fields"],
+        json!([{"name": "n", "type": "int64", "nullable": true}, {"name": "t", "type": "string", "nullable": true}])
+    );
+    assert_eq!(server.json("/v1/tables/t").await, *table);
+    assert_eq!(server.get("/v1/tables/u").await.code(), "unknown_table");
+}

@@ -1,0 +1,425 @@
+//! Files of every kind, as they are and as they should not be.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use colonnade_server::source::{Compression, open_all};
+use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
+use datafusion::parquet::arrow::ArrowWriter;
+use tempfile::TempDir;
+
+use crate::support::*;
+
+fn write_parquet(path: &Path, start: i64, num_rows: i64) {
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), schema(), None).unwrap();
+    writer.write(&batch(start, num_rows)).unwrap();
+    writer.close().unwrap();
+}
+
+fn csv(num_rows: i64) -> String {
+    let mut text = String::from("n,t\n");
+    for n in 0..num_rows {
+        text.push_str(&format!("{n},row {n}\n"));
+    }
+    text
+}
+
+/// Compresses with the same library that reads.
+fn compress(bytes: &[u8], compression: Compression, path: &Path) {
+    use futures::{StreamExt, TryStreamExt};
+    let bytes = bytes::Bytes::copy_from_slice(bytes);
+    let plain = futures::stream::iter([Ok(bytes)]).boxed();
+    let packed = compression
+        .datafusion()
+        .convert_to_compress_stream(plain)
+        .unwrap();
+    let pieces: Vec<bytes::Bytes> = futures::executor::block_on(packed.try_collect()).unwrap();
+    fs::write(path, pieces.concat()).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_kind_of_file() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let text = csv(3000);
+    let lines: String = (0..3000)
+        .map(|n| format!("{{\"n\":{n},\"t\":\"row {n}\"}}\n"))
+        .collect();
+    fs::write(at("a.csv"), &text).unwrap();
+    fs::write(at("b.tsv"), text.replace(',', "\t")).unwrap();
+    compress(text.as_bytes(), Compression::Gzip, &at("c.csv.gz"));
+    compress(text.as_bytes(), Compression::Zstd, &at("d.csv.zst"));
+    fs::write(at("e.ndjson"), &lines).unwrap();
+    compress(lines.as_bytes(), Compression::Gzip, &at("f.jsonl.gz"));
+    write_parquet(&at("g.parquet"), 0, 3000);
+    let mut file = FileWriter::try_new(File::create(at("h.arrow")).unwrap(), &schema()).unwrap();
+    let mut stream =
+        StreamWriter::try_new(File::create(at("i.arrows")).unwrap(), &schema()).unwrap();
+    for start in 0..3 {
+        file.write(&batch(start * 1000, 1000)).unwrap();
+        stream.write(&batch(start * 1000, 1000)).unwrap();
+    }
+    file.finish().unwrap();
+    stream.finish().unwrap();
+    // By content, where the extension is missing or wrong.
+    fs::copy(at("g.parquet"), at("j")).unwrap();
+    fs::copy(at("h.arrow"), at("k.csv")).unwrap();
+    fs::copy(at("c.csv.gz"), at("l")).unwrap();
+    fs::write(
+        at("m.csv"),
+        "n,t\n0,\"two\nlines\"\n1,\"a \"\"quote\"\"\"\n",
+    )
+    .unwrap();
+
+    let server = Server::of_files(&[folder.path().display().to_string()]).await;
+    for (name, format, rows) in [
+        ("a", "csv", None),
+        ("b", "tsv", None),
+        ("c", "csv", None),
+        ("d", "csv", None),
+        ("e", "ndjson", None),
+        ("f", "ndjson", None),
+        ("g", "parquet", Some(3000)),
+        ("h", "arrow", Some(3000)),
+        ("i", "arrows", Some(3000)),
+        ("j", "parquet", Some(3000)),
+        ("k", "arrow", Some(3000)),
+        ("l", "csv", None),
+    ] {
+        let table = server.json(&format!("/v1/tables/{name}")).await;
+        assert_eq!(
+            (table["format"].as_str(), table["rows"].as_u64()),
+            (Some(format), rows),
+            "{name}"
+        );
+        assert!(table["bytes"].as_u64() > Some(0) && table["version"].is_string());
+        let read = server.get(&format!("/v1/tables/{name}/rows")).await;
+        assert_eq!(read.header("x-result-order"), "partition");
+        assert!(read.numbers().into_iter().eq(0..3000), "{name}");
+        assert_eq!(read.rows().column(1), batch(0, 3000).column(1), "{name}");
+    }
+    assert_eq!(server.get("/v1/tables/m/rows").await.rows().num_rows(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_csv_is_cut_and_stays_in_order() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("a.csv"), csv(1_500_000)).unwrap();
+    let server = Server::of_files(&[path(folder.path(), "a.csv")]).await;
+    assert!(
+        server
+            .get("/v1/tables/a/rows?columns=n")
+            .await
+            .numbers()
+            .into_iter()
+            .eq(0..1_500_000)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn broken_text_names_file_line_and_remedy() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+    write("early.csv", "n,t\n1,a\n2,b,c\n".into());
+    write("late.csv", csv(40_000) + "1,2,3\n");
+    write("short.csv", csv(30_000) + "1\n");
+    write("type.csv", csv(30_000) + "oops,b\n");
+    write("quoted.csv", "n,t\n1,\"two\nlines\"\n\n2,b,c\n".into());
+    write("latin.csv", "n,t\n1,a\n".into());
+    let mut latin = fs::read(folder.path().join("latin.csv")).unwrap();
+    latin.extend_from_slice(b"2,\xe9\n");
+    fs::write(folder.path().join("latin.csv"), latin).unwrap();
+    let lines: String = (0..30_000).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    write("type.ndjson", lines.clone() + "{\"n\": \"oops\"}\n");
+    write("cut.ndjson", lines + "{\"n\": \n");
+    let server = Server::of_files(&[folder.path().display().to_string()]).await;
+    for (number, (table, expected)) in [
+        ("early", vec!["early.csv, line 3", "3 fields", "2"]),
+        ("late", vec!["late.csv, line 40002", "3 fields"]),
+        ("short", vec!["short.csv, line 30002", "1 fields"]),
+        (
+            "type.csv",
+            vec!["type.csv, line 30002", "'oops'", "\"n\"", "Int64"],
+        ),
+        (
+            "type.ndjson",
+            vec!["type.ndjson, line 30001", "oops", "Int64"],
+        ),
+        ("quoted", vec!["quoted.csv, line 5", "3 fields"]),
+        ("latin", vec!["latin.csv, line 3", "UTF-8"]),
+        ("cut", vec!["cut.ndjson, line 30001"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = id(number as u32);
+        let outcome = server
+            .get(&format!("/v1/tables/{table}/rows?id={id}"))
+            .await;
+        assert!(!outcome.is_complete(), "{table}");
+        let record = server.until_state(&id, "failed").await;
+        assert_eq!(record["error"]["code"], "broken_row", "{table}: {record}");
+        let message = record["error"]["message"].as_str().unwrap();
+        for part in expected {
+            assert!(message.contains(part), "{table}: {message}");
+        }
+        assert!(
+            !message.contains(&folder.path().display().to_string()),
+            "{message}"
+        );
+        assert_ne!(record["error"]["hint"], "");
+    }
+    assert_eq!(server.get("/healthz").await.status, 200);
+}
+
+#[test]
+fn names() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir_all(folder.path().join("data/sub/.hidden")).unwrap();
+    for name in [
+        "data/a.csv",
+        "data/a.tsv",
+        "data/B.csv",
+        "data/sub/c.csv",
+        "data/.h.csv",
+        "data/sub/.hidden/d.csv",
+    ] {
+        fs::write(folder.path().join(name), "x\ty,z\n1\t2,3\n").unwrap();
+    }
+    fs::write(folder.path().join("data/readme.md"), "# Not a table\n").unwrap();
+    let names = |sources: &[String]| -> Vec<String> {
+        let mut names: Vec<_> = open_all(sources)
+            .unwrap()
+            .into_iter()
+            .map(|table| table.name)
+            .collect();
+        names.sort();
+        names
+    };
+    let data = path(folder.path(), "data");
+    assert_eq!(
+        names(std::slice::from_ref(&data)),
+        ["B", "a.csv", "a.tsv", "sub.c"]
+    );
+    assert_eq!(names(&[format!("{data}/*.csv")]), ["data"]);
+    assert_eq!(names(&[format!("{data}/**/*.csv")]), ["data"]);
+    assert_eq!(
+        names(&[format!("mine={data}/a.csv"), format!("{data}/B.csv")]),
+        ["B", "mine"]
+    );
+    assert_eq!(
+        names(&[format!("{data}/a.csv"), format!("{data}/a.tsv")]),
+        ["a.csv", "a.tsv"]
+    );
+}
+
+#[test]
+fn sources_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    write("notes.md", b"# Not a table");
+    write("cut.parquet", b"PAR1 and then nothing");
+    write("empty.csv", b"");
+    write("cut.arrow", b"ARROW1\0\0 and then nothing");
+    fs::create_dir(folder.path().join("none")).unwrap();
+    fs::create_dir(folder.path().join("mixed")).unwrap();
+    write("mixed/a.csv", b"a\n1\n");
+    write("mixed/b.csv", b"b\n1\n");
+    for (source, part) in [
+        ("missing.csv", "no such file"),
+        ("notes.md", "not a kind of file"),
+        ("cut.parquet", "cut.parquet"),
+        ("cut.arrow", "cut.arrow"),
+        ("empty.csv", "empty.csv"),
+        ("none", "no file in it"),
+        ("*.orc", "no file matches"),
+        ("mixed/*.csv", "b.csv has the columns"),
+    ] {
+        let error = open_all(&[path(folder.path(), source)]).unwrap_err();
+        let line = error.to_string();
+        assert_eq!(error.exit_code(), 2, "{line}");
+        assert!(
+            line.contains(part) && !line.contains('\n'),
+            "{source}: {line}"
+        );
+    }
+    for source in [
+        "http://x/y.csv",
+        "s3://b/k",
+        "sc://h:1",
+        "flightsql://h:1",
+        "gopher://x",
+    ] {
+        assert!(
+            open_all(&[source.to_owned()])
+                .unwrap_err()
+                .to_string()
+                .contains("give a file"),
+            "{source}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_changes_is_loaded_again() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("t.parquet");
+    write_parquet(&file, 0, 10);
+    let server = Server::of_files(&[file.display().to_string()]).await;
+    let before = server.json("/v1/tables/t").await;
+    assert_eq!(before["rows"], 10);
+    fs::remove_file(&file).unwrap();
+    write_parquet(&file, 100, 20);
+    assert!(
+        server
+            .get("/v1/tables/t/rows")
+            .await
+            .numbers()
+            .into_iter()
+            .eq(100..120)
+    );
+    assert_eq!(server.sql("select count(*) from t").await.numbers(), [20]);
+    let after = server.json("/v1/tables/t").await;
+    assert_eq!(after["rows"], 20);
+    assert_ne!(before["version"], after["version"]);
+    fs::remove_file(&file).unwrap();
+    let gone = server.get("/v1/tables/t/rows").await;
+    assert_eq!((gone.status, gone.code().as_str()), (409, "source_changed"));
+    write_parquet(&file, 0, 5);
+    assert_eq!(server.get("/v1/tables/t/rows").await.numbers().len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_arrow_file_is_refused_and_the_server_stays_up() {
+    let folder = TempDir::new().unwrap();
+    let good = folder.path().join("good.arrow");
+    let mut writer = FileWriter::try_new(File::create(&good).unwrap(), &schema()).unwrap();
+    writer.write(&batch(0, 1000)).unwrap();
+    writer.finish().unwrap();
+    let bytes = fs::read(&good).unwrap();
+    let mut random = Random(7);
+    let mut sources = vec![good.display().to_string()];
+    for number in 0..300 {
+        let mut hostile = bytes.clone();
+        for _ in 0..=random.below(4) {
+            let at = random.below(hostile.len() as u64) as usize;
+            hostile[at] ^= 1 << random.below(8);
+        }
+        if random.below(4) == 0 {
+            hostile.truncate(random.below(hostile.len() as u64) as usize);
+        }
+        let file = folder.path().join(format!("h{number}.arrow"));
+        File::create(&file).unwrap().write_all(&hostile).unwrap();
+        sources.push(file.display().to_string());
+    }
+    let tables: Vec<_> = sources
+        .iter()
+        .filter_map(|source| open_all(std::slice::from_ref(source)).ok())
+        .flatten()
+        .collect();
+    let names: Vec<_> = tables.iter().map(|table| table.name.clone()).collect();
+    assert!(names.len() < 300, "none is refused");
+    let server = Server::of(tables).await;
+    for name in &names {
+        // A changed value is not seen by anyone; whatever is sent as complete can be read.
+        let outcome = server.get(&format!("/v1/tables/{name}/rows")).await;
+        if outcome.is_complete() {
+            outcome.rows();
+        }
+    }
+    assert!(
+        server
+            .get("/v1/tables/good/rows")
+            .await
+            .numbers()
+            .into_iter()
+            .eq(0..1000)
+    );
+}
+
+#[test]
+fn the_program_refuses_in_one_line() {
+    let folder = TempDir::new().unwrap();
+    let table = folder.path().join("t.csv");
+    fs::write(&table, "a,b\n1,2\n").unwrap();
+    let table = table.display().to_string();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = taken.local_addr().unwrap().to_string();
+    for (arguments, code, part) in [
+        (vec![], 2, "serve"),
+        (vec!["serve", "/no/such/file.csv"], 2, "no such file"),
+        (vec!["serve", &table, "--memory", "lots"], 2, "64MiB"),
+        (vec!["serve", &table, "--listen", "nowhere"], 2, "HOST:PORT"),
+        (
+            vec!["serve", &table, "--listen", "0.0.0.0:0"],
+            2,
+            "--token-file",
+        ),
+        (
+            vec!["serve", &table, "--token-file", "/no/such"],
+            2,
+            "--token-file",
+        ),
+        (
+            vec!["serve", &table, "--allow-origin", "example.org"],
+            2,
+            "https://example.org",
+        ),
+        (vec!["serve", &table, "--frobnicate"], 2, "--frobnicate"),
+        (vec!["serve", "s3://bucket/key"], 2, "not supported yet"),
+        (vec!["serve", &table, "--listen", &taken], 1, "in use"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_colonnade"))
+            .args(&arguments)
+            .output()
+            .unwrap();
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {line}");
+        assert_eq!(line.trim_end().lines().count(), 1, "{arguments:?}: {line}");
+        assert!(line.contains(part), "{arguments:?}: {line}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_program_stops_when_asked() {
+    use std::io::{BufRead, BufReader, Read};
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("t.csv"), "a,b\n1,2\n").unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_colonnade"))
+        .args([
+            "serve",
+            &path(folder.path(), "t.csv"),
+            "--listen",
+            "127.0.0.1:0",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(program.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
+    assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
+    let killed = Command::new("kill")
+        .args(["-TERM", &program.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(killed.success());
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = program.try_wait().unwrap() {
+            break status;
+        }
+        assert!(Instant::now() < deadline, "it goes on");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(status.code(), Some(0));
+    let mut rest = String::new();
+    out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "standard output holds one line");
+}
