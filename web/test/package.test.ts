@@ -1,11 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
 
 /** What the element, its worker and the grid may cost a page, in bytes of gzip. */
 const MAX_GZIP_BYTES = 45 * 1024;
+
+/** What the wasm module may cost, in bytes of brotli. */
+const MAX_WASM_BROTLI_BYTES = 350 * 1024;
 
 const dist = (name: string) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
 
@@ -39,6 +42,12 @@ test.runIf(isBuilt)("the element, its worker and the grid are small", () => {
     `gzip: ${files.map((name, index) => `${name} ${sizes[index]}`).join(", ")}; ${total}`,
   );
   expect(total).toBeLessThanOrEqual(MAX_GZIP_BYTES);
+});
+
+test.runIf(isBuilt)("the wasm module is small", () => {
+  const size = brotliCompressSync(readFileSync(dist("colonnade.wasm"))).length;
+  console.info(`brotli: colonnade.wasm ${size}`);
+  expect(size).toBeLessThanOrEqual(MAX_WASM_BROTLI_BYTES);
 });
 
 test.runIf(isBuilt)("bundlers see the worker and the module, and no data: address is left", () => {
