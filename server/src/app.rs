@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 
 use crate::engine::{Engine, EngineConfig};
@@ -155,11 +155,7 @@ impl Drop for App {
     fn drop(&mut self) {
         self.state.registry.cancel_all();
         if let Some(queries) = self.queries.take() {
-            if Handle::try_current().is_ok() {
-                queries.shutdown_background();
-            } else {
-                queries.shutdown_timeout(Duration::from_secs(1));
-            }
+            queries.shutdown_background();
         }
     }
 }

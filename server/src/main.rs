@@ -88,10 +88,15 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         source::open_all(&args.sources)?
     };
     let app = App::try_new(&config, tables)?;
+    let stop = {
+        let _context = runtime.enter();
+        stop_signal()
+            .map_err(|error| StartError::Failed(format!("signals cannot be received: {error}")))?
+    };
     // Standard output holds this line and no other.
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());
-    let served = runtime.block_on(app.run(listener, stop_signal()));
+    let served = runtime.block_on(app.run(listener, stop));
     drop(app);
     runtime.shutdown_timeout(Duration::from_millis(200));
     served
@@ -163,26 +168,25 @@ fn guard(args: &ServeArgs, address: SocketAddr) -> Result<GuardConfig, StartErro
     })
 }
 
-/// Ready when the process is asked to stop.
-async fn stop_signal() {
-    let interrupt = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+/// Ready when the process is asked to stop. The handlers are in place when this returns.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
         }
-    };
-    #[cfg(unix)]
-    let terminate = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => {
-                signal.recv().await;
-            }
-            Err(_) => std::future::pending::<()>().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminate = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
-    }
+    })
+}
+
+/// Ready when the process is asked to stop. The handlers are in place when this returns.
+#[cfg(windows)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
+    let mut interrupt = tokio::signal::windows::ctrl_c()?;
+    Ok(async move {
+        interrupt.recv().await;
+    })
 }
