@@ -12,7 +12,7 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -28,7 +28,7 @@ const POSITION_BITS: u32 = 40;
 #[derive(Debug)]
 pub(super) struct SortKeyExec {
     input: Arc<dyn ExecutionPlan>,
-    floats: Vec<Arc<dyn PhysicalExpr>>,
+    floats: Vec<PhysicalSortExpr>,
     has_position: bool,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
@@ -41,7 +41,7 @@ impl SortKeyExec {
     /// Never so far.
     pub(super) fn try_new(
         input: Arc<dyn ExecutionPlan>,
-        floats: Vec<Arc<dyn PhysicalExpr>>,
+        floats: Vec<PhysicalSortExpr>,
         has_position: bool,
     ) -> Result<Self> {
         let inner = input.schema();
@@ -121,8 +121,8 @@ impl ExecutionPlan for SortKeyExec {
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
         let mut recursion = TreeNodeRecursion::Continue;
-        for expr in &self.floats {
-            recursion = f(expr)?;
+        for key in &self.floats {
+            recursion = f(&key.expr)?;
         }
         Ok(recursion)
     }
@@ -166,8 +166,9 @@ impl ExecutionPlan for SortKeyExec {
             let batch = batch?;
             let num_rows = batch.num_rows();
             let mut columns = batch.columns().to_vec();
-            for expr in &floats {
-                columns.push(float_key(&expr.evaluate(&batch)?.into_array(num_rows)?)?);
+            for key in &floats {
+                let values = key.expr.evaluate(&batch)?.into_array(num_rows)?;
+                columns.push(float_key(&values, key.options.descending)?);
             }
             if has_position {
                 let end = next_position + num_rows as u64;
@@ -183,24 +184,27 @@ impl ExecutionPlan for SortKeyExec {
     }
 }
 
-/// Floats as integers in the order of the numbers: −0 is 0, every NaN is after every number.
-fn float_key(floats: &ArrayRef) -> Result<ArrayRef> {
+/// Floats as integers in the order of the numbers: −0 is 0, every NaN comes after every number,
+/// whichever way they are sorted.
+fn float_key(floats: &ArrayRef, descending: bool) -> Result<ArrayRef> {
+    let nan = if descending { i64::MIN } else { i64::MAX };
     let keys = match floats.data_type() {
-        DataType::Float16 => keys(as_primitive_array::<Float16Type>(floats)?, f64::from),
-        DataType::Float32 => keys(as_primitive_array::<Float32Type>(floats)?, f64::from),
-        _ => keys(as_primitive_array::<Float64Type>(floats)?, |v| v),
+        DataType::Float16 => keys(as_primitive_array::<Float16Type>(floats)?, nan, f64::from),
+        DataType::Float32 => keys(as_primitive_array::<Float32Type>(floats)?, nan, f64::from),
+        _ => keys(as_primitive_array::<Float64Type>(floats)?, nan, |v| v),
     };
     Ok(Arc::new(keys))
 }
 
 fn keys<T: ArrowPrimitiveType>(
     floats: &PrimitiveArray<T>,
+    nan: i64,
     widen: impl Fn(T::Native) -> f64,
 ) -> Int64Array {
     floats.unary(|value| {
         let value = widen(value);
         if value.is_nan() {
-            return i64::MAX;
+            return nan;
         }
         let bits = if value == 0.0 {
             0
@@ -229,16 +233,21 @@ mod tests {
             f64::INFINITY,
             f64::NAN,
         ];
-        let keys = keys(&Float64Array::from_iter_values(floats), |v| v);
+        let keys = keys(&Float64Array::from_iter_values(floats), i64::MAX, |v| v);
         assert!(
             keys.values().windows(2).all(|pair| pair[0] < pair[1]),
             "{keys:?}"
         );
         let equal = super::keys(
-            &Float64Array::from_iter_values([-0.0, 0.0, -f64::NAN, f64::NAN]),
+            &Float64Array::from_iter_values([-0.0, 0.0, -f64::NAN, f64::NAN, f64::NEG_INFINITY]),
+            i64::MIN,
             |v| v,
         );
         assert_eq!(equal.value(0), equal.value(1));
         assert_eq!(equal.value(2), equal.value(3));
+        assert!(
+            equal.value(3) < equal.value(4),
+            "NaN is last of all when descending"
+        );
     }
 }

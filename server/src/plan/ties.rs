@@ -123,10 +123,10 @@ fn total_sort(
 ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let schema = input.schema();
     let has_position = order_of(&input) != Order::None;
-    let floats: Vec<Arc<dyn PhysicalExpr>> = ordering
+    let floats = ordering
         .iter()
         .filter(|key| is_float(key, &schema))
-        .map(|key| Arc::clone(&key.expr))
+        .cloned()
         .collect();
     let keyed = SortKeyExec::try_new(input, floats, has_position)?;
     let mut float_columns = keyed.float_columns().into_iter();

@@ -235,11 +235,16 @@ async fn a_sort_is_total() {
     let (folder, values) = with_ties();
     let server = Server::of_files(&[format!("t={}/*.parquet", folder.path().display())]).await;
     for descending in [false, true] {
-        // The slow obvious version: a stable sort, nulls last, −0 equal to 0, NaN above all numbers.
+        // The slow obvious version: a stable sort, −0 equal to 0, NaN after all numbers and
+        // nulls last, both in either direction.
         let key = |n: &i64| {
             let value = values[*n as usize];
             if value.is_nan() {
-                f64::INFINITY
+                if descending {
+                    f64::NEG_INFINITY
+                } else {
+                    f64::INFINITY
+                }
             } else if value == 0.0 {
                 0.0
             } else {
