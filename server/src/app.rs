@@ -8,7 +8,6 @@ use std::time::Duration;
 use axum::Router;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
-use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 
 use crate::engine::{Engine, EngineConfig};
@@ -33,7 +32,7 @@ pub struct AppConfig {
     pub max_streams: usize,
     /// How long running streams may go on after the shutdown began.
     pub grace: Duration,
-    /// Threads for queries.
+    /// Threads of one query.
     pub num_threads: usize,
     /// Who may ask.
     pub guard: GuardConfig,
@@ -57,8 +56,6 @@ impl Default for AppConfig {
 pub struct App {
     state: AppState,
     grace: Duration,
-    // The runtime of the queries; in an `Option` because it must not be dropped inside another.
-    queries: Option<Runtime>,
     _spill: TempDir,
 }
 
@@ -74,13 +71,6 @@ impl App {
             .prefix("colonnade-")
             .tempdir()
             .map_err(failed)?;
-        let queries = Builder::new_multi_thread()
-            .worker_threads(config.num_threads)
-            .thread_name("query")
-            .thread_stack_size(8 << 20)
-            .enable_all()
-            .build()
-            .map_err(failed)?;
         let engine_config = EngineConfig {
             memory_bytes: config.memory_bytes,
             spill_bytes: SPILL_BYTES,
@@ -90,17 +80,15 @@ impl App {
         let state = AppState {
             engine: Arc::new(Engine::try_new(&engine_config, tables)?),
             registry: Arc::new(Registry::default()),
-            query_runtime: queries.handle().clone(),
             streams: Arc::new(Semaphore::new(config.max_streams)),
             stream_memory_bytes: config.stream_memory_bytes,
             query_timeout: config.query_timeout,
-            num_parallel: config.num_threads,
+            num_threads: config.num_threads,
             guard: Arc::new(config.guard.clone()),
         };
         Ok(Self {
             state,
             grace: config.grace,
-            queries: Some(queries),
             _spill: spill,
         })
     }
@@ -154,9 +142,6 @@ impl App {
 impl Drop for App {
     fn drop(&mut self) {
         self.state.registry.cancel_all();
-        if let Some(queries) = self.queries.take() {
-            queries.shutdown_background();
-        }
     }
 }
 

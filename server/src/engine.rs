@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::provider_as_source;
@@ -17,6 +17,8 @@ use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::stream::BoxStream;
@@ -25,7 +27,7 @@ use futures::{FutureExt, StreamExt};
 use crate::catalog::{Catalog, Entry};
 use crate::encode::wire_schema;
 use crate::engine_error::{execution_error, is_about_text, plan_error};
-use crate::error::{ErrorKind, QueryError, StartError};
+use crate::error::{ErrorKind, QueryError, StartError, source_changed};
 use crate::order::{Part, RowRange, encode_part};
 use crate::plan::{
     Order, near_names, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
@@ -70,6 +72,8 @@ pub struct Started {
     pub parts: Vec<Part>,
     /// The rows to send.
     pub range: RowRange,
+    /// The tables that are read, as they were when the query was planned.
+    pub sources: Vec<Arc<Table>>,
 }
 
 impl Engine {
@@ -184,14 +188,15 @@ impl Engine {
             .plan_parts(&state, &logical, range)
             .await
             .map_err(error)?;
-        let resolved = resolve_ties(physical, range.end()).map_err(error)?;
+        let yielding = yield_in_joins(physical).map_err(error)?;
+        let resolved = resolve_ties(yielding, range.end()).map_err(error)?;
         let plan = resolved.plan;
         let order = order_of(&plan);
         let schema = wire_schema(&plan.schema());
         let reader = Arc::new(PartReader {
             plan: Arc::clone(&plan),
             state,
-            used,
+            used: used.clone(),
         });
         let parts = (0..plan.output_partitioning().partition_count())
             .map(|index| {
@@ -207,6 +212,7 @@ impl Engine {
             order,
             parts,
             range,
+            sources: used,
         })
     }
 
@@ -348,6 +354,24 @@ fn used_tables(plan: &LogicalPlan, entries: &[Entry]) -> Result<Vec<Arc<Table>>,
     Ok(used)
 }
 
+/// Lets every join give way to a cancellation between the batches that it produces: an aggregate
+/// above it would otherwise take all of them without a pause.
+fn yield_in_joins(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
+    plan.transform_up(|node| {
+        Ok(
+            if node.is::<NestedLoopJoinExec>()
+                || node.is::<CrossJoinExec>()
+                || node.is::<HashJoinExec>()
+            {
+                Transformed::yes(Arc::new(CooperativeExec::new(node)) as Arc<dyn ExecutionPlan>)
+            } else {
+                Transformed::no(node)
+            },
+        )
+    })
+    .data()
+}
+
 /// Bytes of all files that a plan scans.
 fn scanned_bytes(plan: &Arc<dyn ExecutionPlan>) -> u64 {
     let mut num_bytes = 0;
@@ -397,6 +421,9 @@ impl PartReader {
 
     /// An error of a text file says where in the file; no error says where the file is.
     async fn explain(&self, error: DataFusionError) -> QueryError {
+        if let Some(changed) = self.used.iter().find(|table| table.has_changed()) {
+            return source_changed(&changed.name);
+        }
         if is_about_text(&error) {
             let used = self.used.clone();
             let search = tokio::task::spawn_blocking(move || {

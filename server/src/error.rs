@@ -217,3 +217,12 @@ impl StartError {
         }
     }
 }
+
+/// A table's files are not those any more from which rows were read.
+pub fn source_changed(table: &str) -> QueryError {
+    QueryError::new(
+        ErrorKind::SourceChanged,
+        format!("the files of table {table:?} changed while they were read"),
+        "read it again for the rows as they are now",
+    )
+}

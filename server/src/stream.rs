@@ -2,6 +2,7 @@
 //! only after success.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,10 +10,11 @@ use futures::Stream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::error::{ErrorKind, QueryError};
+use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::{IpcMessage, MessageKind};
 use crate::order::Stitcher;
-use crate::query::RunningQuery;
+use crate::query::{QueryRuntime, RunningQuery};
+use crate::source::Table;
 
 /// The status waits for the first batch this long, then the schema leaves alone.
 const HOLD_MS: u64 = 100;
@@ -21,18 +23,30 @@ const HOLD_MS: u64 = 100;
 const HEARTBEAT_MS: u64 = 15_000;
 
 /// Between the last good bytes and the abort: hyper drops what it has buffered when a body fails
-/// at once after it was ready.
-const FLUSH_MS: u64 = 10;
+/// at once after it was ready, and a browser what its page has not read when the connection breaks.
+const FLUSH_MS: u64 = 250;
 
-/// A query that runs for one reader. Dropping it cancels the query.
+/// A query that runs. Dropping it cancels the query.
+pub struct Run {
+    /// Its messages in order.
+    pub stitcher: Stitcher,
+    /// What others see of it.
+    pub record: RunningQuery,
+    /// The tables that it reads, as they were when it was planned.
+    pub sources: Vec<Arc<Table>>,
+    /// Its threads.
+    pub runtime: QueryRuntime,
+    /// Its place among the streams that the server permits.
+    pub permit: OwnedSemaphorePermit,
+}
+
+/// A query on its way to one reader. Dropping it cancels the query.
 pub struct Delivery {
-    stitcher: Stitcher,
-    record: RunningQuery,
+    run: Run,
     state: State,
     heartbeat: IpcMessage,
     /// Time of execution that is left; the time in which the reader is waited for is not counted.
     time_left: Option<Duration>,
-    _permit: OwnedSemaphorePermit,
 }
 
 enum State {
@@ -56,21 +70,19 @@ impl Delivery {
     /// # Errors
     /// The query failed before there was a first batch.
     pub async fn open(
-        mut stitcher: Stitcher,
-        record: RunningQuery,
+        mut run: Run,
         schema: IpcMessage,
         heartbeat: IpcMessage,
         timeout: Option<Duration>,
-        permit: OwnedSemaphorePermit,
     ) -> Result<Self, QueryError> {
-        let hold = tokio::time::timeout(Duration::from_millis(HOLD_MS), stitcher.next());
+        let hold = tokio::time::timeout(Duration::from_millis(HOLD_MS), run.stitcher.next());
         let (first, is_complete) = tokio::select! {
             biased;
-            () = record.cancel.cancelled() => return Err(cancelled()),
+            () = run.record.cancel.cancelled() => return Err(cancelled()),
             held = hold => match held {
                 Ok(Some(Ok(first))) => (Some(first), false),
                 Ok(Some(Err(error))) => {
-                    record.fail(error.clone());
+                    run.record.fail(error.clone());
                     return Err(error);
                 }
                 Ok(None) => (None, true),
@@ -78,8 +90,7 @@ impl Delivery {
             },
         };
         Ok(Self {
-            stitcher,
-            record,
+            run,
             state: State::Opening {
                 schema,
                 first,
@@ -87,7 +98,6 @@ impl Delivery {
             },
             heartbeat,
             time_left: timeout,
-            _permit: permit,
         })
     }
 
@@ -125,9 +135,9 @@ impl Delivery {
                     Some(Ok(self.send(message)))
                 }
                 Some(Err(error)) => self.fail(error).await,
-                None => self.complete(),
+                None => self.complete().await,
             },
-            State::Complete => self.complete(),
+            State::Complete => self.complete().await,
             State::Ended => None,
         }
     }
@@ -143,8 +153,8 @@ impl Delivery {
         };
         let next = tokio::select! {
             biased;
-            () = self.record.cancel.cancelled() => Some(Err(cancelled())),
-            next = self.stitcher.next() => next,
+            () = self.run.record.cancel.cancelled() => Some(Err(cancelled())),
+            next = self.run.stitcher.next() => next,
             () = never => Some(Err(QueryError::new(
                 ErrorKind::QueryTimeout,
                 "the query ran longer than the server permits",
@@ -158,23 +168,27 @@ impl Delivery {
         next
     }
 
-    fn complete(&mut self) -> Option<Result<Bytes, io::Error>> {
+    async fn complete(&mut self) -> Option<Result<Bytes, io::Error>> {
+        if let Some(changed) = self.run.sources.iter().find(|table| table.has_changed()) {
+            return self.fail(source_changed(&changed.name)).await;
+        }
         let bytes = self.send(IpcMessage::end_of_stream());
-        self.record.done();
-        tracing::debug!(id = %self.record.id, peak_bytes = self.stitcher.peak_bytes(), "done");
+        self.run.record.done();
+        tracing::debug!(id = %self.run.record.id, peak_bytes = self.run.stitcher.peak_bytes(), "done");
         Some(Ok(bytes))
     }
 
     async fn fail(&mut self, error: QueryError) -> Option<Result<Bytes, io::Error>> {
-        self.record.fail(error.clone());
-        self.record.cancel.cancel();
+        self.run.record.fail(error.clone());
+        self.run.record.cancel.cancel();
         tokio::time::sleep(Duration::from_millis(FLUSH_MS)).await;
         Some(Err(io::Error::other(error)))
     }
 
     fn send(&self, message: IpcMessage) -> Bytes {
         let is_batch = message.kind == MessageKind::Batch;
-        self.record
+        self.run
+            .record
             .sent(message.num_rows, message.num_bytes() as u64, is_batch);
         message.bytes
     }

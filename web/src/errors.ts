@@ -86,10 +86,13 @@ export async function errorFromResponse(response: Response): Promise<ColonnadeEr
   return new ColonnadeError("http_error", `The server answered ${status}${reason}.`, { status });
 }
 
-/** Reads RFC 9457 problem details with this server's `code` and `hint`. */
+/**
+ * Reads RFC 9457 problem details with this server's `code` and `hint`, or the `error` of a query's
+ * record, whose text is its `message`.
+ */
 export function errorFromProblem(problem: unknown, status: number): ColonnadeError {
-  const { code, title, detail, hint } = (problem ?? {}) as Record<string, unknown>;
-  const message = text(detail) ?? text(title) ?? `The server answered ${status}.`;
+  const { code, title, detail, message: said, hint } = (problem ?? {}) as Record<string, unknown>;
+  const message = text(detail) ?? text(said) ?? text(title) ?? `The server answered ${status}.`;
   return new ColonnadeError(text(code) ?? "http_error", message, { status, hint: text(hint) });
 }
 

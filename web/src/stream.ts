@@ -9,6 +9,12 @@ const PROGRESS_INTERVAL_MS = 50;
 /** How long decoding may keep the worker from answering requests: half a frame. */
 const MAX_BUSY_MS = 8;
 
+/**
+ * How long a body may take to end after its marker. One that is read to its end is not an aborted
+ * request in the browser's log and the server's.
+ */
+const CLOSING_MS = 100;
+
 type Notify = <N extends keyof Notices>(name: N, data: Notices[N]) => void;
 
 /** One stream inside the worker: reads a body into a decoder and tells how it goes. */
@@ -86,12 +92,17 @@ export class TableStream {
     };
     try {
       let busySinceMs = performance.now();
-      for await (const piece of readBody(body.stream, signal)) {
+      const pieces = readBody(body.stream, signal);
+      for await (const piece of pieces) {
         decoder.push(piece);
         await openOnce();
         this.#tell(decoder);
         // The marker is the end; what a producer sends behind it is none of ours.
-        if (decoder.isComplete) return { state: "complete" };
+        if (decoder.isComplete) {
+          await settledWithin(pieces.next(), CLOSING_MS);
+          this.#abort.abort();
+          return { state: "complete" };
+        }
         if (performance.now() - busySinceMs > MAX_BUSY_MS) {
           await letMessagesIn();
           busySinceMs = performance.now();
@@ -154,6 +165,12 @@ export class TableStream {
       firstRowMs: this.#firstRowMs,
     };
   }
+}
+
+/** Waits until `promise` has settled, either way, or for `waitMs`. */
+function settledWithin(promise: Promise<unknown>, waitMs: number): Promise<unknown> {
+  const patience = new Promise((resolve) => setTimeout(resolve, waitMs));
+  return Promise.race([promise.catch(() => undefined), patience]);
 }
 
 /** Waits for a task of its own, so that requests that wait in the port are answered first. */

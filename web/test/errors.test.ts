@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { queryUrl } from "../src/body.js";
-import { ColonnadeError, errorFromResponse } from "../src/errors.js";
+import { ColonnadeError, errorFromProblem, errorFromResponse } from "../src/errors.js";
 
 test("a problem keeps the server's code, words and hint", async () => {
   const problem = {
@@ -46,6 +46,14 @@ test("errors survive postMessage and keep the decoder's place", () => {
   const error = ColonnadeError.from(thrown, "other");
   const copy = ColonnadeError.fromPlain(structuredClone(error.toJSON()));
   expect(copy).toMatchObject({ code: "truncated_message", message: "cut off", row: 7, byte: 9 });
+});
+
+test("the error of a query's record keeps its own words", () => {
+  const error = errorFromProblem(
+    { code: "broken_row", message: "line 3: …", hint: "mend it" },
+    200,
+  );
+  expect(error).toMatchObject({ code: "broken_row", message: "line 3: …", hint: "mend it" });
 });
 
 test("a trap is a crash of the decoder, anything else has the given code", () => {

@@ -78,8 +78,10 @@ test("a size that is none is refused", () => {
 test.each([
   ["1", 1],
   [" 6,001,215 ", 6_001_215],
+  ["1.000.000", 1_000_000],
   ["0", undefined],
   ["-3", undefined],
+  ["2.5", undefined],
   ["last", undefined],
 ])("row %s is %s", (text, row) => {
   expect(parseRowNumber(text)).toBe(row);

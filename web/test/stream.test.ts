@@ -37,13 +37,17 @@ function toyDecoder(): BodyDecoder {
   return new BodyDecoder(decoder, memory);
 }
 
-/** Runs a stream of pieces to its end. A piece that is an Error breaks the stream. */
-async function run(pieces: (string | Error)[], end: EndRule) {
+/**
+ * Runs a stream of pieces to its end. A piece that is an Error breaks the stream, `stall`
+ * never comes.
+ */
+async function run(pieces: (string | Error | "stall")[], end: EndRule) {
   const { port1, port2 } = new MessageChannel();
   const left = [...pieces];
   const body = new ReadableStream<Uint8Array>({
     pull: (controller) => {
       const piece = left.shift();
+      if (piece === "stall") return new Promise(() => undefined);
       if (piece === undefined) controller.close();
       else if (piece instanceof Error) controller.error(piece);
       else controller.enqueue(new TextEncoder().encode(piece));
@@ -72,6 +76,10 @@ test("the marker completes, and what follows it is ignored", async () => {
     state: "complete",
     rows: 2,
   });
+});
+
+test("the marker completes, though the body does not end", async () => {
+  expect(await run(["S(R)E", "stall"], "marker")).toMatchObject({ state: "complete", rows: 1 });
 });
 
 test("without the marker, a stream fails and keeps its rows", async () => {

@@ -16,7 +16,6 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 pub use guard::GuardConfig;
@@ -35,16 +34,14 @@ pub struct AppState {
     pub engine: Arc<Engine>,
     /// The queries by id.
     pub registry: Arc<Registry>,
-    /// Where queries run; not where HTTP is served.
-    pub query_runtime: Handle,
     /// One permit a running stream.
     pub streams: Arc<Semaphore>,
     /// Bytes that may wait for one reader.
     pub stream_memory_bytes: u64,
     /// The longest time of execution.
     pub query_timeout: Option<Duration>,
-    /// Parts that run at the same time for one stream.
-    pub num_parallel: usize,
+    /// Threads of one query, and parts that run at the same time.
+    pub num_threads: usize,
     /// Who may ask.
     pub guard: Arc<GuardConfig>,
 }

@@ -17,7 +17,7 @@ use crate::query::QueryStatus;
 use crate::request::{CommonParameters, Filter, Request, SortKey, Source, TableQuery, parse_id};
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object was expected")]
 struct QueryBody {
     sql: Option<String>,
     table: Option<String>,

@@ -12,9 +12,9 @@ use crate::encode::{empty_batch_message, schema_message};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::order::{StitchPlan, Stitcher};
-use crate::query::RunningQuery;
+use crate::query::{QueryRuntime, RunningQuery};
 use crate::request::Request;
-use crate::stream::Delivery;
+use crate::stream::{Delivery, Run};
 
 /// The media type, <https://www.iana.org/assignments/media-types/application/vnd.apache.arrow.stream>.
 pub(super) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
@@ -48,9 +48,17 @@ pub(super) async fn respond(app: &AppState, request: Request) -> Result<Response
         error
     };
 
+    let runtime = QueryRuntime::start(app.num_threads).map_err(|error| {
+        failed(QueryError::new(
+            ErrorKind::TooManyStreams,
+            format!("the machine has no threads for one more query: {error}"),
+            "try again in a second",
+        ))
+    })?;
     let engine = Arc::clone(&app.engine);
     let planning = AbortOnDropHandle::new(
-        app.query_runtime
+        runtime
+            .handle()
             .spawn(async move { engine.start(&request).await }),
     );
     let planned = tokio::select! {
@@ -82,19 +90,18 @@ pub(super) async fn respond(app: &AppState, request: Request) -> Result<Response
         schema: schema.clone(),
         range: started.range,
         num_parallel: (app.stream_memory_bytes / PART_WORKING_BYTES)
-            .clamp(1, app.num_parallel as u64) as usize,
+            .clamp(1, app.num_threads as u64) as usize,
         budget_bytes: app.stream_memory_bytes / 8 * 3,
     };
-    let stitcher = Stitcher::start(started.parts, plan, &app.query_runtime);
-    let delivery = Delivery::open(
+    let stitcher = Stitcher::start(started.parts, plan, runtime.handle());
+    let run = Run {
         stitcher,
         record,
-        schema,
-        heartbeat,
-        app.query_timeout,
+        sources: started.sources,
+        runtime,
         permit,
-    )
-    .await?;
+    };
+    let delivery = Delivery::open(run, schema, heartbeat, app.query_timeout).await?;
 
     let mut response = (StatusCode::OK, Body::from_stream(delivery.into_body())).into_response();
     let headers = response.headers_mut();

@@ -76,8 +76,7 @@ pub(super) async fn one(
 /// The tables after a look at their files, which blocks.
 async fn entries(app: &AppState) -> Result<std::sync::Arc<Vec<Entry>>, QueryError> {
     let engine = std::sync::Arc::clone(&app.engine);
-    app.query_runtime
-        .spawn_blocking(move || engine.tables())
+    tokio::task::spawn_blocking(move || engine.tables())
         .await
         .map_err(|_| {
             QueryError::new(

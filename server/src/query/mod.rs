@@ -2,6 +2,8 @@
 
 mod record;
 mod registry;
+mod runtime;
 
 pub use record::{QueryRecord, QueryStatus, RunningQuery};
 pub use registry::Registry;
+pub use runtime::QueryRuntime;

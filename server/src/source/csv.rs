@@ -205,10 +205,10 @@ fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Sche
         return QueryError::new(
             ErrorKind::BrokenRow,
             format!(
-                "{label}, line {line}: {value} in column {name:?} is no {data_type}, which the first {INFER_ROWS} rows are"
+                "{label}, line {line}: {value} in column {name:?} is no {data_type}, which the column looked like in the first {INFER_ROWS} rows"
             ),
             format!(
-                "correct the value, or put a value of another kind among the first {INFER_ROWS} rows so that the column is read as text"
+                "correct the value, or write text that is plainly none among the first {INFER_ROWS} rows so that the column is read as text"
             ),
         );
     }

@@ -230,3 +230,62 @@ async fn a_shutdown_ends_streams_without_the_marker() {
     assert!(!end.is_whole && !end.body.ends_with(&MARKER));
     counts.until_idle().await;
 }
+
+/// Of N² pairs; `matching` says how many of them the join yields.
+async fn leave_a_join(server: &Server, number: u32, n: u64, matching: &str) {
+    let sql = format!(
+        "select count(*) from generate_series(1, {n}) a(x), generate_series(1, {n}) b(y) where {matching}"
+    );
+    let body = serde_json::json!({"sql": sql, "id": id(number)}).to_string();
+    let response = server
+        .ask(
+            "POST",
+            "/v1/query",
+            &[("content-type", "application/json")],
+            body.as_bytes(),
+        )
+        .await;
+    assert_eq!(response.status, 200);
+    drop(response);
+    server.until_state(&id(number), "cancelled").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_join_holds_nobody_up() {
+    let server = Server::of(Vec::new()).await;
+    // Rows for the aggregate without end, and none while each pair is compared: neither gives
+    // another query a turn by itself.
+    leave_a_join(&server, 20, 3_000_000, "x < y").await;
+    leave_a_join(&server, 21, 150_000, "x + y < 0").await;
+    let answer = tokio::time::timeout(PATIENCE, server.sql("select 1 as one")).await;
+    assert!(answer.unwrap().is_complete());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_change_while_they_are_read_are_no_whole_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.csv");
+    let rows = |letter: &str| {
+        format!(
+            "name\n{}",
+            format!("{}\n", letter.repeat(99)).repeat(300_000)
+        )
+    };
+    std::fs::write(&file, rows("a")).unwrap();
+    let server = Server::of_files(&[file.display().to_string()]).await;
+    let mut response = server
+        .open(&format!("/v1/tables/t/rows?id={}", id(22)))
+        .await;
+    response.chunk().await.unwrap().unwrap();
+    let mut writer = std::fs::OpenOptions::new().write(true).open(&file).unwrap();
+    writer.write_all(rows("b").as_bytes()).unwrap();
+    writer.sync_all().unwrap();
+    let outcome = read(response).await;
+    assert!(!outcome.is_whole && !outcome.body.ends_with(&MARKER));
+    let record = server.until_state(&id(22), "failed").await;
+    assert_eq!(record["error"]["code"], "source_changed");
+    assert!(
+        server.get("/v1/tables/t/rows").await.is_complete(),
+        "the new file can be read"
+    );
+}

@@ -231,7 +231,7 @@ export class Grid {
     });
     element.addEventListener("mouseover", ({ target }) => {
       if (!(target instanceof HTMLElement) || !target.classList.contains("cell")) return;
-      const isCut = target.scrollWidth > target.clientWidth;
+      const isCut = target.scrollWidth > target.clientWidth || target.classList.contains("lines");
       target.title = isCut ? (target.textContent ?? "") : "";
     });
   }

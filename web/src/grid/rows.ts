@@ -195,7 +195,9 @@ export class GridRows {
       const text = kind === CellKind.null ? "null" : window.text(view.row, position);
       const cut = window.isCut(view.row, position) ? "…" : "";
       const look = text === "" ? " empty" : (CLASS_OF_KIND[kind] ?? "");
-      writeCell(cell, text + cut, `cell${look}${alignment}`);
+      // A cell has one line: what stands behind a line break would be out of sight unnoticed.
+      const lines = /[\n\r]/.test(text) ? " lines" : "";
+      writeCell(cell, text + cut, `cell${look}${lines}${alignment}`);
       cell.row = view.row;
     });
   }

@@ -167,6 +167,12 @@ export const gridStyles = css`
     color: var(--_muted);
     font-size: 10.5px;
   }
+  .cell.lines::before {
+    content: "↵";
+    float: right;
+    padding-left: 6px;
+    color: var(--_muted);
+  }
   .cell.not-finite {
     color: var(--_warn);
   }

@@ -23,7 +23,7 @@ export function parseBytes(text: string): number {
 
 /** A row number as people write it, counted from 1: digits, grouped or not. */
 export function parseRowNumber(text: string): number | undefined {
-  const digits = text.trim().replace(/[,._\s'’]/g, "");
+  const digits = text.trim().replace(/[,._\s'’](?=\d{3}(\D|$))/g, "");
   if (!/^\d{1,15}$/.test(digits)) return undefined;
   const number = Number(digits);
   return number >= 1 ? number : undefined;
