@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { cell, chooseTable, expect, goToRow, test } from "./fixtures.js";
 import { Server } from "./server.js";
 
@@ -59,6 +62,23 @@ test("a server that dies mid-stream leaves the rows and says what happened", asy
     await expect(page.getByRole("button", { name: "Retry" })).toBeVisible();
   } finally {
     await server.kill();
+  }
+});
+
+test("a source that breaks after its first rows keeps them and names the line", async ({
+  page,
+}) => {
+  const folder = await mkdtemp(join(tmpdir(), "colonnade-"));
+  const rows = Array.from({ length: 200_000 }, (_, row) => `${row}\n`).join("");
+  await writeFile(join(folder, "late.csv"), `n\n${rows}oops\n`);
+  const server = await Server.start([join(folder, "late.csv")]);
+  try {
+    await page.goto(`${server.origin}/?table=late`);
+    await expect(page.getByRole("alert")).toContainText("line 200002");
+    await expect(cell(page, 0, 1)).toHaveText("0");
+  } finally {
+    await server.kill();
+    await rm(folder, { recursive: true });
   }
 });
 
