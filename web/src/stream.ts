@@ -99,8 +99,7 @@ export class TableStream {
         this.#tell(decoder);
         // The marker is the end; what a producer sends behind it is none of ours.
         if (decoder.isComplete) {
-          await settledWithin(pieces.next(), CLOSING_MS);
-          this.#abort.abort();
+          if (!(await settlesWithin(pieces.next(), CLOSING_MS))) this.#abort.abort();
           return { state: "complete" };
         }
         if (performance.now() - busySinceMs > MAX_BUSY_MS) {
@@ -167,10 +166,13 @@ export class TableStream {
   }
 }
 
-/** Waits until `promise` has settled, either way, or for `waitMs`. */
-function settledWithin(promise: Promise<unknown>, waitMs: number): Promise<unknown> {
-  const patience = new Promise((resolve) => setTimeout(resolve, waitMs));
-  return Promise.race([promise.catch(() => undefined), patience]);
+/** Whether `promise` settles, either way, before `waitMs` have passed. */
+function settlesWithin(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = () => resolve(true);
+    promise.then(settle, settle);
+    setTimeout(() => resolve(false), waitMs);
+  });
 }
 
 /** Waits for a task of its own, so that requests that wait in the port are answered first. */

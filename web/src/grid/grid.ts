@@ -148,7 +148,11 @@ export class Grid {
     this.#sizeContent();
     if (numRows > 0 && this.#sizing === "none") this.#sizeByRows();
     const awaited = this.#awaitedRow;
-    if (awaited !== undefined && (awaited < numRows || !isGrowing)) this.goToRow(awaited);
+    if (awaited !== undefined && (awaited < numRows || !isGrowing)) {
+      const hasFocus = this.element.matches(":focus-within");
+      this.goToRow(awaited);
+      if (hasFocus) this.focus();
+    }
     this.#schedule();
     this.#scheduleIdle();
   }
