@@ -30,6 +30,20 @@ export async function setUpRust() {
   await run("rustup", ["target", "add", wasmTarget]);
 }
 
+/** The formatter and the linter of Rust, which rustup's smallest installation leaves out. */
+export async function setUpRustLints() {
+  await setUpRust();
+  const missing = ["rustfmt", "clippy"].filter((name) => {
+    return !has("cargo", [name === "rustfmt" ? "fmt" : name, "--version"]);
+  });
+  if (missing.length === 0) return;
+  if (!has("rustup")) {
+    throw new Obstacle(`the tests need ${missing.join(" and ")}: install it as your Rust came`);
+  }
+  say(`adding ${missing.join(" and ")}`);
+  await run("rustup", ["component", "add", ...missing]);
+}
+
 /** The JavaScript packages of the lock file. */
 export async function setUpNode() {
   const major = Number(process.versions.node.split(".")[0]);

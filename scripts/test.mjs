@@ -2,7 +2,7 @@
 
 import { build } from "./build.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
-import { setUpChromium, setUpNode, setUpPython, setUpRust } from "./setup.mjs";
+import { setUpChromium, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { provideFlights } from "./start.mjs";
 
 // One at a time: together, the test dependencies of one would change the features of another's
@@ -11,13 +11,14 @@ const crates = ["colonnade-core", "colonnade-wasm", "colonnade-server", "xtask"]
 const workspaces = ["colonnade", "@colonnade/dashboard", "@colonnade/e2e"];
 
 async function format() {
+  await setUpRustLints();
   await setUpNode();
   await run("cargo", ["fmt", "--all", "--check"]);
   await run("npx", ["biome", "ci"]);
 }
 
 async function lint() {
-  await setUpRust();
+  await setUpRustLints();
   // The server holds the dashboard inside, so that is built first.
   await build(["wasm", "web"]);
   for (const crate of crates) {
