@@ -46,18 +46,66 @@ pub struct ServeArgs {
     pub allow_host: Vec<String>,
 
     /// Memory of all queries together [default: half of the machine's].
-    #[arg(long, value_name = "BYTES", value_parser = parse_size_bytes)]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes)]
     pub memory: Option<u64>,
 
     /// Memory that one stream may hold while its reader is slow.
-    #[arg(long, value_name = "BYTES", value_parser = parse_size_bytes, default_value = "64MiB")]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "64MiB")]
     pub stream_memory: u64,
 
     /// The longest a query may run; the time in which it waits for its reader is not counted.
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, allow_hyphen_values = true, value_parser = parse_seconds)]
     pub query_timeout: u64,
 
     /// How many streams may run at the same time.
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 64, allow_hyphen_values = true, value_parser = parse_streams)]
     pub max_streams: u32,
+}
+
+fn parse_budget_bytes(text: &str) -> Result<u64, String> {
+    match parse_size_bytes(text)? {
+        0 => Err("a budget of 0 lets nothing run: write a size such as 64MiB".to_owned()),
+        bytes => Ok(bytes),
+    }
+}
+
+fn parse_seconds(text: &str) -> Result<u64, String> {
+    whole_number(text, 1..=u64::MAX)
+        .ok_or_else(|| format!("{text:?} is no time: write whole seconds from 1 on, such as 60"))
+}
+
+fn parse_streams(text: &str) -> Result<u32, String> {
+    whole_number(text, 1..=10_000)
+        .and_then(|number| number.try_into().ok())
+        .ok_or_else(|| format!("{text:?} is no number of streams: write one from 1 to 10000"))
+}
+
+fn whole_number(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    text.parse().ok().filter(|number| range.contains(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(option: &str, value: &str) -> String {
+        Cli::try_parse_from(["colonnade", "serve", option, value])
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn a_bad_option_says_what_would_be_right() {
+        for (option, value, right) in [
+            ("--memory", "-1", "64MiB"),
+            ("--stream-memory", "0", "64MiB"),
+            ("--query-timeout", "abc", "whole seconds"),
+            ("--query-timeout", "0", "whole seconds"),
+            ("--max-streams", "-5", "1 to 10000"),
+            ("--max-streams", "99999999999", "1 to 10000"),
+        ] {
+            let text = refusal(option, value);
+            assert!(text.contains(right), "{option} {value}: {text}");
+        }
+    }
 }
