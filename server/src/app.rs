@@ -14,8 +14,11 @@ use crate::data_dir::DataDir;
 use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
 use crate::http::{AppState, GuardConfig, router};
-use crate::query::Registry;
+use crate::query::{Results, ResultsConfig};
 use crate::source::Table;
+
+/// How often results that nobody asks for any more are looked for.
+const SWEEP: Duration = Duration::from_secs(5);
 
 /// The budgets and permissions of a server.
 #[derive(Debug, Clone)]
@@ -79,18 +82,26 @@ impl App {
     pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
         let data_dir = Arc::new(DataDir::open(config.data_dir.as_deref())?);
         let engine_config = EngineConfig {
-            memory_bytes: config.memory_bytes,
+            memory_bytes: config.memory_bytes / 2,
             spill_bytes: config.spool_bytes,
             spill_folder: data_dir.spill(),
             num_threads: config.num_threads,
         };
-        let state = AppState {
-            engine: Arc::new(Engine::try_new(&engine_config, tables)?),
-            registry: Arc::new(Registry::default()),
-            streams: Arc::new(Semaphore::new(config.max_streams)),
+        let engine = Arc::new(Engine::try_new(&engine_config, tables)?);
+        let results_config = ResultsConfig {
             stream_memory_bytes: config.stream_memory_bytes,
+            ahead_bytes: config.memory_bytes / 4,
+            log_memory_bytes: config.memory_bytes / 8,
+            spool_bytes: config.spool_bytes,
+            spool_folder: data_dir.spool(),
+            queries_folder: data_dir.queries(),
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
+        };
+        let state = AppState {
+            results: Results::new(Arc::clone(&engine), results_config),
+            engine,
+            streams: Arc::new(Semaphore::new(config.max_streams)),
             guard: Arc::new(config.guard.clone()),
             data_dir,
         };
@@ -106,8 +117,8 @@ impl App {
     }
 
     /// The queries of this server.
-    pub fn registry(&self) -> &Registry {
-        &self.state.registry
+    pub fn results(&self) -> &Results {
+        &self.state.results
     }
 
     /// Serves until `shutdown` is ready; then running streams get their grace, and what still runs
@@ -128,18 +139,27 @@ impl App {
             })
             .into_future();
         let grace = self.grace;
-        let registry = Arc::clone(&self.state.registry);
+        let results = Arc::clone(&self.state.results);
         let deadline = async move {
             // An error means that the server ended without a shutdown.
             if begins.await.is_err() {
                 std::future::pending::<()>().await;
             }
             tokio::time::sleep(grace).await;
-            registry.cancel_all();
+            results.registry.cancel_all();
             // Time for the aborted bodies to reach their readers.
             tokio::time::sleep(Duration::from_millis(200)).await;
         };
+        let results = Arc::clone(&self.state.results);
+        let sweeping = async move {
+            let mut tick = tokio::time::interval(SWEEP);
+            loop {
+                tick.tick().await;
+                results.registry.sweep();
+            }
+        };
         tokio::select! {
+            () = sweeping => Ok(()),
             served = server => served.map_err(|error| StartError::Failed(format!("the server failed: {error}"))),
             () = deadline => Ok(()),
         }
@@ -148,7 +168,7 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        self.state.registry.cancel_all();
+        self.state.results.registry.cancel_all();
         self.state.data_dir.close();
     }
 }

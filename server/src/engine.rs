@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::datasource::physical_plan::FileScanConfig;
@@ -25,10 +24,10 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 
 use crate::catalog::{Catalog, Entry};
-use crate::encode::wire_schema;
+use crate::encode::{Codec, wire_schema};
 use crate::engine_error::{execution_error, is_about_text, plan_error};
 use crate::error::{ErrorKind, QueryError, StartError, source_changed};
-use crate::order::{Part, RowRange, encode_part};
+use crate::order::{Encoding, Part, RowRange, encode_part};
 use crate::plan::{
     Order, near_names, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
 };
@@ -64,8 +63,8 @@ pub struct Engine {
 
 /// A query that is planned and has not begun.
 pub struct Started {
-    /// The schema on the wire.
-    pub schema: SchemaRef,
+    /// How its rows become messages, and the schema on the wire.
+    pub encoding: Encoding,
     /// What the order of the parts means.
     pub order: Order,
     /// The parts; one after the other they are the result before `range` is applied.
@@ -74,6 +73,10 @@ pub struct Started {
     pub range: RowRange,
     /// The tables that are read, as they were when the query was planned.
     pub sources: Vec<Arc<Table>>,
+    /// Whether the rows can be read from their source from any row on.
+    pub is_seekable: bool,
+    /// Rows of the whole result, where the sources' metadata knows.
+    pub num_rows: Option<u64>,
 }
 
 impl Engine {
@@ -169,7 +172,11 @@ impl Engine {
     ///
     /// # Errors
     /// Whatever is wrong with the request.
-    pub async fn start(&self, request: &Request) -> Result<Started, QueryError> {
+    pub async fn start(
+        &self,
+        request: &Request,
+        codec: Option<Codec>,
+    ) -> Result<Started, QueryError> {
         let entries = self.tables();
         let names: Vec<String> = entries
             .iter()
@@ -192,7 +199,11 @@ impl Engine {
         let resolved = resolve_ties(yielding, range.end()).map_err(error)?;
         let plan = resolved.plan;
         let order = order_of(&plan);
-        let schema = wire_schema(&plan.schema());
+        let encoding = Encoding {
+            schema: wire_schema(&plan.schema()),
+            batch_bytes: request.batch_bytes,
+            codec,
+        };
         let reader = Arc::new(PartReader {
             plan: Arc::clone(&plan),
             state,
@@ -201,18 +212,19 @@ impl Engine {
         let parts = (0..plan.output_partitioning().partition_count())
             .map(|index| {
                 let reader = Arc::clone(&reader);
-                let schema = Arc::clone(&schema);
-                let batch_bytes = request.batch_bytes;
-                Box::new(move || encode_part(reader.read(index), schema, batch_bytes, index == 0))
+                let encoding = encoding.clone();
+                Box::new(move |held| encode_part(reader.read(index), &encoding, index == 0, held))
                     as Part
             })
             .collect();
         Ok(Started {
-            schema,
+            encoding,
             order,
             parts,
             range,
             sources: used,
+            is_seekable: false,
+            num_rows: None,
         })
     }
 

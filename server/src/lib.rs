@@ -17,6 +17,7 @@ pub mod query;
 pub mod request;
 pub mod size;
 pub mod source;
+pub mod spool;
 pub mod stream;
 
 pub use app::{App, AppConfig};

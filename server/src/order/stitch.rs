@@ -13,8 +13,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::encode::cut_message;
 use crate::error::{ErrorKind, QueryError};
-use crate::message::IpcMessage;
-use crate::order::{Budget, Part, Reservation, RowRange};
+use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
+use crate::order::{Budget, Held, Part, Pool, Reservation, RowRange};
 
 /// Up to this many rows one part after the other is read: running ahead would be for nothing.
 const SEQUENTIAL_ROWS: u64 = 50_000;
@@ -28,8 +28,12 @@ pub struct StitchPlan {
     pub range: RowRange,
     /// Parts that run at the same time.
     pub num_parallel: usize,
-    /// Bytes that may wait to be sent.
+    /// Bytes that may be in memory and not yet read.
     pub budget_bytes: u64,
+    /// Bytes that a part reserves before it reads its first batch.
+    pub batch_bytes: u64,
+    /// What all streams share.
+    pub pool: Arc<Pool>,
 }
 
 enum Item {
@@ -46,13 +50,18 @@ pub struct Stitcher {
     budget: Arc<Budget>,
     to_skip: u64,
     to_take: Option<u64>,
+    /// Those in force behind the last message that came.
+    dictionaries: LiveDictionaries,
+    /// Whether a message has been yielded.
+    has_begun: bool,
+    ready: VecDeque<IpcMessage>,
     driver: Option<AbortOnDropHandle<()>>,
 }
 
 impl Stitcher {
     /// Begins to run `parts` on `runtime`.
     pub fn start(parts: Vec<Part>, plan: StitchPlan, runtime: &Handle) -> Self {
-        let budget = Budget::new(plan.budget_bytes, parts.len());
+        let budget = Budget::new(plan.budget_bytes, parts.len(), plan.pool);
         let mut lines = VecDeque::with_capacity(parts.len());
         let mut jobs = Vec::with_capacity(parts.len());
         for (index, part) in parts.into_iter().enumerate() {
@@ -63,6 +72,7 @@ impl Stitcher {
                 part,
                 sender,
                 budget: Arc::clone(&budget),
+                batch_bytes: plan.batch_bytes,
                 max_rows: plan.range.end(),
             });
         }
@@ -79,6 +89,9 @@ impl Stitcher {
             budget,
             to_skip: plan.range.offset,
             to_take: plan.range.limit,
+            dictionaries: LiveDictionaries::default(),
+            has_begun: false,
+            ready: VecDeque::new(),
             driver,
         }
     }
@@ -90,6 +103,10 @@ impl Stitcher {
     /// A part failed, panicked or vanished. Nothing comes after an error.
     pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
         loop {
+            if let Some(message) = self.ready.pop_front() {
+                self.has_begun = true;
+                return Some(Ok(message));
+            }
             if self.to_take == Some(0) {
                 self.stop();
                 return None;
@@ -101,10 +118,8 @@ impl Stitcher {
             match line.recv().await {
                 Some(Item::Message(message, reservation)) => {
                     drop(reservation);
-                    match self.within_range(message) {
-                        Ok(Some(message)) => return Some(Ok(message)),
-                        Ok(None) => {}
-                        Err(error) => return Some(Err(self.fail(error))),
+                    if let Err(error) = self.take(message) {
+                        return Some(Err(self.fail(error)));
                     }
                 }
                 Some(Item::End(Ok(()))) => {
@@ -132,29 +147,41 @@ impl Stitcher {
         self.budget.peak_bytes()
     }
 
-    fn within_range(&mut self, message: IpcMessage) -> Result<Option<IpcMessage>, QueryError> {
+    /// Makes ready what of a message is within the range.
+    fn take(&mut self, message: IpcMessage) -> Result<(), QueryError> {
+        if message.kind != MessageKind::Batch {
+            // Before the first row only the last state of the dictionaries matters.
+            if self.dictionaries.note(&message) && self.has_begun {
+                self.ready.push_back(message);
+            }
+            return Ok(());
+        }
         let num_rows = message.num_rows;
         let start = self.to_skip.min(num_rows);
         self.to_skip -= start;
         let rows = self.to_take.unwrap_or(u64::MAX).min(num_rows - start);
+        if rows == 0 {
+            return Ok(());
+        }
         if let Some(to_take) = &mut self.to_take {
             *to_take -= rows;
         }
-        if rows == num_rows {
-            return Ok(Some(message));
-        }
-        if rows == 0 {
-            return Ok(None);
-        }
-        cut_message(&self.schema, &message, start, rows)
-            .map(Some)
-            .map_err(|error| {
+        if rows < num_rows {
+            let piece = cut_message(&self.schema, &self.dictionaries, &message, start, rows);
+            self.ready.extend(piece.map_err(|error| {
                 QueryError::new(
                     ErrorKind::Internal,
                     format!("a message could not be cut: {error}"),
                     "",
                 )
-            })
+            })?);
+            return Ok(());
+        }
+        if !self.has_begun {
+            self.ready.extend(self.dictionaries.messages().cloned());
+        }
+        self.ready.push_back(message);
+        Ok(())
     }
 
     fn fail(&mut self, error: QueryError) -> QueryError {
@@ -165,6 +192,7 @@ impl Stitcher {
     fn stop(&mut self) {
         self.driver = None;
         self.lines.clear();
+        self.ready.clear();
         self.to_take = Some(0);
     }
 }
@@ -174,6 +202,7 @@ struct Job {
     part: Part,
     sender: UnboundedSender<Item>,
     budget: Arc<Budget>,
+    batch_bytes: u64,
     max_rows: Option<u64>,
 }
 
@@ -201,20 +230,32 @@ impl Job {
             part,
             sender,
             budget,
+            batch_bytes,
             max_rows,
         } = self;
         let work = async {
-            let mut messages = part();
+            let mut work = budget.working(index);
+            let mut batch_bytes = batch_bytes;
+            work.grow(batch_bytes).await;
+            let held = Held::default();
+            let mut messages = part(held.clone());
             let mut num_rows = 0;
             while let Some(message) = messages.next().await {
                 let message = message?;
                 num_rows += message.num_rows;
-                let reservation = budget.reserve(index, message.num_bytes() as u64).await;
+                let message_bytes = message.num_bytes() as u64;
+                let holds_bytes = held.num_bytes();
+                batch_bytes = batch_bytes.max(message_bytes + holds_bytes);
+                let reservation = work.split(message_bytes, holds_bytes);
                 if sender.send(Item::Message(message, reservation)).is_err() {
                     return Ok(());
                 }
                 if max_rows.is_some_and(|max_rows| num_rows >= max_rows) {
                     break;
+                }
+                // Messages that are ready already leave without waiting for room for more.
+                if holds_bytes == 0 {
+                    work.grow(batch_bytes).await;
                 }
             }
             Ok(())
