@@ -274,3 +274,201 @@ impl Job {
         let _ = sender.send(Item::End(outcome));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    const MESSAGE_BYTES: u64 = 1000;
+
+    /// A batch of one row whose body tells which one it is.
+    fn message(row: u64) -> IpcMessage {
+        let mut body = row.to_le_bytes().to_vec();
+        body.resize(MESSAGE_BYTES as usize, 0);
+        IpcMessage {
+            kind: MessageKind::Batch,
+            metadata: Bytes::new(),
+            body: body.into(),
+            num_rows: 1,
+        }
+    }
+
+    fn row(message: &IpcMessage) -> u64 {
+        u64::from_le_bytes(message.body[..8].try_into().unwrap())
+    }
+
+    /// Numbers that look random and are the same for the same seed; xorshift64.
+    #[derive(Clone)]
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % end
+        }
+    }
+
+    /// How a part ends.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum End {
+        Well,
+        Fails,
+        Panics,
+    }
+
+    /// Rows `rows`, each after a pause of its own; counts the bytes that are alive in it.
+    fn part(
+        rows: std::ops::Range<u64>,
+        mut random: Random,
+        end: End,
+        alive: Arc<AtomicU64>,
+    ) -> Part {
+        Box::new(move |_| {
+            let script = rows.map(Some).chain([None]);
+            futures::stream::iter(script)
+                .then(move |row| {
+                    let pauses = random.below(4);
+                    let is_slow = random.below(40) == 0;
+                    let alive = Arc::clone(&alive);
+                    async move {
+                        for _ in 0..pauses {
+                            tokio::task::yield_now().await;
+                        }
+                        if is_slow {
+                            tokio::time::sleep(Duration::from_micros(200)).await;
+                        }
+                        match (row, end) {
+                            (Some(row), _) => {
+                                alive.fetch_add(MESSAGE_BYTES, Ordering::SeqCst);
+                                Some(Ok(message(row)))
+                            }
+                            (None, End::Well) => None,
+                            (None, End::Fails) => Some(Err(QueryError::new(
+                                ErrorKind::ExecutionError,
+                                "told to fail",
+                                "",
+                            ))),
+                            (None, End::Panics) => panic!("told to panic"),
+                        }
+                    }
+                })
+                .filter_map(std::future::ready)
+                .boxed()
+        })
+    }
+
+    fn stitcher(parts: Vec<Part>, budget_bytes: u64, range: RowRange) -> Stitcher {
+        let plan = StitchPlan {
+            schema: message(0),
+            range,
+            num_parallel: 4,
+            budget_bytes,
+            batch_bytes: MESSAGE_BYTES,
+            pool: Pool::new(1 << 30),
+        };
+        Stitcher::start(parts, plan, &Handle::current())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_thousand_shuffles_have_one_order_within_the_budget() {
+        for seed in 1..=1000 {
+            let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
+            let alive = Arc::new(AtomicU64::new(0));
+            let mut num_rows = 0;
+            let parts = (0..1 + random.below(9)).map(|_| {
+                let rows = num_rows..num_rows + random.below(20) * random.below(2);
+                num_rows = rows.end;
+                part(
+                    rows,
+                    Random(random.below(1 << 60) + 1),
+                    End::Well,
+                    Arc::clone(&alive),
+                )
+            });
+            let parts = parts.collect();
+            // From a budget of one batch on.
+            let budget_bytes = MESSAGE_BYTES * (1 + random.below(12));
+            let mut stitcher = stitcher(parts, budget_bytes, RowRange::default());
+            for expected in 0..num_rows {
+                let message = stitcher.next().await.unwrap().unwrap();
+                assert_eq!(row(&message), expected, "seed {seed}");
+                let alive = alive.fetch_sub(MESSAGE_BYTES, Ordering::SeqCst);
+                // This reader holds the one that it was given.
+                assert!(
+                    alive <= budget_bytes + MESSAGE_BYTES,
+                    "seed {seed}: {alive}"
+                );
+            }
+            assert!(stitcher.next().await.is_none(), "seed {seed}");
+            assert!(
+                stitcher.peak_bytes() <= budget_bytes,
+                "seed {seed}: {}",
+                stitcher.peak_bytes()
+            );
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn failures_and_panics_come_in_their_turn() {
+        for (seed, end) in (1..=200).zip([End::Fails, End::Panics].into_iter().cycle()) {
+            let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
+            let bad = random.below(5);
+            let parts = (0..5).map(|index| {
+                let end = if index == bad { end } else { End::Well };
+                let seed = Random(random.below(1 << 60) + 1);
+                part(index * 10..index * 10 + 10, seed, end, Arc::default())
+            });
+            let parts = parts.collect();
+            let mut stitcher = stitcher(parts, MESSAGE_BYTES * 20, RowRange::default());
+            for expected in 0..bad * 10 + 10 {
+                let message = stitcher.next().await.unwrap().unwrap();
+                assert_eq!(row(&message), expected, "seed {seed}");
+            }
+            let error = stitcher.next().await.unwrap().unwrap_err();
+            let kind = match end {
+                End::Panics => ErrorKind::Internal,
+                _ => ErrorKind::ExecutionError,
+            };
+            assert_eq!(error.kind, kind, "seed {seed}");
+            assert!(
+                stitcher.next().await.is_none(),
+                "nothing comes after an error"
+            );
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_limit_ends_the_parts_early() {
+        let alive = Arc::new(AtomicU64::new(0));
+        let parts = (0..10)
+            .map(|k| {
+                part(
+                    k * 1000..k * 1000 + 1000,
+                    Random(k + 1),
+                    End::Well,
+                    Arc::clone(&alive),
+                )
+            })
+            .collect();
+        let range = RowRange {
+            offset: 1500,
+            limit: Some(3),
+        };
+        let mut stitcher = stitcher(parts, MESSAGE_BYTES * 4, range);
+        for expected in 1500..1503 {
+            assert_eq!(row(&stitcher.next().await.unwrap().unwrap()), expected);
+        }
+        assert!(stitcher.next().await.is_none());
+        assert!(
+            alive.load(Ordering::SeqCst) < 1600 * MESSAGE_BYTES,
+            "later parts did not run"
+        );
+    }
+}
