@@ -7,7 +7,7 @@ import { provideFlights } from "./start.mjs";
 
 // One at a time: together, the test dependencies of one would change the features of another's
 // libraries, and DataFusion would compile twice.
-const crates = ["colonnade-core", "colonnade-wasm", "colonnade-server", "xtask"];
+const crates = ["colonnade-core", "colonnade-wasm", "colonnade-server", "colonnade-bench", "xtask"];
 const workspaces = ["colonnade", "@colonnade/dashboard", "@colonnade/e2e"];
 
 async function format() {
@@ -61,7 +61,15 @@ async function e2e() {
   });
 }
 
-const stages = { format, lint, types, rust, web, e2e };
+/** Shows that the benchmarks run; their numbers say nothing here. */
+async function bench() {
+  await build();
+  provideFlights();
+  const options = ["--locked", "--release", "-p", "colonnade-bench"];
+  await run("cargo", ["run", ...options, "--", "--quick"]);
+}
+
+const stages = { format, lint, types, rust, web, e2e, bench };
 
 await script(async () => {
   const names = process.argv.slice(2);

@@ -168,16 +168,24 @@ impl Engine {
         self.catalog.entries()
     }
 
-    /// Plans a request. Nothing runs until a part is begun.
+    /// Plans a request; `kept` are the rows of the query that it reads, if it reads one. Nothing runs
+    /// until a part is begun.
     ///
     /// # Errors
     /// Whatever is wrong with the request.
     pub async fn start(
         &self,
         request: &Request,
+        kept: Option<Table>,
         codec: Option<Codec>,
     ) -> Result<Started, QueryError> {
-        let entries = self.tables();
+        let entries = match kept {
+            Some(table) => Arc::new(vec![Entry {
+                table: Arc::new(table),
+                broken: None,
+            }]),
+            None => self.tables(),
+        };
         let names: Vec<String> = entries
             .iter()
             .map(|entry| entry.table.name.clone())
@@ -185,7 +193,7 @@ impl Engine {
         let state = self.context.state();
         let logical = match &request.source {
             Source::Sql(sql) => plan_sql(&state, sql, &names).await?,
-            Source::Table(query) => plan_table(&state, &entries, query)?,
+            Source::Table(query) | Source::Query(query) => plan_table(&state, &entries, query)?,
         };
         let used = used_tables(&logical, &entries)?;
         let (logical, inner) = strip_limit(logical);

@@ -78,6 +78,11 @@ fn unknown_table(message: &str) -> Option<&str> {
 
 /// An error while rows are read.
 pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
+    if let DataFusionError::External(external) = error.find_root()
+        && let Some(own) = external.downcast_ref::<QueryError>()
+    {
+        return own.clone();
+    }
     let root = error.find_root();
     let message = clean(root);
     match root {

@@ -32,8 +32,6 @@ pub enum ErrorKind {
     BodyTooLarge,
     /// The id belongs to another query.
     IdInUse,
-    /// A planned part of the interface that this version lacks.
-    NotImplemented,
     /// The token is missing or wrong.
     Unauthorized,
     /// The `Host` header names a host that is not allowed.
@@ -79,7 +77,6 @@ impl ErrorKind {
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::BodyTooLarge => "body_too_large",
             Self::IdInUse => "id_in_use",
-            Self::NotImplemented => "not_implemented",
             Self::Unauthorized => "unauthorized",
             Self::HostNotAllowed => "host_not_allowed",
             Self::OriginNotAllowed => "origin_not_allowed",
@@ -114,7 +111,6 @@ impl ErrorKind {
             Self::UnsupportedMediaType => 415,
             Self::BrokenRow | Self::ExecutionError => 422,
             Self::SourceUnreadable | Self::Internal => 500,
-            Self::NotImplemented => 501,
             Self::TooManyStreams | Self::ResourcesExhausted => 503,
             Self::QueryTimeout => 504,
         }
@@ -136,7 +132,6 @@ impl ErrorKind {
             Self::UnsupportedMediaType => "The content type is not supported",
             Self::BodyTooLarge => "The body is too large",
             Self::IdInUse => "The id is in use",
-            Self::NotImplemented => "Not implemented",
             Self::Unauthorized => "A token is needed",
             Self::HostNotAllowed => "The host is not allowed",
             Self::OriginNotAllowed => "The origin is not allowed",

@@ -26,6 +26,8 @@ pub enum Source {
     Sql(String),
     /// A table, perhaps less of it and in another order.
     Table(TableQuery),
+    /// The same of the rows of a query that is known; the table's name is its id.
+    Query(TableQuery),
 }
 
 /// Rows and columns of one table.

@@ -19,14 +19,18 @@ pub fn cut_message(
     start: u64,
     num_rows: u64,
 ) -> Result<Vec<IpcMessage>, ArrowError> {
-    let batch = decode(schema, dictionaries, message)?;
+    let batch = decode_message(schema, dictionaries, message)?;
     let piece = batch.slice(start as usize, num_rows as usize);
     let mut out = Vec::new();
     Encoder::try_new(batch.schema(), usize::MAX / 8, None, None)?.encode(&piece, &mut out)?;
     Ok(out)
 }
 
-fn decode(
+/// The batch of a message.
+///
+/// # Errors
+/// The message is not a batch of that schema.
+pub fn decode_message(
     schema: &IpcMessage,
     dictionaries: &LiveDictionaries,
     message: &IpcMessage,

@@ -6,7 +6,7 @@ mod recode;
 mod schema;
 mod views;
 
-pub use cut::cut_message;
+pub use cut::{cut_message, decode_message};
 pub use encoder::{Codec, EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
 pub use recode::Recoder;
 pub use schema::{schema_message, wire_schema};

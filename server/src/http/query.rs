@@ -112,7 +112,8 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
             }
             Source::Sql(sql)
         }
-        (None, Some(table), None) => {
+        (None, table, query) if table.is_some() != query.is_some() => {
+            let is_table = table.is_some();
             let filter = body.filter.filter(|filter| !filter.is_null());
             let filter = filter
                 .map(|filter| serde_json::from_value::<Predicate>(filter).map(Filter::Json))
@@ -130,19 +131,21 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
                 .into_iter()
                 .map(sort_key)
                 .collect::<Result<_, _>>()?;
-            Source::Table(TableQuery {
+            let table = match query {
+                Some(id) => parse_id(&id)?.to_string(),
+                None => table.unwrap_or_default(),
+            };
+            let rows = TableQuery {
                 table,
                 columns: body.columns,
                 filter,
                 sort,
-            })
-        }
-        (None, None, Some(_)) => {
-            return Err(QueryError::new(
-                ErrorKind::NotImplemented,
-                "results are not kept yet, so that none can be queried again",
-                "use sql or table",
-            ));
+            };
+            if is_table {
+                Source::Table(rows)
+            } else {
+                Source::Query(rows)
+            }
         }
         _ => {
             return Err(bad(

@@ -2,6 +2,7 @@
 //! time ago.
 
 mod facts;
+mod kept;
 mod reader;
 mod record;
 mod registry;

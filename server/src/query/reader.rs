@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::error::ArrowError;
+use futures::Stream;
 
 use crate::encode::{Codec, Recoder, cut_message};
 use crate::error::{ErrorKind, QueryError};
@@ -137,6 +138,16 @@ impl Reader {
         }
     }
 
+    /// All messages to come.
+    pub fn into_messages(self) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
+        futures::stream::unfold(Some(self), |reader| async move {
+            let mut reader = reader?;
+            let message = reader.next().await?;
+            let goes_on = message.is_ok();
+            Some((message, goes_on.then_some(reader)))
+        })
+    }
+
     /// Makes ready what of a message was asked for.
     fn take(&mut self, message: IpcMessage, first_row: u64) -> Result<(), QueryError> {
         if message.kind != MessageKind::Batch {
@@ -215,7 +226,7 @@ pub(super) fn rows_expired(row: u64, first_row: u64) -> QueryError {
     )
 }
 
-fn broken(error: &ArrowError) -> QueryError {
+pub(super) fn broken(error: &ArrowError) -> QueryError {
     QueryError::new(
         ErrorKind::Internal,
         format!("a message of the result cannot be cut or unpacked: {error}"),

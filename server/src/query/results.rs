@@ -1,10 +1,11 @@
 //! Begins queries and finds the rows of those that are known.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use datafusion::arrow::error::ArrowError;
+use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
@@ -16,7 +17,7 @@ use crate::query::reader::{Wish, rows_expired};
 use crate::query::run::{Pump, cancelled, timed_out};
 use crate::query::saved::Saved;
 use crate::query::{Facts, Query, QueryRuntime, Reader, Registry, Run};
-use crate::request::Request;
+use crate::request::{Request, Source, parse_id};
 use crate::spool::{Log, Position, Spool};
 
 /// What a part needs while it runs, beside the messages that wait: pages, a batch, its encoded
@@ -54,6 +55,9 @@ pub struct Results {
     pub pool: Arc<Pool>,
     engine: Arc<Engine>,
     config: ResultsConfig,
+    /// The runtime of the connections. One query may read another's rows; what drives those must
+    /// not end with the threads of the first.
+    runtime: OnceLock<Handle>,
 }
 
 impl Results {
@@ -69,6 +73,7 @@ impl Results {
             pool: Pool::new(config.ahead_bytes),
             engine,
             config,
+            runtime: OnceLock::new(),
         })
     }
 
@@ -81,6 +86,7 @@ impl Results {
         request: Request,
         wish: Wish,
     ) -> Result<Reader, QueryError> {
+        self.runtime.get_or_init(Handle::current);
         let (query, is_new) = self.registry.begin(&request)?;
         let opened = self.read(&query, wish).await;
         if let Err(error) = &opened
@@ -101,6 +107,7 @@ impl Results {
         range: RowRange,
         wish: impl FnOnce(&Request) -> Wish,
     ) -> Result<Reader, QueryError> {
+        self.runtime.get_or_init(Handle::current);
         let query = self.registry.get(id)?;
         let within = range.within(RowRange {
             offset: 0,
@@ -191,8 +198,15 @@ impl Results {
                 "try again in a second",
             )
         })?;
+        let base = match &query.request.source {
+            Source::Query(kept) => Some(self.registry.get(parse_id(&kept.table)?)?),
+            _ => None,
+        };
         let started = self.plan(query, wish, &runtime).await?;
-        let facts = facts_of(&started);
+        let mut facts = facts_of(&started);
+        if let Some(base) = base.as_deref().and_then(Query::facts) {
+            facts.sources.clone_from(&base.sources);
+        }
         let is_first = query.facts().is_none();
         let known = query.set_facts(facts.clone());
         if known.sources != facts.sources {
@@ -205,6 +219,7 @@ impl Results {
         let schema = schema_message(&started.encoding.schema);
         let empty =
             EmptyBatch::try_new(&started.encoding.schema).map_err(|error| cannot_encode(&error))?;
+        let connections = self.runtime.get_or_init(Handle::current);
         let log = Log::new(Arc::clone(&self.spool), wish.row, !started.is_seekable);
         let run = Arc::new(Run::new(
             wish.row,
@@ -213,6 +228,7 @@ impl Results {
             schema.clone(),
             empty,
             log,
+            connections.clone(),
         ));
         let memory_bytes = self.config.stream_memory_bytes;
         let plan = StitchPlan {
@@ -234,12 +250,12 @@ impl Results {
             time_left: self.config.query_timeout,
         };
         query.add_run(Arc::clone(&run));
-        tokio::spawn(pump.drive());
+        connections.spawn(pump.drive());
         Ok(run)
     }
 
     async fn plan(
-        &self,
+        self: &Arc<Self>,
         query: &Query,
         wish: Wish,
         runtime: &QueryRuntime,
@@ -251,11 +267,16 @@ impl Results {
             },
             ..query.request.clone()
         };
+        let kept = match &query.request.source {
+            // Boxed, because that query may read a third one's rows.
+            Source::Query(kept) => Some(Box::pin(self.table(parse_id(&kept.table)?)).await?),
+            _ => None,
+        };
         let engine = Arc::clone(&self.engine);
         let planning = AbortOnDropHandle::new(
             runtime
                 .handle()
-                .spawn(async move { engine.start(&request, wish.codec).await }),
+                .spawn(async move { engine.start(&request, kept, wish.codec).await }),
         );
         let timeout = async {
             match self.config.query_timeout {

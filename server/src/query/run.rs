@@ -36,6 +36,7 @@ pub struct Run {
     pub cancel: CancellationToken,
     readers: Mutex<Readers>,
     demand: Notify,
+    runtime: Handle,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +58,7 @@ impl Run {
         schema: IpcMessage,
         empty: EmptyBatch,
         log: Log,
+        runtime: Handle,
     ) -> Self {
         Self {
             start_row,
@@ -68,6 +70,7 @@ impl Run {
             cancel: CancellationToken::new(),
             readers: Mutex::default(),
             demand: Notify::new(),
+            runtime,
         }
     }
 
@@ -109,12 +112,8 @@ impl Run {
         }
         let (linger, changes) = (readers.linger, readers.changes);
         drop(readers);
-        let Ok(runtime) = Handle::try_current() else {
-            self.cancel.cancel();
-            return;
-        };
         let run = Arc::clone(self);
-        runtime.spawn(async move {
+        self.runtime.spawn(async move {
             tokio::select! {
                 () = run.cancel.cancelled() => {}
                 () = tokio::time::sleep(linger) => {

@@ -132,7 +132,7 @@ async fn json_queries() {
             "unknown_column",
         ),
         (json!({"table": "t", "sort": ["m"]}), 400, "unknown_column"),
-        (json!({"query": id(1)}), 501, "not_implemented"),
+        (json!({"query": id(1)}), 404, "unknown_query"),
     ] {
         let outcome = server.post(&body).await;
         assert_eq!(

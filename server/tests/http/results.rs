@@ -296,3 +296,70 @@ async fn unknown_and_wrong_ids() {
         .await;
     assert_eq!((bad.status, bad.code().as_str()), (400, "bad_parameter"));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_can_be_queried_like_a_table() {
+    let (table, counts) = scripted("t", numbered(3, 10_000));
+    let server = Server::of(vec![table]).await;
+    let body = json!({ "sql": "select n % 7 as m, n from t where n % 2 = 0", "id": id(1) });
+    let base = server.post(&body).await.rows();
+    let begun = counts.begun.load(Ordering::SeqCst);
+    let sorted = server
+        .post(
+            &json!({ "query": id(1), "sort": ["-m"], "columns": ["n", "m"], "id": id(2),
+            "filter": { "op": "ne", "column": "m", "value": 3 }, "limit": 5000 }),
+        )
+        .await
+        .rows();
+    let (ms, ns) = (numbers(&base, 0), numbers(&base, 1));
+    let mut expected: Vec<_> = ms.into_iter().zip(ns).filter(|(m, _)| *m != 3).collect();
+    expected.sort_by_key(|(m, _)| -m);
+    expected.truncate(5000);
+    let found: Vec<_> = numbers(&sorted, 1)
+        .into_iter()
+        .zip(numbers(&sorted, 0))
+        .collect();
+    assert_eq!(found, expected, "ties in row order");
+    assert_eq!(
+        counts.begun.load(Ordering::SeqCst),
+        begun,
+        "nothing ran again"
+    );
+    let again = server
+        .get(&format!("/v1/query/{}/rows?offset=4000", id(2)))
+        .await;
+    assert_eq!(again.rows(), sorted.slice(4000, 1000));
+
+    let unknown = server.post(&json!({ "query": id(7) })).await;
+    assert_eq!(
+        (unknown.status, unknown.code().as_str()),
+        (404, "unknown_query")
+    );
+    let wrong = server.post(&json!({ "query": "7" })).await;
+    assert_eq!(
+        (wrong.status, wrong.code().as_str()),
+        (400, "bad_parameter")
+    );
+    let column = server
+        .post(&json!({ "query": id(1), "columns": ["x"] }))
+        .await;
+    assert_eq!(
+        (column.status, column.code().as_str()),
+        (400, "unknown_column")
+    );
+    let both = server.post(&json!({ "query": id(1), "table": "t" })).await;
+    assert_eq!((both.status, both.code().as_str()), (400, "bad_parameter"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_still_runs_can_be_queried() {
+    let (table, _) = scripted("t", numbered(3, 100_000));
+    let server = Server::of(vec![table]).await;
+    let path = format!("/v1/tables/t/rows?id={}&linger_s=60", id(1));
+    let slow = server.open(&path).await;
+    let last = server
+        .post(&json!({ "query": id(1), "sort": ["-n"], "limit": 3 }))
+        .await;
+    assert_eq!(last.numbers(), [299_999, 299_998, 299_997]);
+    assert_eq!(read(slow).await.rows().num_rows(), 300_000);
+}

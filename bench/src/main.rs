@@ -1,0 +1,159 @@
+//! What the ordered stream costs, as ratios in one run: `cargo run --release -p colonnade-bench`.
+//!
+//! Everything runs inside this process, at the stitcher, with a sink that only counts: no socket, no
+//! spool. Runs of what is compared take turns, so that a busy machine is busy for both; the median
+//! counts. `-- --quick` makes one run of each over fewer rows.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use colonnade_server::demo;
+use colonnade_server::encode::{Codec, schema_message};
+use colonnade_server::engine::{Engine, EngineConfig};
+use colonnade_server::order::{Pool, StitchPlan, Stitcher};
+use colonnade_server::query::QueryRuntime;
+use colonnade_server::request::{CommonParameters, Source, TableQuery};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// The budget of one stream where the command line does not say.
+const BUDGET_BYTES: u64 = 24 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Case {
+    codec: &'static str,
+    num_threads: usize,
+}
+
+/// What one run took.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first_batch: Duration,
+    whole: Duration,
+    num_rows: u64,
+    num_bytes: u64,
+}
+
+fn main() -> Result<()> {
+    let is_quick = std::env::args().any(|argument| argument == "--quick");
+    let (num_runs, limit) = if is_quick {
+        (1, Some(500_000))
+    } else {
+        (5, None)
+    };
+    let connections = tokio::runtime::Runtime::new()?;
+    let spill = std::env::temp_dir();
+    let engine = Engine::try_new(
+        &EngineConfig {
+            memory_bytes: 1 << 30,
+            spill_bytes: 1 << 30,
+            spill_folder: spill,
+            num_threads: 2,
+        },
+        demo::open()?,
+    )?;
+    let run =
+        |table: &str, case: Case, limit| connections.block_on(drain(&engine, table, case, limit));
+
+    let mut cases = Vec::new();
+    for codec in ["none", "lz4", "zstd"] {
+        for num_threads in [1, 2] {
+            cases.push(Case { codec, num_threads });
+        }
+    }
+    let mut runs: BTreeMap<Case, Vec<Run>> = BTreeMap::new();
+    for round in 1..=num_runs {
+        for case in &cases {
+            eprintln!(
+                "round {round} of {num_runs}: lineitem, {} on {} threads",
+                case.codec, case.num_threads
+            );
+            runs.entry(*case)
+                .or_default()
+                .push(run("lineitem", *case, limit)?);
+        }
+    }
+    println!("| codec | threads | rows | MB | million rows/s | against 1 thread |");
+    println!("| --- | --- | --- | --- | --- | --- |");
+    for (case, taken) in &runs {
+        let alone = Case {
+            num_threads: 1,
+            ..*case
+        };
+        let run = taken[0];
+        let whole = median(taken, |run| run.whole);
+        let ratio = median(&runs[&alone], |run| run.whole).as_secs_f64() / whole.as_secs_f64();
+        println!(
+            "| {} | {} | {} | {} | {:.2} | {ratio:.2} |",
+            case.codec,
+            case.num_threads,
+            run.num_rows,
+            run.num_bytes / 1_000_000,
+            run.num_rows as f64 / whole.as_secs_f64() / 1e6,
+        );
+    }
+
+    let plain = Case {
+        codec: "none",
+        num_threads: 2,
+    };
+    println!("\n| table | first batch ms |\n| --- | --- |");
+    for table in ["every_type", "flights", "lineitem"] {
+        let taken = (0..num_runs * 2)
+            .map(|_| run(table, plain, None))
+            .collect::<Result<Vec<_>>>()?;
+        let first = median(&taken, |run| run.first_batch);
+        println!("| {table} | {:.1} |", first.as_secs_f64() * 1e3);
+    }
+    Ok(())
+}
+
+async fn drain(engine: &Engine, table: &str, case: Case, limit: Option<u64>) -> Result<Run> {
+    let begun = Instant::now();
+    let source = Source::Table(TableQuery {
+        table: table.to_owned(),
+        ..TableQuery::default()
+    });
+    let parameters = CommonParameters {
+        limit,
+        ..CommonParameters::default()
+    };
+    let codec = match case.codec {
+        "lz4" => Some(Codec::Lz4),
+        "zstd" => Some(Codec::Zstd),
+        _ => None,
+    };
+    let started = engine
+        .start(&parameters.request(source)?, None, codec)
+        .await?;
+    let plan = StitchPlan {
+        schema: schema_message(&started.encoding.schema),
+        range: started.range,
+        num_parallel: case.num_threads,
+        budget_bytes: BUDGET_BYTES,
+        batch_bytes: started.encoding.batch_bytes as u64,
+        pool: Pool::new(BUDGET_BYTES),
+    };
+    let runtime = QueryRuntime::start(case.num_threads)?;
+    let mut stitcher = Stitcher::start(started.parts, plan, runtime.handle());
+    let (mut num_rows, mut num_bytes, mut first_batch) = (0, 0, None);
+    while let Some(message) = stitcher.next().await {
+        let message = message?;
+        first_batch.get_or_insert_with(|| begun.elapsed());
+        num_rows += message.num_rows;
+        num_bytes += message.num_bytes() as u64;
+    }
+    Ok(Run {
+        first_batch: first_batch.unwrap_or_default(),
+        whole: begun.elapsed(),
+        num_rows,
+        num_bytes,
+    })
+}
+
+fn median(runs: &[Run], what: impl Fn(&Run) -> Duration) -> Duration {
+    let mut taken: Vec<_> = runs.iter().map(what).collect();
+    taken.sort_unstable();
+    taken[taken.len() / 2]
+}
