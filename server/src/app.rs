@@ -2,22 +2,20 @@
 
 use std::future::Future;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use crate::data_dir::DataDir;
 use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
 use crate::http::{AppState, GuardConfig, router};
 use crate::query::Registry;
 use crate::source::Table;
-
-/// Disk for sorts and the like that exceed the memory.
-const SPILL_BYTES: u64 = 32 << 30;
 
 /// The budgets and permissions of a server.
 #[derive(Debug, Clone)]
@@ -34,6 +32,16 @@ pub struct AppConfig {
     pub grace: Duration,
     /// Threads of one query.
     pub num_threads: usize,
+    /// Where the server keeps what it writes; `None`: a temporary folder.
+    pub data_dir: Option<PathBuf>,
+    /// Disk for results that wait for a reader, and as much for sorts that exceed the memory.
+    pub spool_bytes: u64,
+    /// Whether tables may be uploaded.
+    pub writable: bool,
+    /// The largest upload.
+    pub max_upload_bytes: u64,
+    /// Disk for all uploaded tables.
+    pub upload_quota_bytes: u64,
     /// Who may ask.
     pub guard: GuardConfig,
 }
@@ -47,6 +55,11 @@ impl Default for AppConfig {
             max_streams: 64,
             grace: Duration::from_secs(5),
             num_threads: std::thread::available_parallelism().map_or(2, NonZero::get),
+            data_dir: None,
+            spool_bytes: 16 << 30,
+            writable: false,
+            max_upload_bytes: 10 << 30,
+            upload_quota_bytes: 64 << 30,
             guard: GuardConfig::default(),
         }
     }
@@ -56,25 +69,19 @@ impl Default for AppConfig {
 pub struct App {
     state: AppState,
     grace: Duration,
-    _spill: TempDir,
 }
 
 impl App {
     /// A server of these tables.
     ///
     /// # Errors
-    /// The runtime, the spill folder or the engine cannot be made.
+    /// The data folder cannot be used, or the engine cannot be made.
     pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
-        let failed =
-            |error: std::io::Error| StartError::Failed(format!("the server cannot start: {error}"));
-        let spill = tempfile::Builder::new()
-            .prefix("colonnade-")
-            .tempdir()
-            .map_err(failed)?;
+        let data_dir = Arc::new(DataDir::open(config.data_dir.as_deref())?);
         let engine_config = EngineConfig {
             memory_bytes: config.memory_bytes,
-            spill_bytes: SPILL_BYTES,
-            spill_folder: spill.path().to_owned(),
+            spill_bytes: config.spool_bytes,
+            spill_folder: data_dir.spill(),
             num_threads: config.num_threads,
         };
         let state = AppState {
@@ -85,11 +92,11 @@ impl App {
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
             guard: Arc::new(config.guard.clone()),
+            data_dir,
         };
         Ok(Self {
             state,
             grace: config.grace,
-            _spill: spill,
         })
     }
 
@@ -142,6 +149,7 @@ impl App {
 impl Drop for App {
     fn drop(&mut self) {
         self.state.registry.cancel_all();
+        self.state.data_dir.close();
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod args;
 pub mod catalog;
+pub mod data_dir;
 pub mod demo;
 pub mod encode;
 pub mod engine;

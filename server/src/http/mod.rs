@@ -20,6 +20,7 @@ use tokio::sync::Semaphore;
 
 pub use guard::GuardConfig;
 
+use crate::data_dir::DataDir;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError};
 use crate::query::Registry;
@@ -44,6 +45,8 @@ pub struct AppState {
     pub num_threads: usize,
     /// Who may ask.
     pub guard: Arc<GuardConfig>,
+    /// Where the server keeps what it writes.
+    pub data_dir: Arc<DataDir>,
 }
 
 /// All routes, behind the guard.
