@@ -10,12 +10,18 @@ use axum::Router;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use crate::connections::{ConnectionLimits, Connections};
 use crate::data_dir::DataDir;
 use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
-use crate::http::{AppState, GuardConfig, router};
+use crate::http::{AppState, GuardConfig, Sessions, router};
+use crate::metrics::Metrics;
 use crate::query::Registry;
 use crate::source::Table;
+use crate::uploads::{UploadLimits, Uploads};
+
+/// How long connections have to end once their queries are cancelled.
+const ABORT_TIME: Duration = Duration::from_secs(1);
 
 /// The budgets and permissions of a server.
 #[derive(Debug, Clone)]
@@ -42,6 +48,12 @@ pub struct AppConfig {
     pub max_upload_bytes: u64,
     /// Disk for all uploaded tables.
     pub upload_quota_bytes: u64,
+    /// Connections at the same time, beside those of streams.
+    pub max_connections: usize,
+    /// From the opening of a connection, or the end of a response, to the end of the next header.
+    pub header_timeout: Duration,
+    /// How long a body may take, or pause where it may be large.
+    pub body_timeout: Duration,
     /// Who may ask.
     pub guard: GuardConfig,
 }
@@ -60,6 +72,9 @@ impl Default for AppConfig {
             writable: false,
             max_upload_bytes: 10 << 30,
             upload_quota_bytes: 64 << 30,
+            max_connections: 1024,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
             guard: GuardConfig::default(),
         }
     }
@@ -69,6 +84,7 @@ impl Default for AppConfig {
 pub struct App {
     state: AppState,
     grace: Duration,
+    limits: ConnectionLimits,
 }
 
 impl App {
@@ -76,8 +92,17 @@ impl App {
     ///
     /// # Errors
     /// The data folder cannot be used, or the engine cannot be made.
-    pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
+    pub fn try_new(config: &AppConfig, mut tables: Vec<Table>) -> Result<Self, StartError> {
         let data_dir = Arc::new(DataDir::open(config.data_dir.as_deref())?);
+        let metrics = Arc::new(Metrics::new());
+        let limits = UploadLimits {
+            writable: config.writable,
+            max_upload_bytes: config.max_upload_bytes,
+            quota_bytes: config.upload_quota_bytes,
+        };
+        let (uploads, uploaded) =
+            Uploads::open(data_dir.uploads(), limits, &tables, Arc::clone(&metrics))?;
+        tables.extend(uploaded);
         let engine_config = EngineConfig {
             memory_bytes: config.memory_bytes,
             spill_bytes: config.spool_bytes,
@@ -92,11 +117,19 @@ impl App {
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
             guard: Arc::new(config.guard.clone()),
+            sessions: Arc::new(Sessions::default()),
+            metrics,
+            uploads: Arc::new(uploads),
+            body_timeout: config.body_timeout,
             data_dir,
         };
         Ok(Self {
             state,
             grace: config.grace,
+            limits: ConnectionLimits {
+                max_connections: config.max_connections + config.max_streams,
+                header_timeout: config.header_timeout,
+            },
         })
     }
 
@@ -112,36 +145,18 @@ impl App {
 
     /// Serves until `shutdown` is ready; then running streams get their grace, and what still runs
     /// is cancelled.
-    ///
-    /// # Errors
-    /// The listener fails.
     pub async fn run(
         &self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<(), StartError> {
-        let (began, begins) = tokio::sync::oneshot::channel::<()>();
-        let server = axum::serve(listener, self.router())
-            .with_graceful_shutdown(async move {
-                shutdown.await;
-                let _ = began.send(());
-            })
-            .into_future();
-        let grace = self.grace;
-        let registry = Arc::clone(&self.state.registry);
-        let deadline = async move {
-            // An error means that the server ended without a shutdown.
-            if begins.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            tokio::time::sleep(grace).await;
-            registry.cancel_all();
+    ) {
+        let metrics = Arc::clone(&self.state.metrics);
+        let connections = Connections::new(self.router(), metrics, self.limits);
+        connections.accept(listener, shutdown).await;
+        if !connections.finish(self.grace).await {
+            self.state.registry.cancel_all();
             // Time for the aborted bodies to reach their readers.
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        };
-        tokio::select! {
-            served = server => served.map_err(|error| StartError::Failed(format!("the server failed: {error}"))),
-            () = deadline => Ok(()),
+            connections.finish(ABORT_TIME).await;
         }
     }
 }

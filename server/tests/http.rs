@@ -10,13 +10,21 @@ mod support;
 
 #[path = "http/conformance.rs"]
 mod conformance;
+#[path = "http/connections.rs"]
+mod connections;
 #[path = "http/failure.rs"]
 mod failure;
 #[path = "http/guard.rs"]
 mod guard;
+#[path = "http/metrics.rs"]
+mod metrics;
 #[path = "http/order.rs"]
 mod order;
 #[path = "http/query.rs"]
 mod query;
+#[path = "http/session.rs"]
+mod session;
 #[path = "http/sources.rs"]
 mod sources;
+#[path = "http/uploads.rs"]
+mod uploads;

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -48,7 +47,7 @@ enum SortItem {
 pub(super) async fn start(
     State(app): State<AppState>,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Bytes,
 ) -> Result<Response, QueryError> {
     let is_json = headers
         .get(CONTENT_TYPE)
@@ -62,21 +61,6 @@ pub(super) async fn start(
             "send Content-Type: application/json",
         ));
     }
-    let body = body.map_err(|error| {
-        if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            QueryError::new(
-                ErrorKind::BodyTooLarge,
-                "the body is larger than 1 MiB",
-                "send a smaller query",
-            )
-        } else {
-            QueryError::new(
-                ErrorKind::BadJson,
-                "the body could not be read",
-                "send it again",
-            )
-        }
-    })?;
     respond(&app, parse(&body)?).await
 }
 

@@ -12,7 +12,7 @@ use crate::encode::{empty_batch_message, schema_message};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::order::{StitchPlan, Stitcher};
-use crate::query::{QueryRuntime, RunningQuery};
+use crate::query::{QueryObserver, QueryRuntime, RunningQuery};
 use crate::request::Request;
 use crate::stream::{Delivery, Run};
 
@@ -43,6 +43,7 @@ pub(super) async fn respond(app: &AppState, request: Request) -> Result<Response
     })?;
     let id = request.id;
     let record = RunningQuery::new(app.registry.begin(id, request.range.offset)?);
+    record.observe(QueryObserver::new(Arc::clone(&app.metrics), &request));
     let failed = |error: QueryError| {
         record.fail(error.clone());
         error

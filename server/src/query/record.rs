@@ -1,7 +1,7 @@
 //! What is known about one query.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::error::{ErrorSummary, QueryError};
 use crate::plan::Order;
+use crate::query::QueryObserver;
 
 /// The life of a query.
 #[derive(Debug, Clone)]
@@ -45,6 +46,7 @@ pub struct QueryRecord {
     pub cancel: CancellationToken,
     started: Instant,
     progress: Mutex<Progress>,
+    observer: OnceLock<QueryObserver>,
 }
 
 /// The record as `GET /v1/query/{id}` shows it.
@@ -92,7 +94,14 @@ impl QueryRecord {
             cancel: CancellationToken::new(),
             started: Instant::now(),
             progress: Mutex::new(progress),
+            observer: OnceLock::new(),
         }
+    }
+
+    /// Tells this observer of what is sent, and of the end.
+    pub fn observe(&self, observer: QueryObserver) {
+        // Only one is ever set.
+        let _ = self.observer.set(observer);
     }
 
     /// When it was asked for.
@@ -112,6 +121,10 @@ impl QueryRecord {
         progress.rows_ready = progress.rows_ready.max(progress.rows_sent);
         progress.bytes_sent += num_bytes;
         progress.batches_sent += u64::from(is_batch);
+        drop(progress);
+        if let Some(observer) = self.observer.get() {
+            observer.sent(num_rows, num_bytes, is_batch);
+        }
     }
 
     /// The last row was sent. The first of `done`, `fail` and `cancelled` counts.
@@ -170,6 +183,10 @@ impl QueryRecord {
         if matches!(progress.state, State::Running) {
             progress.state = state;
             progress.ended = Some(Instant::now());
+            drop(progress);
+            if let Some(observer) = self.observer.get() {
+                observer.ended(&self.status());
+            }
         }
     }
 
