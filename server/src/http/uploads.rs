@@ -97,7 +97,7 @@ async fn take_body(
     app: &AppState,
     body: Body,
 ) -> Result<(), QueryError> {
-    let mut writer = upload.open(media_type);
+    let mut writer = upload.open(media_type)?;
     let mut pieces = body.into_data_stream();
     loop {
         match tokio::time::timeout(app.body_timeout, pieces.next()).await {

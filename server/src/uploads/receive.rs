@@ -68,19 +68,27 @@ impl Upload {
     }
 
     /// Makes the file. The media type says what content alone cannot.
-    pub fn open(&mut self, media_type: &str) -> UploadWriter {
+    ///
+    /// # Errors
+    /// `storage_full` or another failure of the disk.
+    pub fn open(&mut self, media_type: &str) -> Result<UploadWriter, QueryError> {
         let suggested = suggested_extension(media_type);
         self.part = self.folder.join(format!("{}.part.{suggested}", self.id));
         let (pieces, mut arriving) = mpsc::channel::<Bytes>(MAX_WAITING_PIECES);
-        let path = self.part.clone();
+        // Here and not where it is written: whoever drops this must find it.
+        let made = File::options()
+            .write(true)
+            .create_new(true)
+            .open(&self.part)
+            .map_err(|error| disk(&error));
+        let mut file = self.settle(made)?;
         let writing = tokio::task::spawn_blocking(move || {
-            let mut file = File::options().write(true).create_new(true).open(&path)?;
             while let Some(piece) = arriving.blocking_recv() {
                 file.write_all(&piece)?;
             }
             file.sync_all()
         });
-        UploadWriter { pieces, writing }
+        Ok(UploadWriter { pieces, writing })
     }
 
     /// Takes the next piece of the body.

@@ -216,7 +216,7 @@ async fn what_is_refused() {
     let no_marker = &good[..good.len() - 8];
     let trailing = [good.as_slice(), b"more"].concat();
     let twice = [good.as_slice(), good.as_slice()].concat();
-    let doubled = b"a,a\n1,2\n".to_vec();
+    let no_parquet = [b"PAR1".as_slice(), &[0; 100], b"PAR1"].concat();
     let cut_parquet = parquet(&[batch(0, 1000)]);
     let cut_parquet = &cut_parquet[..cut_parquet.len() - 1];
     let cut_file = file(&[batch(0, 1000)]);
@@ -230,7 +230,7 @@ async fn what_is_refused() {
         ("x", &twice, 400, "bad_upload"),
         ("x", b"", 400, "bad_upload"),
         ("x", b"\0\x01\x02\x03", 415, "unsupported_media_type"),
-        ("x", &doubled, 400, "bad_upload"),
+        ("x", &no_parquet, 400, "bad_upload"),
         ("x", cut_parquet, 400, "bad_upload"),
         ("x", cut_file, 400, "bad_upload"),
         ("source", &good, 409, "name_in_use"),
@@ -240,6 +240,8 @@ async fn what_is_refused() {
         ("a%00b", &good, 400, "bad_name"),
     ] {
         let outcome = put(&server, name, body).await;
+        let text = String::from_utf8_lossy(&outcome.body);
+        assert_ne!(outcome.status, 201, "{code} expected: {text}");
         assert_eq!(
             (outcome.status, outcome.code()),
             (status, code.to_owned()),
