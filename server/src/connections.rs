@@ -22,8 +22,8 @@ use tower_service::Service;
 
 use crate::metrics::Metrics;
 
-/// How many connections too many are told so at the same time; more are closed without a word.
-const MAX_REFUSALS: usize = 64;
+/// How many connections too many may read their answer in peace; more are closed at once.
+const MAX_REFUSALS: usize = 128;
 
 /// How long a connection too many may take to read that it is.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
@@ -108,8 +108,11 @@ impl Connections {
             self.tasks.spawn(self.serve(socket, peer, place));
         } else {
             self.metrics.connections_refused.inc();
-            if let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned() {
-                self.tasks.spawn(refuse(socket, place));
+            let refused = refuse(socket);
+            if let Some(socket) = refused
+                && let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned()
+            {
+                self.tasks.spawn(linger(socket, place));
             }
         }
     }
@@ -178,22 +181,21 @@ async fn answer(
     router.call(request).await
 }
 
-/// Says so and waits until the other end has read it: a socket that is closed with bytes unread
-/// takes back what was written.
-async fn refuse(socket: TcpStream, _place: OwnedSemaphorePermit) {
-    let told = async {
-        let mut rest = REFUSAL;
-        while !rest.is_empty() {
-            socket.writable().await?;
-            match socket.try_write(rest) {
-                Ok(num_bytes) => rest = &rest[num_bytes..],
-                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let socket = socket.into_std()?;
-        socket.shutdown(std::net::Shutdown::Write)?;
-        let socket = TcpStream::from_std(socket)?;
+/// Writes the answer and closes the writing half. A fresh socket has room for it; where it has not,
+/// nobody listens.
+fn refuse(socket: TcpStream) -> Option<TcpStream> {
+    let written = socket.try_write(REFUSAL).ok()?;
+    let socket = socket.into_std().ok()?;
+    socket.shutdown(std::net::Shutdown::Write).ok()?;
+    (written == REFUSAL.len())
+        .then(|| TcpStream::from_std(socket).ok())
+        .flatten()
+}
+
+/// Waits until the other end has read the answer: a socket that is closed with bytes unread takes
+/// back what was written.
+async fn linger(socket: TcpStream, _place: OwnedSemaphorePermit) {
+    let read_to_end = async {
         let mut unread = [0; 4096];
         loop {
             socket.readable().await?;
@@ -205,7 +207,7 @@ async fn refuse(socket: TcpStream, _place: OwnedSemaphorePermit) {
             }
         }
     };
-    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, told).await;
+    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, read_to_end).await;
 }
 
 /// Whether only the connection that was about to be accepted failed.

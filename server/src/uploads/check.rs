@@ -13,6 +13,15 @@ use crate::source::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 /// The largest body of one message, compressed or not: it is in memory while it is checked.
 const MAX_BODY_BYTES: u64 = 1 << 30;
 
+/// How much of a text is looked at for bytes that text does not have.
+const TEXT_START_BYTES: u64 = 64 << 10;
+
+/// Text is mostly 5 times as large as its gzip, a bomb 1000 times.
+const MAX_EXPANSION: u64 = 250;
+
+/// Text of this size may expand as it likes.
+const FREE_TEXT_BYTES: u64 = 1 << 30;
+
 /// One check at a time, so that their memory does not add up.
 static CHECKING: Mutex<()> = Mutex::new(());
 
@@ -38,6 +47,9 @@ pub(super) fn kind_of(path: &Path) -> Result<FileKind, QueryError> {
                 format!("send {KNOWN_EXTENSIONS}, with the Content-Type where it is text"),
             )
         })?;
+    if kind.format.is_text() {
+        check_text(path, kind, num_bytes)?;
+    }
     if kind.format == FileFormat::ArrowStream {
         let _checking = CHECKING.lock().unwrap_or_else(PoisonError::into_inner);
         check_stream(file, num_bytes)?;
@@ -76,6 +88,37 @@ pub(super) fn suggested_extension(media_type: &str) -> &'static str {
         "application/vnd.apache.arrow.stream" => "arrows",
         _ => "unknown",
     }
+}
+
+/// Text has no zero bytes at its start; compressed text is whole and of a size that text has.
+fn check_text(path: &Path, kind: FileKind, num_bytes: u64) -> Result<(), QueryError> {
+    let damaged = |error: &dyn std::fmt::Display| bad(format!("the upload is damaged: {error}"));
+    let file = File::open(path).map_err(|error| damaged(&error))?;
+    let mut text = kind
+        .compression
+        .datafusion()
+        .convert_read(file)
+        .map_err(|error| damaged(&error))?;
+    let mut start = Vec::with_capacity(TEXT_START_BYTES as usize);
+    text.by_ref()
+        .take(TEXT_START_BYTES)
+        .read_to_end(&mut start)
+        .map_err(|error| damaged(&error))?;
+    if start.contains(&0) {
+        return Err(bad("the upload is declared as text and holds zero bytes"));
+    }
+    if kind.compression == Compression::None {
+        return Ok(());
+    }
+    let max_bytes = num_bytes.saturating_mul(MAX_EXPANSION) + FREE_TEXT_BYTES;
+    let text_bytes =
+        io::copy(&mut text.take(max_bytes), &mut io::sink()).map_err(|error| damaged(&error))?;
+    if text_bytes == max_bytes {
+        return Err(bad(format!(
+            "the upload expands to more than {MAX_EXPANSION} times its size"
+        )));
+    }
+    Ok(())
 }
 
 /// A reader of core's survey accepts a stream without a marker. So a marker is put behind the file,

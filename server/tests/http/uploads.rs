@@ -217,6 +217,19 @@ async fn what_is_refused() {
     let trailing = [good.as_slice(), b"more"].concat();
     let twice = [good.as_slice(), good.as_slice()].concat();
     let no_parquet = [b"PAR1".as_slice(), &[0; 100], b"PAR1"].concat();
+    let zstd = zstd_of(&"a,b\n1,2\n".repeat(1000));
+    let cut_zstd = &zstd[..zstd.len() - 1];
+    // A frame of blocks of 128 KiB, each one byte and how often it comes.
+    let mut bomb = zstd_of("a,b\n1,2\n");
+    let first = bomb.len();
+    bomb[9] &= !1;
+    for _ in 0..10_000 {
+        bomb.extend([0x02, 0x00, 0x10, b'1']);
+    }
+    bomb.extend([0x03, 0x00, 0x00, b'\n']);
+    // Without a size in its header.
+    bomb.splice(4..9, [0x00, 0x58]);
+    assert!(first < bomb.len());
     let cut_parquet = parquet(&[batch(0, 1000)]);
     let cut_parquet = &cut_parquet[..cut_parquet.len() - 1];
     let cut_file = file(&[batch(0, 1000)]);
@@ -231,6 +244,8 @@ async fn what_is_refused() {
         ("x", b"", 400, "bad_upload"),
         ("x", b"\0\x01\x02\x03", 415, "unsupported_media_type"),
         ("x", &no_parquet, 400, "bad_upload"),
+        ("x", cut_zstd, 400, "bad_upload"),
+        ("x", &bomb, 400, "bad_upload"),
         ("x", cut_parquet, 400, "bad_upload"),
         ("x", cut_file, 400, "bad_upload"),
         ("source", &good, 409, "name_in_use"),
