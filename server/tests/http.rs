@@ -20,6 +20,9 @@ mod guard;
 mod metrics;
 #[path = "http/order.rs"]
 mod order;
+#[cfg(unix)]
+#[path = "http/program.rs"]
+mod program;
 #[path = "http/query.rs"]
 mod query;
 #[path = "http/session.rs"]
