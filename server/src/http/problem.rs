@@ -46,3 +46,22 @@ impl IntoResponse for QueryError {
         response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_to_try_again_is_told_when() {
+        for (kind, seconds) in [
+            (ErrorKind::TooManyStreams, Some("1")),
+            (ErrorKind::ResourcesExhausted, Some("1")),
+            (ErrorKind::TooManyAttempts, Some("60")),
+            (ErrorKind::BadName, None),
+        ] {
+            let response = QueryError::new(kind, "x", "y").into_response();
+            let given = response.headers().get(RETRY_AFTER);
+            assert_eq!(given.map(HeaderValue::as_bytes), seconds.map(str::as_bytes));
+        }
+    }
+}

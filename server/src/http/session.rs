@@ -97,6 +97,7 @@ impl Sessions {
 
     /// Notes a wrong token.
     pub(super) fn failed(&self, peer: IpAddr) {
+        tracing::warn!(%peer, "a wrong token");
         let mut failures = lock(&self.failures);
         if failures.len() >= MAX_ADDRESSES {
             failures.retain(|_, failures| failures.since.elapsed() < FAILURE_WINDOW);

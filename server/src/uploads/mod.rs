@@ -111,9 +111,11 @@ impl Uploads {
         }
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            let id = stored::id_of(&path);
-            let is_left_over = id.is_none_or(|id| !known.contains(&id) || superseded.contains(&id));
-            if is_left_over || stored::is_part(&path) {
+            // What has another kind of name is not ours to remove.
+            let Some(id) = stored::id_of(&path) else {
+                continue;
+            };
+            if stored::is_part(&path) || !known.contains(&id) || superseded.contains(&id) {
                 fs::remove_file(&path)?;
             }
         }

@@ -183,6 +183,7 @@ async fn uploads_are_there_after_a_restart() {
     let id = "6f1c8f2e-3a5b-4c1d-9e2f-0a1b2c3d4e5f";
     fs::write(uploads.join(format!("{id}.part.csv")), "a,b\n1").unwrap();
     fs::write(uploads.join(format!("{id}.csv")), "a,b\n1").unwrap();
+    fs::write(uploads.join("notes.txt"), "not ours").unwrap();
 
     let deadline = Instant::now() + PATIENCE;
     let again = loop {
@@ -205,7 +206,7 @@ async fn uploads_are_there_after_a_restart() {
     assert_eq!(names, ["a ä", "b", "source"]);
     let rows = again.get("/v1/tables/b/rows").await;
     assert_eq!(rows.numbers(), (5..15).collect::<Vec<_>>());
-    assert_eq!(left_over(folder.path()).len(), 4);
+    assert_eq!(left_over(folder.path()).len(), 4 + 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
