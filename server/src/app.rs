@@ -9,16 +9,23 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_util::task::AbortOnDropHandle;
 
+use crate::connections::{ConnectionLimits, Connections};
 use crate::data_dir::DataDir;
 use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
-use crate::http::{AppState, GuardConfig, router};
+use crate::http::{AppState, GuardConfig, Sessions, router};
+use crate::metrics::Metrics;
 use crate::query::{Results, ResultsConfig};
 use crate::source::Table;
+use crate::uploads::{UploadLimits, Uploads};
 
 /// How often results that nobody asks for any more are looked for.
 const SWEEP: Duration = Duration::from_secs(5);
+
+/// How long connections have to end once their queries are cancelled.
+const ABORT_TIME: Duration = Duration::from_secs(1);
 
 /// The budgets and permissions of a server.
 #[derive(Debug, Clone)]
@@ -45,6 +52,12 @@ pub struct AppConfig {
     pub max_upload_bytes: u64,
     /// Disk for all uploaded tables.
     pub upload_quota_bytes: u64,
+    /// Connections at the same time, beside those of streams.
+    pub max_connections: usize,
+    /// From the opening of a connection, or the end of a response, to the end of the next header.
+    pub header_timeout: Duration,
+    /// How long a body may take, or pause where it may be large.
+    pub body_timeout: Duration,
     /// Who may ask.
     pub guard: GuardConfig,
 }
@@ -63,6 +76,9 @@ impl Default for AppConfig {
             writable: false,
             max_upload_bytes: 10 << 30,
             upload_quota_bytes: 64 << 30,
+            max_connections: 1024,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
             guard: GuardConfig::default(),
         }
     }
@@ -72,6 +88,7 @@ impl Default for AppConfig {
 pub struct App {
     state: AppState,
     grace: Duration,
+    limits: ConnectionLimits,
 }
 
 impl App {
@@ -79,8 +96,17 @@ impl App {
     ///
     /// # Errors
     /// The data folder cannot be used, or the engine cannot be made.
-    pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
+    pub fn try_new(config: &AppConfig, mut tables: Vec<Table>) -> Result<Self, StartError> {
         let data_dir = Arc::new(DataDir::open(config.data_dir.as_deref())?);
+        let metrics = Arc::new(Metrics::new());
+        let limits = UploadLimits {
+            writable: config.writable,
+            max_upload_bytes: config.max_upload_bytes,
+            quota_bytes: config.upload_quota_bytes,
+        };
+        let (uploads, uploaded) =
+            Uploads::open(data_dir.uploads(), limits, &tables, Arc::clone(&metrics))?;
+        tables.extend(uploaded);
         let engine_config = EngineConfig {
             memory_bytes: config.memory_bytes / 2,
             spill_bytes: config.spool_bytes,
@@ -98,16 +124,25 @@ impl App {
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
         };
+        let results = Results::new(Arc::clone(&engine), Arc::clone(&metrics), results_config);
         let state = AppState {
-            results: Results::new(Arc::clone(&engine), results_config),
+            results,
             engine,
             streams: Arc::new(Semaphore::new(config.max_streams)),
             guard: Arc::new(config.guard.clone()),
+            sessions: Arc::new(Sessions::default()),
+            metrics,
+            uploads: Arc::new(uploads),
+            body_timeout: config.body_timeout,
             data_dir,
         };
         Ok(Self {
             state,
             grace: config.grace,
+            limits: ConnectionLimits {
+                max_connections: config.max_connections + config.max_streams,
+                header_timeout: config.header_timeout,
+            },
         })
     }
 
@@ -123,45 +158,26 @@ impl App {
 
     /// Serves until `shutdown` is ready; then running streams get their grace, and what still runs
     /// is cancelled.
-    ///
-    /// # Errors
-    /// The listener fails.
     pub async fn run(
         &self,
         listener: TcpListener,
         shutdown: impl Future<Output = ()> + Send + 'static,
-    ) -> Result<(), StartError> {
-        let (began, begins) = tokio::sync::oneshot::channel::<()>();
-        let server = axum::serve(listener, self.router())
-            .with_graceful_shutdown(async move {
-                shutdown.await;
-                let _ = began.send(());
-            })
-            .into_future();
-        let grace = self.grace;
+    ) {
+        let metrics = Arc::clone(&self.state.metrics);
+        let connections = Connections::new(self.router(), metrics, self.limits);
         let results = Arc::clone(&self.state.results);
-        let deadline = async move {
-            // An error means that the server ended without a shutdown.
-            if begins.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            tokio::time::sleep(grace).await;
-            results.registry.cancel_all();
-            // Time for the aborted bodies to reach their readers.
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        };
-        let results = Arc::clone(&self.state.results);
-        let sweeping = async move {
+        let _sweeping = AbortOnDropHandle::new(tokio::spawn(async move {
             let mut tick = tokio::time::interval(SWEEP);
             loop {
                 tick.tick().await;
                 results.registry.sweep();
             }
-        };
-        tokio::select! {
-            () = sweeping => Ok(()),
-            served = server => served.map_err(|error| StartError::Failed(format!("the server failed: {error}"))),
-            () = deadline => Ok(()),
+        }));
+        connections.accept(listener, shutdown).await;
+        if !connections.finish(self.grace).await {
+            self.state.results.registry.cancel_all();
+            // Time for the aborted bodies to reach their readers.
+            connections.finish(ABORT_TIME).await;
         }
     }
 }

@@ -69,6 +69,16 @@ pub struct ServeArgs {
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "16GiB")]
     pub spool: u64,
 
+    /// How the log on standard error is written.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "text|json",
+        default_value = "text",
+        hide_possible_values = true
+    )]
+    pub log_format: LogFormat,
+
     /// Take tables by PUT /v1/tables/NAME.
     #[arg(long)]
     pub writable: bool,
@@ -80,6 +90,15 @@ pub struct ServeArgs {
     /// Disk for all uploaded tables.
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "64GiB")]
     pub upload_quota: u64,
+}
+
+/// How the log is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// A line for people.
+    Text,
+    /// A JSON object a line, with the time.
+    Json,
 }
 
 fn parse_budget_bytes(text: &str) -> Result<u64, String> {

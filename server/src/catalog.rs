@@ -1,6 +1,11 @@
 //! The tables that are served, kept true to their files.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::error::DataFusionError;
 
 use crate::source::Table;
 
@@ -13,10 +18,12 @@ pub struct Entry {
     pub broken: Option<String>,
 }
 
-/// All tables by name, in the order in which they are listed.
-#[derive(Debug)]
+/// All tables by name, in the order in which they are listed. For the engine it is the schema in
+/// which SQL finds them.
 pub struct Catalog {
     entries: RwLock<Arc<Vec<Entry>>>,
+    /// Held by whoever replaces `entries` by a changed copy.
+    changing: Mutex<()>,
 }
 
 impl Catalog {
@@ -29,6 +36,7 @@ impl Catalog {
         });
         Self {
             entries: RwLock::new(Arc::new(entries.collect())),
+            changing: Mutex::new(()),
         }
     }
 
@@ -37,30 +45,25 @@ impl Catalog {
         Arc::clone(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Loads again what has changed on disk; returns the tables that are new. Reads files: call it
-    /// where blocking is allowed.
-    pub fn refresh(&self) -> Vec<Arc<Table>> {
-        let before = self.entries();
-        if !before
-            .iter()
-            .any(|entry| entry.broken.is_some() || entry.table.has_changed())
-        {
-            return Vec::new();
+    /// Loads again what has changed on disk. Reads files: call it where blocking is allowed.
+    pub fn refresh(&self) {
+        let is_stale = |entry: &Entry| entry.broken.is_some() || entry.table.has_changed();
+        if !self.entries().iter().any(is_stale) {
+            return;
         }
-        let mut reloaded = Vec::new();
-        let now = before
+        let _changing = self.changing();
+        let now = self
+            .entries()
             .iter()
             .map(|entry| {
-                if entry.broken.is_none() && !entry.table.has_changed() {
+                if !is_stale(entry) {
                     return entry.clone();
                 }
                 match entry.table.reload() {
                     Ok(table) => {
                         tracing::info!("table {:?} has changed and was loaded again", table.name);
-                        let table = Arc::new(table);
-                        reloaded.push(Arc::clone(&table));
                         Entry {
-                            table,
+                            table: Arc::new(table),
                             broken: None,
                         }
                     }
@@ -71,7 +74,93 @@ impl Catalog {
                 }
             })
             .collect();
-        *self.entries.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
-        reloaded
+        self.set(now);
+    }
+
+    /// Adds a table, or puts it in the place of the one of its name. Queries that read the one
+    /// before go on with it.
+    pub fn put(&self, table: Arc<Table>) {
+        let _changing = self.changing();
+        let mut entries = self.entries().as_ref().clone();
+        let entry = Entry {
+            table,
+            broken: None,
+        };
+        let name = entry.table.name.as_str();
+        match entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name)) {
+            Ok(index) => entries[index] = entry,
+            Err(index) => entries.insert(index, entry),
+        }
+        self.set(entries);
+    }
+
+    /// Takes a table out.
+    pub fn remove(&self, name: &str) {
+        let _changing = self.changing();
+        let mut entries = self.entries().as_ref().clone();
+        entries.retain(|entry| entry.table.name != name);
+        self.set(entries);
+    }
+
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, entries: Vec<Entry>) {
+        *self.entries.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(entries);
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.entries().iter().map(|entry| &entry.table.name))
+            .finish()
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for Catalog {
+    fn table_names(&self) -> Vec<String> {
+        let entries = self.entries();
+        entries
+            .iter()
+            .map(|entry| entry.table.name.clone())
+            .collect()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        let entries = self.entries();
+        let found = entries.iter().find(|entry| entry.table.name == name);
+        Ok(found.map(|entry| Arc::clone(&entry.table.provider)))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.entries().iter().any(|entry| entry.table.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::datatypes::Schema;
+    use datafusion::datasource::empty::EmptyTable;
+
+    fn table(name: &str) -> Table {
+        Table::from_provider(name, Arc::new(EmptyTable::new(Arc::new(Schema::empty()))))
+    }
+
+    #[test]
+    fn tables_come_go_and_stay_in_order() {
+        let catalog = Catalog::new(vec![table("m"), table("b")]);
+        catalog.put(Arc::new(table("a")));
+        catalog.put(Arc::new(table("z")));
+        let before = catalog.entries();
+        catalog.put(Arc::new(table("m")));
+        assert_eq!(catalog.table_names(), ["a", "b", "m", "z"]);
+        assert!(!Arc::ptr_eq(&before[2].table, &catalog.entries()[2].table));
+        catalog.remove("b");
+        catalog.remove("nothing");
+        assert_eq!(catalog.table_names(), ["a", "m", "z"]);
     }
 }

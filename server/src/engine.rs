@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::datasource::physical_plan::FileScanConfig;
@@ -54,10 +55,19 @@ pub struct EngineConfig {
     pub num_threads: usize,
 }
 
+/// What all queries together use.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineUsage {
+    /// Memory that operators hold.
+    pub memory_bytes: u64,
+    /// Disk for what exceeds it.
+    pub spill_bytes: u64,
+}
+
 /// The engine with its tables.
 pub struct Engine {
     context: SessionContext,
-    catalog: Catalog,
+    catalog: Arc<Catalog>,
     num_threads: usize,
 }
 
@@ -135,37 +145,41 @@ impl Engine {
             options.set(key, value).map_err(failed)?;
         }
         let context = SessionContext::new_with_config_rt(session, runtime);
-        for table in &tables {
-            context
-                .register_table(
-                    TableReference::bare(table.name.as_str()),
-                    Arc::clone(&table.provider),
-                )
-                .map_err(failed)?;
-        }
+        let catalog = Arc::new(Catalog::new(tables));
+        let default = context.copied_config().options().catalog.clone();
+        context
+            .catalog(&default.default_catalog)
+            .ok_or_else(|| StartError::Failed("the engine has no catalog".to_owned()))?
+            .register_schema(
+                &default.default_schema,
+                Arc::clone(&catalog) as Arc<dyn SchemaProvider>,
+            )
+            .map_err(failed)?;
         Ok(Self {
             context,
-            catalog: Catalog::new(tables),
+            catalog,
             num_threads: config.num_threads,
         })
     }
 
     /// The tables, after a look at their files. Blocks on the file system.
     pub fn tables(&self) -> Arc<Vec<Entry>> {
-        for table in self.catalog.refresh() {
-            let name = TableReference::bare(table.name.as_str());
-            let replaced = self.context.deregister_table(name.clone()).and_then(|_| {
-                self.context
-                    .register_table(name, Arc::clone(&table.provider))
-            });
-            if let Err(error) = replaced {
-                tracing::error!(
-                    "table {:?} could not be registered again: {error}",
-                    table.name
-                );
-            }
-        }
+        self.catalog.refresh();
         self.catalog.entries()
+    }
+
+    /// The tables, to add and remove some.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// What all queries together use.
+    pub fn usage(&self) -> EngineUsage {
+        let runtime = self.context.runtime_env();
+        EngineUsage {
+            memory_bytes: runtime.memory_pool.reserved() as u64,
+            spill_bytes: runtime.disk_manager.used_disk_space(),
+        }
     }
 
     /// Plans a request; `kept` are the rows of the query that it reads, if it reads one. Nothing runs

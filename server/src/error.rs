@@ -30,10 +30,26 @@ pub enum ErrorKind {
     UnsupportedMediaType,
     /// The request body is over the limit.
     BodyTooLarge,
+    /// The request body did not arrive in time.
+    RequestTimeout,
     /// The id belongs to another query.
     IdInUse,
+    /// Uploads are not permitted.
+    NotWritable,
+    /// A table cannot have that name.
+    BadName,
+    /// The name belongs to a table that was not uploaded.
+    NameInUse,
+    /// An upload is not a table that can be read.
+    BadUpload,
+    /// An uploaded Arrow stream has no end-of-stream marker.
+    MissingEndOfStream,
+    /// The disk, or the part of it that uploads may use, is full.
+    StorageFull,
     /// The token is missing or wrong.
     Unauthorized,
+    /// Too many wrong tokens came from one address.
+    TooManyAttempts,
     /// The `Host` header names a host that is not allowed.
     HostNotAllowed,
     /// The request comes from a page of another site.
@@ -76,8 +92,16 @@ impl ErrorKind {
             Self::MethodNotAllowed => "method_not_allowed",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::BodyTooLarge => "body_too_large",
+            Self::RequestTimeout => "request_timeout",
             Self::IdInUse => "id_in_use",
+            Self::NotWritable => "not_writable",
+            Self::BadName => "bad_name",
+            Self::NameInUse => "name_in_use",
+            Self::BadUpload => "bad_upload",
+            Self::MissingEndOfStream => "missing_end_of_stream",
+            Self::StorageFull => "storage_full",
             Self::Unauthorized => "unauthorized",
+            Self::TooManyAttempts => "too_many_attempts",
             Self::HostNotAllowed => "host_not_allowed",
             Self::OriginNotAllowed => "origin_not_allowed",
             Self::TooManyStreams => "too_many_streams",
@@ -100,19 +124,27 @@ impl ErrorKind {
             | Self::BadJson
             | Self::SqlError
             | Self::BadFilter
+            | Self::BadName
+            | Self::BadUpload
+            | Self::MissingEndOfStream
             | Self::UnknownColumn => 400,
             Self::Unauthorized => 401,
-            Self::ReadOnly | Self::HostNotAllowed | Self::OriginNotAllowed => 403,
+            Self::ReadOnly | Self::NotWritable | Self::HostNotAllowed | Self::OriginNotAllowed => {
+                403
+            }
             Self::UnknownTable | Self::UnknownQuery | Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::IdInUse | Self::SourceChanged | Self::Cancelled => 409,
             Self::RowsExpired => 410,
+            Self::RequestTimeout => 408,
+            Self::IdInUse | Self::NameInUse | Self::SourceChanged | Self::Cancelled => 409,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::BrokenRow | Self::ExecutionError => 422,
+            Self::TooManyAttempts => 429,
             Self::SourceUnreadable | Self::Internal => 500,
             Self::TooManyStreams | Self::ResourcesExhausted => 503,
             Self::QueryTimeout => 504,
+            Self::StorageFull => 507,
         }
     }
 
@@ -131,8 +163,16 @@ impl ErrorKind {
             Self::MethodNotAllowed => "The method is not permitted here",
             Self::UnsupportedMediaType => "The content type is not supported",
             Self::BodyTooLarge => "The body is too large",
+            Self::RequestTimeout => "The body took too long",
             Self::IdInUse => "The id is in use",
+            Self::NotWritable => "Uploads are not permitted",
+            Self::BadName => "The name cannot be a table's",
+            Self::NameInUse => "The name is in use",
+            Self::BadUpload => "The upload is not a table",
+            Self::MissingEndOfStream => "The Arrow stream is not complete",
+            Self::StorageFull => "The disk is full",
             Self::Unauthorized => "A token is needed",
+            Self::TooManyAttempts => "Too many wrong tokens",
             Self::HostNotAllowed => "The host is not allowed",
             Self::OriginNotAllowed => "The origin is not allowed",
             Self::TooManyStreams => "Too many streams",

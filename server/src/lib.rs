@@ -3,6 +3,7 @@
 pub mod app;
 pub mod args;
 pub mod catalog;
+pub mod connections;
 pub mod data_dir;
 pub mod demo;
 pub mod encode;
@@ -10,7 +11,9 @@ pub mod engine;
 mod engine_error;
 pub mod error;
 pub mod http;
+pub mod log;
 pub mod message;
+pub mod metrics;
 pub mod order;
 pub mod plan;
 pub mod query;
@@ -19,5 +22,6 @@ pub mod size;
 pub mod source;
 pub mod spool;
 pub mod stream;
+pub mod uploads;
 
 pub use app::{App, AppConfig};

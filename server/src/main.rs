@@ -6,12 +6,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use colonnade_server::args::{Cli, Command, ServeArgs};
+use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
 use colonnade_server::error::StartError;
 use colonnade_server::http::GuardConfig;
+use colonnade_server::log::JsonLines;
 use colonnade_server::{App, AppConfig, demo, source};
 use futures::FutureExt;
 use tracing_subscriber::EnvFilter;
+
+/// Descriptors for connections, sources and spilled files.
+const MAX_OPEN_FILES: u64 = 65_536;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
@@ -36,14 +40,15 @@ fn main() -> ExitCode {
     };
     let filter = EnvFilter::try_from_env("COLONNADE_LOG")
         .unwrap_or_else(|_| EnvFilter::new("warn,colonnade=info,colonnade_server=info"));
-    tracing_subscriber::fmt()
+    let Command::Serve(args) = cli.command;
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .with_target(false)
-        .without_time()
-        .init();
-    let Command::Serve(args) = cli.command;
+        .with_target(false);
+    match args.log_format {
+        LogFormat::Text => log.with_ansi(false).without_time().init(),
+        LogFormat::Json => log.event_format(JsonLines).init(),
+    }
     match serve(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -76,6 +81,8 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         .enable_all()
         .build()
         .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
+    // A connection is a descriptor; where the limit cannot be raised, fewer are accepted.
+    let _ = rlimit::increase_nofile_limit(MAX_OPEN_FILES);
     // First the address, so that one in use is refused before any work is done.
     let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).map_err(|error| {
         StartError::Failed(match error.kind() {
@@ -103,15 +110,15 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     // Standard output holds this line and no other.
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());
-    let served = runtime.block_on(async {
+    runtime.block_on(async {
         tokio::select! {
-            served = app.run(listener, stop) => served,
-            () = end_now => Ok(()),
+            () = app.run(listener, stop) => {}
+            () = end_now => {}
         }
     });
     drop(app);
     runtime.shutdown_timeout(Duration::from_millis(200));
-    served
+    Ok(())
 }
 
 fn resolve(listen: &str) -> Result<SocketAddr, StartError> {

@@ -13,19 +13,30 @@ mod messages;
 
 #[path = "http/conformance.rs"]
 mod conformance;
+#[path = "http/connections.rs"]
+mod connections;
 #[path = "http/failure.rs"]
 mod failure;
 #[path = "http/guard.rs"]
 mod guard;
+#[path = "http/metrics.rs"]
+mod metrics;
 #[path = "http/order.rs"]
 mod order;
+#[cfg(unix)]
+#[path = "http/program.rs"]
+mod program;
 #[path = "http/query.rs"]
 mod query;
 #[path = "http/results.rs"]
 mod results;
 #[path = "http/resume.rs"]
 mod resume;
+#[path = "http/session.rs"]
+mod session;
 #[path = "http/sources.rs"]
 mod sources;
+#[path = "http/uploads.rs"]
+mod uploads;
 #[path = "http/wire.rs"]
 mod wire;

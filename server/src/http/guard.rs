@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
+use crate::http::session::{Sessions, peer};
 
 /// Who may ask.
 #[derive(Debug, Clone, Default)]
@@ -33,7 +34,7 @@ pub(super) async fn guard(State(app): State<AppState>, request: Request, next: N
     let guard = app.guard;
     let origin = request.headers().get(ORIGIN).cloned();
     let listed = origin.as_ref().is_some_and(|origin| guard.lists(origin));
-    let mut response = match guard.check(&request, listed) {
+    let mut response = match guard.check(&request, listed, &app.sessions) {
         Err(error) => error.into_response(),
         Ok(Verdict::Preflight) => preflight(),
         Ok(Verdict::Pass) => next.run(request).await,
@@ -57,7 +58,12 @@ enum Verdict {
 }
 
 impl GuardConfig {
-    fn check(&self, request: &Request, listed: bool) -> Result<Verdict, QueryError> {
+    fn check(
+        &self,
+        request: &Request,
+        listed: bool,
+        sessions: &Sessions,
+    ) -> Result<Verdict, QueryError> {
         let headers = request.headers();
         let host = headers
             .get(HOST)
@@ -92,25 +98,57 @@ impl GuardConfig {
             return Ok(Verdict::Preflight);
         }
         match &self.token {
-            Some(token) if is_interface || path == "/metrics" => {
-                let given = headers
-                    .get(AUTHORIZATION)
-                    .and_then(|value| value.to_str().ok())
-                    .and_then(|value| value.split_once(' '))
-                    .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-                    .map_or("", |(_, given)| given.trim());
-                if same(given.as_bytes(), token.as_bytes()) {
-                    Ok(Verdict::Pass)
-                } else {
-                    Err(QueryError::new(
-                        ErrorKind::Unauthorized,
-                        "the token is missing or wrong",
-                        "send Authorization: Bearer and the token of --token-file",
-                    ))
-                }
+            Some(_) if (is_interface && path != "/v1/session") || path == "/metrics" => {
+                self.check_token(request, listed, sessions)?;
+                Ok(Verdict::Pass)
             }
             _ => Ok(Verdict::Pass),
         }
+    }
+
+    /// The token, or from the server's own page the cookie of a session.
+    fn check_token(
+        &self,
+        request: &Request,
+        listed: bool,
+        sessions: &Sessions,
+    ) -> Result<(), QueryError> {
+        let headers = request.headers();
+        let given = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, given)| given.trim());
+        let Some(given) = given else {
+            // A listed page has its own token: the cookie is not its own.
+            if !listed && sessions.has(headers) {
+                return Ok(());
+            }
+            return Err(QueryError::new(
+                ErrorKind::Unauthorized,
+                "the token is missing",
+                "send Authorization: Bearer and the token of --token-file",
+            ));
+        };
+        let peer = peer(request.extensions());
+        sessions.check_failures(peer)?;
+        if self.is_token(given) {
+            return Ok(());
+        }
+        sessions.failed(peer);
+        Err(QueryError::new(
+            ErrorKind::Unauthorized,
+            "the token is wrong",
+            "send Authorization: Bearer and the token of --token-file",
+        ))
+    }
+
+    /// Whether that is the token.
+    pub(super) fn is_token(&self, given: &str) -> bool {
+        self.token
+            .as_ref()
+            .is_some_and(|token| same(given.as_bytes(), token.as_bytes()))
     }
 
     fn lists(&self, origin: &HeaderValue) -> bool {

@@ -1,28 +1,35 @@
 //! The HTTP interface.
 
 mod assets;
+mod exchange;
 mod guard;
+mod metrics;
 mod problem;
 mod query;
 mod rows;
+mod session;
 mod stream;
 mod tables;
+mod uploads;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, Uri};
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{get, post};
 use tokio::sync::Semaphore;
 
 pub use guard::GuardConfig;
+pub use session::Sessions;
 
 use crate::data_dir::DataDir;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError};
+use crate::metrics::Metrics;
 use crate::query::Results;
+use crate::uploads::Uploads;
 
 /// The largest JSON body.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -38,6 +45,14 @@ pub struct AppState {
     pub streams: Arc<Semaphore>,
     /// Who may ask.
     pub guard: Arc<GuardConfig>,
+    /// The uploaded tables.
+    pub uploads: Arc<Uploads>,
+    /// Who has shown the token.
+    pub sessions: Arc<Sessions>,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// How long a body may take, or pause where it may be large.
+    pub body_timeout: Duration,
     /// Where the server keeps what it writes.
     pub data_dir: Arc<DataDir>,
 }
@@ -46,8 +61,13 @@ pub struct AppState {
 pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
+        .route("/metrics", get(metrics::metrics))
+        .route("/v1/session", post(session::begin).delete(session::end))
         .route("/v1/tables", get(tables::list))
-        .route("/v1/tables/{name}", get(tables::one))
+        .route(
+            "/v1/tables/{name}",
+            get(tables::one).put(uploads::put).delete(uploads::delete),
+        )
         .route("/v1/tables/{name}/rows", get(rows::rows))
         .route("/v1/query", get(query::list).post(query::start))
         .route("/v1/query/{id}", get(query::status).delete(query::delete))
@@ -55,8 +75,9 @@ pub fn router(state: AppState) -> Router {
         .route("/", get(assets::asset))
         .fallback(assets::asset_or_not_found)
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(state.clone(), exchange::read_body))
         .layer(from_fn_with_state(state.clone(), guard::guard))
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(from_fn_with_state(state.clone(), exchange::observe))
         .with_state(state)
 }
 

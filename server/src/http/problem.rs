@@ -1,6 +1,6 @@
 //! Failures as `application/problem+json`, RFC 9457.
 
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -28,8 +28,15 @@ impl IntoResponse for QueryError {
         );
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         match self.kind {
-            ErrorKind::TooManyStreams => {
+            ErrorKind::TooManyStreams | ErrorKind::ResourcesExhausted => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            ErrorKind::TooManyAttempts => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("60"));
+            }
+            // What is left of the body is not a request.
+            ErrorKind::RequestTimeout => {
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
             ErrorKind::Unauthorized => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
@@ -37,5 +44,24 @@ impl IntoResponse for QueryError {
             _ => {}
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_to_try_again_is_told_when() {
+        for (kind, seconds) in [
+            (ErrorKind::TooManyStreams, Some("1")),
+            (ErrorKind::ResourcesExhausted, Some("1")),
+            (ErrorKind::TooManyAttempts, Some("60")),
+            (ErrorKind::BadName, None),
+        ] {
+            let response = QueryError::new(kind, "x", "y").into_response();
+            let given = response.headers().get(RETRY_AFTER);
+            assert_eq!(given.map(HeaderValue::as_bytes), seconds.map(str::as_bytes));
+        }
     }
 }

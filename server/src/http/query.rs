@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -53,7 +53,7 @@ enum SortItem {
 pub(super) async fn start(
     State(app): State<AppState>,
     headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
+    body: Bytes,
 ) -> Result<Response, QueryError> {
     let is_json = headers
         .get(CONTENT_TYPE)
@@ -67,21 +67,6 @@ pub(super) async fn start(
             "send Content-Type: application/json",
         ));
     }
-    let body = body.map_err(|error| {
-        if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            QueryError::new(
-                ErrorKind::BodyTooLarge,
-                "the body is larger than 1 MiB",
-                "send a smaller query",
-            )
-        } else {
-            QueryError::new(
-                ErrorKind::BadJson,
-                "the body could not be read",
-                "send it again",
-            )
-        }
-    })?;
     let (request, has_checksums) = parse(&body)?;
     respond(&app, request, has_checksums, &headers).await
 }

@@ -28,6 +28,7 @@ struct TableInfo {
     rows: Option<u64>,
     bytes: Option<u64>,
     version: String,
+    uploaded: bool,
     fields: Vec<FieldInfo>,
 }
 
@@ -73,6 +74,23 @@ pub(super) async fn one(
     json_with_etag(&info(&entry.table)?, &headers)
 }
 
+/// A table that was uploaded, as JSON.
+///
+/// # Errors
+/// `bad_upload`: it could not be listed.
+pub(super) fn describe(table: &Table) -> Result<String, QueryError> {
+    let bad = |message: &str| {
+        QueryError::new(
+            ErrorKind::BadUpload,
+            message,
+            "send a table with fewer columns, or of other types",
+        )
+    };
+    let mut info = info(table).map_err(|error| bad(&error.message))?;
+    info.uploaded = true;
+    serde_json::to_string(&info).map_err(|error| bad(&error.to_string()))
+}
+
 /// The tables after a look at their files, which blocks.
 async fn entries(app: &AppState) -> Result<std::sync::Arc<Vec<Entry>>, QueryError> {
     let engine = std::sync::Arc::clone(&app.engine);
@@ -104,6 +122,7 @@ fn info(table: &Table) -> Result<TableInfo, QueryError> {
         rows: table.num_rows,
         bytes: table.num_bytes,
         version: table.version.clone(),
+        uploaded: table.is_uploaded(),
         fields: fields
             .into_iter()
             .map(|field| FieldInfo {

@@ -3,6 +3,7 @@
 
 mod facts;
 mod kept;
+mod observer;
 mod reader;
 mod record;
 mod registry;
@@ -12,6 +13,7 @@ mod runtime;
 mod saved;
 
 pub use facts::Facts;
+pub use observer::QueryObserver;
 pub use reader::{Reader, Wish};
 pub use record::{Query, QueryStatus};
 pub use registry::Registry;

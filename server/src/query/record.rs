@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::error::{ErrorKind, ErrorSummary, QueryError};
 use crate::plan::Order;
-use crate::query::{Facts, Run};
+use crate::query::{Facts, QueryObserver, Run};
 use crate::request::Request;
 
 /// The life of a query.
@@ -55,6 +55,7 @@ pub struct Query {
     facts: OnceLock<Facts>,
     runs: Mutex<Vec<Arc<Run>>>,
     progress: Mutex<Progress>,
+    observer: Option<QueryObserver>,
 }
 
 /// The record as `GET /v1/query/{id}` shows it.
@@ -88,7 +89,7 @@ pub struct QueryStatus {
 
 impl Query {
     /// A query that has just been asked for.
-    pub(super) fn new(request: Request) -> Self {
+    pub(super) fn new(request: Request, observer: Option<QueryObserver>) -> Self {
         let now = Instant::now();
         Self {
             id: request.id,
@@ -109,12 +110,13 @@ impl Query {
                 last_used: now,
                 is_expired: false,
             }),
+            observer,
         }
     }
 
     /// A query of an earlier process, whose rows are no longer there.
     pub(super) fn restored(request: Request, facts: Facts) -> Self {
-        let query = Self::new(request);
+        let query = Self::new(request, None);
         query.end(State::Cancelled);
         // New, so that nothing was set before.
         let _ = query.facts.set(facts);
@@ -146,6 +148,10 @@ impl Query {
         progress.rows_sent += num_rows;
         progress.bytes_sent += num_bytes;
         progress.batches_sent += u64::from(is_batch);
+        drop(progress);
+        if let Some(observer) = &self.observer {
+            observer.sent(num_rows, num_bytes, is_batch);
+        }
     }
 
     pub(super) fn note_ready(&self, end_row: u64) {
@@ -182,6 +188,10 @@ impl Query {
         if matches!(progress.state, State::Cancelled) {
             progress.state = State::Running;
             progress.ended = None;
+            drop(progress);
+            if let Some(observer) = &self.observer {
+                observer.goes_on();
+            }
         }
     }
 
@@ -257,6 +267,13 @@ impl Query {
         self.lock_runs().iter().any(|run| run.log.has_disk())
     }
 
+    /// Whether rows are kept.
+    pub(super) fn has_rows(&self) -> bool {
+        self.lock_runs()
+            .iter()
+            .any(|run| !run.log.rows().is_empty())
+    }
+
     /// Stops all that runs.
     pub(super) fn cancel(&self) {
         for run in self.runs() {
@@ -312,10 +329,14 @@ impl Query {
 
     fn end(&self, state: State) {
         let mut progress = self.lock();
-        let is_final = matches!(progress.state, State::Done | State::Failed(_));
-        if !is_final {
-            progress.state = state;
-            progress.ended = Some(Instant::now());
+        if !matches!(progress.state, State::Running) {
+            return;
+        }
+        progress.state = state;
+        progress.ended = Some(Instant::now());
+        drop(progress);
+        if let Some(observer) = &self.observer {
+            observer.ended(&self.status());
         }
     }
 

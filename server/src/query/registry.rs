@@ -7,8 +7,9 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::error::{ErrorKind, QueryError};
-use crate::query::Query;
+use crate::metrics::Metrics;
 use crate::query::saved::Saved;
+use crate::query::{Query, QueryObserver};
 use crate::request::Request;
 
 /// How long a query is kept after its last request.
@@ -42,7 +43,11 @@ impl Registry {
     ///
     /// # Errors
     /// `id_in_use`.
-    pub fn begin(&self, request: &Request) -> Result<(Arc<Query>, bool), QueryError> {
+    pub fn begin(
+        &self,
+        request: &Request,
+        metrics: &Arc<Metrics>,
+    ) -> Result<(Arc<Query>, bool), QueryError> {
         let mut queries = self.lock();
         self.forget_old(&mut queries);
         if let Some(query) = queries.get(&request.id) {
@@ -56,7 +61,8 @@ impl Registry {
                 "use a new id for a new query, or leave it out",
             ));
         }
-        let query = Arc::new(Query::new(request.clone()));
+        let observer = QueryObserver::new(Arc::clone(metrics), request);
+        let query = Arc::new(Query::new(request.clone(), Some(observer)));
         queries.insert(request.id, Arc::clone(&query));
         Ok((query, true))
     }
@@ -100,6 +106,12 @@ impl Registry {
         drop(queries);
         all.sort_by_key(|query| std::cmp::Reverse(query.started()));
         all
+    }
+
+    /// How many hold rows for their next reader.
+    pub fn num_kept(&self) -> usize {
+        let holds = |query: &&Arc<Query>| query.has_rows();
+        self.lock().values().filter(holds).count()
     }
 
     /// Forgets what nobody has asked for in a long time.

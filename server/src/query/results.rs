@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::encode::{EmptyBatch, schema_message};
 use crate::engine::{Engine, Started};
 use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::metrics::Metrics;
 use crate::order::{Pool, RowRange, StitchPlan, Stitcher};
 use crate::query::reader::{Wish, rows_expired};
 use crate::query::run::{Pump, cancelled, timed_out};
@@ -54,6 +55,7 @@ pub struct Results {
     /// What streams have read ahead.
     pub pool: Arc<Pool>,
     engine: Arc<Engine>,
+    metrics: Arc<Metrics>,
     config: ResultsConfig,
     /// The runtime of the connections. One query may read another's rows; what drives those must
     /// not end with the threads of the first.
@@ -62,7 +64,7 @@ pub struct Results {
 
 impl Results {
     /// No queries yet, but those that an earlier process saved. Blocks on the file system.
-    pub fn new(engine: Arc<Engine>, config: ResultsConfig) -> Arc<Self> {
+    pub fn new(engine: Arc<Engine>, metrics: Arc<Metrics>, config: ResultsConfig) -> Arc<Self> {
         Arc::new(Self {
             registry: Registry::new(Saved::new(config.queries_folder.clone())),
             spool: Spool::new(
@@ -72,6 +74,7 @@ impl Results {
             ),
             pool: Pool::new(config.ahead_bytes),
             engine,
+            metrics,
             config,
             runtime: OnceLock::new(),
         })
@@ -87,7 +90,7 @@ impl Results {
         wish: Wish,
     ) -> Result<Reader, QueryError> {
         self.runtime.get_or_init(Handle::current);
-        let (query, is_new) = self.registry.begin(&request)?;
+        let (query, is_new) = self.registry.begin(&request, &self.metrics)?;
         let opened = self.read(&query, wish).await;
         if let Err(error) = &opened
             && is_new

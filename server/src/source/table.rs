@@ -12,6 +12,7 @@ use crate::error::QueryError;
 use crate::source::{
     Compression, FileFormat, FileKind, FileTable, SourceFile, arrow, csv, ndjson, parquet,
 };
+use crate::uploads::StoredFile;
 
 /// A table that is served.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub struct Table {
     /// How the engine reads it.
     pub provider: Arc<dyn TableProvider>,
     files: Option<FileSet>,
+    /// Keeps an uploaded table's file while the table is read.
+    stored: Option<Arc<StoredFile>>,
 }
 
 #[derive(Debug, Clone)]
@@ -76,6 +79,7 @@ impl Table {
                 kind,
                 files: Arc::new(files),
             }),
+            stored: None,
         })
     }
 
@@ -90,6 +94,7 @@ impl Table {
             version: "0".to_owned(),
             provider,
             files: None,
+            stored: None,
         }
     }
 
@@ -123,7 +128,20 @@ impl Table {
                 .unwrap_or(set.kind),
             None => set.kind,
         };
-        Self::load(&self.name, kind, files)
+        let mut table = Self::load(&self.name, kind, files)?;
+        table.stored.clone_from(&self.stored);
+        Ok(table)
+    }
+
+    /// The same table, of an uploaded file.
+    pub fn with_stored(mut self, stored: Arc<StoredFile>) -> Self {
+        self.stored = Some(stored);
+        self
+    }
+
+    /// Whether it was uploaded.
+    pub fn is_uploaded(&self) -> bool {
+        self.stored.is_some()
     }
 
     /// Finds the first row of a text file that cannot be read. Reads the files; slow.

@@ -56,8 +56,7 @@ impl Server {
         let (stop, stopped) = oneshot::channel::<()>();
         let running = tokio::spawn(async move {
             app.run(listener, async { stopped.await.unwrap_or_default() })
-                .await
-                .unwrap();
+                .await;
         });
         Self {
             url,

@@ -1,0 +1,290 @@
+//! Tables that came over HTTP: files below the data folder, each with a manifest beside it.
+
+mod check;
+mod quota;
+mod receive;
+mod stored;
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Semaphore;
+
+pub use receive::Upload;
+pub use stored::StoredFile;
+
+use crate::catalog::Catalog;
+use crate::error::{ErrorKind, QueryError, StartError};
+use crate::metrics::Metrics;
+use crate::source::Table;
+
+use quota::Quota;
+use stored::Manifest;
+
+/// Uploads at the same time.
+const MAX_UPLOADS: usize = 8;
+
+/// The longest name of a table.
+const MAX_NAME_CHARS: usize = 128;
+
+/// What uploads may cost.
+#[derive(Debug, Clone, Copy)]
+pub struct UploadLimits {
+    /// Whether any is taken.
+    pub writable: bool,
+    /// The largest one.
+    pub max_upload_bytes: u64,
+    /// Disk for all of them.
+    pub quota_bytes: u64,
+}
+
+/// The uploaded tables of one server.
+#[derive(Debug)]
+pub struct Uploads {
+    folder: PathBuf,
+    limits: UploadLimits,
+    quota: Arc<Quota>,
+    places: Arc<Semaphore>,
+    metrics: Arc<Metrics>,
+    /// Names of tables that are not uploaded; those are never replaced.
+    sources: HashSet<String>,
+    stored: Mutex<HashMap<String, Arc<StoredFile>>>,
+}
+
+/// A table that was just uploaded.
+#[derive(Debug)]
+pub struct Committed {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Whether it took the place of another.
+    pub is_replaced: bool,
+}
+
+impl Uploads {
+    /// Finds the tables of earlier runs and removes what no manifest names.
+    ///
+    /// # Errors
+    /// The folder cannot be read or written.
+    pub fn open(
+        folder: PathBuf,
+        limits: UploadLimits,
+        sources: &[Table],
+        metrics: Arc<Metrics>,
+    ) -> Result<(Self, Vec<Table>), StartError> {
+        let uploads = Self {
+            folder,
+            limits,
+            quota: Arc::new(Quota::new(limits.quota_bytes)),
+            places: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            metrics,
+            sources: sources.iter().map(|table| table.name.clone()).collect(),
+            stored: Mutex::default(),
+        };
+        let tables = uploads.load().map_err(|error| {
+            StartError::Failed(format!(
+                "the uploads of an earlier run cannot be read: {error}; give another --data-dir"
+            ))
+        })?;
+        Ok((uploads, tables))
+    }
+
+    fn load(&self) -> io::Result<Vec<Table>> {
+        let mut latest: HashMap<String, Manifest> = HashMap::new();
+        let (mut known, mut superseded) = (HashSet::new(), Vec::new());
+        for manifest in Manifest::read_all(&self.folder)? {
+            known.insert(manifest.id);
+            // The run before may have ended between a new manifest and the removal of the old one.
+            if let Some(other) = latest.remove(&manifest.name) {
+                let (old, new) = if other.version < manifest.version {
+                    (other, manifest)
+                } else {
+                    (manifest, other)
+                };
+                superseded.push(old.id);
+                latest.insert(new.name.clone(), new);
+            } else {
+                latest.insert(manifest.name.clone(), manifest);
+            }
+        }
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            // What has another kind of name is not ours to remove.
+            let Some(id) = stored::id_of(&path) else {
+                continue;
+            };
+            if stored::is_part(&path) || !known.contains(&id) || superseded.contains(&id) {
+                fs::remove_file(&path)?;
+            }
+        }
+        let mut tables = Vec::new();
+        for manifest in latest.into_values() {
+            let name = manifest.name.clone();
+            let stored = StoredFile::new(&self.folder, manifest, Arc::clone(&self.quota));
+            if self.sources.contains(&name) {
+                tracing::warn!("the upload {name:?} is hidden by a source of its name");
+            } else {
+                match stored.load(&name) {
+                    Ok(table) => {
+                        tables.push(table.with_stored(Arc::clone(&stored)));
+                        self.lock().insert(name, stored);
+                    }
+                    Err(error) => tracing::warn!("the upload {name:?} is left out: {error}"),
+                }
+            }
+        }
+        Ok(tables)
+    }
+
+    /// Begins an upload of so many bytes, where that is known.
+    ///
+    /// # Errors
+    /// `not_writable`, `bad_name`, `name_in_use`, `body_too_large`, `storage_full`,
+    /// `too_many_streams`.
+    pub fn begin(&self, name: &str, num_bytes: Option<u64>) -> Result<Upload, QueryError> {
+        self.check_writable()?;
+        check_name(name)?;
+        self.check_source(name)?;
+        if num_bytes.is_some_and(|num_bytes| num_bytes > self.limits.max_upload_bytes) {
+            return Err(receive::too_large(self.limits.max_upload_bytes));
+        }
+        if num_bytes.is_some_and(|num_bytes| num_bytes > self.quota.left_bytes()) {
+            return Err(quota::full());
+        }
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
+            QueryError::new(
+                ErrorKind::TooManyStreams,
+                format!("{MAX_UPLOADS} uploads are on their way"),
+                "try again when one of them has ended",
+            )
+        })?;
+        Ok(Upload::new(self, name, place))
+    }
+
+    /// Makes a table of an upload that has arrived whole. Reads it: call it where blocking is
+    /// allowed. `describe` may refuse the table.
+    ///
+    /// # Errors
+    /// It is no table, or the name has become one of a source.
+    pub fn commit<T>(
+        &self,
+        upload: Upload,
+        catalog: &Catalog,
+        describe: impl FnOnce(&Table) -> Result<T, QueryError>,
+    ) -> Result<(Committed, T), QueryError> {
+        let (mut upload, stored, table) = upload.check()?;
+        let description = upload.settle(describe(&table))?;
+        let mut all = self.lock();
+        let name = upload.name().to_owned();
+        let version = all.get(&name).map_or(1, |old| old.version() + 1);
+        let stored = upload.settle(
+            stored
+                .publish(version)
+                .map_err(|error| receive::disk(&error)),
+        )?;
+        let table = Arc::new(table.with_stored(Arc::clone(&stored)));
+        catalog.put(Arc::clone(&table));
+        let old = all.insert(name, stored);
+        if let Some(old) = &old {
+            old.remove();
+        }
+        drop(all);
+        upload.committed();
+        let committed = Committed {
+            table,
+            is_replaced: old.is_some(),
+        };
+        Ok((committed, description))
+    }
+
+    /// Removes an uploaded table. Queries that read it go on with it.
+    ///
+    /// # Errors
+    /// `not_writable`, `name_in_use` for a source, `unknown_table`.
+    pub fn remove(&self, name: &str, catalog: &Catalog) -> Result<(), QueryError> {
+        self.check_writable()?;
+        self.check_source(name)?;
+        let mut all = self.lock();
+        let Some(stored) = all.remove(name) else {
+            return Err(QueryError::new(
+                ErrorKind::UnknownTable,
+                format!("there is no table {name:?}"),
+                "GET /v1/tables lists the tables",
+            ));
+        };
+        catalog.remove(name);
+        stored.remove();
+        tracing::info!(table = name, "removed");
+        Ok(())
+    }
+
+    /// Bytes on disk of uploaded tables and of uploads on their way.
+    pub fn used_bytes(&self) -> u64 {
+        self.quota.used_bytes()
+    }
+
+    fn check_writable(&self) -> Result<(), QueryError> {
+        if self.limits.writable {
+            return Ok(());
+        }
+        Err(QueryError::new(
+            ErrorKind::NotWritable,
+            "this server takes no tables",
+            "start it with --writable",
+        ))
+    }
+
+    fn check_source(&self, name: &str) -> Result<(), QueryError> {
+        if !self.sources.contains(name) {
+            return Ok(());
+        }
+        Err(QueryError::new(
+            ErrorKind::NameInUse,
+            format!("table {name:?} is one of the server's sources"),
+            "use another name: only uploaded tables can be replaced or removed",
+        ))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<StoredFile>>> {
+        self.stored.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// # Errors
+/// `bad_name`.
+fn check_name(name: &str) -> Result<(), QueryError> {
+    let num_chars = name.chars().count();
+    let what = if num_chars == 0 || num_chars > MAX_NAME_CHARS {
+        format!("a name of {num_chars} characters")
+    } else if name.chars().any(char::is_control) {
+        "a name with control characters".to_owned()
+    } else if name.contains('/') || name == "." || name == ".." {
+        format!("the name {name:?}")
+    } else {
+        return Ok(());
+    };
+    Err(QueryError::new(
+        ErrorKind::BadName,
+        format!("{what} cannot be a table's"),
+        format!("give 1 to {MAX_NAME_CHARS} characters, no control characters and no /"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_name;
+
+    #[test]
+    fn names() {
+        let long = "ä".repeat(128);
+        for name in ["a", "a.b", "...", "größe 1", "__proto__", "\"", "\\", &long] {
+            assert!(check_name(name).is_ok(), "{name}");
+        }
+        let longer = "ä".repeat(129);
+        for name in ["", ".", "..", "a/b", "/", "a\nb", "\0", "\u{7f}", &longer] {
+            assert!(check_name(name).is_err(), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! One upload on its way to the disk.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::error::{ErrorKind, QueryError};
+use crate::metrics::Metrics;
+use crate::source::Table;
+use crate::uploads::Uploads;
+use crate::uploads::check::{bad, extension, kind_of, suggested_extension};
+use crate::uploads::quota::Quota;
+use crate::uploads::stored::{Manifest, Unpublished};
+
+/// Pieces of a body that may wait for the disk.
+const MAX_WAITING_PIECES: usize = 16;
+
+/// An upload. Dropping it before it is a table leaves nothing behind.
+#[derive(Debug)]
+pub struct Upload {
+    id: Uuid,
+    name: String,
+    folder: PathBuf,
+    part: PathBuf,
+    max_bytes: u64,
+    num_bytes: u64,
+    quota: Arc<Quota>,
+    quota_bytes: u64,
+    metrics: Arc<Metrics>,
+    code: Option<&'static str>,
+    is_committed: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Writes pieces to the disk while others arrive.
+#[derive(Debug)]
+pub struct UploadWriter {
+    pieces: mpsc::Sender<Bytes>,
+    writing: JoinHandle<io::Result<()>>,
+}
+
+impl Upload {
+    pub(super) fn new(uploads: &Uploads, name: &str, place: OwnedSemaphorePermit) -> Self {
+        Self {
+            id: Uuid::new_v4(),
+            name: name.to_owned(),
+            folder: uploads.folder.clone(),
+            part: PathBuf::new(),
+            max_bytes: uploads.limits.max_upload_bytes,
+            num_bytes: 0,
+            quota: Arc::clone(&uploads.quota),
+            quota_bytes: 0,
+            metrics: Arc::clone(&uploads.metrics),
+            code: None,
+            is_committed: false,
+            _place: place,
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes the file. The media type says what content alone cannot.
+    ///
+    /// # Errors
+    /// `storage_full` or another failure of the disk.
+    pub fn open(&mut self, media_type: &str) -> Result<UploadWriter, QueryError> {
+        let suggested = suggested_extension(media_type);
+        self.part = self.folder.join(format!("{}.part.{suggested}", self.id));
+        let (pieces, mut arriving) = mpsc::channel::<Bytes>(MAX_WAITING_PIECES);
+        // Here and not where it is written: whoever drops this must find it.
+        let made = File::options()
+            .write(true)
+            .create_new(true)
+            .open(&self.part)
+            .map_err(|error| disk(&error));
+        let mut file = self.settle(made)?;
+        let writing = tokio::task::spawn_blocking(move || {
+            while let Some(piece) = arriving.blocking_recv() {
+                file.write_all(&piece)?;
+            }
+            file.sync_all()
+        });
+        Ok(UploadWriter { pieces, writing })
+    }
+
+    /// Takes the next piece of the body.
+    ///
+    /// # Errors
+    /// `body_too_large`, `storage_full`.
+    pub async fn write(
+        &mut self,
+        writer: &mut UploadWriter,
+        piece: Bytes,
+    ) -> Result<(), QueryError> {
+        let num_bytes = piece.len() as u64;
+        self.num_bytes += num_bytes;
+        self.metrics.upload_received_bytes.inc_by(num_bytes);
+        if self.num_bytes > self.max_bytes {
+            return self.settle(Err(too_large(self.max_bytes)));
+        }
+        let taken = self.quota.take(num_bytes);
+        self.settle(taken)?;
+        self.quota_bytes += num_bytes;
+        if writer.pieces.send(piece).await.is_err() {
+            // It has failed: its end says why.
+            let ended = (&mut writer.writing).await;
+            return self.settle(Err(written(ended).err().unwrap_or_else(lost)));
+        }
+        Ok(())
+    }
+
+    /// Waits until all is on the disk.
+    ///
+    /// # Errors
+    /// `storage_full` or another failure of the disk.
+    pub async fn finish(&mut self, writer: UploadWriter) -> Result<(), QueryError> {
+        drop(writer.pieces);
+        let ended = writer.writing.await;
+        self.settle(written(ended))
+    }
+
+    /// Notes a failure for the log.
+    pub fn settle<T>(&mut self, result: Result<T, QueryError>) -> Result<T, QueryError> {
+        if let Err(error) = &result {
+            self.code = Some(error.kind.code());
+        }
+        result
+    }
+
+    /// Whether that is a table.
+    pub(super) fn check(mut self) -> Result<(Self, Unpublished, Table), QueryError> {
+        let checked = self.checked();
+        let (stored, table) = self.settle(checked)?;
+        Ok((self, stored, table))
+    }
+
+    fn checked(&mut self) -> Result<(Unpublished, Table), QueryError> {
+        let kind = kind_of(&self.part)?;
+        let manifest = Manifest {
+            id: self.id,
+            name: self.name.clone(),
+            extension: extension(kind).to_owned(),
+            version: 0,
+        };
+        // From here on the bytes are counted there.
+        let num_bytes = std::mem::take(&mut self.quota_bytes);
+        let quota = Arc::clone(&self.quota);
+        let stored = Unpublished::new(&self.folder, &self.part, manifest, num_bytes, quota)
+            .map_err(|error| disk(&error))?;
+        // A damaged file can make a reader panic.
+        let loaded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stored.load()))
+            .map_err(|_| bad(format!("{}: the file is damaged", self.name)))?;
+        let table = loaded.map_err(bad)?;
+        if table.schema.fields().is_empty() {
+            return Err(bad(format!("{}: the table has no columns", self.name)));
+        }
+        Ok((stored, table))
+    }
+
+    pub(super) fn committed(&mut self) {
+        self.is_committed = true;
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        let is_there = fs::exists(&self.part).unwrap_or(false);
+        if is_there && let Err(error) = fs::remove_file(&self.part) {
+            tracing::warn!("a part of an upload could not be removed: {error}");
+        }
+        self.quota.give_back(self.quota_bytes);
+        self.metrics.upload(self.is_committed);
+        let (table, bytes) = (self.name.as_str(), self.num_bytes);
+        if self.is_committed {
+            tracing::info!(table, bytes, state = "done", "upload");
+        } else {
+            let code = self.code.unwrap_or("cut");
+            tracing::info!(table, bytes, state = "failed", code, "upload");
+        }
+    }
+}
+
+pub(super) fn too_large(max_bytes: u64) -> QueryError {
+    QueryError::new(
+        ErrorKind::BodyTooLarge,
+        format!("the upload is larger than {max_bytes} bytes"),
+        "send less, or start the server with a larger --max-upload",
+    )
+}
+
+/// A failure of the disk.
+pub(super) fn disk(error: &io::Error) -> QueryError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => QueryError::new(
+            ErrorKind::StorageFull,
+            "the disk is full",
+            "make room on the disk of --data-dir, or give another",
+        ),
+        _ => QueryError::new(
+            ErrorKind::Internal,
+            format!("the upload cannot be kept: {error}"),
+            "look at the disk of --data-dir",
+        ),
+    }
+}
+
+fn written(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Result<(), QueryError> {
+    ended.map_err(|_| lost())?.map_err(|error| disk(&error))
+}
+
+fn lost() -> QueryError {
+    disk(&io::Error::other("its writer ended"))
+}

@@ -1,0 +1,139 @@
+//! The program with its data folder, from start to end.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::support::PATIENCE;
+
+struct Program {
+    child: Child,
+    address: String,
+}
+
+impl Program {
+    /// Serves a table of 2 million rows; temporary folders are made below `temporary`.
+    fn start(temporary: &Path, source: &Path, options: &[&str]) -> Self {
+        let mut child = command(temporary, source, options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on http://").unwrap();
+        Self {
+            address: address.to_owned(),
+            child,
+        }
+    }
+
+    fn signal(&self) {
+        let killed = Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(killed.success());
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "it goes on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn command(temporary: &Path, source: &Path, options: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_colonnade"));
+    command
+        .arg("serve")
+        .arg(source)
+        .args(["--listen", "127.0.0.1:0"])
+        .args(options)
+        .env("TMPDIR", temporary);
+    command
+}
+
+fn source(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("t.csv");
+    fs::write(&path, format!("a,b\n{}", "1,some text\n".repeat(2_000_000))).unwrap();
+    path
+}
+
+/// Asks for all rows and reads the first bytes only, so that the stream stays open.
+fn stall(address: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(address).unwrap();
+    let request = format!("GET /v1/tables/t/rows HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut start = [0; 12];
+    socket.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    socket
+}
+
+fn num_entries(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn the_temporary_folder_goes_with_the_program() {
+    let folder = TempDir::new().unwrap();
+    let source = source(folder.path());
+    let temporary = TempDir::new().unwrap();
+    let mut program = Program::start(temporary.path(), &source, &[]);
+    assert_eq!(num_entries(temporary.path()), 1);
+    program.signal();
+    assert_eq!(program.wait().code(), Some(0));
+    assert_eq!(num_entries(temporary.path()), 0);
+
+    // A stream holds the shutdown up; the second signal does not wait for it.
+    let mut program = Program::start(temporary.path(), &source, &[]);
+    let stalled = stall(&program.address);
+    program.signal();
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect(&program.address).is_ok() {
+        assert!(Instant::now() < deadline, "it still listens");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(program.child.try_wait().unwrap().is_none());
+    program.signal();
+    assert_eq!(program.wait().code(), Some(0));
+    assert_eq!(num_entries(temporary.path()), 0);
+    drop(stalled);
+}
+
+#[test]
+fn a_data_folder_has_one_server() {
+    let folder = TempDir::new().unwrap();
+    let source = source(folder.path());
+    let data = folder.path().join("data");
+    let options = ["--data-dir", data.to_str().unwrap()];
+    let program = Program::start(folder.path(), &source, &options);
+    let refused = command(folder.path(), &source, &options).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let text = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(text.trim_end().lines().count(), 1, "{text}");
+    assert!(text.contains("another server uses it"), "{text}");
+    // It is killed, and its lock goes with it.
+    drop(program);
+    drop(Program::start(folder.path(), &source, &options));
+    assert!(data.join("uploads").is_dir());
+}
