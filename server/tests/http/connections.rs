@@ -112,6 +112,21 @@ async fn a_body_that_does_not_come_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_upload_that_pauses_is_refused() {
+    let server = server(AppConfig {
+        writable: true,
+        ..hasty()
+    })
+    .await;
+    let raw = Raw::open(&server).await;
+    raw.write(b"PUT /v1/tables/x HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\na,b\n")
+        .await;
+    let text = raw.read_to_close().await;
+    assert!(text.starts_with("HTTP/1.1 408"), "{text}");
+    assert_eq!(server.get("/v1/tables/x").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn one_connection_too_many_is_told_so() {
     let server = server(AppConfig {
         max_connections: 2,

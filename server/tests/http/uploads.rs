@@ -184,6 +184,11 @@ async fn uploads_are_there_after_a_restart() {
     fs::write(uploads.join(format!("{id}.part.csv")), "a,b\n1").unwrap();
     fs::write(uploads.join(format!("{id}.csv")), "a,b\n1").unwrap();
     fs::write(uploads.join("notes.txt"), "not ours").unwrap();
+    // And the table that another had just replaced.
+    let old = "00000000-3a5b-4c1d-9e2f-0a1b2c3d4e5f";
+    let manifest = serde_json::json!({"id": old, "name": "b", "extension": "csv", "version": 1});
+    fs::write(uploads.join(format!("{old}.json")), manifest.to_string()).unwrap();
+    fs::write(uploads.join(format!("{old}.csv")), "n,t\n1,2\n").unwrap();
 
     let deadline = Instant::now() + PATIENCE;
     let again = loop {
