@@ -79,6 +79,10 @@ export const viewerStyles = css`
     width: 30%;
     animation: sweep 1.2s ease-in-out infinite;
   }
+  .progress.interrupted > div {
+    background: var(--_muted);
+    animation-play-state: paused;
+  }
   @keyframes sweep {
     from {
       transform: translateX(-100%);
@@ -147,6 +151,7 @@ export const viewerStyles = css`
   .dot.failed {
     background: var(--_danger);
   }
+  .dot.interrupted,
   .dot.cancelled {
     background: var(--_warn);
   }
