@@ -14,7 +14,7 @@ interface Piece {
 export type Fault =
   /** The connection ends there: inside a chunk, or before the length that was promised. */
   | { kind: "fin" | "short" | "reset" | "stall" | "clean end" | "flip" | "garbage"; at: number }
-  /** As `fin`, and the server runs again, without the results that it had. */
+  /** As `stall`, and the server has lost its results, as if it ran again. */
   | { kind: "restart"; at: number }
   | { kind: "refuse"; status: number; code: string; retryAfterS?: number }
   /** Rows from another row than was asked for. */
@@ -39,10 +39,13 @@ export class ReplayServer {
   /** Requests for rows, and with `DELETE`. */
   readonly seen: Seen[] = [];
   order = "partition";
+  /** A file that a browser asks for, where there is one. */
+  file: (path: string) => { type: string; bytes: Buffer } | undefined = () => undefined;
   /** What the record of a result says; undefined where the server has forgotten all results. */
   record: { state: string; error?: { code: string; message: string } } | undefined = {
     state: "running",
   };
+  readonly #stalled = new Set<ServerResponse>();
   readonly #pieces = split(
     readFileSync(new URL("../../fixtures/numbered.arrows", import.meta.url)),
   );
@@ -59,6 +62,12 @@ export class ReplayServer {
 
   get origin(): string {
     return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Resets the connections that stall. */
+  cut(): void {
+    for (const { socket } of this.#stalled) socket?.resetAndDestroy();
+    this.#stalled.clear();
   }
 
   async close(): Promise<void> {
@@ -98,12 +107,21 @@ export class ReplayServer {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { method = "" } = request;
+    const file = this.file(url.pathname);
+    if (file !== undefined) {
+      response.setHeader("content-type", file.type).end(file.bytes);
+      return;
+    }
+    const isById = /\/v1\/query\/[^/]+/.test(url.pathname);
+    if (!isById && !/\/(?:rows|query|numbered\.arrows)$/.test(url.pathname)) {
+      refuse(response, 404, "not_found");
+      return;
+    }
     const isRecord = method === "GET" && /\/v1\/query\/[^/]+$/.test(url.pathname);
     if (!isRecord) {
       const params = Object.fromEntries(url.searchParams);
       this.seen.push({ method, path: url.pathname, params, body });
     }
-    const isById = /\/v1\/query\/[^/]+/.test(url.pathname);
     if (isById && this.record === undefined) return refuse(response, 404, "unknown_query");
     if (isRecord) {
       response.setHeader("content-type", "application/json").end(JSON.stringify(this.record));
@@ -142,10 +160,6 @@ export class ReplayServer {
         headers["content-length"] = body.length;
         response.writeHead(200, headers).write(part, () => socket?.end());
         break;
-      case "restart":
-        this.record = undefined;
-        response.writeHead(200, headers).write(part, () => socket?.end());
-        break;
       case "fin":
         response.writeHead(200, headers).write(part, () => socket?.end());
         break;
@@ -153,8 +167,11 @@ export class ReplayServer {
         response.writeHead(200, headers).write(part, () => socket?.resetAndDestroy());
         break;
       case "stall":
+      case "restart":
+        if (fault.kind === "restart") this.record = undefined;
         response.writeHead(200, headers).flushHeaders();
         response.write(part);
+        this.#stalled.add(response);
         break;
       case "clean end":
         response.writeHead(200, headers).end(part);

@@ -81,7 +81,11 @@ export const viewerStyles = css`
   }
   .progress.interrupted > div {
     background: var(--_muted);
-    animation-play-state: paused;
+    animation: none;
+  }
+  .progress.unknown.interrupted > div {
+    width: 100%;
+    opacity: 0.5;
   }
   @keyframes sweep {
     from {
