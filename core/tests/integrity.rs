@@ -167,3 +167,17 @@ fn the_hash_is_xxh3() {
     assert_eq!(xxh3_64(b""), 0x2d06_8005_38d3_94c2);
     assert_eq!(xxh3_64(b"a"), 0xe6c6_32b6_1e96_4e1f);
 }
+
+/// `fixtures/numbered.arrows` for those who cannot run Rust; `COLONNADE_WRITE_FIXTURES=1` writes it.
+#[test]
+fn the_fixture_is_what_a_server_sends() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/numbered.arrows");
+    let stream = served(&batches(0, 300, 10), 0, true);
+    if std::env::var_os("COLONNADE_WRITE_FIXTURES").is_some() {
+        std::fs::write(path, &stream).unwrap();
+    }
+    assert!(
+        std::fs::read(path).unwrap() == stream,
+        "{path} is another stream than front and arrow-rs make; COLONNADE_WRITE_FIXTURES=1 writes it"
+    );
+}

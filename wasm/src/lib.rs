@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 
 use zone::IntlTimeZones;
 
-/// Decodes one Arrow IPC stream as its bytes land.
+/// Decodes one Arrow IPC stream as its bytes land, or several responses that are one result.
 ///
 /// Bytes are written straight into the module's memory: `spacePtr` and `spaceLen` say where the next
 /// ones go, `advance` that they are there. Errors thrown carry `code`, `byte` and `row`.
@@ -58,6 +58,12 @@ impl Decoder {
             .advance(num_bytes)
             .map(drop)
             .map_err(|error| to_js_error(&error))
+    }
+
+    /// A further response begins, which was asked for from `first_row` of the result on: the row
+    /// that comes next. The half-read message and any error are forgotten, the rows stay.
+    pub fn resume(&mut self, first_row: f64) {
+        self.decoder.resume(first_row as u64);
     }
 
     /// The body has ended.

@@ -1,38 +1,51 @@
-import { ColonnadeError, errorFromProblem, errorFromResponse } from "./errors.js";
-import type { EndRule, WireSource } from "./messages.js";
+import { ColonnadeError, errorFromResponse } from "./errors.js";
+import type { EndRule, UrlSource, WireSource } from "./messages.js";
 
 /** An open body and what its end will mean. */
 export interface Body {
   stream: ReadableStream<Uint8Array>;
   end: EndRule;
-  /** The server's id of the result, where a Colonnade server answers. */
-  queryId: string | undefined;
+  /** The rows' order does not depend on the run: a Colonnade server says so. */
+  isRepeatable: boolean;
 }
 
-/** Opens a source inside the worker. Rejects with the server's own error when it refuses. */
-export async function openBody(source: WireSource, signal: AbortSignal): Promise<Body> {
+/**
+ * Opens a source inside the worker. Rejects with the server's own error when it refuses.
+ *
+ * @param waitMs how long a server may take to answer; default as long as it likes
+ */
+export async function openBody(
+  source: WireSource,
+  signal: AbortSignal,
+  waitMs?: number,
+): Promise<Body> {
   switch (source.kind) {
     case "blob":
-      return { stream: source.blob.stream(), end: "boundary", queryId: undefined };
+      return { stream: source.blob.stream(), end: "boundary", isRepeatable: false };
     case "port":
-      return { stream: streamFromPort(source.port), end: source.end, queryId: undefined };
+      return { stream: streamFromPort(source.port), end: source.end, isRepeatable: false };
     case "url":
-      return fetchBody(source, signal);
+      return fetchBody(source, signal, waitMs);
   }
 }
 
-async function fetchBody(source: WireSource & { kind: "url" }, signal: AbortSignal): Promise<Body> {
+async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number): Promise<Body> {
   const headers = new Headers(source.headers);
   if (!headers.has("accept")) headers.set("accept", "application/vnd.apache.arrow.stream");
   const { url, method, body, credentials } = source;
+  const late = new AbortController();
+  const timer = waitMs === undefined ? undefined : setTimeout(() => late.abort(), waitMs);
+  const either = AbortSignal.any([signal, late.signal]);
   let response: Response;
   try {
-    response = await fetch(url, { method, headers, body, credentials, signal });
+    response = await fetch(url, { method, headers, body, credentials, signal: either });
   } catch (thrown) {
     if (signal.aborted) throw thrown;
     throw new ColonnadeError("network_error", `Could not reach ${new URL(url).origin}.`, {
       hint: "Is the server running, and does it allow requests from this page?",
     });
+  } finally {
+    clearTimeout(timer);
   }
   return bodyOfResponse(response);
 }
@@ -52,9 +65,10 @@ export async function bodyOfResponse(response: Response): Promise<Body> {
   if (response.body === null) {
     throw new ColonnadeError("empty_body", "The server's answer has no body.");
   }
-  const queryId = response.headers.get("x-query-id") ?? undefined;
-  const isBounded = queryId === undefined && response.headers.has("content-length");
-  return { stream: response.body, end: isBounded ? "boundary" : "marker", queryId };
+  const { headers } = response;
+  const isBounded = !headers.has("x-query-id") && headers.has("content-length");
+  const isRepeatable = /^(?:total|partition)$/.test(headers.get("x-result-order") ?? "");
+  return { stream: response.body, end: isBounded ? "boundary" : "marker", isRepeatable };
 }
 
 /** Enough for the largest piece that Chromium hands out at once. */
@@ -64,16 +78,19 @@ const BUFFER_BYTES = 2 * 1024 * 1024;
  * Reads a body piece by piece, only when asked for the next one: a consumer that pauses holds
  * the sender back. Each piece is valid until the next is asked for. Ends early when `signal`
  * aborts, and cancels the stream when the consumer leaves.
+ *
+ * @param stallMs how long the next piece may take; default as long as it likes
  */
 export async function* readBody(
   stream: ReadableStream<Uint8Array>,
   signal: AbortSignal,
+  stallMs?: number,
 ): AsyncGenerator<Uint8Array, void, void> {
   const { read, cancel } = openReader(stream);
   signal.addEventListener("abort", cancel, { once: true });
   try {
     for (;;) {
-      const piece = await read();
+      const piece = await (stallMs === undefined ? read() : within(stallMs, read()));
       if (piece === undefined || signal.aborted) return;
       yield piece;
     }
@@ -81,6 +98,15 @@ export async function* readBody(
     signal.removeEventListener("abort", cancel);
     cancel();
   }
+}
+
+function within<T>(waitMs: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(new ColonnadeError("network_error", `Nothing arrived for ${waitMs / 1000} s.`));
+    const timer = setTimeout(late, waitMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 interface PieceReader {
@@ -164,40 +190,4 @@ export function streamFromPort(port: MessagePort): ReadableStream<Uint8Array> {
     },
     { highWaterMark: 0 },
   );
-}
-
-/** How long to wait for the server's word on a failure; the reader is waiting to be told. */
-const STATUS_TIMEOUT_MS = 3000;
-
-/** Asks the server why a result failed; undefined where it does not say. */
-export async function askWhyItFailed(
-  source: WireSource & { kind: "url" },
-  queryId: string,
-): Promise<ColonnadeError | undefined> {
-  const url = queryUrl(source.url, queryId);
-  if (url === undefined) return undefined;
-  try {
-    const headers = new Headers(source.headers);
-    headers.set("accept", "application/json");
-    const response = await fetch(url, {
-      headers,
-      credentials: source.credentials,
-      signal: AbortSignal.timeout(STATUS_TIMEOUT_MS),
-    });
-    if (!response.ok) return undefined;
-    const { error } = (await response.json()) as { error?: unknown };
-    return error ? errorFromProblem(error, response.status) : undefined;
-  } catch {
-    // The server is gone as well: the stream's own error is what is known.
-    return undefined;
-  }
-}
-
-/** The address of a result, beside the address its rows came from: `…/v1/query/{id}`. */
-export function queryUrl(rowsUrl: string, queryId: string): string | undefined {
-  const url = new URL(rowsUrl);
-  const prefixLength = url.pathname.lastIndexOf("/v1/");
-  if (prefixLength < 0) return undefined;
-  const prefix = url.pathname.slice(0, prefixLength);
-  return `${url.origin}${prefix}/v1/query/${encodeURIComponent(queryId)}`;
 }

@@ -7,6 +7,7 @@ export interface WasmDecoder {
   spacePtr(): number;
   spaceLen(): number;
   advance(numBytes: number): void;
+  resume(firstRow: number): void;
   finish(): void;
   isComplete(): boolean;
   atMessageBoundary(): boolean;
@@ -24,6 +25,8 @@ export class BodyDecoder {
   #schema: Schema | undefined;
   #crash: ColonnadeError | undefined;
   #numBytes = 0;
+  #numRows = 0;
+  #numBatches = 0;
 
   constructor(decoder: WasmDecoder, memory: WebAssembly.Memory) {
     this.#decoder = decoder;
@@ -36,11 +39,11 @@ export class BodyDecoder {
   }
 
   get numRows(): number {
-    return this.#guard((decoder) => decoder.numRows());
+    return this.#numRows;
   }
 
   get numBatches(): number {
-    return this.#guard((decoder) => decoder.numBatches());
+    return this.#numBatches;
   }
 
   /** Whether the end-of-stream marker was seen. */
@@ -57,26 +60,44 @@ export class BodyDecoder {
     return this.#schema;
   }
 
+  /**
+   * A further response begins: the rest of the result from `firstRow` on, numbered as the server
+   * numbers them. The half-read message and any error but a crash are forgotten.
+   */
+  resume(firstRow: number): void {
+    this.#guard((decoder) => decoder.resume(firstRow));
+  }
+
   /** Copies bytes straight to where the decoder wants them: the one copy that wasm needs. */
   push(bytes: Uint8Array): void {
-    this.#guard((decoder) => {
-      let taken = 0;
-      while (taken < bytes.length && !decoder.isComplete()) {
-        const numBytes = Math.min(decoder.spaceLen(), bytes.length - taken);
-        // Nothing is wanted after a failure, which was thrown when it happened.
-        if (numBytes === 0) return;
-        // Pointers above 2 GiB arrive as negative numbers.
-        const pointer = decoder.spacePtr() >>> 0;
-        // The buffer is replaced whenever the memory grows, which asking for space may do.
-        if (this.#view.buffer !== this.#memory.buffer) {
-          this.#view = new Uint8Array(this.#memory.buffer);
-        }
-        this.#view.set(bytes.subarray(taken, taken + numBytes), pointer);
-        decoder.advance(numBytes);
-        taken += numBytes;
-        this.#numBytes += numBytes;
+    try {
+      this.#guard((decoder) => this.#copy(bytes, decoder));
+    } finally {
+      // A decoder that trapped must not be called again; what it told before is still true.
+      if (this.#crash === undefined) {
+        this.#numRows = this.#decoder.numRows();
+        this.#numBatches = this.#decoder.numBatches();
       }
-    });
+    }
+  }
+
+  #copy(bytes: Uint8Array, decoder: WasmDecoder): void {
+    let taken = 0;
+    while (taken < bytes.length && !decoder.isComplete()) {
+      const numBytes = Math.min(decoder.spaceLen(), bytes.length - taken);
+      // Nothing is wanted after a failure, which was thrown when it happened.
+      if (numBytes === 0) return;
+      // Pointers above 2 GiB arrive as negative numbers.
+      const pointer = decoder.spacePtr() >>> 0;
+      // The buffer is replaced whenever the memory grows, which asking for space may do.
+      if (this.#view.buffer !== this.#memory.buffer) {
+        this.#view = new Uint8Array(this.#memory.buffer);
+      }
+      this.#view.set(bytes.subarray(taken, taken + numBytes), pointer);
+      decoder.advance(numBytes);
+      taken += numBytes;
+      this.#numBytes += numBytes;
+    }
   }
 
   /**

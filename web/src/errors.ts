@@ -8,6 +8,8 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** The HTTP status, when the server refused. */
   status?: number | undefined;
+  /** How long the server asks to wait before the next try, in milliseconds. */
+  retryAfterMs?: number | undefined;
 }
 
 /** A {@link ColonnadeError} in a form that survives `postMessage`. */
@@ -25,6 +27,7 @@ export class ColonnadeError extends Error {
   readonly byte: number | undefined;
   readonly hint: string | undefined;
   readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
 
   constructor(code: string, message: string, details: ErrorDetails = {}) {
     super(message);
@@ -33,12 +36,13 @@ export class ColonnadeError extends Error {
     this.byte = details.byte;
     this.hint = details.hint;
     this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
   }
 
   /** The same error as a plain object, for `postMessage` and logs. */
   toJSON(): PlainError {
-    const { code, message, row, byte, hint, status } = this;
-    return { code, message, row, byte, hint, status };
+    const { code, message, row, byte, hint, status, retryAfterMs } = this;
+    return { code, message, row, byte, hint, status, retryAfterMs };
   }
 
   static fromPlain(plain: PlainError): ColonnadeError {
@@ -63,6 +67,15 @@ export class ColonnadeError extends Error {
   }
 }
 
+/** The same error with where it happened, as far as it does not say so itself. */
+export function withPlace(error: ColonnadeError, row: number, byte: number): ColonnadeError {
+  return ColonnadeError.fromPlain({
+    ...error.toJSON(),
+    row: error.row ?? row,
+    byte: error.byte ?? byte,
+  });
+}
+
 /** The error of a result that its owner stopped. */
 export function cancelledError(): ColonnadeError {
   return new ColonnadeError("cancelled", "The stream was cancelled.");
@@ -74,26 +87,34 @@ export function cancelledError(): ColonnadeError {
  */
 export async function errorFromResponse(response: Response): Promise<ColonnadeError> {
   const { status } = response;
+  const retryAfterS = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
+  const retryAfterMs = retryAfterS >= 0 ? retryAfterS * 1000 : undefined;
   const type = response.headers.get("content-type") ?? "";
   if (type.includes("json")) {
     try {
-      return errorFromProblem(await response.json(), status);
+      return errorFromProblem(await response.json(), status, retryAfterMs);
     } catch {
       // Not JSON after all: the status line below is all there is.
     }
   }
   const reason = response.statusText === "" ? "" : ` ${response.statusText}`;
-  return new ColonnadeError("http_error", `The server answered ${status}${reason}.`, { status });
+  const message = `The server answered ${status}${reason}.`;
+  return new ColonnadeError("http_error", message, { status, retryAfterMs });
 }
 
 /**
  * Reads RFC 9457 problem details with this server's `code` and `hint`, or the `error` of a query's
  * record, whose text is its `message`.
  */
-export function errorFromProblem(problem: unknown, status: number): ColonnadeError {
+export function errorFromProblem(
+  problem: unknown,
+  status: number,
+  retryAfterMs?: number,
+): ColonnadeError {
   const { code, title, detail, message: said, hint } = (problem ?? {}) as Record<string, unknown>;
   const message = text(detail) ?? text(said) ?? text(title) ?? `The server answered ${status}.`;
-  return new ColonnadeError(text(code) ?? "http_error", message, { status, hint: text(hint) });
+  const details = { status, hint: text(hint), retryAfterMs };
+  return new ColonnadeError(text(code) ?? "http_error", message, details);
 }
 
 function text(value: unknown): string | undefined {

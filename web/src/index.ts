@@ -1,4 +1,5 @@
 export { ColonnadeError, type ErrorDetails, type PlainError } from "./errors.js";
+export type { Interruption } from "./messages.js";
 export { DEFAULT_MEMORY_BYTES, type OpenOptions, open } from "./open.js";
 export type { Field, Schema } from "./schema.js";
 export type { RequestOptions, TableSource } from "./source.js";

@@ -1,16 +1,32 @@
 import type { PlainError } from "./errors.js";
 import type { Schema } from "./schema.js";
 
+/** A result of a Colonnade server, and which of its rows were asked for. */
+export interface QueryRange {
+  id: string;
+  /** The result was there before and stays when this table is closed. */
+  isKept: boolean;
+  /** Number in the result of the table's row 0. */
+  firstRow: number;
+  /** The most rows there may be, where the request says so. */
+  limit: number | undefined;
+}
+
+/** A request to make. */
+export interface UrlSource {
+  kind: "url";
+  url: string;
+  method: string;
+  headers: [string, string][];
+  body: ArrayBuffer | null;
+  credentials: RequestCredentials;
+  /** Set where a Colonnade server can be asked again. */
+  query?: QueryRange;
+}
+
 /** Where the worker takes its bytes from; see `source.ts` for what a caller may pass. */
 export type WireSource =
-  | {
-      kind: "url";
-      url: string;
-      method: string;
-      headers: [string, string][];
-      body: ArrayBuffer | null;
-      credentials: RequestCredentials;
-    }
+  | UrlSource
   | { kind: "port"; port: MessagePort; end: EndRule }
   | { kind: "blob"; blob: Blob };
 
@@ -19,6 +35,16 @@ export type WireSource =
  * completion with a warning if it falls between two messages (`boundary`).
  */
 export type EndRule = "marker" | "boundary";
+
+/** A connection that broke and is being made again. */
+export interface Interruption {
+  /** The row that comes next, counted from 0. */
+  row: number;
+  /** Which try this is, from 1. */
+  attempt: number;
+  /** When the connection broke, in milliseconds as `Date.now()` counts them. */
+  since: number;
+}
 
 /** How far a stream is. Counters only grow. */
 export interface StreamProgress {
@@ -30,6 +56,8 @@ export interface StreamProgress {
   elapsedMs: number;
   /** Milliseconds until the first row was readable; undefined before. */
   firstRowMs: number | undefined;
+  /** Set while the connection is lost and the stream tries to go on. */
+  interruption: Interruption | undefined;
 }
 
 /** The last word about a stream. */
@@ -37,6 +65,8 @@ export interface StreamEnd {
   state: "complete" | "failed" | "cancelled";
   error?: PlainError;
   warning?: "no_end_of_stream";
+  /** After a failure: the stream may go on from where it is. */
+  canResume?: boolean;
 }
 
 /** Requests to the worker: one answer each, or an error. */
@@ -52,11 +82,12 @@ export interface Requests {
   };
   /** Stops reading; the rows that arrived stay readable. */
   stop: { params: null; result: null };
+  /** Goes on after a failure that `canResume`. */
+  resume: { params: null; result: null };
 }
 
 /** What the worker says unasked. */
 export interface Notices {
-  response: { queryId: string | undefined };
   progress: StreamProgress;
   end: StreamProgress & StreamEnd;
 }

@@ -1,6 +1,7 @@
 import { bodyOfResponse, serveStream } from "./body.js";
 import { ColonnadeError } from "./errors.js";
-import type { WireSource } from "./messages.js";
+import type { UrlSource, WireSource } from "./messages.js";
+import { claimQuery } from "./query.js";
 
 /**
  * Where a table comes from: an address, a request to make, an answer that has come, or Arrow IPC
@@ -26,8 +27,6 @@ export interface RequestOptions {
 export interface PreparedSource {
   wire: WireSource;
   transfer: Transferable[];
-  /** The result's id, where a Response already told it. */
-  queryId: string | undefined;
 }
 
 /** Prepares a source for the worker; rejects for a Response that is an error. */
@@ -37,7 +36,7 @@ export async function prepareSource(
 ): Promise<PreparedSource> {
   if (typeof source === "string" || source instanceof URL) {
     const wire = urlSource(source, "GET", null, options);
-    return { wire, transfer: [], queryId: undefined };
+    return { wire: claimQuery(wire), transfer: [] };
   }
   if (source instanceof Request) {
     const request = source.clone();
@@ -46,21 +45,21 @@ export async function prepareSource(
     for (const [name, value] of new Headers(options.headers)) headers.set(name, value);
     const credentials = options.credentials ?? request.credentials;
     const wire = urlSource(request.url, request.method, body, { headers, credentials });
-    return { wire, transfer: [], queryId: undefined };
+    return { wire: claimQuery(wire), transfer: [] };
   }
   if (source instanceof Blob) {
-    return { wire: { kind: "blob", blob: source }, transfer: [], queryId: undefined };
+    return { wire: { kind: "blob", blob: source }, transfer: [] };
   }
   if (source instanceof Response) {
-    const { stream, end, queryId } = await bodyOfResponse(source);
-    return { ...portSource(stream, end), queryId };
+    const { stream, end } = await bodyOfResponse(source);
+    return portSource(stream, end);
   }
   if (source instanceof ReadableStream) {
-    return { ...portSource(source, "marker"), queryId: undefined };
+    return portSource(source, "marker");
   }
   if (source instanceof ArrayBuffer || source instanceof Uint8Array) {
     const bytes = source instanceof ArrayBuffer ? new Uint8Array(source) : source;
-    return { ...portSource(streamOfBytes(bytes), "boundary"), queryId: undefined };
+    return portSource(streamOfBytes(bytes), "boundary");
   }
   throw new ColonnadeError(
     "bad_source",
@@ -73,7 +72,7 @@ function urlSource(
   method: string,
   body: ArrayBuffer | null,
   { headers, credentials = "same-origin" }: RequestOptions,
-): WireSource {
+): UrlSource {
   const base = globalThis.document?.baseURI ?? globalThis.location?.href;
   let url: URL;
   try {
@@ -88,7 +87,7 @@ function urlSource(
 function portSource(
   stream: ReadableStream<Uint8Array>,
   end: "marker" | "boundary",
-): { wire: WireSource; transfer: Transferable[] } {
+): PreparedSource {
   const { port1, port2 } = new MessageChannel();
   serveStream(stream, port1);
   return { wire: { kind: "port", port: port2, end }, transfer: [port2] };

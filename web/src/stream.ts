@@ -1,7 +1,8 @@
-import { askWhyItFailed, openBody, readBody } from "./body.js";
+import { type Body, openBody, readBody } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
-import { ColonnadeError, cancelledError } from "./errors.js";
-import type { Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
+import { ColonnadeError, cancelledError, withPlace } from "./errors.js";
+import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
+import { PATIENCE, Reconnector } from "./reconnect.js";
 import type { Schema } from "./schema.js";
 
 /** Progress is told at most once in this time: a few frames. */
@@ -17,20 +18,36 @@ const CLOSING_MS = 100;
 
 type Notify = <N extends keyof Notices>(name: N, data: Notices[N]) => void;
 
-/** One stream inside the worker: reads a body into a decoder and tells how it goes. */
+/**
+ * One stream inside the worker: reads a body into a decoder and tells how it goes. Where the source
+ * is a Colonnade server's, it goes on with another body when the connection breaks.
+ */
 export class TableStream {
   readonly #source: WireSource;
   readonly #notify: Notify;
   readonly #abort = new AbortController();
+  readonly #reconnector: Reconnector | undefined;
+  /** How long the next bytes may take. */
+  readonly #stallMs: number | undefined;
   readonly #startMs = performance.now();
   #decoder: BodyDecoder | undefined;
+  #onSchema: ((schema: Schema) => void) | undefined;
+  #failure: ColonnadeError | undefined;
+  #interruption: Interruption | undefined;
+  #lastPieceMs = 0;
   #firstRowMs: number | undefined;
   #toldMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(source: WireSource, notify: Notify) {
+  constructor(source: WireSource, notify: Notify, patience = PATIENCE) {
     this.#source = source;
     this.#notify = notify;
+    if (source.kind === "url" && source.query !== undefined) {
+      const { signal } = this.#abort;
+      const tell = (interruption: Interruption) => this.#tellInterruption(interruption);
+      this.#reconnector = new Reconnector(source, source.query, signal, patience, tell);
+      this.#stallMs = patience.stallMs;
+    }
   }
 
   /** What has been decoded; stays readable after any end. */
@@ -48,7 +65,7 @@ export class TableStream {
    * before the schema rejects, and is not told again.
    */
   async open(makeDecoder: Promise<BodyDecoder>): Promise<Schema> {
-    let body: Awaited<ReturnType<typeof openBody>>;
+    let body: Body;
     let decoder: BodyDecoder;
     try {
       const { signal } = this.#abort;
@@ -61,85 +78,105 @@ export class TableStream {
       throw error;
     }
     this.#decoder = decoder;
-    this.#notify("response", { queryId: body.queryId });
+    if (this.#reconnector !== undefined) this.#reconnector.isRepeatable = body.isRepeatable;
     return new Promise((resolve, reject) => {
-      let isOpen = false;
-      const onSchema = (schema: Schema) => {
-        isOpen = true;
-        resolve(schema);
-      };
-      this.#read(decoder, body, onSchema).then((end) => {
-        clearTimeout(this.#timer);
-        if (isOpen) this.#notify("end", { ...this.#progress(decoder), ...end });
+      this.#onSchema = resolve;
+      this.#run(decoder, body).then((end) => {
+        if (this.#onSchema === undefined) this.#tellEnd(decoder, end);
         else reject(end.error ? ColonnadeError.fromPlain(end.error) : cancelledError());
       });
     });
   }
 
-  async #read(
-    decoder: BodyDecoder,
-    body: Awaited<ReturnType<typeof openBody>>,
-    onSchema: (schema: Schema) => void,
-  ): Promise<StreamEnd> {
-    const { signal } = this.#abort;
-    let isOpen = false;
-    const openOnce = async () => {
-      if (isOpen || decoder.schema === undefined) return;
-      isOpen = true;
-      onSchema(decoder.schema);
-      // The schema is the answer to a request; nothing else may be told before it.
-      await letMessagesIn();
-    };
-    try {
-      let busySinceMs = performance.now();
-      const pieces = readBody(body.stream, signal);
-      for await (const piece of pieces) {
-        decoder.push(piece);
-        await openOnce();
-        this.#tell(decoder);
-        // The marker is the end; what a producer sends behind it is none of ours.
-        if (decoder.isComplete) {
-          if (!(await settlesWithin(pieces.next(), CLOSING_MS))) this.#abort.abort();
-          return { state: "complete" };
+  /** Goes on after a failure that `canResume`. */
+  async resume(): Promise<void> {
+    const [decoder, failure] = [this.#decoder, this.#failure];
+    if (decoder === undefined || failure === undefined) return;
+    this.#failure = undefined;
+    this.#reconnector?.renew();
+    this.#tellEnd(decoder, await this.#run(decoder, failure));
+  }
+
+  /** Reads `start`, or what comes after a failure, and so on until there is an end. */
+  async #run(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
+    let next = start;
+    let firstRow: number | undefined;
+    for (;;) {
+      if (next instanceof ColonnadeError) {
+        const { numRows, numBytes } = decoder;
+        const answer = await this.#reconnector?.next(next, numRows, this.#lastPieceMs);
+        if (this.#abort.signal.aborted) return { state: "cancelled" };
+        if (answer === undefined || "error" in answer) {
+          const canResume = answer?.canResume ?? false;
+          const error = withPlace(answer?.error ?? next, numRows, numBytes);
+          if (canResume) this.#failure = error;
+          return { state: "failed", error: error.toJSON(), canResume };
         }
-        if (performance.now() - busySinceMs > MAX_BUSY_MS) {
-          await letMessagesIn();
-          busySinceMs = performance.now();
-        }
+        next = answer.body;
+        firstRow = answer.firstRow;
       }
-      if (signal.aborted) return { state: "cancelled" };
-      const warning = decoder.end(body.end);
-      await openOnce();
-      return warning === undefined ? { state: "complete" } : { state: "complete", warning };
-    } catch (thrown) {
-      if (signal.aborted) return { state: "cancelled" };
-      const error = await this.#explain(thrown, decoder, body.queryId);
-      this.#abort.abort();
-      return { state: "failed", error: error.toJSON() };
+      try {
+        if (firstRow !== undefined) decoder.resume(firstRow);
+        return await this.#read(decoder, next);
+      } catch (thrown) {
+        if (this.#abort.signal.aborted) return { state: "cancelled" };
+        const isForeign = !(thrown instanceof ColonnadeError);
+        next = isForeign
+          ? new ColonnadeError("network_error", "The connection was lost before the last row.")
+          : thrown;
+      }
     }
   }
 
-  /** The server's own account of a failure where it has one, else the best description here. */
-  async #explain(
-    thrown: unknown,
-    decoder: BodyDecoder,
-    queryId: string | undefined,
-  ): Promise<ColonnadeError> {
-    const own = ColonnadeError.from(thrown, "network_error");
-    const isCut = own.code === "network_error" || own.code === "missing_end_of_stream";
-    if (!isCut) return own;
-    if (queryId !== undefined && this.#source.kind === "url") {
-      const theirs = await askWhyItFailed(this.#source, queryId);
-      if (theirs !== undefined) return theirs;
+  async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd> {
+    const { signal } = this.#abort;
+    let busySinceMs = performance.now();
+    const pieces = readBody(body.stream, signal, this.#stallMs);
+    for await (const piece of pieces) {
+      this.#lastPieceMs = performance.now();
+      decoder.push(piece);
+      await this.#tellSchema(decoder);
+      this.#interruption = undefined;
+      this.#tell(decoder);
+      // The marker is the end; what a producer sends behind it is none of ours.
+      if (decoder.isComplete) {
+        if (!(await settlesWithin(pieces.next(), CLOSING_MS))) this.#abort.abort();
+        return { state: "complete" };
+      }
+      if (performance.now() - busySinceMs > MAX_BUSY_MS) {
+        await letMessagesIn();
+        busySinceMs = performance.now();
+      }
     }
-    if (own.code !== "network_error") return own;
-    return new ColonnadeError("network_error", "The connection was lost before the last row.", {
-      row: decoder.numRows,
-      byte: decoder.numBytes,
-    });
+    if (signal.aborted) return { state: "cancelled" };
+    const warning = decoder.end(body.end);
+    await this.#tellSchema(decoder);
+    return warning === undefined ? { state: "complete" } : { state: "complete", warning };
+  }
+
+  /** The schema is the answer to a request; nothing else may be told before it. */
+  async #tellSchema(decoder: BodyDecoder): Promise<void> {
+    if (this.#onSchema === undefined || decoder.schema === undefined) return;
+    this.#onSchema(decoder.schema);
+    this.#onSchema = undefined;
+    await letMessagesIn();
+  }
+
+  #tellInterruption(interruption: Interruption): void {
+    this.#interruption = interruption;
+    if (this.#decoder === undefined || this.#onSchema !== undefined) return;
+    this.#notify("progress", this.#progress(this.#decoder));
+  }
+
+  #tellEnd(decoder: BodyDecoder, end: StreamEnd): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#interruption = undefined;
+    this.#notify("end", { ...this.#progress(decoder), ...end });
   }
 
   #tell(decoder: BodyDecoder): void {
+    if (this.#onSchema !== undefined) return;
     const nowMs = performance.now();
     const isFirstRow = this.#firstRowMs === undefined && decoder.numRows > 0;
     if (isFirstRow) this.#firstRowMs = nowMs - this.#startMs;
@@ -162,6 +199,7 @@ export class TableStream {
       bytes: decoder.numBytes,
       elapsedMs: performance.now() - this.#startMs,
       firstRowMs: this.#firstRowMs,
+      interruption: this.#interruption,
     };
   }
 }

@@ -1,7 +1,7 @@
 import { Requester } from "./actor.js";
-import { queryUrl } from "./body.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
 import type { NoticeName, Notices, StreamProgress } from "./messages.js";
+import { queryUrl } from "./query.js";
 import type { Schema } from "./schema.js";
 import type { PreparedSource } from "./source.js";
 import { CellKind, RowWindow } from "./window.js";
@@ -16,6 +16,8 @@ export type TableState = "streaming" | "complete" | "failed" | "cancelled";
 export interface TableProgress extends StreamProgress {
   /** The number of rows there will be, where it is known. */
   totalRows: number | undefined;
+  /** `interrupted` while a lost connection is being made again; the table is still `streaming`. */
+  connection: "open" | "interrupted";
 }
 
 /** Rows `[start, end)`, counted from 0. */
@@ -67,9 +69,6 @@ interface StartOptions {
 /** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface only types listeners
 export class Table extends EventTarget {
-  /** Resolves when the table is complete; rejects with a {@link ColonnadeError} otherwise. */
-  readonly done: Promise<void>;
-
   readonly #worker: Worker;
   readonly #requester: Requester;
   readonly #prepared: PreparedSource;
@@ -84,9 +83,12 @@ export class Table extends EventTarget {
     bytes: 0,
     elapsedMs: 0,
     firstRowMs: undefined,
+    interruption: undefined,
   };
-  #queryId: string | undefined;
+  #canResume = false;
+  #isKnownToServer: boolean;
   #isSchemaTold = false;
+  #done!: Promise<void>;
   #resolveDone: () => void = () => undefined;
   #rejectDone: (error: ColonnadeError) => void = () => undefined;
   readonly #onPageHide = () => this.#abandon();
@@ -118,14 +120,9 @@ export class Table extends EventTarget {
     super();
     this.#worker = worker;
     this.#prepared = prepared;
-    this.#queryId = prepared.queryId;
+    this.#isKnownToServer = prepared.wire.kind === "url" && prepared.wire.query?.isKept === false;
     this.#totalRows = totalRows;
-    this.done = new Promise((resolve, reject) => {
-      this.#resolveDone = resolve;
-      this.#rejectDone = reject;
-    });
-    // Whoever does not wait for the end learns of it by events.
-    this.done.catch(() => undefined);
+    this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     worker.addEventListener("error", (event) => {
       event.preventDefault();
@@ -136,6 +133,14 @@ export class Table extends EventTarget {
         }),
       );
     });
+  }
+
+  /**
+   * Resolves when the table is complete; rejects with a {@link ColonnadeError} otherwise. After
+   * {@link resume} it is another promise.
+   */
+  get done(): Promise<void> {
+    return this.#done;
   }
 
   get schema(): Schema {
@@ -163,7 +168,14 @@ export class Table extends EventTarget {
 
   get progress(): TableProgress {
     const totalRows = this.#state === "complete" ? this.#progress.rows : this.#totalRows;
-    return { ...this.#progress, totalRows };
+    const interruption = this.#state === "streaming" ? this.#progress.interruption : undefined;
+    const connection = interruption === undefined ? "open" : "interrupted";
+    return { ...this.#progress, totalRows, connection, interruption };
+  }
+
+  /** Whether {@link resume} can go on after the failure: the connection was at fault. */
+  get canResume(): boolean {
+    return this.#canResume;
   }
 
   /**
@@ -210,6 +222,17 @@ export class Table extends EventTarget {
     return new RowWindow(packed, start, end, columns.length);
   }
 
+  /** Goes on after the rows that arrived, where {@link canResume}; otherwise does nothing. */
+  resume(): void {
+    if (!this.#canResume) return;
+    this.#canResume = false;
+    this.#error = undefined;
+    this.#state = "streaming";
+    this.#expectEnd();
+    this.#requester.request("resume", null).catch(() => undefined);
+    this.#dispatch("progress", this.progress);
+  }
+
   /** Stops the stream, here and at the server. The rows that arrived stay readable. */
   cancel(): void {
     if (this.#state !== "streaming") return;
@@ -237,9 +260,6 @@ export class Table extends EventTarget {
 
   #onNotice<N extends NoticeName>(name: N, data: Notices[N]): void {
     switch (name) {
-      case "response":
-        this.#queryId = (data as Notices["response"]).queryId ?? this.#queryId;
-        break;
       case "progress":
         this.#progress = data as StreamProgress;
         this.#tellSchema();
@@ -251,10 +271,20 @@ export class Table extends EventTarget {
     }
   }
 
-  #onEnd({ state, error, warning, ...progress }: Notices["end"]): void {
+  #expectEnd(): void {
+    this.#done = new Promise((resolve, reject) => {
+      this.#resolveDone = resolve;
+      this.#rejectDone = reject;
+    });
+    // Whoever does not wait for the end learns of it by events.
+    this.#done.catch(() => undefined);
+  }
+
+  #onEnd({ state, error, warning, canResume, ...progress }: Notices["end"]): void {
     this.#progress = progress;
     this.#tellSchema();
     if (this.#state === "streaming") {
+      this.#canResume = canResume ?? false;
       if (error !== undefined) {
         this.#fail(ColonnadeError.fromPlain(error));
         return;
@@ -292,10 +322,9 @@ export class Table extends EventTarget {
   /** Lets the server drop the result now rather than after its time to keep it. */
   #forgetAtServer(): void {
     const { wire } = this.#prepared;
-    if (this.#queryId === undefined || wire.kind !== "url") return;
-    const url = queryUrl(wire.url, this.#queryId);
-    this.#queryId = undefined;
-    if (url === undefined) return;
+    if (!this.#isKnownToServer || wire.kind !== "url" || wire.query === undefined) return;
+    this.#isKnownToServer = false;
+    const url = `${queryUrl(wire.url, wire.query.id)}`;
     const { headers, credentials } = wire;
     // Nobody waits for the answer: a server that is gone has forgotten as well.
     fetch(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { queryUrl } from "../src/body.js";
 import { ColonnadeError, errorFromProblem, errorFromResponse } from "../src/errors.js";
 
 test("a problem keeps the server's code, words and hint", async () => {
@@ -60,11 +59,4 @@ test("a trap is a crash of the decoder, anything else has the given code", () =>
   const trap = new WebAssembly.RuntimeError("unreachable");
   expect(ColonnadeError.from(trap, "other").code).toBe("decoder_crashed");
   expect(ColonnadeError.from("words", "other")).toMatchObject({ code: "other", message: "words" });
-});
-
-test("a result's address keeps the prefix of its rows", () => {
-  const id = "0d9c9bd2-6b53-4e0c-9d34-bd24c4c4c5a1";
-  expect(queryUrl("http://h:1/v1/tables/a%2Fb/rows?limit=3", id)).toBe(`http://h:1/v1/query/${id}`);
-  expect(queryUrl("https://h/data/v1/query", id)).toBe(`https://h/data/v1/query/${id}`);
-  expect(queryUrl("https://h/file.arrows", id)).toBeUndefined();
 });

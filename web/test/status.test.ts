@@ -7,6 +7,7 @@ import {
   formatBytes,
   formatDuration,
   fraction,
+  phaseOf,
 } from "../src/viewer/status.js";
 
 const progress = {
@@ -16,6 +17,8 @@ const progress = {
   elapsedMs: 2000,
   firstRowMs: 41.4,
   totalRows: 6_000_000,
+  connection: "open" as const,
+  interruption: undefined,
 };
 
 test.each([
@@ -48,6 +51,15 @@ test("a running stream says how far it is, a complete one what there is", () => 
     /^Complete: 1,500,000 rows, /,
   );
   expect(announcement("connecting", undefined)).toBe("Connecting…");
+});
+
+test("a lost connection is a state of a running stream alone", () => {
+  const interruption = { row: 1_500_000, attempt: 2, since: 0 };
+  const lost = { ...progress, connection: "interrupted" as const, interruption };
+  expect(phaseOf("streaming", lost)).toBe("interrupted");
+  expect(phaseOf("failed", lost)).toBe("failed");
+  expect(phaseOf("streaming", progress)).toBe("streaming");
+  expect(announcement("interrupted", lost)).toBe("Connection lost at row 1,500,001. Resuming…");
 });
 
 test("progress is definite only where the total is known", () => {

@@ -26,6 +26,7 @@ function toyDecoder(): BodyDecoder {
     finish: () => {
       throw Object.assign(new Error("no marker"), { code: "missing_end_of_stream", row: rows() });
     },
+    resume: () => undefined,
     isComplete: () => text.includes("E"),
     atMessageBoundary: () => !/\([^)]*$/.test(text),
     schemaJson: () => (text.includes("S") ? '{"fields":[],"metadata":{}}' : undefined),

@@ -1,6 +1,7 @@
 //! From checked messages to arrays.
 
 mod array;
+mod continuity;
 mod dictionary;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use crate::wire::{
     DecodeError, DecodeErrorKind, Frame, Framer, Limits, Message, StreamSchema, read_layout,
 };
 use array::{Body, build_array};
+use continuity::Continuity;
 use dictionary::Dictionaries;
 
 /// How far a stream has been read.
@@ -21,7 +23,7 @@ pub struct Progress {
     pub has_schema: bool,
     /// Rows that can be read now.
     pub num_rows: u64,
-    /// Record batches received, empty ones included.
+    /// Record batches received, empty ones included, of all responses.
     pub num_batches: u64,
     /// The end-of-stream marker was seen.
     pub is_complete: bool,
@@ -29,7 +31,8 @@ pub struct Progress {
 
 /// Decodes an Arrow IPC stream into a [`Table`] as its bytes land.
 ///
-/// Rows that were read stay readable after an error.
+/// Rows that were read stay readable after an error, and after [`resume`](Self::resume) a further
+/// response goes on behind them.
 #[derive(Debug)]
 pub struct Decoder {
     framer: Framer,
@@ -40,6 +43,9 @@ pub struct Decoder {
     dictionaries: Dictionaries,
     table: Option<Table>,
     num_batches: u64,
+    /// This response's schema message was read.
+    has_schema: bool,
+    continuity: Continuity,
 }
 
 impl Decoder {
@@ -56,7 +62,26 @@ impl Decoder {
             dictionaries: Dictionaries::default(),
             table: None,
             num_batches: 0,
+            has_schema: false,
+            continuity: Continuity::default(),
         }
+    }
+
+    /// A further response of the same result begins, which was asked for from `first_row` of the
+    /// result on: the row that comes next. Forgets the half-read message, the dictionaries and any
+    /// error; keeps the rows. The response is a stream of its own: the same schema, every dictionary
+    /// that it uses, then batches that say their rows.
+    pub fn resume(&mut self, first_row: u64) {
+        self.framer = Framer::new(self.limits.clone());
+        self.bound_memory();
+        self.dictionaries = Dictionaries::default();
+        self.has_schema = false;
+        self.continuity = Continuity::resumed(first_row, self.num_rows());
+    }
+
+    fn bound_memory(&mut self) {
+        self.framer
+            .set_remaining_budget_bytes(self.memory_bytes.saturating_sub(self.used_bytes));
     }
 
     /// Where the next bytes of the stream go; empty once it is complete or has failed.
@@ -70,18 +95,20 @@ impl Decoder {
     /// What is wrong with the stream, with byte and row; nothing can be read from it after that.
     pub fn advance(&mut self, num_bytes: usize) -> Result<Progress, DecodeError> {
         let row = self.num_rows();
-        if let Some(frame) = self
+        let frame = self
             .framer
             .advance(num_bytes)
-            .map_err(|error| error.at_row(row))?
-        {
-            let byte = frame.byte;
-            self.accept(frame).map_err(|error| {
-                let error = DecodeError { byte, row, ..error };
-                self.framer.fail(error.clone());
-                error
-            })?;
-        }
+            .map_err(|error| error.at_row(row))?;
+        let (byte, taken) = match frame {
+            Some(frame) => (frame.byte, self.accept(frame)),
+            None if self.framer.is_complete() => (self.framer.position(), self.continuity.finish()),
+            None => return Ok(self.progress()),
+        };
+        taken.map_err(|error| {
+            let error = DecodeError { byte, row, ..error };
+            self.framer.fail(error.clone());
+            error
+        })?;
         Ok(self.progress())
     }
 
@@ -101,32 +128,27 @@ impl Decoder {
     }
 
     fn accept(&mut self, frame: Frame) -> Result<(), DecodeError> {
-        match (frame.message, &mut self.table) {
-            (Message::Schema(schema), None) => self.table = Some(Table::new(schema)),
-            (Message::Schema(_), Some(_)) => {
-                return Err(DecodeError::new(
-                    DecodeErrorKind::InvalidHeader,
-                    "a second schema stands in the stream",
-                ));
-            }
-            (_, None) => {
-                return Err(DecodeError::new(
-                    DecodeErrorKind::InvalidHeader,
-                    "the first message is not a schema",
-                ));
-            }
-            (Message::Dictionary(header), Some(table)) => {
-                let mut body = Body::new(
-                    frame.body,
-                    &header.values,
-                    self.limits.max_decompressed_bytes,
-                );
+        if let Message::Schema(schema) = &frame.message {
+            return self.accept_schema(schema);
+        }
+        let Some(table) = self.table.as_mut().filter(|_| self.has_schema) else {
+            return Err(DecodeError::new(
+                DecodeErrorKind::InvalidHeader,
+                "the first message is not a schema",
+            ));
+        };
+        self.continuity.check(&frame, table.num_rows())?;
+        let cap_bytes = self.limits.max_decompressed_bytes;
+        match frame.message {
+            Message::Schema(_) => {}
+            Message::Dictionary(header) => {
+                let mut body = Body::new(frame.body, &header.values, cap_bytes);
                 self.dictionaries
                     .accept(&header, &mut body, table.schema())?;
                 self.used_bytes += body.kept_bytes();
             }
-            (Message::Batch(header), Some(table)) => {
-                let mut body = Body::new(frame.body, &header, self.limits.max_decompressed_bytes);
+            Message::Batch(header) => {
+                let mut body = Body::new(frame.body, &header, cap_bytes);
                 let fields = &table.schema().fields;
                 let columns = read_layout(&header, fields)?
                     .iter()
@@ -140,8 +162,28 @@ impl Decoder {
                 self.used_bytes += body.kept_bytes();
             }
         }
-        self.framer
-            .set_remaining_budget_bytes(self.memory_bytes.saturating_sub(self.used_bytes));
+        self.bound_memory();
+        Ok(())
+    }
+
+    fn accept_schema(&mut self, schema: &Arc<StreamSchema>) -> Result<(), DecodeError> {
+        if self.has_schema {
+            return Err(DecodeError::new(
+                DecodeErrorKind::InvalidHeader,
+                "a second schema stands in the stream",
+            ));
+        }
+        let table = self.table.get_or_insert_with(|| Table::new(schema.clone()));
+        if table.schema() != schema {
+            return Err(DecodeError::new(
+                DecodeErrorKind::SchemaChanged,
+                format!(
+                    "the response from row {} on has another schema than the rows before it",
+                    table.num_rows()
+                ),
+            ));
+        }
+        self.has_schema = true;
         Ok(())
     }
 

@@ -20,6 +20,18 @@ pub enum DecodeErrorKind {
     Unsupported,
     /// The memory budget is used up.
     MemoryBudgetExceeded,
+    /// A message begins behind the row that comes next, by its producer's count.
+    RowGap,
+    /// A message begins before the row that comes next, by its producer's count.
+    RowOverlap,
+    /// A message of the response is missing or doubled, by its producer's count.
+    MessageGap,
+    /// A body is not what its producer hashed.
+    ChecksumMismatch,
+    /// The response is not as long as its producer says.
+    WrongTotal,
+    /// A resumed response has another schema.
+    SchemaChanged,
 }
 
 impl DecodeErrorKind {
@@ -35,6 +47,12 @@ impl DecodeErrorKind {
             Self::OverLimit => "over_limit",
             Self::Unsupported => "unsupported",
             Self::MemoryBudgetExceeded => "memory_budget_exceeded",
+            Self::RowGap => "row_gap",
+            Self::RowOverlap => "row_overlap",
+            Self::MessageGap => "message_gap",
+            Self::ChecksumMismatch => "checksum_mismatch",
+            Self::WrongTotal => "wrong_total",
+            Self::SchemaChanged => "schema_changed",
         }
     }
 }

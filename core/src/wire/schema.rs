@@ -26,7 +26,7 @@ pub struct DictionaryEncoding {
 }
 
 /// A field with what arrow-rs's own `Field` does not hold: the dictionary ids of its tree.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaField {
     /// Name, type, nullability and metadata.
     pub field: FieldRef,
@@ -37,7 +37,7 @@ pub struct SchemaField {
 }
 
 /// The schema of a stream.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSchema {
     /// The columns.
     pub fields: Vec<SchemaField>,

@@ -78,8 +78,7 @@ pub fn plain(batches: &[RecordBatch]) -> Vec<u8> {
 
 /// The response that begins at `first_row` and whose rows are `batches`.
 pub fn served(batches: &[RecordBatch], first_row: u64, checksum: bool) -> Vec<u8> {
-    let end = RecordBatch::new_empty(batches[0].schema());
-    let stream = plain(&[batches, &[end]].concat());
+    let stream = plain(&[batches, &[RecordBatch::new_empty(schema())]].concat());
     let mut pieces = split(&stream).into_iter();
     let mut out = pieces.next().unwrap().bytes();
     // arrow-rs repeats no dictionary that has not changed, so the last piece is the empty batch.

@@ -2,7 +2,12 @@ import type { ColonnadeError } from "../errors.js";
 import type { TableProgress, TableState } from "../table.js";
 
 /** Where a viewer is: before there is a table, and then with its table. */
-export type ViewerPhase = "idle" | "connecting" | TableState;
+export type ViewerPhase = "idle" | "connecting" | "interrupted" | TableState;
+
+/** The phase of a viewer that shows a table. */
+export function phaseOf(state: TableState, { connection }: TableProgress): ViewerPhase {
+  return state === "streaming" && connection === "interrupted" ? "interrupted" : state;
+}
 
 const countFormat = new Intl.NumberFormat("en");
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
@@ -48,6 +53,7 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
   idle: "Nothing opened",
   connecting: "Connecting",
   streaming: "Streaming",
+  interrupted: "Connection lost",
   complete: "Complete",
   failed: "Failed",
   cancelled: "Cancelled",
@@ -56,6 +62,11 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
 /** One word for a phase. */
 export function phaseWord(phase: ViewerPhase): string {
   return PHASE_WORDS[phase];
+}
+
+/** What is done about a lost connection. Rows are counted from 1, as people do. */
+export function interruptionText({ rows }: TableProgress): string {
+  return `Connection lost at row ${formatCount(rows + 1)}. Resuming…`;
 }
 
 /** The facts of the status line, in the order in which they are shown. */
@@ -74,6 +85,7 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
   const word = phaseWord(phase);
   if (progress === undefined) return phase === "connecting" ? `${word}…` : word;
   const { rows, totalRows } = progress;
+  if (phase === "interrupted") return interruptionText(progress);
   const of =
     phase === "streaming" && totalRows !== undefined ? ` of ${formatCount(totalRows)}` : "";
   return [`${word}: ${formatCount(rows)}${of} rows`, ...facts(progress)].join(", ");

@@ -79,6 +79,14 @@ export const viewerStyles = css`
     width: 30%;
     animation: sweep 1.2s ease-in-out infinite;
   }
+  .progress.interrupted > div {
+    background: var(--_muted);
+    animation: none;
+  }
+  .progress.unknown.interrupted > div {
+    width: 100%;
+    opacity: 0.5;
+  }
   @keyframes sweep {
     from {
       transform: translateX(-100%);
@@ -147,6 +155,7 @@ export const viewerStyles = css`
   .dot.failed {
     background: var(--_danger);
   }
+  .dot.interrupted,
   .dot.cancelled {
     background: var(--_warn);
   }

@@ -15,6 +15,8 @@ import {
   formatCount,
   formatRows,
   fraction,
+  interruptionText,
+  phaseOf,
   phaseWord,
   type ViewerPhase,
 } from "./status.js";
@@ -108,6 +110,18 @@ export class ColonnadeViewer extends LitElement {
   #announcedMs = Number.NEGATIVE_INFINITY;
   #announcedPhase: ViewerPhase = "idle";
   #ready = Promise.withResolvers<Table>();
+  #wasRunning = false;
+  // A page that is hidden stops its streams; one that comes back out of the browser's cache shows
+  // the same rows again.
+  readonly #onPageHide = () => {
+    this.#wasRunning = isRunningPhase(this.#phase);
+  };
+  readonly #onPageShow = ({ persisted }: PageTransitionEvent) => {
+    if (!persisted || !this.#wasRunning) return;
+    const { row } = this.state;
+    this.retry();
+    this.row = row;
+  };
 
   constructor() {
     super();
@@ -154,8 +168,12 @@ export class ColonnadeViewer extends LitElement {
     this.#table?.cancel();
   }
 
-  /** Opens the source again, from the first row. */
+  /** Goes on where a failed table can; otherwise opens the source again, from the first row. */
   retry(): void {
+    if (this.#table?.canResume) {
+      this.#table.resume();
+      return;
+    }
     const source = this.source ?? this.src;
     if (source !== null) void this.#load(source);
   }
@@ -166,11 +184,15 @@ export class ColonnadeViewer extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
+    addEventListener("pagehide", this.#onPageHide);
+    addEventListener("pageshow", this.#onPageShow);
     if (this.hasUpdated && this.#table === undefined) this.retry();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    removeEventListener("pagehide", this.#onPageHide);
+    removeEventListener("pageshow", this.#onPageShow);
     // An element that is only moved comes back within the same task.
     queueMicrotask(() => {
       if (!this.isConnected && this.#ownsTable) this.#reset();
@@ -194,12 +216,12 @@ export class ColonnadeViewer extends LitElement {
     const phase = this.#phase;
     const progress = this.#table?.progress;
     this.#announce(phase, progress);
-    const isRunning = phase === "connecting" || phase === "streaming";
+    const isRunning = isRunningPhase(phase);
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
       ${this.#error === undefined ? nothing : this.#renderError(this.#error)}
       <div class="stage">
-        ${isRunning ? this.#renderProgress(progress) : nothing}
+        ${isRunning ? this.#renderProgress(phase, progress) : nothing}
         ${this.#grid.element}
         ${this.#renderMessage(phase)}
       </div>
@@ -225,15 +247,15 @@ export class ColonnadeViewer extends LitElement {
     </div>`;
   }
 
-  #renderProgress(progress: TableProgress | undefined) {
+  #renderProgress(phase: ViewerPhase, progress: TableProgress | undefined) {
     const part = progress === undefined ? undefined : fraction(progress);
     if (part === undefined) {
-      return html`<div class="progress unknown" role="progressbar" aria-label="Loading rows">
+      return html`<div class="progress unknown ${phase}" role="progressbar" aria-label="Loading rows">
         <div></div>
       </div>`;
     }
     return html`<div
-      class="progress"
+      class="progress ${phase}"
       role="progressbar"
       aria-label="Loading rows"
       aria-valuemin="0"
@@ -276,6 +298,9 @@ export class ColonnadeViewer extends LitElement {
   #renderLine(phase: ViewerPhase, progress: TableProgress | undefined) {
     const dot = html`<i class="dot ${phase}"></i>`;
     if (progress === undefined) return html`${dot}<span>${phaseWord(phase)}</span>`;
+    if (phase === "interrupted") {
+      return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
+    }
     const { rows, totalRows } = progress;
     const isPartial = phase !== "complete" && totalRows !== undefined;
     const of = isPartial ? html` of ${formatCount(totalRows)}` : nothing;
@@ -305,7 +330,7 @@ export class ColonnadeViewer extends LitElement {
         </p>
       </div>
       ${
-        (this.source ?? this.src) === null
+        (this.source ?? this.src) === null && !this.#table?.canResume
           ? nothing
           : html`<button @click=${this.retry}>Retry</button>`
       }
@@ -373,7 +398,6 @@ export class ColonnadeViewer extends LitElement {
       "error",
       whileShown((event: CustomEvent<ColonnadeError>) => this.#fail(event.detail)),
     );
-    this.#error = table.error;
     this.#follow(table);
     if (this.row !== null) this.#grid.goToRow(this.row);
     this.#ready.resolve(table);
@@ -381,7 +405,8 @@ export class ColonnadeViewer extends LitElement {
   }
 
   #follow(table: Table): void {
-    this.#phase = table.state;
+    this.#phase = phaseOf(table.state, table.progress);
+    this.#error = table.error;
     this.#grid.update({
       numRows: table.numRows,
       totalRows: table.progress.totalRows,
@@ -451,6 +476,10 @@ export class ColonnadeViewer extends LitElement {
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
+}
+
+function isRunningPhase(phase: ViewerPhase): boolean {
+  return phase === "connecting" || phase === "streaming" || phase === "interrupted";
 }
 
 function clearInvalid(event: InputEvent): void {

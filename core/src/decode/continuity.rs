@@ -1,0 +1,138 @@
+//! Whether the messages of a response follow one another without gap, overlap or damage, by what
+//! their producer says of each ([`crate::wire::integrity`]).
+
+use crate::wire::integrity::xxh3_64;
+use crate::wire::{DecodeError, DecodeErrorKind, Frame, Message};
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// What the next message of a response has to say. Where a producer says nothing, nothing is checked.
+#[derive(Debug, Default)]
+pub(super) struct Continuity {
+    /// Number, in the producer's result, of the table's row 0; known from the first message that says
+    /// its row, or from the row at which the response was asked to begin.
+    base_row: Option<u64>,
+    /// The producer says row and sequence number of every message.
+    is_numbered: bool,
+    /// Dictionary and record batches of this response so far.
+    num_messages: u64,
+    /// Record batches among them.
+    num_batches: u64,
+    /// The totals were seen.
+    has_totals: bool,
+}
+
+impl Continuity {
+    /// A response that was asked to begin at `first_row` of the result, which stands behind
+    /// `num_rows` rows of the table.
+    pub(super) fn resumed(first_row: u64, num_rows: u64) -> Self {
+        Self {
+            base_row: Some(first_row.saturating_sub(num_rows)),
+            is_numbered: true,
+            ..Self::default()
+        }
+    }
+
+    /// Checks a dictionary or record batch before it is decoded; the table has `num_rows` rows.
+    pub(super) fn check(&mut self, frame: &Frame, num_rows: u64) -> Result<()> {
+        let said = frame.integrity;
+        if self.has_totals {
+            return Err(wrong_total("a message follows the one with the totals"));
+        }
+        self.is_numbered |= said.first_row.is_some() || said.seq.is_some();
+        if self.is_numbered {
+            let (Some(first_row), Some(seq)) = (said.first_row, said.seq) else {
+                return Err(DecodeError::new(
+                    DecodeErrorKind::InvalidHeader,
+                    "the message does not say its first row and sequence number; expected both",
+                ));
+            };
+            self.check_row(first_row, num_rows)?;
+            if seq != self.num_messages {
+                return Err(DecodeError::new(
+                    DecodeErrorKind::MessageGap,
+                    format!(
+                        "message {seq} of the response came where message {} was expected",
+                        self.num_messages
+                    ),
+                ));
+            }
+        }
+        if let Some(expected) = said.xxh3 {
+            let hash = xxh3_64(&frame.body);
+            if hash != expected {
+                return Err(DecodeError::new(
+                    DecodeErrorKind::ChecksumMismatch,
+                    format!(
+                        "the message from row {} on is damaged: its body's hash is {hash:016x}, expected {expected:016x}",
+                        self.row(num_rows)
+                    ),
+                ));
+            }
+        }
+        let batch_rows = match &frame.message {
+            Message::Batch(header) => header.num_rows as u64,
+            Message::Schema(_) | Message::Dictionary(_) => 0,
+        };
+        let end_row = self.row(num_rows.saturating_add(batch_rows));
+        if let Some(total) = said.total_rows
+            && total != end_row
+        {
+            return Err(wrong_total(format!(
+                "the response ends at row {end_row}, expected {total}"
+            )));
+        }
+        if let Some(total) = said.total_batches
+            && total != self.num_batches
+        {
+            return Err(wrong_total(format!(
+                "the response has {} record batches, expected {total}",
+                self.num_batches
+            )));
+        }
+        self.has_totals = said.total_rows.is_some();
+        self.num_messages += 1;
+        self.num_batches += u64::from(matches!(frame.message, Message::Batch(_)));
+        Ok(())
+    }
+
+    /// Number in the result of the table's row `table_row`.
+    fn row(&self, table_row: u64) -> u64 {
+        self.base_row.unwrap_or(0).saturating_add(table_row)
+    }
+
+    fn check_row(&mut self, first_row: u64, num_rows: u64) -> Result<()> {
+        self.base_row
+            .get_or_insert(first_row.saturating_sub(num_rows));
+        let expected = self.row(num_rows);
+        if first_row == expected {
+            return Ok(());
+        }
+        let (kind, what) = if first_row < expected {
+            (DecodeErrorKind::RowOverlap, "would be doubled")
+        } else {
+            (DecodeErrorKind::RowGap, "are missing")
+        };
+        let (start, end) = (first_row.min(expected), first_row.max(expected));
+        Err(DecodeError::new(
+            kind,
+            format!(
+                "a message begins at row {first_row} where row {expected} was expected: rows {start} to {end} {what}"
+            ),
+        ))
+    }
+
+    /// The end-of-stream marker was seen.
+    pub(super) fn finish(&self) -> Result<()> {
+        if self.is_numbered && !self.has_totals {
+            return Err(wrong_total(
+                "the response ended without its totals, so rows may be missing",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn wrong_total(message: impl Into<String>) -> DecodeError {
+    DecodeError::new(DecodeErrorKind::WrongTotal, message)
+}

@@ -1,0 +1,292 @@
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import init, { Decoder } from "../pkg/colonnade_wasm.js";
+import { BodyDecoder } from "../src/decoder.js";
+import type { Notices, StreamProgress, UrlSource } from "../src/messages.js";
+import { claimQuery } from "../src/query.js";
+import { TableStream } from "../src/stream.js";
+import { seededRandom } from "./random.js";
+import { type Fault, ReplayServer } from "./replay.js";
+
+const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
+const PATIENCE = { stallMs: 60, firstWaitMs: 1, maxWaitMs: 8, giveUpMs: 20_000 };
+const ROWS_PATH = "/v1/tables/numbered/rows";
+
+let server: ReplayServer;
+beforeEach(async () => {
+  server = new ReplayServer();
+  await server.listen();
+});
+afterEach(() => server.close());
+
+function get(path: string): UrlSource {
+  const url = `${server.origin}${path}`;
+  return { kind: "url", url, method: "GET", headers: [], body: null, credentials: "same-origin" };
+}
+
+function post(json: string): UrlSource {
+  const body = new TextEncoder().encode(json).buffer;
+  const headers: [string, string][] = [["content-type", "application/json"]];
+  return { ...get("/v1/query"), method: "POST", headers, body };
+}
+
+/** A stream whose end can be waited for, once and after each `resume`. */
+class Reading {
+  readonly notices: StreamProgress[] = [];
+  readonly stream: TableStream;
+  #ended: Promise<Notices["end"]>;
+  #tellEnd: (end: Notices["end"]) => void = () => undefined;
+
+  constructor(source: UrlSource, patience = PATIENCE) {
+    this.#ended = this.#expectEnd();
+    const notify = (name: keyof Notices, data: unknown) => {
+      if (name === "end") this.#tellEnd(data as Notices["end"]);
+      else this.notices.push(data as StreamProgress);
+    };
+    this.stream = new TableStream(claimQuery(source), notify, patience);
+  }
+
+  async end(): Promise<Notices["end"]> {
+    await this.open();
+    return this.#ended;
+  }
+
+  get ended(): Promise<Notices["end"]> {
+    return this.#ended;
+  }
+
+  async open(): Promise<void> {
+    const { memory } = await init({ module_or_path: wasm });
+    await this.stream.open(Promise.resolve(new BodyDecoder(new Decoder(2 ** 30), memory)));
+  }
+
+  async resume(): Promise<Notices["end"]> {
+    this.#ended = this.#expectEnd();
+    await this.stream.resume();
+    return this.#ended;
+  }
+
+  /** The texts of rows `[start, end)`. */
+  texts(start: number, end: number): string {
+    const packed = this.stream.decoder?.window(start, end, Uint32Array.of(0, 1, 2), 0);
+    return Buffer.from(packed ?? []).toString("latin1");
+  }
+
+  #expectEnd(): Promise<Notices["end"]> {
+    return new Promise((resolve) => {
+      this.#tellEnd = resolve;
+    });
+  }
+}
+
+/** The texts of rows `[0, 300)` as they arrive without a break. */
+async function wholeTexts(): Promise<string> {
+  const reading = new Reading(get(ROWS_PATH));
+  expect(await reading.end()).toMatchObject({ state: "complete", rows: 300 });
+  server.seen.length = 0;
+  return reading.texts(0, 300);
+}
+
+// A browser drops bytes that wait to be read when the connection breaks. Where a test says how many
+// rows came before, the server stalls instead.
+const KINDS = ["fin", "short", "reset", "stall", "clean end", "restart"] as const;
+
+test("random breaks of every kind neither lose nor double a row", async () => {
+  const whole = await wholeTexts();
+  const numBytes = server.body(0).length;
+  for (let seed = 1; seed <= 60; seed++) {
+    const random = seededRandom(seed);
+    server.faults = Array.from({ length: 1 + Math.floor(random() * 8) }, (_, index): Fault => {
+      const kind = KINDS[Math.floor(random() * KINDS.length)] ?? "fin";
+      // Not the first answer: a server that refuses at once is not asked again.
+      if (index > 0 && random() < 0.2) {
+        return { kind: "refuse", status: 503, code: "too_many_streams", retryAfterS: 0 };
+      }
+      return { kind, at: Math.floor(random() * random() * numBytes) };
+    });
+    // Once, the bytes are wrong.
+    if (random() < 0.5) {
+      const kind = random() < 0.5 ? "garbage" : "flip";
+      server.faults.push({ kind, at: Math.floor((0.3 + random() * 0.5) * numBytes) });
+    }
+    const faults = JSON.stringify(server.faults);
+    const reading = new Reading(get(ROWS_PATH));
+    const end = await reading.end();
+    expect(end, `seed ${seed}: ${faults}`).toMatchObject({ state: "complete", rows: 300 });
+    expect(reading.texts(0, 300) === whole, `seed ${seed}: ${faults}`).toBe(true);
+  }
+}, 120_000);
+
+test("a break goes on by the result's id, and says so meanwhile", async () => {
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  const reading = new Reading(get(`${ROWS_PATH}?offset=100&limit=150&columns=number%2Ctext`));
+  const end = await reading.end();
+  expect(end).toMatchObject({ state: "complete", rows: 150, interruption: undefined });
+  const [first, second] = server.seen;
+  const id = first?.params.id;
+  expect(first).toMatchObject({
+    path: ROWS_PATH,
+    params: { offset: "100", limit: "150", columns: "number,text", linger_s: "60" },
+  });
+  expect(first?.params).not.toHaveProperty("checksum");
+  const rows = Number(second?.params.offset) - 100;
+  expect(second).toEqual({
+    method: "GET",
+    path: `/v1/query/${id}/rows`,
+    params: {
+      offset: String(100 + rows),
+      limit: String(150 - rows),
+      checksum: "xxh3",
+      linger_s: "60",
+    },
+    body: "",
+  });
+  const interrupted = reading.notices.filter(({ interruption }) => interruption !== undefined);
+  expect(interrupted[0]?.interruption).toMatchObject({ row: rows, attempt: 1 });
+});
+
+test("a break before the schema does not show", async () => {
+  for (const at of [0, 3, 100]) {
+    server.faults = [{ kind: "fin", at }];
+    const reading = new Reading(get(ROWS_PATH));
+    expect(await reading.end()).toMatchObject({ state: "complete", rows: 300 });
+  }
+});
+
+test("a server that has forgotten the result is asked anew, with the text as it was", async () => {
+  const sql = String.raw`select \"offset\": 7, 12345678901234567890 from t`;
+  const json = `{"sql": "${sql}", "limit": 250, "batch_bytes": 10}`;
+  server.faults = [{ kind: "restart", at: 20_000 }];
+  const reading = new Reading(post(json));
+  expect(await reading.end()).toMatchObject({ state: "complete", rows: 250 });
+  const [first, second] = server.seen;
+  const { id, offset } = JSON.parse(second?.body ?? "");
+  const head = `{"linger_s":60,"id":"${id}",`;
+  expect(first?.body).toBe(json.replace("{", head));
+  const limited = json.replace(`"limit": 250`, `"limit":${250 - offset}`);
+  expect(offset).toBeGreaterThan(0);
+  expect(second?.body).toBe(
+    limited.replace("{", `{"checksum":"xxh3","offset":${offset},${head.slice(1)}`),
+  );
+});
+
+test("an answer that is final ends the stream with the server's words", async () => {
+  for (const [status, code] of [
+    [409, "source_changed"],
+    [410, "rows_expired"],
+    [401, "unauthorized"],
+  ] as const) {
+    server.seen.length = 0;
+    server.faults = [
+      { kind: "stall", at: 20_000 },
+      { kind: "refuse", status, code },
+    ];
+    const end = await new Reading(get(ROWS_PATH)).end();
+    expect(end).toMatchObject({
+      state: "failed",
+      canResume: false,
+      error: { code, message: `refused: ${code}`, status, row: end.rows },
+    });
+    expect(end.rows).toBeGreaterThan(0);
+    expect(server.seen).toHaveLength(2);
+  }
+});
+
+test("a result that failed or was cancelled is not asked for again", async () => {
+  for (const [record, code] of [
+    [{ state: "failed", error: { code: "bad_csv", message: "line 7" } }, "bad_csv"],
+    [{ state: "cancelled" }, "cancelled"],
+  ] as const) {
+    server.seen.length = 0;
+    server.record = record;
+    server.faults = [{ kind: "stall", at: 20_000 }];
+    const end = await new Reading(get(ROWS_PATH)).end();
+    expect(end).toMatchObject({ state: "failed", error: { code } });
+    expect(server.seen).toHaveLength(1);
+  }
+});
+
+test("wrong bytes are asked for again once, and not a second time", async () => {
+  const whole = await wholeTexts();
+  const wrong: [Fault, string][] = [
+    [{ kind: "flip", at: 20_000 }, "checksum_mismatch"],
+    [{ kind: "shift", rows: -10 }, "row_overlap"],
+    [{ kind: "shift", rows: 10 }, "row_gap"],
+    [{ kind: "garbage", at: 0 }, "not_arrow"],
+  ];
+  for (const [fault, code] of wrong) {
+    server.faults = [{ kind: "stall", at: 10_000 }, fault];
+    const once = new Reading(get(ROWS_PATH));
+    expect(await once.end()).toMatchObject({ state: "complete", rows: 300 });
+    expect(once.texts(0, 300)).toBe(whole);
+
+    server.faults = [{ kind: "stall", at: 10_000 }, fault, fault];
+    const twice = new Reading(get(ROWS_PATH));
+    const end = await twice.end();
+    expect(end).toMatchObject({ state: "failed", canResume: true, error: { code } });
+    expect(twice.texts(0, end.rows)).not.toBe("");
+    // Asked for by hand, it goes on.
+    expect(await twice.resume()).toMatchObject({ state: "complete", rows: 300 });
+    expect(twice.texts(0, 300)).toBe(whole);
+  }
+});
+
+test("patience ends, and a later try goes on from there", async () => {
+  const whole = await wholeTexts();
+  const { port } = server;
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, giveUpMs: 300 });
+  await reading.open();
+  await server.close();
+  await expect.poll(() => reading.notices.at(-1)?.interruption?.attempt).toBeGreaterThan(2);
+  const end = await reading.ended;
+  const message = `The connection was lost at row ${end.rows + 1} and not restored within 0 s.`;
+  const error = { code: "network_error", message, row: end.rows };
+  expect(end).toMatchObject({ state: "failed", canResume: true, error });
+  server = new ReplayServer();
+  await server.listen(port);
+  expect(await reading.resume()).toMatchObject({ state: "complete", rows: 300 });
+  expect(reading.texts(0, 300)).toBe(whole);
+});
+
+test("a stop ends the tries", async () => {
+  server.faults = Array.from({ length: 100 }, () => ({
+    kind: "refuse" as const,
+    status: 503,
+    code: "too_many_streams",
+  }));
+  server.faults.unshift({ kind: "stall", at: 20_000 });
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, maxWaitMs: 20_000 });
+  const ended = reading.end();
+  await expect.poll(() => server.seen.length).toBeGreaterThan(3);
+  reading.stream.stop();
+  expect(await ended).toMatchObject({ state: "cancelled" });
+  const numRequests = server.seen.length;
+  await server.close();
+  expect(server.seen).toHaveLength(numRequests);
+  await server.listen();
+});
+
+test("rows in no fixed order are never mixed with those of another run", async () => {
+  server.order = "none";
+  server.faults = [
+    { kind: "stall", at: 20_000 },
+    { kind: "refuse", status: 404, code: "unknown_query" },
+  ];
+  const end = await new Reading(get(ROWS_PATH)).end();
+  expect(end).toMatchObject({ state: "failed", error: { code: "unknown_query" } });
+  expect(server.seen).toHaveLength(2);
+});
+
+test("other addresses are never asked again", async () => {
+  server.faults = [{ kind: "fin", at: 20_000 }];
+  const end = await new Reading(get("/numbered.arrows?x=1")).end();
+  expect(end).toMatchObject({
+    state: "failed",
+    canResume: false,
+    error: { code: "network_error" },
+  });
+  expect(server.seen).toEqual([
+    { method: "GET", path: "/numbered.arrows", params: { x: "1" }, body: "" },
+  ]);
+});
