@@ -18,5 +18,9 @@ mod guard;
 mod order;
 #[path = "http/query.rs"]
 mod query;
+#[path = "http/seek.rs"]
+mod seek;
+#[path = "http/snapshot.rs"]
+mod snapshot;
 #[path = "http/sources.rs"]
 mod sources;
