@@ -47,6 +47,12 @@ fn write(path: &Path, start: i64, num_rows: i64) {
     }
 }
 
+fn write_rows(path: &Path, start: i64, num_rows: i64) {
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), schema(), None).unwrap();
+    writer.write(&batch(start, num_rows)).unwrap();
+    writer.close().unwrap();
+}
+
 type Change = fn(&Path);
 
 const CHANGES: [(&str, Change); 4] = [
@@ -114,6 +120,32 @@ async fn rows_are_of_one_state_of_a_file_or_there_is_no_marker() {
             }
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_may_have_more_files_than_descriptors_are_kept() {
+    let folder = TempDir::new().unwrap();
+    for number in 0..300 {
+        write_rows(
+            &folder.path().join(format!("{number:03}.parquet")),
+            number,
+            1,
+        );
+    }
+    let server = Server::of_files(&[format!("t={}/*.parquet", folder.path().display())]).await;
+    assert!(
+        server
+            .get("/v1/tables/t/rows")
+            .await
+            .numbers()
+            .into_iter()
+            .eq(0..300)
+    );
+    let part = server.get("/v1/tables/t/rows?offset=250&limit=20").await;
+    assert!(part.numbers().into_iter().eq(250..270));
+    write_rows(&folder.path().join("260.parquet"), 7000, 2);
+    let part = server.get("/v1/tables/t/rows?offset=259&limit=4").await;
+    assert_eq!(part.numbers(), [259, 7000, 7001, 261]);
 }
 
 #[cfg(unix)]
