@@ -2,22 +2,23 @@
 
 use std::future::Future;
 use std::num::NonZero;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use crate::data_dir::DataDir;
 use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
 use crate::http::{AppState, GuardConfig, router};
-use crate::query::Registry;
+use crate::query::{Results, ResultsConfig};
 use crate::source::Table;
 
-/// Disk for sorts and the like that exceed the memory.
-const SPILL_BYTES: u64 = 32 << 30;
+/// How often results that nobody asks for any more are looked for.
+const SWEEP: Duration = Duration::from_secs(5);
 
 /// The budgets and permissions of a server.
 #[derive(Debug, Clone)]
@@ -34,6 +35,16 @@ pub struct AppConfig {
     pub grace: Duration,
     /// Threads of one query.
     pub num_threads: usize,
+    /// Where the server keeps what it writes; `None`: a temporary folder.
+    pub data_dir: Option<PathBuf>,
+    /// Disk for results that wait for a reader, and as much for sorts that exceed the memory.
+    pub spool_bytes: u64,
+    /// Whether tables may be uploaded.
+    pub writable: bool,
+    /// The largest upload.
+    pub max_upload_bytes: u64,
+    /// Disk for all uploaded tables.
+    pub upload_quota_bytes: u64,
     /// Who may ask.
     pub guard: GuardConfig,
 }
@@ -47,6 +58,11 @@ impl Default for AppConfig {
             max_streams: 64,
             grace: Duration::from_secs(5),
             num_threads: std::thread::available_parallelism().map_or(2, NonZero::get),
+            data_dir: None,
+            spool_bytes: 16 << 30,
+            writable: false,
+            max_upload_bytes: 10 << 30,
+            upload_quota_bytes: 64 << 30,
             guard: GuardConfig::default(),
         }
     }
@@ -56,40 +72,42 @@ impl Default for AppConfig {
 pub struct App {
     state: AppState,
     grace: Duration,
-    _spill: TempDir,
 }
 
 impl App {
     /// A server of these tables.
     ///
     /// # Errors
-    /// The runtime, the spill folder or the engine cannot be made.
+    /// The data folder cannot be used, or the engine cannot be made.
     pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
-        let failed =
-            |error: std::io::Error| StartError::Failed(format!("the server cannot start: {error}"));
-        let spill = tempfile::Builder::new()
-            .prefix("colonnade-")
-            .tempdir()
-            .map_err(failed)?;
+        let data_dir = Arc::new(DataDir::open(config.data_dir.as_deref())?);
         let engine_config = EngineConfig {
-            memory_bytes: config.memory_bytes,
-            spill_bytes: SPILL_BYTES,
-            spill_folder: spill.path().to_owned(),
+            memory_bytes: config.memory_bytes / 2,
+            spill_bytes: config.spool_bytes,
+            spill_folder: data_dir.spill(),
+            num_threads: config.num_threads,
+        };
+        let engine = Arc::new(Engine::try_new(&engine_config, tables)?);
+        let results_config = ResultsConfig {
+            stream_memory_bytes: config.stream_memory_bytes,
+            ahead_bytes: config.memory_bytes / 4,
+            log_memory_bytes: config.memory_bytes / 8,
+            spool_bytes: config.spool_bytes,
+            spool_folder: data_dir.spool(),
+            queries_folder: data_dir.queries(),
+            query_timeout: config.query_timeout,
             num_threads: config.num_threads,
         };
         let state = AppState {
-            engine: Arc::new(Engine::try_new(&engine_config, tables)?),
-            registry: Arc::new(Registry::default()),
+            results: Results::new(Arc::clone(&engine), results_config),
+            engine,
             streams: Arc::new(Semaphore::new(config.max_streams)),
-            stream_memory_bytes: config.stream_memory_bytes,
-            query_timeout: config.query_timeout,
-            num_threads: config.num_threads,
             guard: Arc::new(config.guard.clone()),
+            data_dir,
         };
         Ok(Self {
             state,
             grace: config.grace,
-            _spill: spill,
         })
     }
 
@@ -99,8 +117,8 @@ impl App {
     }
 
     /// The queries of this server.
-    pub fn registry(&self) -> &Registry {
-        &self.state.registry
+    pub fn results(&self) -> &Results {
+        &self.state.results
     }
 
     /// Serves until `shutdown` is ready; then running streams get their grace, and what still runs
@@ -121,18 +139,27 @@ impl App {
             })
             .into_future();
         let grace = self.grace;
-        let registry = Arc::clone(&self.state.registry);
+        let results = Arc::clone(&self.state.results);
         let deadline = async move {
             // An error means that the server ended without a shutdown.
             if begins.await.is_err() {
                 std::future::pending::<()>().await;
             }
             tokio::time::sleep(grace).await;
-            registry.cancel_all();
+            results.registry.cancel_all();
             // Time for the aborted bodies to reach their readers.
             tokio::time::sleep(Duration::from_millis(200)).await;
         };
+        let results = Arc::clone(&self.state.results);
+        let sweeping = async move {
+            let mut tick = tokio::time::interval(SWEEP);
+            loop {
+                tick.tick().await;
+                results.registry.sweep();
+            }
+        };
         tokio::select! {
+            () = sweeping => Ok(()),
             served = server => served.map_err(|error| StartError::Failed(format!("the server failed: {error}"))),
             () = deadline => Ok(()),
         }
@@ -141,7 +168,8 @@ impl App {
 
 impl Drop for App {
     fn drop(&mut self) {
-        self.state.registry.cancel_all();
+        self.state.results.registry.cancel_all();
+        self.state.data_dir.close();
     }
 }
 

@@ -60,6 +60,26 @@ pub struct ServeArgs {
     /// How many streams may run at the same time.
     #[arg(long, value_name = "N", default_value_t = 64, allow_hyphen_values = true, value_parser = parse_streams)]
     pub max_streams: u32,
+
+    /// Where results, spilled sorts and uploads are kept [default: a temporary folder].
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+
+    /// Disk for results that wait for a reader, and as much for sorts that exceed the memory.
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "16GiB")]
+    pub spool: u64,
+
+    /// Take tables by PUT /v1/tables/NAME.
+    #[arg(long)]
+    pub writable: bool,
+
+    /// The largest upload.
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "10GiB")]
+    pub max_upload: u64,
+
+    /// Disk for all uploaded tables.
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "64GiB")]
+    pub upload_quota: u64,
 }
 
 fn parse_budget_bytes(text: &str) -> Result<u64, String> {
@@ -99,6 +119,8 @@ mod tests {
         for (option, value, right) in [
             ("--memory", "-1", "64MiB"),
             ("--stream-memory", "0", "64MiB"),
+            ("--spool", "0", "64MiB"),
+            ("--max-upload", "many", "64MiB"),
             ("--query-timeout", "abc", "whole seconds"),
             ("--query-timeout", "0", "whole seconds"),
             ("--max-streams", "-5", "1 to 10000"),

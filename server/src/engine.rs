@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::datasource::provider_as_source;
@@ -20,10 +19,10 @@ use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJo
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::catalog::{Catalog, Entry};
-use crate::encode::wire_schema;
+use crate::encode::{Codec, wire_schema};
 use crate::engine_error::plan_error;
 use crate::error::{ErrorKind, QueryError, StartError};
-use crate::order::{Part, RowRange};
+use crate::order::{Encoding, Part, RowRange};
 use crate::part_reader::encode_parts;
 use crate::plan::{
     Order, near_names, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
@@ -61,25 +60,21 @@ pub struct Engine {
 
 /// A query that is planned and has not begun.
 pub struct Started {
-    /// The schema on the wire.
-    pub schema: SchemaRef,
+    /// How its rows become messages, and the schema on the wire.
+    pub encoding: Encoding,
     /// What the order of the parts means.
     pub order: Order,
     /// The parts; one after the other they are the result before `range` is applied.
     pub parts: Vec<Part>,
     /// The rows of the parts to send.
     pub range: RowRange,
-    /// Whether the parts begin at the row that was asked for, so that beginning there again costs
-    /// nothing.
-    pub is_seekable: bool,
-    /// Where the files' metadata says: the row of the result behind the last one of this request;
-    /// for a request without `limit` the number of the result's rows.
-    pub rows_total: Option<u64>,
-    /// How rows in the middle are come by: `seek` in the files, or `spool`, from what was kept of
-    /// the result.
-    pub way: &'static str,
     /// The tables that are read, as they were when the query was planned.
     pub sources: Vec<Arc<Table>>,
+    /// Whether the rows can be read from their source from any row on; then the parts begin at the
+    /// row that was asked for.
+    pub is_seekable: bool,
+    /// Rows of the whole result, where the sources' metadata knows.
+    pub num_rows: Option<u64>,
 }
 
 impl Engine {
@@ -175,7 +170,11 @@ impl Engine {
     ///
     /// # Errors
     /// Whatever is wrong with the request.
-    pub async fn start(&self, request: &Request) -> Result<Started, QueryError> {
+    pub async fn start(
+        &self,
+        request: &Request,
+        codec: Option<Codec>,
+    ) -> Result<Started, QueryError> {
         let entries = self.tables();
         let names: Vec<String> = entries
             .iter()
@@ -190,22 +189,25 @@ impl Engine {
         let (logical, inner) = strip_limit(logical);
         let range = request.range.within(inner);
         let error = |error: DataFusionError| plan_error(&error, ErrorKind::SqlError, &[], &names);
+        let encoding = |plan: &Arc<dyn ExecutionPlan>| Encoding {
+            schema: wire_schema(&plan.schema()),
+            batch_bytes: request.batch_bytes,
+            codec,
+        };
         if let Some(seek) = Seek::plan(&state, &logical, range, &used)? {
-            let rows_total = seek.rows_total(inner, request.range);
-            let schema = wire_schema(&seek.plan.schema());
-            let rows = Some(seek.part_rows);
+            let encoding = encoding(&seek.plan);
+            let num_rows = seek.num_rows_within(inner);
             return Ok(Started {
                 order: Order::Partition,
-                parts: encode_parts(seek.plan, state, &used, &schema, request.batch_bytes, rows),
-                schema,
+                parts: encode_parts(seek.plan, state, &used, &encoding, Some(seek.part_rows)),
+                encoding,
                 range: RowRange {
                     offset: 0,
                     limit: range.limit.map(|_| seek.num_rows),
                 },
-                is_seekable: true,
-                rows_total: Some(rows_total),
-                way: "seek",
                 sources: used,
+                is_seekable: true,
+                num_rows: Some(num_rows),
             });
         }
         let num_bytes = used.iter().filter_map(|table| table.num_bytes).sum();
@@ -217,17 +219,16 @@ impl Engine {
         let resolved = resolve_ties(yielding, range.end()).map_err(error)?;
         let plan = resolved.plan;
         let order = order_of(&plan);
-        let schema = wire_schema(&plan.schema());
-        let parts = encode_parts(plan, state, &used, &schema, request.batch_bytes, None);
+        let encoding = encoding(&plan);
+        let parts = encode_parts(plan, state, &used, &encoding, None);
         Ok(Started {
-            schema,
+            encoding,
             order,
             parts,
             range,
-            is_seekable: false,
-            rows_total: None,
-            way: "spool",
             sources: used,
+            is_seekable: false,
+            num_rows: None,
         })
     }
 

@@ -48,6 +48,8 @@ pub enum ErrorKind {
     SourceUnreadable,
     /// A source file has changed so that its table cannot be read any more.
     SourceChanged,
+    /// Rows of a kept result that are no longer kept.
+    RowsExpired,
     /// A value could not be computed, such as a division by zero or an overflow.
     ExecutionError,
     /// The memory or disk budget is used up.
@@ -85,6 +87,7 @@ impl ErrorKind {
             Self::BrokenRow => "broken_row",
             Self::SourceUnreadable => "source_unreadable",
             Self::SourceChanged => "source_changed",
+            Self::RowsExpired => "rows_expired",
             Self::ExecutionError => "execution_error",
             Self::ResourcesExhausted => "resources_exhausted",
             Self::QueryTimeout => "query_timeout",
@@ -106,6 +109,7 @@ impl ErrorKind {
             Self::UnknownTable | Self::UnknownQuery | Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::IdInUse | Self::SourceChanged | Self::Cancelled => 409,
+            Self::RowsExpired => 410,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::BrokenRow | Self::ExecutionError => 422,
@@ -140,6 +144,7 @@ impl ErrorKind {
             Self::BrokenRow => "A row of the source cannot be read",
             Self::SourceUnreadable => "The source cannot be read",
             Self::SourceChanged => "The source has changed",
+            Self::RowsExpired => "The rows are no longer kept",
             Self::ExecutionError => "A value cannot be computed",
             Self::ResourcesExhausted => "The budget is used up",
             Self::QueryTimeout => "The query took too long",

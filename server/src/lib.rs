@@ -3,6 +3,7 @@
 pub mod app;
 pub mod args;
 pub mod catalog;
+pub mod data_dir;
 pub mod demo;
 pub mod encode;
 pub mod engine;
@@ -18,6 +19,7 @@ pub mod request;
 mod seek;
 pub mod size;
 pub mod source;
+pub mod spool;
 pub mod stream;
 
 pub use app::{App, AppConfig};

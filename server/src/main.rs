@@ -10,6 +10,7 @@ use colonnade_server::args::{Cli, Command, ServeArgs};
 use colonnade_server::error::StartError;
 use colonnade_server::http::GuardConfig;
 use colonnade_server::{App, AppConfig, demo, source};
+use futures::FutureExt;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -61,6 +62,11 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         stream_memory_bytes: args.stream_memory,
         query_timeout: Some(Duration::from_secs(args.query_timeout)),
         max_streams: args.max_streams as usize,
+        data_dir: args.data_dir.clone(),
+        spool_bytes: args.spool,
+        writable: args.writable,
+        max_upload_bytes: args.max_upload,
+        upload_quota_bytes: args.upload_quota,
         guard: guard(args, address)?,
         ..AppConfig::default()
     };
@@ -87,16 +93,22 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     } else {
         source::open_all(&args.sources)?
     };
-    let app = App::try_new(&config, tables)?;
-    let stop = {
+    // Before the app makes a temporary folder: from here on a signal lets it be removed.
+    let (stop, end_now) = {
         let _context = runtime.enter();
-        stop_signal()
+        stop_signals()
             .map_err(|error| StartError::Failed(format!("signals cannot be received: {error}")))?
     };
+    let app = App::try_new(&config, tables)?;
     // Standard output holds this line and no other.
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());
-    let served = runtime.block_on(app.run(listener, stop));
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = app.run(listener, stop) => served,
+            () = end_now => Ok(()),
+        }
+    });
     drop(app);
     runtime.shutdown_timeout(Duration::from_millis(200));
     served
@@ -168,25 +180,58 @@ fn guard(args: &ServeArgs, address: SocketAddr) -> Result<GuardConfig, StartErro
     })
 }
 
-/// Ready when the process is asked to stop. The handlers are in place when this returns.
-#[cfg(unix)]
-fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    })
+/// Two futures: ready when the process is asked to stop, and when it is asked again. The handlers
+/// are in place when this returns.
+fn stop_signals() -> std::io::Result<(
+    impl Future<Output = ()> + Send + 'static,
+    impl Future<Output = ()> + Send + 'static,
+)> {
+    let mut signals = Signals::listen()?;
+    let (first, stop) = tokio::sync::oneshot::channel();
+    let (second, end_now) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        signals.next().await;
+        let _ = first.send(());
+        signals.next().await;
+        let _ = second.send(());
+    });
+    Ok((stop.map(drop), end_now.map(drop)))
 }
 
-/// Ready when the process is asked to stop. The handlers are in place when this returns.
+#[cfg(unix)]
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
 #[cfg(windows)]
-fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send + 'static> {
-    let mut interrupt = tokio::signal::windows::ctrl_c()?;
-    Ok(async move {
-        interrupt.recv().await;
-    })
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self(tokio::signal::windows::ctrl_c()?))
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
 }

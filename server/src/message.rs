@@ -1,27 +1,34 @@
-//! The unit of exchange inside the server: one framed message of the Arrow IPC stream format.
+//! The unit of exchange inside the server: one message of the Arrow IPC stream format.
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 
 /// What a message carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// The schema, once, at the front.
     Schema,
+    /// Values of a dictionary.
+    Dictionary {
+        /// Which one.
+        id: i64,
+        /// Whether they are added to those that were sent before, or replace them.
+        is_delta: bool,
+    },
     /// A record batch.
     Batch,
-    /// The end-of-stream marker: the proof of completeness.
-    EndOfStream,
 }
 
-/// One encapsulated message, exactly as it goes over the wire: continuation, metadata length,
-/// metadata, padding, body.
+/// One message in its two pieces; between them and around them stands only what
+/// [`IpcMessage::frame`] adds.
 /// <https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format>
 #[derive(Debug, Clone)]
 pub struct IpcMessage {
     /// What it carries.
     pub kind: MessageKind,
-    /// The whole frame.
-    pub bytes: Bytes,
+    /// The FlatBuffer `Message`, without padding.
+    pub metadata: Bytes,
+    /// The buffers, padded as the metadata says; empty for a schema.
+    pub body: Bytes,
     /// Rows of a batch; 0 for anything else.
     pub num_rows: u64,
 }
@@ -29,18 +36,75 @@ pub struct IpcMessage {
 /// The end-of-stream marker: a continuation and a metadata length of 0.
 pub const END_OF_STREAM: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
+/// Bodies begin at multiples of this, so that readers may use them where they are.
+const ALIGNMENT_BYTES: usize = 64;
+
+/// Continuation and metadata length.
+const PREFIX_BYTES: usize = 8;
+
 impl IpcMessage {
-    /// The message that ends a complete stream.
-    pub fn end_of_stream() -> Self {
-        Self {
-            kind: MessageKind::EndOfStream,
-            bytes: Bytes::from_static(&END_OF_STREAM),
-            num_rows: 0,
-        }
+    /// Bytes of metadata and body.
+    pub fn num_bytes(&self) -> usize {
+        self.metadata.len() + self.body.len()
     }
 
-    /// Size of the frame.
+    /// The message as it stands in a stream: continuation, metadata length, metadata, padding, body.
+    pub fn frame(&self) -> Bytes {
+        let mut frame = BytesMut::with_capacity(self.num_bytes() + PREFIX_BYTES + ALIGNMENT_BYTES);
+        put_head(&mut frame, &self.metadata);
+        frame.put_slice(&self.body);
+        frame.freeze()
+    }
+}
+
+/// Writes what stands before the body: continuation, metadata length, metadata, padding.
+pub fn put_head(out: &mut BytesMut, metadata: &[u8]) {
+    let length = (PREFIX_BYTES + metadata.len()).next_multiple_of(ALIGNMENT_BYTES) - PREFIX_BYTES;
+    out.put_slice(&END_OF_STREAM[..4]);
+    out.put_u32_le(length as u32);
+    out.put_slice(metadata);
+    out.put_bytes(0, length - metadata.len());
+}
+
+/// The dictionaries that are in force at some place of a stream: what a reader that begins there
+/// must be given first.
+#[derive(Debug, Clone, Default)]
+pub struct LiveDictionaries {
+    chains: Vec<(i64, Vec<IpcMessage>)>,
+}
+
+impl LiveDictionaries {
+    /// Takes note of a message; batches change nothing. Returns whether the message says anything
+    /// new: a dictionary that is in force already need not be sent again.
+    pub fn note(&mut self, message: &IpcMessage) -> bool {
+        let MessageKind::Dictionary { id, is_delta } = message.kind else {
+            return true;
+        };
+        let chain = match self.chains.iter().position(|(known, _)| *known == id) {
+            Some(index) => &mut self.chains[index].1,
+            None => {
+                self.chains.push((id, vec![message.clone()]));
+                return true;
+            }
+        };
+        if is_delta {
+            chain.push(message.clone());
+            return true;
+        }
+        let is_same = matches!(chain.as_slice(), [one] if one.metadata == message.metadata && one.body == message.body);
+        if !is_same {
+            *chain = vec![message.clone()];
+        }
+        !is_same
+    }
+
+    /// The messages, to be sent in this order.
+    pub fn messages(&self) -> impl Iterator<Item = &IpcMessage> {
+        self.chains.iter().flat_map(|(_, chain)| chain)
+    }
+
+    /// Bytes of all of them.
     pub fn num_bytes(&self) -> usize {
-        self.bytes.len()
+        self.messages().map(IpcMessage::num_bytes).sum()
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
@@ -12,7 +11,7 @@ use futures::{FutureExt, StreamExt};
 
 use crate::engine_error::{execution_error, is_about_text};
 use crate::error::{ErrorKind, QueryError, source_changed};
-use crate::order::{Part, encode_part};
+use crate::order::{Encoding, Part, encode_part};
 use crate::source::Table;
 
 /// The partitions of a plan as parts. With `part_rows` each has to yield so many rows.
@@ -20,8 +19,7 @@ pub(crate) fn encode_parts(
     plan: Arc<dyn ExecutionPlan>,
     state: SessionState,
     used: &[Arc<Table>],
-    schema: &SchemaRef,
-    batch_bytes: usize,
+    encoding: &Encoding,
     part_rows: Option<Vec<u64>>,
 ) -> Vec<Part> {
     let num_parts = match &part_rows {
@@ -37,8 +35,8 @@ pub(crate) fn encode_parts(
     (0..num_parts)
         .map(|index| {
             let reader = Arc::clone(&reader);
-            let schema = Arc::clone(schema);
-            Box::new(move || encode_part(reader.read(index), schema, batch_bytes, index == 0))
+            let encoding = encoding.clone();
+            Box::new(move |held| encode_part(reader.read(index), &encoding, index == 0, held))
                 as Part
         })
         .collect()

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::error::{ErrorKind, QueryError};
@@ -19,7 +20,7 @@ const DEFAULT_BATCH_BYTES: usize = 512 << 10;
 const MAX_LINGER_S: u64 = 600;
 
 /// Where the rows come from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// A SELECT.
     Sql(String),
@@ -28,7 +29,7 @@ pub enum Source {
 }
 
 /// Rows and columns of one table.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableQuery {
     /// The table's name.
     pub table: String,
@@ -41,7 +42,7 @@ pub struct TableQuery {
 }
 
 /// Which rows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filter {
     /// One SQL expression.
     Text(String),
@@ -50,7 +51,7 @@ pub enum Filter {
 }
 
 /// One column to sort by.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SortKey {
     /// Its name.
     pub column: String,
@@ -59,7 +60,7 @@ pub struct SortKey {
 }
 
 /// One query.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Request {
     /// Chosen by the client, or by us.
     pub id: Uuid,
@@ -98,14 +99,6 @@ impl CommonParameters {
             Some(text) => parse_id(&text)?,
             None => Uuid::new_v4(),
         };
-        let linger_s = self.linger_s.unwrap_or(0);
-        if linger_s > MAX_LINGER_S {
-            return Err(QueryError::new(
-                ErrorKind::BadParameter,
-                format!("linger_s={linger_s} is too long"),
-                format!("give 0 to {MAX_LINGER_S} seconds"),
-            ));
-        }
         let batch_bytes = self.batch_bytes.map_or(DEFAULT_BATCH_BYTES, |bytes| {
             bytes.clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end()) as usize
         });
@@ -117,9 +110,24 @@ impl CommonParameters {
                 limit: self.limit,
             },
             batch_bytes,
-            linger: Duration::from_secs(linger_s),
+            linger: linger(self.linger_s.unwrap_or(0))?,
         })
     }
+}
+
+/// `linger_s=` as a time.
+///
+/// # Errors
+/// `bad_parameter`.
+pub fn linger(linger_s: u64) -> Result<Duration, QueryError> {
+    if linger_s > MAX_LINGER_S {
+        return Err(QueryError::new(
+            ErrorKind::BadParameter,
+            format!("linger_s={linger_s} is too long"),
+            format!("give 0 to {MAX_LINGER_S} seconds"),
+        ));
+    }
+    Ok(Duration::from_secs(linger_s))
 }
 
 /// An id is a UUID in its usual form.

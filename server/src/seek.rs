@@ -81,13 +81,9 @@ impl Seek {
         }))
     }
 
-    /// The row of the result behind the last one of a request for rows `asked` of a result that is
-    /// rows `inner` of the table.
-    pub(crate) fn rows_total(&self, inner: RowRange, asked: RowRange) -> u64 {
-        let after_offset = self.num_table_rows.saturating_sub(inner.offset);
-        let of_result = inner
-            .limit
-            .map_or(after_offset, |limit| limit.min(after_offset));
-        asked.end().map_or(of_result, |end| end.min(of_result))
+    /// Rows of a result that is rows `inner` of the table.
+    pub(crate) fn num_rows_within(&self, inner: RowRange) -> u64 {
+        let left = self.num_table_rows.saturating_sub(inner.offset);
+        inner.limit.map_or(left, |limit| limit.min(left))
     }
 }

@@ -8,6 +8,9 @@ mod client;
 #[path = "http/support.rs"]
 mod support;
 
+#[path = "http/messages.rs"]
+mod messages;
+
 #[path = "http/conformance.rs"]
 mod conformance;
 #[path = "http/failure.rs"]
@@ -18,9 +21,15 @@ mod guard;
 mod order;
 #[path = "http/query.rs"]
 mod query;
+#[path = "http/results.rs"]
+mod results;
+#[path = "http/resume.rs"]
+mod resume;
 #[path = "http/seek.rs"]
 mod seek;
 #[path = "http/snapshot.rs"]
 mod snapshot;
 #[path = "http/sources.rs"]
 mod sources;
+#[path = "http/wire.rs"]
+mod wire;

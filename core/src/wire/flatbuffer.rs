@@ -108,18 +108,29 @@ impl<'a> Table<'a> {
             .transpose()
     }
 
-    pub(super) fn string(&self, slot: usize) -> Result<Option<&'a str>> {
+    /// Where the table begins in the buffer.
+    pub(super) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// The bytes of a string, which need not be UTF-8.
+    pub(super) fn string_bytes(&self, slot: usize) -> Result<Option<&'a [u8]>> {
         let Some(position) = self.field(slot)? else {
             return Ok(None);
         };
         let start = follow(self.buffer, position)?;
         let length = u32_at(self.buffer, start)? as usize;
-        let bytes = start
+        start
             .checked_add(4)
             .and_then(|from| self.buffer.get(from..from.checked_add(length)?))
-            .ok_or_else(outside)?;
-        std::str::from_utf8(bytes)
             .map(Some)
+            .ok_or_else(outside)
+    }
+
+    pub(super) fn string(&self, slot: usize) -> Result<Option<&'a str>> {
+        self.string_bytes(slot)?
+            .map(std::str::from_utf8)
+            .transpose()
             .map_err(|_| DecodeError::header("a name in the schema is not UTF-8"))
     }
 

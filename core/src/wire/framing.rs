@@ -8,6 +8,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
+use super::integrity::Integrity;
 use super::{DecodeError, DecodeErrorKind, Limits, Message};
 
 const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -96,6 +97,8 @@ impl DerefMut for AlignedBody {
 pub struct Frame {
     /// The header.
     pub message: Message,
+    /// What its producer says to check it by.
+    pub integrity: Integrity,
     /// The body, complete.
     pub body: AlignedBody,
     /// Byte offset of the message in the stream.
@@ -111,7 +114,7 @@ enum State {
     Metadata { bytes: Vec<u8>, filled: usize },
     /// The buffers.
     Body {
-        message: Option<Message>,
+        header: Option<(Message, Integrity)>,
         body: AlignedBody,
         filled: usize,
     },
@@ -203,6 +206,7 @@ impl Framer {
                     return Ok(None);
                 }
                 let (message, body_bytes) = Message::read(bytes, &self.limits)?;
+                let integrity = Integrity::read(bytes)?;
                 if body_bytes > self.remaining_budget_bytes {
                     return Err(DecodeError::new(
                         DecodeErrorKind::MemoryBudgetExceeded,
@@ -216,14 +220,14 @@ impl Framer {
                     DecodeError::header("the body is larger than this machine's memory")
                 })?;
                 self.state = State::Body {
-                    message: Some(message),
+                    header: Some((message, integrity)),
                     body: AlignedBody::try_new(len)?,
                     filled: 0,
                 };
                 self.step(0)
             }
             State::Body {
-                message,
+                header,
                 body,
                 filled,
             } => {
@@ -231,8 +235,9 @@ impl Framer {
                 if *filled < body.len() {
                     return Ok(None);
                 }
-                let frame = message.take().map(|message| Frame {
+                let frame = header.take().map(|(message, integrity)| Frame {
                     message,
+                    integrity,
                     body: std::mem::replace(
                         body,
                         AlignedBody {

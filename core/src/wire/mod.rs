@@ -7,6 +7,7 @@ mod describe;
 mod error;
 mod flatbuffer;
 mod framing;
+pub mod integrity;
 mod layout;
 mod limits;
 mod message;

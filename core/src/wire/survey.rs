@@ -20,6 +20,9 @@ pub struct Survey {
     pub num_rows: u64,
     /// Record batches.
     pub num_batches: u64,
+    /// Bytes up to and with the end-of-stream marker; `None` for a stream that ends without it and
+    /// for a file, whose footer takes its place.
+    pub marker_end: Option<u64>,
     /// Dictionary and record batches where and in the order in which they are to be read.
     pub messages: Vec<SurveyedMessage>,
 }
@@ -150,7 +153,7 @@ impl Surveyor {
         Ok(())
     }
 
-    fn finish(self, schema_bytes: Vec<u8>) -> Result<Survey, DecodeError> {
+    fn finish(self, schema_bytes: Vec<u8>, marker_end: Option<u64>) -> Result<Survey, DecodeError> {
         Ok(Survey {
             schema: self
                 .schema
@@ -158,6 +161,7 @@ impl Surveyor {
             schema_bytes,
             num_rows: self.num_rows,
             num_batches: self.num_batches,
+            marker_end,
             messages: self.messages,
         })
     }
@@ -249,6 +253,7 @@ pub fn survey_stream<R: Read + Seek>(
     let num_bytes = reader.seek(SeekFrom::End(0))?;
     let mut surveyor = Surveyor::new(None);
     let mut schema_bytes = Vec::new();
+    let mut marker_end = None;
     let mut position = 0;
     while position < num_bytes {
         reader.seek(SeekFrom::Start(position))?;
@@ -256,6 +261,7 @@ pub fn survey_stream<R: Read + Seek>(
         let Some(mut header) = read_header(&mut reader, position, num_bytes, limits)
             .map_err(|error| at_row(error, row))?
         else {
+            marker_end = Some(reader.stream_position()?);
             break;
         };
         if surveyor.schema.is_none() {
@@ -267,7 +273,7 @@ pub fn survey_stream<R: Read + Seek>(
             .map_err(|error| error.at_byte(start).at_row(row))?;
         position = end;
     }
-    Ok(surveyor.finish(schema_bytes)?)
+    Ok(surveyor.finish(schema_bytes, marker_end)?)
 }
 
 fn at_row(error: SurveyError, row: u64) -> SurveyError {
@@ -342,5 +348,5 @@ pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Sur
                 .map_err(|error| error.at_byte(start).at_row(row))?;
         }
     }
-    Ok(surveyor.finish(footer)?)
+    Ok(surveyor.finish(footer, None)?)
 }

@@ -9,7 +9,6 @@ mod stream;
 mod tables;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -20,9 +19,10 @@ use tokio::sync::Semaphore;
 
 pub use guard::GuardConfig;
 
+use crate::data_dir::DataDir;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError};
-use crate::query::Registry;
+use crate::query::Results;
 
 /// The largest JSON body.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -32,18 +32,14 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 pub struct AppState {
     /// The engine with its tables.
     pub engine: Arc<Engine>,
-    /// The queries by id.
-    pub registry: Arc<Registry>,
+    /// The queries and their rows.
+    pub results: Arc<Results>,
     /// One permit a running stream.
     pub streams: Arc<Semaphore>,
-    /// Bytes that may wait for one reader.
-    pub stream_memory_bytes: u64,
-    /// The longest time of execution.
-    pub query_timeout: Option<Duration>,
-    /// Threads of one query, and parts that run at the same time.
-    pub num_threads: usize,
     /// Who may ask.
     pub guard: Arc<GuardConfig>,
+    /// Where the server keeps what it writes.
+    pub data_dir: Arc<DataDir>,
 }
 
 /// All routes, behind the guard.
@@ -55,6 +51,7 @@ pub fn router(state: AppState) -> Router {
         .route("/v1/tables/{name}/rows", get(rows::rows))
         .route("/v1/query", get(query::list).post(query::start))
         .route("/v1/query/{id}", get(query::status).delete(query::delete))
+        .route("/v1/query/{id}/rows", get(query::rows))
         .route("/", get(assets::asset))
         .fallback(assets::asset_or_not_found)
         .method_not_allowed_fallback(method_not_allowed)

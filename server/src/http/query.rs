@@ -2,8 +2,8 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{Path, State};
+use axum::extract::rejection::{BytesRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -11,10 +11,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::http::stream::respond;
+use crate::http::rows::{bad, checksum, number, unique};
+use crate::http::stream::{accepted_codec, deliver, permit, respond};
+use crate::order::RowRange;
 use crate::plan::{Predicate, parse_list};
-use crate::query::QueryStatus;
-use crate::request::{CommonParameters, Filter, Request, SortKey, Source, TableQuery, parse_id};
+use crate::query::{QueryStatus, Wish};
+use crate::request::{
+    CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object was expected")]
@@ -30,6 +34,7 @@ struct QueryBody {
     limit: Option<u64>,
     batch_bytes: Option<u64>,
     linger_s: Option<u64>,
+    checksum: Option<String>,
 }
 
 /// `"-a"`, or the same written out.
@@ -77,10 +82,11 @@ pub(super) async fn start(
             )
         }
     })?;
-    respond(&app, parse(&body)?).await
+    let (request, has_checksums) = parse(&body)?;
+    respond(&app, request, has_checksums, &headers).await
 }
 
-fn parse(body: &[u8]) -> Result<Request, QueryError> {
+fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
     let hint = r#"send an object such as {"sql": "select 1"} or {"table": "t", "limit": 10}"#;
     let body: QueryBody = serde_json::from_slice(body).map_err(|error| {
         QueryError::new(
@@ -89,7 +95,6 @@ fn parse(body: &[u8]) -> Result<Request, QueryError> {
             hint,
         )
     })?;
-    let bad = |message: &str, hint: &str| QueryError::new(ErrorKind::BadParameter, message, hint);
     let common = CommonParameters {
         id: body.id,
         offset: body.offset,
@@ -146,7 +151,11 @@ fn parse(body: &[u8]) -> Result<Request, QueryError> {
             ));
         }
     };
-    common.request(source)
+    let has_checksums = match body.checksum.as_deref() {
+        Some(name) => checksum(name)?,
+        None => false,
+    };
+    Ok((common.request(source)?, has_checksums))
 }
 
 /// A name as it is, or in SQL's quotes where a `-` is part of it.
@@ -187,6 +196,7 @@ pub(super) struct QueryList {
 pub(super) async fn list(State(app): State<AppState>) -> Json<QueryList> {
     Json(QueryList {
         queries: app
+            .results
             .registry
             .all()
             .iter()
@@ -200,14 +210,51 @@ pub(super) async fn status(
     State(app): State<AppState>,
     Path(id): Path<String>,
 ) -> Result<Json<QueryStatus>, QueryError> {
-    Ok(Json(app.registry.get(parse_id(&id)?)?.status()))
+    Ok(Json(app.results.registry.get(parse_id(&id)?)?.status()))
 }
 
-/// Cancels a query that runs; forgets one that has ended.
+/// Rows of a query that is known, as they were or will be for every other reader.
+pub(super) async fn rows(
+    State(app): State<AppState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
+) -> Result<Response, QueryError> {
+    let id = parse_id(&id)?;
+    let mut range = RowRange::default();
+    let mut lingers = None;
+    let mut has_checksums = false;
+    for (key, value) in unique(parameters)? {
+        match key.as_str() {
+            "offset" => range.offset = number(&key, &value)?,
+            "limit" => range.limit = Some(number(&key, &value)?),
+            "linger_s" => lingers = Some(linger(number(&key, &value)?)?),
+            "checksum" => has_checksums = checksum(&value)?,
+            _ => {
+                return Err(bad(
+                    format!("there is no parameter {key:?}"),
+                    "use offset, limit, linger_s or checksum",
+                ));
+            }
+        }
+    }
+    let permit = permit(&app)?;
+    let codec = accepted_codec(&headers);
+    let wish = |request: &Request| Wish {
+        row: 0,
+        end_row: None,
+        codec,
+        linger: lingers.unwrap_or(request.linger),
+    };
+    let reader = app.results.reopen(id, range, wish).await?;
+    deliver(reader, has_checksums, permit).await
+}
+
+/// Cancels a query at once and forgets it.
 pub(super) async fn delete(
     State(app): State<AppState>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, QueryError> {
-    app.registry.delete(parse_id(&id)?)?;
+    app.results.registry.delete(parse_id(&id)?)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -2,6 +2,7 @@
 
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
 use axum::response::Response;
 
 use crate::error::{ErrorKind, QueryError};
@@ -14,27 +15,16 @@ use crate::request::{CommonParameters, Filter, SortKey, Source, TableQuery};
 pub(super) async fn rows(
     State(app): State<AppState>,
     Path(name): Path<String>,
+    headers: HeaderMap,
     parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Response, QueryError> {
-    let Query(parameters) = parameters.map_err(|error| {
-        bad(
-            format!("the parameters cannot be read: {error}"),
-            "write name=value apart by &",
-        )
-    })?;
     let mut query = TableQuery {
         table: name,
         ..TableQuery::default()
     };
     let mut common = CommonParameters::default();
-    let mut seen = Vec::new();
-    for (key, value) in parameters {
-        if seen.contains(&key) {
-            return Err(bad(
-                format!("{key} is given twice"),
-                "give each parameter once",
-            ));
-        }
+    let mut has_checksums = false;
+    for (key, value) in unique(parameters)? {
         match key.as_str() {
             "columns" => {
                 let items = parse_list(&value, false)
@@ -58,19 +48,58 @@ pub(super) async fn rows(
             "limit" => common.limit = Some(number(&key, &value)?),
             "batch_bytes" => common.batch_bytes = Some(number(&key, &value)?),
             "linger_s" => common.linger_s = Some(number(&key, &value)?),
+            "checksum" => has_checksums = checksum(&value)?,
             _ => {
                 return Err(bad(
                     format!("there is no parameter {key:?}"),
-                    "use columns, filter, sort, offset, limit, id, batch_bytes or linger_s",
+                    "use columns, filter, sort, offset, limit, id, batch_bytes, linger_s or checksum",
                 ));
             }
         }
-        seen.push(key);
     }
-    respond(&app, common.request(Source::Table(query))?).await
+    let request = common.request(Source::Table(query))?;
+    respond(&app, request, has_checksums, &headers).await
 }
 
-fn number(key: &str, value: &str) -> Result<u64, QueryError> {
+/// The parameters of a URL, each of which may be given once.
+///
+/// # Errors
+/// `bad_parameter`.
+pub(super) fn unique(
+    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
+) -> Result<Vec<(String, String)>, QueryError> {
+    let Query(parameters) = parameters.map_err(|error| {
+        bad(
+            format!("the parameters cannot be read: {error}"),
+            "write name=value apart by &",
+        )
+    })?;
+    for (index, (key, _)) in parameters.iter().enumerate() {
+        if parameters[..index].iter().any(|(before, _)| before == key) {
+            return Err(bad(
+                format!("{key} is given twice"),
+                "give each parameter once",
+            ));
+        }
+    }
+    Ok(parameters)
+}
+
+/// `checksum=xxh3`.
+///
+/// # Errors
+/// `bad_parameter`.
+pub(super) fn checksum(value: &str) -> Result<bool, QueryError> {
+    match value {
+        "xxh3" => Ok(true),
+        _ => Err(bad(
+            format!("checksum={value:?} is not known"),
+            "write checksum=xxh3, or leave it out",
+        )),
+    }
+}
+
+pub(super) fn number(key: &str, value: &str) -> Result<u64, QueryError> {
     let parsed = value
         .bytes()
         .all(|b| b.is_ascii_digit())
@@ -84,6 +113,6 @@ fn number(key: &str, value: &str) -> Result<u64, QueryError> {
     })
 }
 
-fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
+pub(super) fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
     QueryError::new(ErrorKind::BadParameter, message, hint)
 }

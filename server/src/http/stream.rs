@@ -3,25 +3,20 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::header::{ACCEPT_RANGES, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::header::{ACCEPT, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use tokio_util::task::AbortOnDropHandle;
+use tokio::sync::OwnedSemaphorePermit;
 
-use crate::encode::{empty_batch_message, schema_message};
+use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::order::{StitchPlan, Stitcher};
-use crate::query::{QueryRuntime, RunningQuery};
+use crate::query::{Reader, Wish};
 use crate::request::Request;
-use crate::stream::{Delivery, Run};
+use crate::stream::Delivery;
 
 /// The media type, <https://www.iana.org/assignments/media-types/application/vnd.apache.arrow.stream>.
 pub(super) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
-
-/// What a part needs while it runs, beside the messages that wait: pages, a batch, its encoded
-/// form. Measured with TPC-H's lineitem: 10 MiB.
-const PART_WORKING_BYTES: u64 = 16 << 20;
 
 /// The id of the query.
 pub(super) const X_QUERY_ID: HeaderName = HeaderName::from_static("x-query-id");
@@ -29,95 +24,140 @@ pub(super) const X_QUERY_ID: HeaderName = HeaderName::from_static("x-query-id");
 /// What the order of the rows means.
 pub(super) const X_RESULT_ORDER: HeaderName = HeaderName::from_static("x-result-order");
 
-/// Runs a request and answers with its stream.
+/// Runs a request, or finds the query with its id, and answers with its stream.
 ///
 /// # Errors
 /// Whatever went wrong before the first byte.
-pub(super) async fn respond(app: &AppState, request: Request) -> Result<Response, QueryError> {
-    let permit = Arc::clone(&app.streams).try_acquire_owned().map_err(|_| {
+pub(super) async fn respond(
+    app: &AppState,
+    request: Request,
+    has_checksums: bool,
+    headers: &HeaderMap,
+) -> Result<Response, QueryError> {
+    let permit = permit(app)?;
+    let wish = Wish {
+        row: request.range.offset,
+        end_row: request.range.end(),
+        codec: accepted_codec(headers),
+        linger: request.linger,
+    };
+    let reader = app.results.open(request, wish).await?;
+    deliver(reader, has_checksums, permit).await
+}
+
+/// A place among the streams that the server permits.
+///
+/// # Errors
+/// `too_many_streams`.
+pub(super) fn permit(app: &AppState) -> Result<OwnedSemaphorePermit, QueryError> {
+    Arc::clone(&app.streams).try_acquire_owned().map_err(|_| {
         QueryError::new(
             ErrorKind::TooManyStreams,
             "all streams that this server permits are in use",
             "try again in a second, or start the server with a larger --max-streams",
         )
-    })?;
-    let id = request.id;
-    let record = RunningQuery::new(app.registry.begin(id, request.range.offset)?);
-    let failed = |error: QueryError| {
-        record.fail(error.clone());
-        error
-    };
+    })
+}
 
-    let runtime = QueryRuntime::start(app.num_threads).map_err(|error| {
-        failed(QueryError::new(
-            ErrorKind::TooManyStreams,
-            format!("the machine has no threads for one more query: {error}"),
-            "try again in a second",
-        ))
-    })?;
-    let engine = Arc::clone(&app.engine);
-    let planning = AbortOnDropHandle::new(
-        runtime
-            .handle()
-            .spawn(async move { engine.start(&request).await }),
-    );
-    let planned = tokio::select! {
-        () = record.cancel.cancelled() => {
-            Err(QueryError::new(ErrorKind::Cancelled, "the query was cancelled", "run it again"))
-        }
-        planned = planning => planned.unwrap_or_else(|_| {
-            Err(QueryError::new(ErrorKind::Internal, "the query could not be planned", "write it another way"))
-        }),
+/// The rows of a reader as a response.
+///
+/// # Errors
+/// The query failed before there was a first row.
+pub(super) async fn deliver(
+    reader: Reader,
+    has_checksums: bool,
+    permit: OwnedSemaphorePermit,
+) -> Result<Response, QueryError> {
+    let id = reader.query().id;
+    let order = reader.query().order();
+    let content_type = match reader.codec() {
+        Some(codec) => format!("{ARROW_STREAM}; codecs={}", codec.name()),
+        None => ARROW_STREAM.to_owned(),
     };
-    let started = planned.map_err(failed)?;
-    record.set_order(started.order);
-    let order = started.order;
-
-    let cannot_encode = |error: datafusion::arrow::error::ArrowError| {
-        QueryError::new(
-            ErrorKind::ExecutionError,
-            format!("the columns cannot be written as Arrow IPC: {error}"),
-            "leave the column out, or cast it to another type",
-        )
-    };
-    let schema = schema_message(&started.schema)
-        .map_err(cannot_encode)
-        .map_err(failed)?;
-    let heartbeat = empty_batch_message(started.schema)
-        .map_err(cannot_encode)
-        .map_err(failed)?;
-    let plan = StitchPlan {
-        schema: schema.clone(),
-        range: started.range,
-        num_parallel: (app.stream_memory_bytes / PART_WORKING_BYTES)
-            .clamp(1, app.num_threads as u64) as usize,
-        budget_bytes: app.stream_memory_bytes / 8 * 3,
-    };
-    let stitcher = Stitcher::start(started.parts, plan, runtime.handle());
-    let run = Run {
-        stitcher,
-        record,
-        sources: started.sources,
-        runtime,
-        permit,
-    };
-    let delivery = Delivery::open(run, schema, heartbeat, app.query_timeout).await?;
-
+    let delivery = Delivery::open(reader, has_checksums, permit).await?;
     let mut response = (StatusCode::OK, Body::from_stream(delivery.into_body())).into_response();
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(ARROW_STREAM));
-    headers.insert(
-        CACHE_CONTROL,
-        HeaderValue::from_static("no-store, no-transform"),
-    );
-    headers.insert(
-        HeaderName::from_static("x-accel-buffering"),
-        HeaderValue::from_static("no"),
-    );
-    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("none"));
-    headers.insert(X_RESULT_ORDER, HeaderValue::from_static(order.name()));
-    if let Ok(id) = HeaderValue::from_str(&id.to_string()) {
-        headers.insert(X_QUERY_ID, id);
-    }
+    let mut put = |name: HeaderName, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(name, value);
+        }
+    };
+    put(CONTENT_TYPE, &content_type);
+    put(CACHE_CONTROL, "no-store, no-transform");
+    put(HeaderName::from_static("x-accel-buffering"), "no");
+    put(ACCEPT_RANGES, "none");
+    put(X_QUERY_ID, &id.to_string());
+    put(X_RESULT_ORDER, order.map_or("none", |order| order.name()));
     Ok(response)
+}
+
+/// The codec that the client likes best of those that are known:
+/// `Accept: application/vnd.apache.arrow.stream; codecs="lz4, zstd"`.
+pub(super) fn accepted_codec(headers: &HeaderMap) -> Option<Codec> {
+    headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .find_map(codec_in)
+}
+
+fn codec_in(accept: &str) -> Option<Codec> {
+    let lower = accept.to_ascii_lowercase();
+    let at = lower.find(ARROW_STREAM)?;
+    let rest = &lower[at + ARROW_STREAM.len()..];
+    // The parameters of this media type end at a comma outside quotes.
+    let mut is_quoted = false;
+    let end = rest.find(|c| {
+        is_quoted ^= c == '"';
+        c == ',' && !is_quoted
+    });
+    let codecs = rest[..end.unwrap_or(rest.len())]
+        .split(';')
+        .filter_map(|parameter| parameter.trim().strip_prefix("codecs"))
+        .find_map(|value| value.trim_start().strip_prefix('='))?;
+    codecs
+        .trim()
+        .trim_matches('"')
+        .split([',', ' '])
+        .find_map(|name| match name.trim() {
+            "lz4" => Some(Codec::Lz4),
+            "zstd" => Some(Codec::Zstd),
+            _ => None,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codecs_of_an_accept_header() {
+        for (accept, codec) in [
+            ("application/vnd.apache.arrow.stream", None),
+            ("*/*", None),
+            (
+                "application/vnd.apache.arrow.stream; codecs=\"lz4, zstd\"",
+                Some(Codec::Lz4),
+            ),
+            (
+                "application/vnd.apache.arrow.stream;codecs=\"zstd,lz4\"",
+                Some(Codec::Zstd),
+            ),
+            (
+                "application/json, Application/vnd.apache.arrow.stream; q=0.9; codecs=lz4, text/html",
+                Some(Codec::Lz4),
+            ),
+            (
+                "application/vnd.apache.arrow.stream; codecs=\"br, zstd\"",
+                Some(Codec::Zstd),
+            ),
+            ("application/vnd.apache.arrow.stream; codecs=\"\"", None),
+            (
+                "application/vnd.apache.arrow.stream, text/html; codecs=lz4",
+                None,
+            ),
+        ] {
+            assert_eq!(codec_in(accept), codec, "{accept}");
+        }
+    }
 }

@@ -95,9 +95,8 @@ fn info(table: &Table) -> Result<TableInfo, QueryError> {
             "",
         )
     };
-    let message =
-        schema_message(&wire_schema(&table.schema)).map_err(|error| internal(error.to_string()))?;
-    let fields = describe_fields(&message.bytes, &Limits::default())
+    let message = schema_message(&wire_schema(&table.schema));
+    let fields = describe_fields(&message.frame(), &Limits::default())
         .map_err(|error| internal(error.to_string()))?;
     Ok(TableInfo {
         name: table.name.clone(),

@@ -1,14 +1,48 @@
-//! One byte budget for all that waits to be sent.
+//! One byte budget for all of a result that is in memory and not yet read.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
-/// A shared budget of bytes. The part at the head of the line always gets one message through,
-/// so the line moves however small the budget; parts behind it leave a quarter to the head.
+/// How often a part looks whether other streams have left room in the pool.
+const POOL_WAIT: Duration = Duration::from_millis(20);
+
+/// What all streams of the server may run ahead together. The head of each line may go beyond it by
+/// one message, so that every stream moves.
+#[derive(Debug)]
+pub struct Pool {
+    limit_bytes: u64,
+    used_bytes: AtomicU64,
+}
+
+impl Pool {
+    /// A pool of that size.
+    pub fn new(limit_bytes: u64) -> Arc<Self> {
+        Arc::new(Self {
+            limit_bytes,
+            used_bytes: AtomicU64::new(0),
+        })
+    }
+
+    /// Bytes in use.
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes.load(Ordering::Relaxed)
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        self.used_bytes().saturating_add(bytes) <= self.limit_bytes
+    }
+}
+
+/// The budget of one stream. A part must reserve room before it reads its next batch, and holds it
+/// until that batch has left as messages. The part at the head of the line always gets one message
+/// through, so the line moves however small the budget; parts behind it leave a quarter to the head.
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: u64,
+    pool: Arc<Pool>,
     state: Mutex<State>,
     released: Notify,
 }
@@ -18,68 +52,38 @@ struct State {
     used_bytes: u64,
     peak_bytes: u64,
     head: usize,
-    queued_by_head: usize,
+    /// Messages of each part that wait to be read.
     queued: Vec<usize>,
 }
 
 impl Budget {
     /// A budget for `num_parts` parts; part 0 is the head.
-    pub fn new(limit_bytes: u64, num_parts: usize) -> Arc<Self> {
+    pub fn new(limit_bytes: u64, num_parts: usize, pool: Arc<Pool>) -> Arc<Self> {
         let state = State {
             queued: vec![0; num_parts],
             ..State::default()
         };
         Arc::new(Self {
             limit_bytes,
+            pool,
             state: Mutex::new(state),
             released: Notify::new(),
         })
     }
 
-    /// Waits until `bytes` of a message of `part` fit.
-    pub async fn reserve(self: &Arc<Self>, part: usize, bytes: u64) -> Reservation {
-        loop {
-            let released = self.released.notified();
-            tokio::pin!(released);
-            released.as_mut().enable();
-            if self.try_reserve(part, bytes) {
-                return Reservation {
-                    budget: Arc::clone(self),
-                    part,
-                    bytes,
-                };
-            }
-            released.await;
+    /// A reservation of nothing yet, for the work of `part`.
+    pub fn working(self: &Arc<Self>, part: usize) -> Reservation {
+        Reservation {
+            budget: Arc::clone(self),
+            part,
+            bytes: 0,
+            is_queued: false,
         }
-    }
-
-    fn try_reserve(&self, part: usize, bytes: u64) -> bool {
-        let mut state = self.lock();
-        let is_head = part == state.head;
-        let limit = if is_head {
-            self.limit_bytes
-        } else {
-            self.limit_bytes / 4 * 3
-        };
-        let fits = state.used_bytes.saturating_add(bytes) <= limit;
-        if !(fits || is_head && state.queued_by_head == 0) {
-            return false;
-        }
-        state.used_bytes += bytes;
-        state.peak_bytes = state.peak_bytes.max(state.used_bytes);
-        state.queued[part] += 1;
-        if is_head {
-            state.queued_by_head += 1;
-        }
-        true
     }
 
     /// Makes `part` the head of the line.
     pub fn set_head(&self, part: usize) {
-        let mut state = self.lock();
-        state.head = part;
-        state.queued_by_head = state.queued.get(part).copied().unwrap_or(0);
-        drop(state);
+        self.lock().head = part;
         self.released.notify_waiters();
     }
 
@@ -88,15 +92,32 @@ impl Budget {
         self.lock().peak_bytes
     }
 
-    fn release(&self, part: usize, bytes: u64) {
+    fn try_add(&self, part: usize, bytes: u64) -> bool {
         let mut state = self.lock();
-        state.used_bytes -= bytes;
-        state.queued[part] -= 1;
-        if part == state.head {
-            state.queued_by_head -= 1;
+        let is_head = part == state.head;
+        let limit = if is_head {
+            self.limit_bytes
+        } else {
+            self.limit_bytes / 4 * 3
+        };
+        let fits = state.used_bytes.saturating_add(bytes) <= limit
+            && (is_head || self.pool.has_room(bytes));
+        let is_due = is_head && state.queued[part] == 0;
+        if fits || is_due {
+            self.add(&mut state, bytes);
         }
-        drop(state);
-        self.released.notify_waiters();
+        fits || is_due
+    }
+
+    fn add(&self, state: &mut State, bytes: u64) {
+        state.used_bytes += bytes;
+        state.peak_bytes = state.peak_bytes.max(state.used_bytes);
+        self.pool.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn remove(&self, state: &mut State, bytes: u64) {
+        state.used_bytes -= bytes;
+        self.pool.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -110,51 +131,137 @@ pub struct Reservation {
     budget: Arc<Budget>,
     part: usize,
     bytes: u64,
+    is_queued: bool,
+}
+
+impl Reservation {
+    /// Waits until the reservation can grow to `bytes`. Safe to cancel.
+    pub async fn grow(&mut self, bytes: u64) {
+        let Some(missing) = bytes.checked_sub(self.bytes).filter(|missing| *missing > 0) else {
+            return;
+        };
+        let budget = Arc::clone(&self.budget);
+        loop {
+            let released = budget.released.notified();
+            tokio::pin!(released);
+            released.as_mut().enable();
+            if budget.try_add(self.part, missing) {
+                self.bytes = bytes;
+                return;
+            }
+            // Other streams do not wake this one when they leave room in the pool.
+            let _ = tokio::time::timeout(POOL_WAIT, released).await;
+        }
+    }
+
+    /// Takes the bytes of a message that is ready out of the reservation of the work that made it.
+    /// What is there must be counted: a message that is larger than was reserved grows the budget's
+    /// use at once, as does what the part still `holds` of its batch.
+    pub fn split(&mut self, message_bytes: u64, holds_bytes: u64) -> Reservation {
+        let left = self.bytes.saturating_sub(message_bytes).max(holds_bytes);
+        let mut state = self.budget.lock();
+        let (before, after) = (self.bytes, left + message_bytes);
+        if after > before {
+            self.budget.add(&mut state, after - before);
+        } else {
+            self.budget.remove(&mut state, before - after);
+        }
+        state.queued[self.part] += 1;
+        drop(state);
+        self.bytes = left;
+        Reservation {
+            budget: Arc::clone(&self.budget),
+            part: self.part,
+            bytes: message_bytes,
+            is_queued: true,
+        }
+    }
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.release(self.part, self.bytes);
+        let mut state = self.budget.lock();
+        self.budget.remove(&mut state, self.bytes);
+        if self.is_queued {
+            state.queued[self.part] -= 1;
+        }
+        drop(state);
+        self.budget.released.notify_waiters();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Budget;
+    use super::*;
     use futures::FutureExt;
 
-    #[test]
-    fn the_head_gets_one_message_through_a_full_budget() {
-        let budget = Budget::new(100, 2);
-        let ahead = budget.reserve(1, 70).now_or_never().unwrap();
-        assert!(
-            budget.reserve(1, 10).now_or_never().is_none(),
-            "a quarter is the head's"
-        );
-        let first = budget.reserve(0, 1000).now_or_never().unwrap();
-        assert!(
-            budget.reserve(0, 1).now_or_never().is_none(),
-            "one is enough"
-        );
-        drop(first);
-        assert!(budget.reserve(0, 30).now_or_never().is_some());
-        budget.set_head(1);
-        assert!(
-            budget.reserve(1, 1000).now_or_never().is_none(),
-            "one of it waits already"
-        );
-        drop(ahead);
-        assert!(budget.reserve(1, 1000).now_or_never().is_some());
+    fn grows(budget: &Arc<Budget>, part: usize, bytes: u64) -> Option<Reservation> {
+        let mut reservation = budget.working(part);
+        reservation.try_grow_now(bytes).then_some(reservation)
+    }
+
+    impl Reservation {
+        fn try_grow_now(&mut self, bytes: u64) -> bool {
+            let fits = self.budget.try_add(self.part, bytes - self.bytes);
+            if fits {
+                self.bytes = bytes;
+            }
+            fits
+        }
     }
 
     #[test]
-    fn a_release_wakes_a_waiter() {
-        let budget = Budget::new(100, 1);
-        let held = budget.reserve(0, 90).now_or_never().unwrap();
-        let mut waiting = Box::pin(budget.reserve(0, 90));
+    fn the_head_gets_one_message_through_a_full_budget() {
+        let budget = Budget::new(100, 2, Pool::new(1000));
+        let ahead = grows(&budget, 1, 70).unwrap();
+        assert!(grows(&budget, 1, 10).is_none(), "a quarter is the head's");
+        let mut head = grows(&budget, 0, 1000).unwrap();
+        let message = head.split(1000, 0);
+        assert!(!head.try_grow_now(1), "one that waits is enough");
+        drop(message);
+        assert!(head.try_grow_now(30));
+        drop(head);
+        budget.set_head(1);
+        drop(ahead);
+        assert!(grows(&budget, 1, 1000).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_release_wakes_a_waiter() {
+        let budget = Budget::new(100, 1, Pool::new(1000));
+        let held = grows(&budget, 0, 90).unwrap().split(90, 0);
+        let mut next = budget.working(0);
+        let mut waiting = Box::pin(next.grow(90));
         assert!(waiting.as_mut().now_or_never().is_none());
         drop(held);
-        assert!(waiting.as_mut().now_or_never().is_some());
+        waiting.await;
         assert_eq!(budget.peak_bytes(), 90);
+    }
+
+    #[test]
+    fn streams_share_a_pool_that_never_stops_a_head() {
+        let pool = Pool::new(100);
+        let (a, b) = (
+            Budget::new(100, 2, Arc::clone(&pool)),
+            Budget::new(100, 2, Arc::clone(&pool)),
+        );
+        let first = grows(&a, 1, 70).unwrap();
+        assert!(grows(&b, 1, 40).is_none(), "the other stream has it");
+        let head = grows(&b, 0, 40).unwrap();
+        assert_eq!(pool.used_bytes(), 110);
+        drop((first, head));
+        assert_eq!(pool.used_bytes(), 0);
+        assert!(grows(&b, 1, 40).is_some());
+    }
+
+    #[test]
+    fn what_is_there_is_counted() {
+        let budget = Budget::new(100, 1, Pool::new(1000));
+        let mut work = grows(&budget, 0, 50).unwrap();
+        let message = work.split(80, 30);
+        assert_eq!(budget.peak_bytes(), 110);
+        drop(message);
+        drop(work);
+        assert_eq!(budget.lock().used_bytes, 0);
     }
 }

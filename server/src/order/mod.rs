@@ -5,12 +5,14 @@ mod budget;
 mod part;
 mod stitch;
 
-pub use budget::{Budget, Reservation};
-pub use part::{Part, encode_part};
+pub use budget::{Budget, Pool, Reservation};
+pub use part::{Encoding, Held, Part, encode_part};
 pub use stitch::{StitchPlan, Stitcher};
 
+use serde::{Deserialize, Serialize};
+
 /// Rows `[offset, offset + limit)` of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RowRange {
     /// Rows to leave out at the front.
     pub offset: u64,

@@ -1,5 +1,7 @@
-//! One part of a result: a stream of framed messages that nobody has begun to read yet.
+//! One part of a result: a stream of messages that nobody has begun to read yet.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
@@ -7,27 +9,58 @@ use datafusion::arrow::record_batch::RecordBatch;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 
-use crate::encode::{Encoder, FIRST_MESSAGE_ROWS};
+use crate::encode::{Codec, Encoder, FIRST_MESSAGE_ROWS};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::IpcMessage;
 
 /// Rows that wait for company longer than this leave without it.
 const GATHER_MS: u64 = 100;
 
+/// Bytes that a part holds beside the messages that it has yielded.
+#[derive(Debug, Clone, Default)]
+pub struct Held(Arc<AtomicU64>);
+
+impl Held {
+    /// How many they are now.
+    pub fn num_bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn set(&self, bytes: usize) {
+        self.0.store(bytes as u64, Ordering::Relaxed);
+    }
+}
+
 /// Begins a part. Called once, on the runtime of the queries, when its turn to run comes. The end
 /// of the stream without an error is the backend's word that the part is complete.
 pub type Part =
-    Box<dyn FnOnce() -> BoxStream<'static, Result<IpcMessage, QueryError>> + Send + 'static>;
+    Box<dyn FnOnce(Held) -> BoxStream<'static, Result<IpcMessage, QueryError>> + Send + 'static>;
 
-/// The messages of a stream of batches.
+/// How the batches of a part become messages.
+#[derive(Debug, Clone)]
+pub struct Encoding {
+    /// A [`wire_schema`](crate::encode::wire_schema).
+    pub schema: SchemaRef,
+    /// The size of a message to aim at, before compression.
+    pub batch_bytes: usize,
+    /// How bodies are compressed.
+    pub codec: Option<Codec>,
+}
+
+/// The messages of a stream of batches. The first message of the first part is small.
 pub fn encode_part(
     batches: impl Stream<Item = Result<RecordBatch, QueryError>> + Send + 'static,
-    schema: SchemaRef,
-    batch_bytes: usize,
+    encoding: &Encoding,
     is_first: bool,
+    held: Held,
 ) -> BoxStream<'static, Result<IpcMessage, QueryError>> {
     let first_rows = is_first.then_some(FIRST_MESSAGE_ROWS);
-    let encoder = Encoder::try_new(schema, batch_bytes, first_rows);
+    let encoder = Encoder::try_new(
+        Arc::clone(&encoding.schema),
+        encoding.batch_bytes,
+        first_rows,
+        encoding.codec,
+    );
     let state = match encoder {
         Ok(encoder) => State::Running {
             batches: batches.boxed(),
@@ -35,9 +68,18 @@ pub fn encode_part(
         },
         Err(error) => State::Failed(cannot_encode(&error)),
     };
-    futures::stream::unfold(state, |state| async { state.step().await })
-        .flat_map(futures::stream::iter)
-        .boxed()
+    let counted = held.clone();
+    futures::stream::unfold((state, held), |(state, held)| async move {
+        let (outcomes, state) = state.step(&held).await?;
+        Some((outcomes, (state, held)))
+    })
+    .flat_map(futures::stream::iter)
+    .inspect(move |outcome| {
+        if let Ok(message) = outcome {
+            counted.set((counted.num_bytes() as usize).saturating_sub(message.num_bytes()));
+        }
+    })
+    .boxed()
 }
 
 type Outcome = Result<IpcMessage, QueryError>;
@@ -55,22 +97,28 @@ enum State {
 }
 
 impl State {
-    async fn step(self) -> Option<(Vec<Outcome>, Self)> {
+    async fn step(self, held: &Held) -> Option<(Vec<Outcome>, Self)> {
         let (mut batches, mut encoder) = match self {
             Self::Running { batches, encoder } => (batches, encoder),
             Self::Failed(error) => return Some((vec![Err(error)], Self::Ended)),
             Self::Ended => return None,
         };
-        let next = if encoder.is_gathering() {
+        let next = if encoder.gathered_bytes() > 0 {
             match tokio::time::timeout(Duration::from_millis(GATHER_MS), batches.next()).await {
                 Ok(next) => next,
-                Err(_) => return Some(Self::after(encoder.flush(), batches, encoder)),
+                Err(_) => {
+                    let encoded = encoder.flush();
+                    return Some(Self::after(encoded, batches, encoder, held));
+                }
             }
         } else {
             batches.next().await
         };
         match next {
-            Some(Ok(batch)) => Some(Self::after(encoder.push(&batch), batches, encoder)),
+            Some(Ok(batch)) => {
+                let encoded = encoder.push(&batch);
+                Some(Self::after(encoded, batches, encoder, held))
+            }
             Some(Err(error)) => {
                 // Rows before the failure are good rows.
                 let mut out: Vec<Outcome> = encoder
@@ -93,12 +141,17 @@ impl State {
         result: Result<Vec<IpcMessage>, datafusion::arrow::error::ArrowError>,
         batches: BoxStream<'static, Result<RecordBatch, QueryError>>,
         encoder: Box<Encoder>,
+        held: &Held,
     ) -> (Vec<Outcome>, Self) {
         match result {
-            Ok(messages) => (
-                messages.into_iter().map(Ok).collect(),
-                Self::Running { batches, encoder },
-            ),
+            Ok(messages) => {
+                let encoded: usize = messages.iter().map(IpcMessage::num_bytes).sum();
+                held.set(encoder.gathered_bytes() + encoded);
+                (
+                    messages.into_iter().map(Ok).collect(),
+                    Self::Running { batches, encoder },
+                )
+            }
             Err(error) => (vec![Err(cannot_encode(&error))], Self::Ended),
         }
     }

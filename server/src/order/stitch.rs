@@ -13,8 +13,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::encode::cut_message;
 use crate::error::{ErrorKind, QueryError};
-use crate::message::IpcMessage;
-use crate::order::{Budget, Part, Reservation, RowRange};
+use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
+use crate::order::{Budget, Held, Part, Pool, Reservation, RowRange};
 
 /// Up to this many rows one part after the other is read: running ahead would be for nothing.
 const SEQUENTIAL_ROWS: u64 = 50_000;
@@ -28,8 +28,12 @@ pub struct StitchPlan {
     pub range: RowRange,
     /// Parts that run at the same time.
     pub num_parallel: usize,
-    /// Bytes that may wait to be sent.
+    /// Bytes that may be in memory and not yet read.
     pub budget_bytes: u64,
+    /// Bytes that a part reserves before it reads its first batch.
+    pub batch_bytes: u64,
+    /// What all streams share.
+    pub pool: Arc<Pool>,
 }
 
 enum Item {
@@ -46,13 +50,18 @@ pub struct Stitcher {
     budget: Arc<Budget>,
     to_skip: u64,
     to_take: Option<u64>,
+    /// Those in force behind the last message that came.
+    dictionaries: LiveDictionaries,
+    /// Whether a message has been yielded.
+    has_begun: bool,
+    ready: VecDeque<IpcMessage>,
     driver: Option<AbortOnDropHandle<()>>,
 }
 
 impl Stitcher {
     /// Begins to run `parts` on `runtime`.
     pub fn start(parts: Vec<Part>, plan: StitchPlan, runtime: &Handle) -> Self {
-        let budget = Budget::new(plan.budget_bytes, parts.len());
+        let budget = Budget::new(plan.budget_bytes, parts.len(), plan.pool);
         let mut lines = VecDeque::with_capacity(parts.len());
         let mut jobs = Vec::with_capacity(parts.len());
         for (index, part) in parts.into_iter().enumerate() {
@@ -63,6 +72,7 @@ impl Stitcher {
                 part,
                 sender,
                 budget: Arc::clone(&budget),
+                batch_bytes: plan.batch_bytes,
                 max_rows: plan.range.end(),
             });
         }
@@ -79,6 +89,9 @@ impl Stitcher {
             budget,
             to_skip: plan.range.offset,
             to_take: plan.range.limit,
+            dictionaries: LiveDictionaries::default(),
+            has_begun: false,
+            ready: VecDeque::new(),
             driver,
         }
     }
@@ -90,6 +103,10 @@ impl Stitcher {
     /// A part failed, panicked or vanished. Nothing comes after an error.
     pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
         loop {
+            if let Some(message) = self.ready.pop_front() {
+                self.has_begun = true;
+                return Some(Ok(message));
+            }
             if self.to_take == Some(0) {
                 self.stop();
                 return None;
@@ -101,10 +118,8 @@ impl Stitcher {
             match line.recv().await {
                 Some(Item::Message(message, reservation)) => {
                     drop(reservation);
-                    match self.within_range(message) {
-                        Ok(Some(message)) => return Some(Ok(message)),
-                        Ok(None) => {}
-                        Err(error) => return Some(Err(self.fail(error))),
+                    if let Err(error) = self.take(message) {
+                        return Some(Err(self.fail(error)));
                     }
                 }
                 Some(Item::End(Ok(()))) => {
@@ -132,29 +147,41 @@ impl Stitcher {
         self.budget.peak_bytes()
     }
 
-    fn within_range(&mut self, message: IpcMessage) -> Result<Option<IpcMessage>, QueryError> {
+    /// Makes ready what of a message is within the range.
+    fn take(&mut self, message: IpcMessage) -> Result<(), QueryError> {
+        if message.kind != MessageKind::Batch {
+            // Before the first row only the last state of the dictionaries matters.
+            if self.dictionaries.note(&message) && self.has_begun {
+                self.ready.push_back(message);
+            }
+            return Ok(());
+        }
         let num_rows = message.num_rows;
         let start = self.to_skip.min(num_rows);
         self.to_skip -= start;
         let rows = self.to_take.unwrap_or(u64::MAX).min(num_rows - start);
+        if rows == 0 {
+            return Ok(());
+        }
         if let Some(to_take) = &mut self.to_take {
             *to_take -= rows;
         }
-        if rows == num_rows {
-            return Ok(Some(message));
-        }
-        if rows == 0 {
-            return Ok(None);
-        }
-        cut_message(&self.schema, &message, start, rows)
-            .map(Some)
-            .map_err(|error| {
+        if rows < num_rows {
+            let piece = cut_message(&self.schema, &self.dictionaries, &message, start, rows);
+            self.ready.extend(piece.map_err(|error| {
                 QueryError::new(
                     ErrorKind::Internal,
                     format!("a message could not be cut: {error}"),
                     "",
                 )
-            })
+            })?);
+            return Ok(());
+        }
+        if !self.has_begun {
+            self.ready.extend(self.dictionaries.messages().cloned());
+        }
+        self.ready.push_back(message);
+        Ok(())
     }
 
     fn fail(&mut self, error: QueryError) -> QueryError {
@@ -165,6 +192,7 @@ impl Stitcher {
     fn stop(&mut self) {
         self.driver = None;
         self.lines.clear();
+        self.ready.clear();
         self.to_take = Some(0);
     }
 }
@@ -174,6 +202,7 @@ struct Job {
     part: Part,
     sender: UnboundedSender<Item>,
     budget: Arc<Budget>,
+    batch_bytes: u64,
     max_rows: Option<u64>,
 }
 
@@ -201,20 +230,32 @@ impl Job {
             part,
             sender,
             budget,
+            batch_bytes,
             max_rows,
         } = self;
         let work = async {
-            let mut messages = part();
+            let mut work = budget.working(index);
+            let mut batch_bytes = batch_bytes;
+            work.grow(batch_bytes).await;
+            let held = Held::default();
+            let mut messages = part(held.clone());
             let mut num_rows = 0;
             while let Some(message) = messages.next().await {
                 let message = message?;
                 num_rows += message.num_rows;
-                let reservation = budget.reserve(index, message.num_bytes() as u64).await;
+                let message_bytes = message.num_bytes() as u64;
+                let holds_bytes = held.num_bytes();
+                batch_bytes = batch_bytes.max(message_bytes + holds_bytes);
+                let reservation = work.split(message_bytes, holds_bytes);
                 if sender.send(Item::Message(message, reservation)).is_err() {
                     return Ok(());
                 }
                 if max_rows.is_some_and(|max_rows| num_rows >= max_rows) {
                     break;
+                }
+                // Messages that are ready already leave without waiting for room for more.
+                if holds_bytes == 0 {
+                    work.grow(batch_bytes).await;
                 }
             }
             Ok(())
@@ -231,5 +272,203 @@ impl Job {
             });
         // Nobody listens any more when the stream has ended early.
         let _ = sender.send(Item::End(outcome));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    const MESSAGE_BYTES: u64 = 1000;
+
+    /// A batch of one row whose body tells which one it is.
+    fn message(row: u64) -> IpcMessage {
+        let mut body = row.to_le_bytes().to_vec();
+        body.resize(MESSAGE_BYTES as usize, 0);
+        IpcMessage {
+            kind: MessageKind::Batch,
+            metadata: Bytes::new(),
+            body: body.into(),
+            num_rows: 1,
+        }
+    }
+
+    fn row(message: &IpcMessage) -> u64 {
+        u64::from_le_bytes(message.body[..8].try_into().unwrap())
+    }
+
+    /// Numbers that look random and are the same for the same seed; xorshift64.
+    #[derive(Clone)]
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, end: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            self.0 % end
+        }
+    }
+
+    /// How a part ends.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum End {
+        Well,
+        Fails,
+        Panics,
+    }
+
+    /// Rows `rows`, each after a pause of its own; counts the bytes that are alive in it.
+    fn part(
+        rows: std::ops::Range<u64>,
+        mut random: Random,
+        end: End,
+        alive: Arc<AtomicU64>,
+    ) -> Part {
+        Box::new(move |_| {
+            let script = rows.map(Some).chain([None]);
+            futures::stream::iter(script)
+                .then(move |row| {
+                    let pauses = random.below(4);
+                    let is_slow = random.below(40) == 0;
+                    let alive = Arc::clone(&alive);
+                    async move {
+                        for _ in 0..pauses {
+                            tokio::task::yield_now().await;
+                        }
+                        if is_slow {
+                            tokio::time::sleep(Duration::from_micros(200)).await;
+                        }
+                        match (row, end) {
+                            (Some(row), _) => {
+                                alive.fetch_add(MESSAGE_BYTES, Ordering::SeqCst);
+                                Some(Ok(message(row)))
+                            }
+                            (None, End::Well) => None,
+                            (None, End::Fails) => Some(Err(QueryError::new(
+                                ErrorKind::ExecutionError,
+                                "told to fail",
+                                "",
+                            ))),
+                            (None, End::Panics) => panic!("told to panic"),
+                        }
+                    }
+                })
+                .filter_map(std::future::ready)
+                .boxed()
+        })
+    }
+
+    fn stitcher(parts: Vec<Part>, budget_bytes: u64, range: RowRange) -> Stitcher {
+        let plan = StitchPlan {
+            schema: message(0),
+            range,
+            num_parallel: 4,
+            budget_bytes,
+            batch_bytes: MESSAGE_BYTES,
+            pool: Pool::new(1 << 30),
+        };
+        Stitcher::start(parts, plan, &Handle::current())
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_thousand_shuffles_have_one_order_within_the_budget() {
+        for seed in 1..=1000 {
+            let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
+            let alive = Arc::new(AtomicU64::new(0));
+            let mut num_rows = 0;
+            let parts = (0..1 + random.below(9)).map(|_| {
+                let rows = num_rows..num_rows + random.below(20) * random.below(2);
+                num_rows = rows.end;
+                part(
+                    rows,
+                    Random(random.below(1 << 60) + 1),
+                    End::Well,
+                    Arc::clone(&alive),
+                )
+            });
+            let parts = parts.collect();
+            // From a budget of one batch on.
+            let budget_bytes = MESSAGE_BYTES * (1 + random.below(12));
+            let mut stitcher = stitcher(parts, budget_bytes, RowRange::default());
+            for expected in 0..num_rows {
+                let message = stitcher.next().await.unwrap().unwrap();
+                assert_eq!(row(&message), expected, "seed {seed}");
+                let alive = alive.fetch_sub(MESSAGE_BYTES, Ordering::SeqCst);
+                // This reader holds the one that it was given.
+                assert!(
+                    alive <= budget_bytes + MESSAGE_BYTES,
+                    "seed {seed}: {alive}"
+                );
+            }
+            assert!(stitcher.next().await.is_none(), "seed {seed}");
+            assert!(
+                stitcher.peak_bytes() <= budget_bytes,
+                "seed {seed}: {}",
+                stitcher.peak_bytes()
+            );
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn failures_and_panics_come_in_their_turn() {
+        for (seed, end) in (1..=200).zip([End::Fails, End::Panics].into_iter().cycle()) {
+            let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
+            let bad = random.below(5);
+            let parts = (0..5).map(|index| {
+                let end = if index == bad { end } else { End::Well };
+                let seed = Random(random.below(1 << 60) + 1);
+                part(index * 10..index * 10 + 10, seed, end, Arc::default())
+            });
+            let parts = parts.collect();
+            let mut stitcher = stitcher(parts, MESSAGE_BYTES * 20, RowRange::default());
+            for expected in 0..bad * 10 + 10 {
+                let message = stitcher.next().await.unwrap().unwrap();
+                assert_eq!(row(&message), expected, "seed {seed}");
+            }
+            let error = stitcher.next().await.unwrap().unwrap_err();
+            let kind = match end {
+                End::Panics => ErrorKind::Internal,
+                _ => ErrorKind::ExecutionError,
+            };
+            assert_eq!(error.kind, kind, "seed {seed}");
+            assert!(
+                stitcher.next().await.is_none(),
+                "nothing comes after an error"
+            );
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_limit_ends_the_parts_early() {
+        let alive = Arc::new(AtomicU64::new(0));
+        let parts = (0..10)
+            .map(|k| {
+                part(
+                    k * 1000..k * 1000 + 1000,
+                    Random(k + 1),
+                    End::Well,
+                    Arc::clone(&alive),
+                )
+            })
+            .collect();
+        let range = RowRange {
+            offset: 1500,
+            limit: Some(3),
+        };
+        let mut stitcher = stitcher(parts, MESSAGE_BYTES * 4, range);
+        for expected in 1500..1503 {
+            assert_eq!(row(&stitcher.next().await.unwrap().unwrap()), expected);
+        }
+        assert!(stitcher.next().await.is_none());
+        assert!(
+            alive.load(Ordering::SeqCst) < 1600 * MESSAGE_BYTES,
+            "later parts did not run"
+        );
     }
 }

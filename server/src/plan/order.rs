@@ -12,11 +12,14 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
+use serde::{Deserialize, Serialize};
+
 use crate::plan::sort_key::SortKeyExec;
 use crate::plan::ties::ResolvedSort;
 
 /// What the order of the rows means, as `X-Result-Order` says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// By a unique key: the same for every run, whatever the source does.
     Total,

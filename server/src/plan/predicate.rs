@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::functions::expr_fn::{contains, starts_with};
 use datafusion::logical_expr::{Expr, Operator, binary_expr, cast, lit, not};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{ErrorKind, QueryError};
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 32;
 const MAX_ITEMS: usize = 10_000;
 
 /// A predicate as the JSON has it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Predicate {
     /// All of them.
@@ -31,28 +31,28 @@ pub enum Predicate {
 }
 
 /// `{"and": […]}`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct And {
     and: Vec<Predicate>,
 }
 
 /// `{"or": […]}`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Or {
     or: Vec<Predicate>,
 }
 
 /// `{"not": …}`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Not {
     not: Box<Predicate>,
 }
 
 /// `{"op": …, "column": …, "value": …}`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     op: Op,
@@ -61,7 +61,7 @@ pub struct Compare {
     value: Option<Value>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Op {
     Eq,

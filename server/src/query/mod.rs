@@ -1,9 +1,19 @@
-//! The queries that run and those that ended a short time ago.
+//! Queries and their results: those that run, those that are kept, and those that ended a short
+//! time ago.
 
+mod facts;
+mod reader;
 mod record;
 mod registry;
+mod results;
+mod run;
 mod runtime;
+mod saved;
 
-pub use record::{QueryRecord, QueryStatus, RunningQuery};
+pub use facts::Facts;
+pub use reader::{Reader, Wish};
+pub use record::{Query, QueryStatus};
 pub use registry::Registry;
+pub use results::{Results, ResultsConfig};
+pub use run::Run;
 pub use runtime::QueryRuntime;

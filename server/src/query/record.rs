@@ -1,49 +1,59 @@
-//! What is known about one query.
+//! What is known about one query, and its runs.
 
-use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::error::{ErrorSummary, QueryError};
+use crate::error::{ErrorKind, ErrorSummary, QueryError};
 use crate::plan::Order;
+use crate::query::{Facts, Run};
+use crate::request::Request;
 
 /// The life of a query.
 #[derive(Debug, Clone)]
 enum State {
-    /// It is planned, runs, or waits for its reader.
+    /// It is planned, runs, or waits for a reader.
     Running,
-    /// All rows were sent.
+    /// All its rows were there.
     Done,
     /// It failed.
     Failed(QueryError),
-    /// It was deleted, or its reader left.
+    /// Its last reader left before the last row, or the server stops.
     Cancelled,
 }
 
 #[derive(Debug)]
 struct Progress {
     state: State,
-    order: Option<Order>,
-    first_row: u64,
+    /// Rows in all, once known.
+    rows: Option<u64>,
     rows_ready: u64,
     rows_sent: u64,
     batches_sent: u64,
     bytes_sent: u64,
     ended: Option<Instant>,
+    last_used: Instant,
+    /// Its rows had to make room for others.
+    is_expired: bool,
 }
 
 /// One query, from its first request until it is forgotten.
 #[derive(Debug)]
-pub struct QueryRecord {
+pub struct Query {
     /// Its id.
     pub id: Uuid,
-    /// Stops its work.
-    pub cancel: CancellationToken,
+    /// What was asked for first.
+    pub request: Request,
+    /// Cancelled when the query is deleted.
+    pub deleted: CancellationToken,
+    /// Held by whoever begins a run, so that no two are begun for the same rows.
+    pub(super) opening: tokio::sync::Mutex<()>,
     started: Instant,
+    facts: OnceLock<Facts>,
+    runs: Mutex<Vec<Arc<Run>>>,
     progress: Mutex<Progress>,
 }
 
@@ -56,43 +66,59 @@ pub struct QueryStatus {
     pub state: &'static str,
     /// `total`, `partition`, `none`; null while the query is being planned.
     pub order: Option<&'static str>,
+    /// How rows are read again: `seek` from their source, `spool` from what is kept.
+    pub way: Option<&'static str>,
     /// Rows in all; null until known.
     pub rows: Option<u64>,
-    /// The first row of the result that was asked for.
+    /// The first row that can be read.
     pub first_row: u64,
-    /// Rows that are ready to be read.
+    /// The row after the last that was produced.
     pub rows_ready: u64,
-    /// Rows that were given to the connection.
+    /// Rows that were given to connections.
     pub rows_sent: u64,
-    /// Record batches that were given to the connection.
+    /// Record batches that were given to connections.
     pub batches_sent: u64,
-    /// Bytes that were given to the connection.
+    /// Bytes that were given to connections.
     pub bytes_sent: u64,
     /// Time from the request to the end, or to now.
     pub elapsed_ms: u64,
-    /// Why it failed or was cancelled.
+    /// Why it failed.
     pub error: Option<ErrorSummary>,
 }
 
-impl QueryRecord {
+impl Query {
     /// A query that has just been asked for.
-    pub fn new(id: Uuid, first_row: u64) -> Self {
-        let progress = Progress {
-            state: State::Running,
-            order: None,
-            first_row,
-            rows_ready: 0,
-            rows_sent: 0,
-            batches_sent: 0,
-            bytes_sent: 0,
-            ended: None,
-        };
+    pub(super) fn new(request: Request) -> Self {
+        let now = Instant::now();
         Self {
-            id,
-            cancel: CancellationToken::new(),
-            started: Instant::now(),
-            progress: Mutex::new(progress),
+            id: request.id,
+            request,
+            deleted: CancellationToken::new(),
+            opening: tokio::sync::Mutex::new(()),
+            started: now,
+            facts: OnceLock::new(),
+            runs: Mutex::default(),
+            progress: Mutex::new(Progress {
+                state: State::Running,
+                rows: None,
+                rows_ready: 0,
+                rows_sent: 0,
+                batches_sent: 0,
+                bytes_sent: 0,
+                ended: None,
+                last_used: now,
+                is_expired: false,
+            }),
         }
+    }
+
+    /// A query of an earlier process, whose rows are no longer there.
+    pub(super) fn restored(request: Request, facts: Facts) -> Self {
+        let query = Self::new(request);
+        query.end(State::Cancelled);
+        // New, so that nothing was set before.
+        let _ = query.facts.set(facts);
+        query
     }
 
     /// When it was asked for.
@@ -100,62 +126,163 @@ impl QueryRecord {
         self.started
     }
 
-    /// Notes the order once it is planned.
-    pub fn set_order(&self, order: Order) {
-        self.lock().order = Some(order);
+    /// What planning found out; `None` before.
+    pub fn facts(&self) -> Option<&Facts> {
+        self.facts.get()
     }
 
-    /// Notes a message that was given to the connection.
+    pub(super) fn set_facts(&self, facts: Facts) -> &Facts {
+        self.facts.get_or_init(|| facts)
+    }
+
+    /// Whether its rows can be read from their source again, from any row on.
+    pub fn is_seekable(&self) -> bool {
+        self.facts().is_some_and(|facts| facts.is_seekable)
+    }
+
+    /// Notes a message that was given to a connection.
     pub fn sent(&self, num_rows: u64, num_bytes: u64, is_batch: bool) {
         let mut progress = self.lock();
         progress.rows_sent += num_rows;
-        progress.rows_ready = progress.rows_ready.max(progress.rows_sent);
         progress.bytes_sent += num_bytes;
         progress.batches_sent += u64::from(is_batch);
     }
 
-    /// The last row was sent. The first of `done`, `fail` and `cancelled` counts.
-    pub fn done(&self) {
-        self.end(State::Done);
+    pub(super) fn note_ready(&self, end_row: u64) {
+        let mut progress = self.lock();
+        progress.rows_ready = progress.rows_ready.max(end_row);
     }
 
-    /// It failed.
-    pub fn fail(&self, error: QueryError) {
-        self.end(State::Failed(error));
+    /// Notes a request for it.
+    pub fn touch(&self) {
+        self.lock().last_used = Instant::now();
     }
 
-    /// It was deleted, or its reader left. Stops the work.
-    pub fn cancelled(&self) {
-        self.end(State::Cancelled);
-        self.cancel.cancel();
+    /// How long nobody has asked for it.
+    pub(super) fn unused_for(&self) -> Duration {
+        self.lock().last_used.elapsed()
     }
 
-    /// Whether it still runs.
-    pub fn is_running(&self) -> bool {
-        matches!(self.lock().state, State::Running)
+    /// It could not be begun.
+    pub(super) fn fail(&self, error: &QueryError) {
+        self.end(match error.kind {
+            ErrorKind::Cancelled => State::Cancelled,
+            _ => State::Failed(error.clone()),
+        });
     }
 
-    /// How long ago it ended; `None` while it runs.
-    pub fn ended_for(&self) -> Option<Duration> {
-        self.lock().ended.map(|ended| ended.elapsed())
+    /// A run begins.
+    pub(super) fn add_run(&self, run: Arc<Run>) {
+        let mut runs = self.lock_runs();
+        // Of those that ended only one whose rows are kept is of use.
+        runs.retain(|run| run.is_running() || run.has_readers() || self.keeps(run));
+        runs.push(run);
+        drop(runs);
+        let mut progress = self.lock();
+        if matches!(progress.state, State::Cancelled) {
+            progress.state = State::Running;
+            progress.ended = None;
+        }
+    }
+
+    fn keeps(&self, run: &Run) -> bool {
+        !self.is_seekable() && matches!(run.log.end(), Some(Ok(())))
+    }
+
+    /// A run has ended.
+    pub(super) fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
+        match end {
+            Ok(()) => {
+                let end_row = run.log.rows().end;
+                let mut progress = self.lock();
+                let whole = progress.rows.is_none_or(|rows| rows < end_row);
+                if whole && (end_row > run.start_row || run.start_row == 0) {
+                    progress.rows = Some(end_row);
+                }
+                drop(progress);
+                self.end(State::Done);
+            }
+            Err(error) if error.kind != ErrorKind::Cancelled => {
+                self.end(State::Failed(error.clone()));
+            }
+            Err(_) => {
+                let others =
+                    |other: &Arc<Run>| !std::ptr::eq(other.as_ref(), run) && other.is_running();
+                if !self.lock_runs().iter().any(others) {
+                    self.end(State::Cancelled);
+                }
+            }
+        }
+    }
+
+    /// Why it failed, if it did.
+    pub(super) fn failure(&self) -> Option<QueryError> {
+        match &self.lock().state {
+            State::Failed(error) => Some(error.clone()),
+            _ => None,
+        }
+    }
+
+    /// Its runs.
+    pub(super) fn runs(&self) -> Vec<Arc<Run>> {
+        self.lock_runs().clone()
+    }
+
+    /// Whether anything works or reads here.
+    pub fn is_active(&self) -> bool {
+        let is_planned = self.opening.try_lock().is_err();
+        is_planned
+            || self
+                .lock_runs()
+                .iter()
+                .any(|run| run.is_running() || run.has_readers())
+    }
+
+    /// Gives up the rows that are kept; what is known about them stays.
+    pub(super) fn expire_rows(&self) {
+        self.lock().is_expired = true;
+        for run in std::mem::take(&mut *self.lock_runs()) {
+            run.cancel.cancel();
+            run.log.clear();
+        }
+    }
+
+    /// Whether its rows had to make room for others.
+    pub(super) fn is_expired(&self) -> bool {
+        self.lock().is_expired
+    }
+
+    /// Whether rows are on disk.
+    pub(super) fn has_disk(&self) -> bool {
+        self.lock_runs().iter().any(|run| run.log.has_disk())
+    }
+
+    /// Stops all that runs.
+    pub(super) fn cancel(&self) {
+        for run in self.runs() {
+            run.cancel.cancel();
+        }
     }
 
     /// What to show.
     pub fn status(&self) -> QueryStatus {
+        let first_row = self.first_row();
         let progress = self.lock();
-        let (state, rows, error) = match &progress.state {
-            State::Running => ("running", None, None),
-            State::Done => ("done", Some(progress.first_row + progress.rows_sent), None),
-            State::Failed(error) => ("failed", None, Some(error.summary())),
-            State::Cancelled => ("cancelled", None, None),
+        let (state, error) = match &progress.state {
+            State::Running => ("running", None),
+            State::Done => ("done", None),
+            State::Failed(error) => ("failed", Some(error.summary())),
+            State::Cancelled => ("cancelled", None),
         };
         let until = progress.ended.unwrap_or_else(Instant::now);
+        let facts = self.facts();
         QueryStatus {
             id: self.id,
             state,
-            order: progress.order.map(Order::name),
-            rows,
-            first_row: progress.first_row,
+            order: facts.map(|facts| facts.order.name()),
+            way: facts.map(Facts::way),
+            rows: progress.rows.or(self.rows_by_metadata()),
+            first_row,
             rows_ready: progress.rows_ready,
             rows_sent: progress.rows_sent,
             batches_sent: progress.batches_sent,
@@ -165,9 +292,28 @@ impl QueryRecord {
         }
     }
 
+    /// What its order means; `None` before it is planned.
+    pub fn order(&self) -> Option<Order> {
+        self.facts().map(|facts| facts.order)
+    }
+
+    fn rows_by_metadata(&self) -> Option<u64> {
+        let num_rows = self.facts()?.num_rows?;
+        Some(num_rows.min(self.request.range.end().unwrap_or(u64::MAX)))
+    }
+
+    fn first_row(&self) -> u64 {
+        if self.is_seekable() {
+            return 0;
+        }
+        let firsts = self.runs().into_iter().map(|run| run.log.rows().start);
+        firsts.min().unwrap_or(self.request.range.offset)
+    }
+
     fn end(&self, state: State) {
         let mut progress = self.lock();
-        if matches!(progress.state, State::Running) {
+        let is_final = matches!(progress.state, State::Done | State::Failed(_));
+        if !is_final {
             progress.state = state;
             progress.ended = Some(Instant::now());
         }
@@ -176,30 +322,8 @@ impl QueryRecord {
     fn lock(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// Held by whoever runs a query for its reader: when it is dropped before the query has ended, the
-/// query is cancelled.
-#[derive(Debug)]
-pub struct RunningQuery(Arc<QueryRecord>);
-
-impl RunningQuery {
-    /// Takes charge of a query.
-    pub fn new(record: Arc<QueryRecord>) -> Self {
-        Self(record)
-    }
-}
-
-impl Deref for RunningQuery {
-    type Target = QueryRecord;
-
-    fn deref(&self) -> &QueryRecord {
-        &self.0
-    }
-}
-
-impl Drop for RunningQuery {
-    fn drop(&mut self) {
-        self.0.cancelled();
+    fn lock_runs(&self) -> MutexGuard<'_, Vec<Arc<Run>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

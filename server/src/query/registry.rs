@@ -7,104 +7,154 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use crate::error::{ErrorKind, QueryError};
-use crate::query::QueryRecord;
+use crate::query::Query;
+use crate::query::saved::Saved;
+use crate::request::Request;
 
-/// How long an ended query is remembered.
+/// How long a query is kept after its last request.
 const KEEP: Duration = Duration::from_secs(600);
 
-/// How many ended queries are remembered at most.
-const MAX_ENDED: usize = 1000;
+/// How many queries that do nothing are kept at most.
+const MAX_IDLE: usize = 1000;
 
-/// The queries that run, and those that ended in the last 10 minutes.
-#[derive(Debug, Default)]
+/// The queries that run, and those that were asked for in the last 10 minutes.
+#[derive(Debug)]
 pub struct Registry {
-    records: Mutex<HashMap<Uuid, Arc<QueryRecord>>>,
+    queries: Mutex<HashMap<Uuid, Arc<Query>>>,
+    saved: Saved,
 }
 
 impl Registry {
-    /// Begins a query.
+    /// A registry with the queries that an earlier process saved.
+    pub(super) fn new(saved: Saved) -> Self {
+        let queries = saved
+            .load()
+            .into_iter()
+            .map(|query| (query.id, Arc::new(query)));
+        Self {
+            queries: Mutex::new(queries.collect()),
+            saved,
+        }
+    }
+
+    /// The query with the request's id: a new one, or the one that asked for the same. Says whether
+    /// it is new.
     ///
     /// # Errors
     /// `id_in_use`.
-    pub fn begin(&self, id: Uuid, first_row: u64) -> Result<Arc<QueryRecord>, QueryError> {
-        let mut records = self.lock();
-        forget_old(&mut records);
-        if records.contains_key(&id) {
+    pub fn begin(&self, request: &Request) -> Result<(Arc<Query>, bool), QueryError> {
+        let mut queries = self.lock();
+        self.forget_old(&mut queries);
+        if let Some(query) = queries.get(&request.id) {
+            if query.request.source == request.source {
+                query.touch();
+                return Ok((Arc::clone(query), false));
+            }
             return Err(QueryError::new(
                 ErrorKind::IdInUse,
-                format!("query {id} exists already"),
+                format!("query {} asks for something else", request.id),
                 "use a new id for a new query, or leave it out",
             ));
         }
-        let record = Arc::new(QueryRecord::new(id, first_row));
-        records.insert(id, Arc::clone(&record));
-        Ok(record)
+        let query = Arc::new(Query::new(request.clone()));
+        queries.insert(request.id, Arc::clone(&query));
+        Ok((query, true))
     }
 
     /// The query with that id.
     ///
     /// # Errors
     /// `unknown_query`.
-    pub fn get(&self, id: Uuid) -> Result<Arc<QueryRecord>, QueryError> {
-        let mut records = self.lock();
-        forget_old(&mut records);
-        records.get(&id).map(Arc::clone).ok_or_else(|| {
+    pub fn get(&self, id: Uuid) -> Result<Arc<Query>, QueryError> {
+        let mut queries = self.lock();
+        self.forget_old(&mut queries);
+        let query = queries.get(&id).map(Arc::clone).ok_or_else(|| {
             QueryError::new(
                 ErrorKind::UnknownQuery,
-                format!("no query {id} is running or has ended in the last 10 minutes"),
+                format!("no query {id} is running or was asked for in the last 10 minutes"),
                 "GET /v1/query lists those that are known",
             )
-        })
+        })?;
+        query.touch();
+        Ok(query)
     }
 
-    /// Cancels a query that runs, forgets one that has ended.
+    /// Cancels a query at once and forgets it.
     ///
     /// # Errors
     /// `unknown_query`.
     pub fn delete(&self, id: Uuid) -> Result<(), QueryError> {
-        let record = self.get(id)?;
-        if record.is_running() {
-            record.cancelled();
-        } else {
-            self.lock().remove(&id);
-        }
+        let query = self.get(id)?;
+        query.deleted.cancel();
+        query.cancel();
+        self.lock().remove(&id);
+        self.saved.remove(id);
         Ok(())
     }
 
     /// All queries, the latest first.
-    pub fn all(&self) -> Vec<Arc<QueryRecord>> {
-        let mut records = self.lock();
-        forget_old(&mut records);
-        let mut all: Vec<_> = records.values().map(Arc::clone).collect();
-        drop(records);
-        all.sort_by_key(|record| std::cmp::Reverse(record.started()));
+    pub fn all(&self) -> Vec<Arc<Query>> {
+        let mut queries = self.lock();
+        self.forget_old(&mut queries);
+        let mut all: Vec<_> = queries.values().map(Arc::clone).collect();
+        drop(queries);
+        all.sort_by_key(|query| std::cmp::Reverse(query.started()));
         all
+    }
+
+    /// Forgets what nobody has asked for in a long time.
+    pub fn sweep(&self) {
+        self.forget_old(&mut self.lock());
+    }
+
+    /// Gives up the kept rows that nobody reads and nobody has asked for in the longest time. False
+    /// where there are none.
+    pub fn free_disk(&self) -> bool {
+        let idle = |query: &&Arc<Query>| !query.is_active() && query.has_disk();
+        let queries = self.lock();
+        let oldest = queries
+            .values()
+            .filter(idle)
+            .max_by_key(|query| query.unused_for())
+            .map(Arc::clone);
+        drop(queries);
+        match oldest {
+            Some(query) => {
+                tracing::info!(id = %query.id, "the rows of a result make room for others");
+                query.expire_rows();
+                true
+            }
+            None => false,
+        }
     }
 
     /// Cancels everything that runs.
     pub fn cancel_all(&self) {
-        for record in self.all() {
-            if record.is_running() {
-                record.cancelled();
+        for query in self.lock().values() {
+            query.cancel();
+        }
+    }
+
+    pub(super) fn save(&self, query: &Query) {
+        self.saved.save(query);
+    }
+
+    fn forget_old(&self, queries: &mut HashMap<Uuid, Arc<Query>>) {
+        let mut idle: Vec<(Duration, Uuid)> = queries
+            .values()
+            .filter(|query| !query.is_active())
+            .map(|query| (query.unused_for(), query.id))
+            .collect();
+        idle.sort_unstable();
+        for (index, (unused_for, id)) in idle.into_iter().enumerate() {
+            if unused_for > KEEP || index >= MAX_IDLE {
+                queries.remove(&id);
+                self.saved.remove(id);
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<QueryRecord>>> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn forget_old(records: &mut HashMap<Uuid, Arc<QueryRecord>>) {
-    records.retain(|_, record| record.ended_for().is_none_or(|ended| ended < KEEP));
-    let mut ended: Vec<(Duration, Uuid)> = records
-        .iter()
-        .filter_map(|(id, record)| record.ended_for().map(|ended| (ended, *id)))
-        .collect();
-    if ended.len() > MAX_ENDED {
-        ended.sort_unstable();
-        for (_, id) in &ended[MAX_ENDED..] {
-            records.remove(id);
-        }
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Query>>> {
+        self.queries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

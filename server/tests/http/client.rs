@@ -96,6 +96,11 @@ impl Response {
         }
     }
 
+    /// Ends the connection by a reset.
+    pub(crate) fn reset(self) {
+        self.socket.set_zero_linger().unwrap();
+    }
+
     async fn read_head(&mut self) -> Result<()> {
         let line = self.line().await?;
         let status = line

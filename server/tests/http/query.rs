@@ -242,7 +242,8 @@ async fn records() {
     assert_eq!(record["bytes_sent"], outcome.body.len());
     assert_eq!(record["error"], json!(null));
     assert!(record["batches_sent"].as_u64() > Some(0) && record["elapsed_ms"].is_u64());
-    let again = server.get(&format!("/v1/tables/t/rows?id={}", id(9))).await;
+    let again = format!("/v1/tables/t/rows?id={}&sort=n", id(9));
+    let again = server.get(&again).await;
     assert_eq!((again.status, again.code().as_str()), (409, "id_in_use"));
     server.get("/v1/tables/nope/rows").await;
     let list = server.json("/v1/query").await;

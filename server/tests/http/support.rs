@@ -23,6 +23,7 @@ use futures::Stream;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use crate::client::{self, Response};
 
@@ -35,6 +36,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Server {
     pub(crate) url: String,
     stop: Option<oneshot::Sender<()>>,
+    running: Option<JoinHandle<()>>,
 }
 
 /// What came of one stream.
@@ -52,15 +54,15 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
-        tokio::spawn(async move {
+        let running = tokio::spawn(async move {
             app.run(listener, async { stopped.await.unwrap_or_default() })
                 .await
                 .unwrap();
         });
         Self {
             url,
-
             stop: Some(stop),
+            running: Some(running),
         }
     }
 
@@ -74,6 +76,14 @@ impl Server {
 
     pub(crate) fn stop(&mut self) {
         drop(self.stop.take());
+    }
+
+    /// Stops, and waits until everything of it is gone.
+    pub(crate) async fn stop_and_wait(&mut self) {
+        self.stop();
+        if let Some(running) = self.running.take() {
+            running.await.unwrap();
+        }
     }
 
     pub(crate) async fn open(&self, path: &str) -> Response {
@@ -239,6 +249,8 @@ pub(crate) fn schema() -> SchemaRef {
 pub(crate) enum Step {
     /// Yields these rows.
     Rows { start: i64, num_rows: i64 },
+    /// Yields this.
+    Batch(RecordBatch),
     /// Takes its time.
     Delay(Duration),
     /// Fails.
@@ -291,18 +303,27 @@ impl Counts {
 
 /// A table whose partitions follow scripts.
 pub(crate) fn scripted(name: &str, scripts: Vec<Vec<Step>>) -> (Table, Arc<Counts>) {
+    scripted_as(name, &schema(), scripts)
+}
+
+/// The same with other columns than [`schema`]'s.
+pub(crate) fn scripted_as(
+    name: &str,
+    schema: &SchemaRef,
+    scripts: Vec<Vec<Step>>,
+) -> (Table, Arc<Counts>) {
     let counts = Arc::new(Counts::default());
     let partitions = scripts
         .into_iter()
         .map(|steps| {
             Arc::new(Scripted {
-                schema: schema(),
+                schema: Arc::clone(schema),
                 steps,
                 counts: Arc::clone(&counts),
             }) as Arc<dyn PartitionStream>
         })
         .collect();
-    let provider = StreamingTable::try_new(schema(), partitions).unwrap();
+    let provider = StreamingTable::try_new(Arc::clone(schema), partitions).unwrap();
     (Table::from_provider(name, Arc::new(provider)), counts)
 }
 
@@ -359,6 +380,7 @@ impl Stream for ScriptedStream {
             match self.steps.pop_front() {
                 None => return Poll::Ready(None),
                 Some(Step::Rows { start, num_rows }) => return rows(&mut self, start, num_rows),
+                Some(Step::Batch(batch)) => return Poll::Ready(Some(Ok(batch))),
                 Some(Step::Delay(delay)) => self.sleep = Some(Box::pin(tokio::time::sleep(delay))),
                 Some(Step::Fail) => {
                     return Poll::Ready(Some(Err(DataFusionError::Execution(

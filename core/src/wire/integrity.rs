@@ -1,0 +1,208 @@
+//! What a Colonnade server says about each message, so that a client sees what is missing, doubled or
+//! damaged: entries of `Message.custom_metadata`, which other readers ignore.
+//!
+//! Spec: `format/Message.fbs`, `format/Schema.fbs` (`KeyValue`).
+
+use super::flatbuffer::Table;
+use super::{DecodeError, DecodeErrorKind};
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// Number of the message's first row in the result, decimal; where it has none, of the row that
+/// comes next.
+pub const FIRST_ROW: &str = "colonnade.first_row";
+/// Position among the dictionary and record batches of this response, from 0, decimal.
+pub const SEQ: &str = "colonnade.seq";
+/// On the last record batch: the row after the last one of this response, decimal.
+pub const TOTAL_ROWS: &str = "colonnade.total_rows";
+/// On the last record batch: the record batches of this response before it, decimal.
+pub const TOTAL_BATCHES: &str = "colonnade.total_batches";
+/// [`xxh3_64`] of the body as it travels, 16 lower-case hexadecimal digits.
+pub const XXH3: &str = "colonnade.xxh3";
+
+const PREFIX: &[u8] = b"colonnade.";
+
+/// Entries that are looked at; ours come first.
+const MAX_ENTRIES: usize = 64;
+
+/// The entries of one message. Other producers' messages have none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Integrity {
+    /// [`FIRST_ROW`].
+    pub first_row: Option<u64>,
+    /// [`SEQ`].
+    pub seq: Option<u64>,
+    /// [`TOTAL_ROWS`].
+    pub total_rows: Option<u64>,
+    /// [`TOTAL_BATCHES`].
+    pub total_batches: Option<u64>,
+    /// [`XXH3`].
+    pub xxh3: Option<u64>,
+}
+
+impl Integrity {
+    /// Reads the entries of one message's metadata (without continuation and length).
+    ///
+    /// # Errors
+    /// `InvalidHeader` where the vector points outside the metadata or one of our entries is not
+    /// what its key says.
+    pub fn read(metadata: &[u8]) -> Result<Self> {
+        let entries = Table::root(metadata)?.vector(4, 4)?;
+        let mut integrity = Self::default();
+        for index in 0..entries.len().min(MAX_ENTRIES) {
+            let entry = entries.table(index)?;
+            let Some(key) = entry
+                .string_bytes(0)?
+                .filter(|key| key.starts_with(PREFIX))
+                .and_then(|key| std::str::from_utf8(key).ok())
+            else {
+                continue;
+            };
+            let value = entry.string_bytes(1)?.unwrap_or_default();
+            let (slot, number, expected) = match key {
+                FIRST_ROW => (&mut integrity.first_row, decimal(value), "a decimal number"),
+                SEQ => (&mut integrity.seq, decimal(value), "a decimal number"),
+                TOTAL_ROWS => (
+                    &mut integrity.total_rows,
+                    decimal(value),
+                    "a decimal number",
+                ),
+                TOTAL_BATCHES => (
+                    &mut integrity.total_batches,
+                    decimal(value),
+                    "a decimal number",
+                ),
+                XXH3 => (
+                    &mut integrity.xxh3,
+                    hexadecimal(value),
+                    "16 lower-case hexadecimal digits",
+                ),
+                _ => continue,
+            };
+            if number.is_none() || slot.is_some() {
+                return Err(DecodeError::header(format!(
+                    "the message's {key} is not sound; expected {expected}, once"
+                )));
+            }
+            *slot = number;
+        }
+        Ok(integrity)
+    }
+}
+
+/// Digits alone: `parse` would take a sign as well.
+fn decimal(text: &[u8]) -> Option<u64> {
+    text.iter().all(u8::is_ascii_digit).then_some(())?;
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn hexadecimal(text: &[u8]) -> Option<u64> {
+    let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (text.len() == 16 && text.iter().all(is_hex)).then_some(())?;
+    u64::from_str_radix(std::str::from_utf8(text).ok()?, 16).ok()
+}
+
+/// XXH3-64 with seed 0. <https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md>
+#[must_use]
+pub fn xxh3_64(body: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(body)
+}
+
+/// Where things stand in a front: root offset, vtable of Message, Message, vtable of KeyValue,
+/// vector of entries.
+const MESSAGE_VTABLE: [u16; 7] = [14, 24, 20, 22, 4, 8, 16];
+const MESSAGE: usize = 24;
+const KEY_VALUE_VTABLE: [u16; 4] = [8, 12, 4, 8];
+const KEY_VALUE: usize = 48;
+const ENTRIES: usize = 56;
+/// Keeps the alignment of what follows, up to that of the body.
+const FRONT_ALIGNMENT: usize = 64;
+
+/// Bytes that, put in front of the unchanged `header`, give a message `entries` as its custom
+/// metadata (before those that it has). `header` is the metadata of a message as it was written:
+/// what stands between continuation and length, and the body, padding included.
+///
+/// Offsets in a FlatBuffer are relative and, from root, table or vector, point forward, so `header`
+/// needs no change: the front holds a new root and Message, whose header lies in the old bytes. Its
+/// length is a multiple of 64. A message leaves as `FFFFFFFF`, length of front and header together,
+/// front, header, body.
+///
+/// # Errors
+/// `InvalidHeader` where `header` is not the metadata of a message; `OverLimit` beyond 2 GiB.
+pub fn front(header: &[u8], entries: &[(&str, &str)]) -> Result<Vec<u8>> {
+    let old = Table::root(header)?;
+    let old_header = old
+        .table(2)?
+        .ok_or_else(|| DecodeError::header("a message has no header"))?
+        .position();
+    let old_entries = old.vector(4, 4)?;
+    let num_entries = entries.len() + old_entries.len();
+
+    let key_values = ENTRIES + 4 + 4 * num_entries;
+    let strings = key_values + 12 * entries.len();
+    let string_bytes = |text: &str| (4 + text.len() + 1).next_multiple_of(4);
+    let end = entries.iter().fold(strings, |end, (key, value)| {
+        end + string_bytes(key) + string_bytes(value)
+    });
+    let front_bytes = end.next_multiple_of(FRONT_ALIGNMENT);
+    if front_bytes + header.len() > i32::MAX as usize {
+        return Err(DecodeError::new(
+            DecodeErrorKind::OverLimit,
+            "a message's metadata with its entries would be longer than 2 GiB",
+        ));
+    }
+
+    let mut front = Front(vec![0; front_bytes]);
+    front.offset(0, MESSAGE);
+    front.u16s(4, &MESSAGE_VTABLE);
+    front.u32(MESSAGE, MESSAGE - 4);
+    front.offset(MESSAGE + 4, front_bytes + old_header);
+    front.put(MESSAGE + 8, &old.i64(3, 0)?.to_le_bytes());
+    front.offset(MESSAGE + 16, ENTRIES);
+    front.put(MESSAGE + 20, &old.i16(0, 0)?.to_le_bytes());
+    front.put(MESSAGE + 22, &[old.u8(1, 0)?]);
+    front.u16s(KEY_VALUE, &KEY_VALUE_VTABLE);
+    front.u32(ENTRIES, num_entries);
+    let mut string_at = strings;
+    for (index, (key, value)) in entries.iter().enumerate() {
+        let at = key_values + 12 * index;
+        front.offset(ENTRIES + 4 + 4 * index, at);
+        front.u32(at, at - KEY_VALUE);
+        for (slot, text) in [(at + 4, key), (at + 8, value)] {
+            front.offset(slot, string_at);
+            front.u32(string_at, text.len());
+            front.put(string_at + 4, text.as_bytes());
+            string_at += string_bytes(text);
+        }
+    }
+    for index in 0..old_entries.len() {
+        let slot = ENTRIES + 4 + 4 * (entries.len() + index);
+        front.offset(slot, front_bytes + old_entries.table(index)?.position());
+    }
+    Ok(front.0)
+}
+
+/// The bytes of a front, whose extent was laid out before.
+struct Front(Vec<u8>);
+
+impl Front {
+    fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn u16s(&mut self, at: usize, values: &[u16]) {
+        for (index, value) in values.iter().enumerate() {
+            self.put(at + 2 * index, &value.to_le_bytes());
+        }
+    }
+
+    /// All numbers were checked to be below 2 GiB.
+    fn u32(&mut self, at: usize, value: usize) {
+        self.put(at, &(value as u32).to_le_bytes());
+    }
+
+    /// An offset at `at` to what stands at `target`, behind it.
+    fn offset(&mut self, at: usize, target: usize) {
+        self.u32(at, target - at);
+    }
+}

@@ -1,0 +1,233 @@
+//! The folder of what the server itself writes: results, spilled sorts, uploaded tables.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::StartError;
+
+/// Marks a folder as a server's own, and is locked while one uses it.
+const LOCK_FILE: &str = "colonnade.lock";
+
+const SPOOL: &str = "spool";
+const SPILL: &str = "spill";
+const UPLOADS: &str = "uploads";
+const QUERIES: &str = "queries";
+
+/// A folder that one server has for itself; only its user may enter what is below it. A temporary
+/// one is removed when this is closed or dropped.
+#[derive(Debug)]
+pub struct DataDir {
+    root: PathBuf,
+    is_temporary: bool,
+    _lock: File,
+}
+
+impl DataDir {
+    /// Takes a folder: the given one, which is created when it is missing, or a temporary one.
+    /// What an earlier run left in `spool` and `spill` is removed; `uploads` and `queries` stay.
+    ///
+    /// # Errors
+    /// One line: the folder cannot be used, belongs to another server, or holds other files.
+    pub fn open(given: Option<&Path>) -> Result<Self, StartError> {
+        let Some(folder) = given else {
+            return Self::temporary().map_err(|error| {
+                StartError::Failed(format!(
+                    "no temporary folder can be made: {error}; give --data-dir a folder that can be written"
+                ))
+            });
+        };
+        let refuse = |what: &str| {
+            StartError::BadArgument(format!(
+                "--data-dir {}: {what}; give a folder of its own that can be written",
+                folder.display()
+            ))
+        };
+        if folder.exists() && !folder.is_dir() {
+            return Err(refuse("not a folder"));
+        }
+        if !folder.exists() {
+            make_private(folder).map_err(|error| refuse(&reason(&error)))?;
+        }
+        let is_empty = fs::read_dir(folder)
+            .map_err(|error| refuse(&reason(&error)))?
+            .next()
+            .is_none();
+        if !is_empty && !folder.join(LOCK_FILE).is_file() {
+            return Err(refuse("holds files that are not a server's"));
+        }
+        let lock = lock(folder).map_err(|error| match error {
+            TryLockError::WouldBlock => refuse("another server uses it"),
+            TryLockError::Error(error) => refuse(&reason(&error)),
+        })?;
+        // Absolute, so that it stays the same whatever the working folder.
+        let root = fs::canonicalize(folder).map_err(|error| refuse(&reason(&error)))?;
+        prepare(&root).map_err(|error| refuse(&reason(&error)))?;
+        Ok(Self {
+            root,
+            is_temporary: false,
+            _lock: lock,
+        })
+    }
+
+    fn temporary() -> io::Result<Self> {
+        // Private to its user from the beginning.
+        let folder = tempfile::Builder::new().prefix("colonnade-").tempdir()?;
+        let lock = lock(folder.path())?;
+        prepare(folder.path())?;
+        Ok(Self {
+            root: fs::canonicalize(folder.keep())?,
+            is_temporary: true,
+            _lock: lock,
+        })
+    }
+
+    /// Results that are kept for a reader; emptied at start.
+    pub fn spool(&self) -> PathBuf {
+        self.root.join(SPOOL)
+    }
+
+    /// What sorts and the like write beyond their memory; emptied at start.
+    pub fn spill(&self) -> PathBuf {
+        self.root.join(SPILL)
+    }
+
+    /// The uploaded tables.
+    pub fn uploads(&self) -> PathBuf {
+        self.root.join(UPLOADS)
+    }
+
+    /// What is remembered of queries.
+    pub fn queries(&self) -> PathBuf {
+        self.root.join(QUERIES)
+    }
+
+    /// Removes a temporary folder, also while others still hold this.
+    pub fn close(&self) {
+        if !self.is_temporary {
+            return;
+        }
+        // Work that ends in this moment may still make a file in it.
+        for _ in 0..5 {
+            match fs::remove_dir_all(&self.root) {
+                Ok(()) => return,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+                Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
+            }
+        }
+        tracing::warn!(
+            "the temporary folder {} could not be removed",
+            self.root.display()
+        );
+    }
+}
+
+impl Drop for DataDir {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn lock(folder: &Path) -> Result<File, TryLockError> {
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(folder.join(LOCK_FILE))
+        .map_err(TryLockError::Error)?;
+    lock.try_lock()?;
+    Ok(lock)
+}
+
+fn prepare(root: &Path) -> io::Result<()> {
+    for name in [SPOOL, SPILL] {
+        match fs::remove_dir_all(root.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    for name in [SPOOL, SPILL, UPLOADS, QUERIES] {
+        make_private(&root.join(name))?;
+    }
+    Ok(())
+}
+
+/// Makes a folder, where it is missing, that only its user may enter.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    #[cfg(unix)]
+    fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "it cannot be written".to_owned(),
+        io::ErrorKind::NotADirectory => "not a folder".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_given_folder_is_made_locked_and_kept() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("a/b");
+        let first = DataDir::open(Some(&folder)).unwrap();
+        fs::write(first.spool().join("old"), "x").unwrap();
+        fs::write(first.spill().join("old"), "x").unwrap();
+        fs::write(first.uploads().join("table"), "x").unwrap();
+        fs::write(first.queries().join("query"), "x").unwrap();
+
+        let second = DataDir::open(Some(&folder)).unwrap_err();
+        assert_eq!(second.exit_code(), 2);
+        assert!(second.to_string().contains("another server uses it"));
+        drop(first);
+
+        let again = DataDir::open(Some(&folder)).unwrap();
+        assert_eq!(fs::read_dir(again.spool()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(again.spill()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(again.uploads()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(again.queries()).unwrap().count(), 1);
+        #[cfg(unix)]
+        for folder in [&folder, &again.spool(), &again.uploads()] {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(folder).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn a_temporary_folder_goes() {
+        let dir = DataDir::open(None).unwrap();
+        let root = dir.root.clone();
+        fs::write(dir.spool().join("result"), "x").unwrap();
+        drop(dir);
+        assert!(!root.exists());
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_refused_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(SPOOL)).unwrap();
+        fs::write(folder.path().join("spool/mine"), "x").unwrap();
+        let error = DataDir::open(Some(folder.path())).unwrap_err();
+        assert!(error.to_string().contains("not a server's"), "{error}");
+        assert!(folder.path().join("spool/mine").exists());
+
+        let file = folder.path().join("spool/mine");
+        let error = DataDir::open(Some(&file)).unwrap_err();
+        assert!(error.to_string().contains("not a folder"), "{error}");
+        let error = DataDir::open(Some(&file.join("below"))).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("not a folder"), "{error}");
+    }
+}

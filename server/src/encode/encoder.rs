@@ -1,0 +1,272 @@
+//! The messages of one part.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::compute::{cast, concat_batches};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::ipc::writer::{
+    DictionaryHandling, DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteContext,
+    IpcWriteOptions,
+};
+use datafusion::arrow::ipc::{CompressionType, root_as_message};
+
+use crate::encode::views::{batch_bytes, compact_views};
+use crate::message::{IpcMessage, MessageKind};
+
+/// Rows of the very first message, so that they are on a screen at once.
+pub const FIRST_MESSAGE_ROWS: usize = 1024;
+
+/// How bodies are compressed, buffer by buffer.
+/// <https://arrow.apache.org/docs/format/Columnar.html#compression>
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codec {
+    /// LZ4's frame format.
+    Lz4,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Codec {
+    /// The name in `codecs=`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    fn arrow(self) -> CompressionType {
+        match self {
+            Self::Lz4 => CompressionType::LZ4_FRAME,
+            Self::Zstd => CompressionType::ZSTD,
+        }
+    }
+}
+
+/// Encodes the batches of one part. Small batches are gathered, large ones cut, so that a message
+/// holds about `batch_bytes` before compression. A dictionary is sent when it changes: as a delta
+/// where it only grew, else whole.
+pub struct Encoder {
+    schema: SchemaRef,
+    generator: IpcDataGenerator,
+    dictionaries: DictionaryTracker,
+    options: IpcWriteOptions,
+    context: IpcWriteContext,
+    batch_bytes: usize,
+    first_rows: Option<usize>,
+    gathered: Vec<RecordBatch>,
+    gathered_bytes: usize,
+}
+
+impl Encoder {
+    /// An encoder for batches that can be cast to `schema` (a [`wire_schema`](super::wire_schema)).
+    ///
+    /// # Errors
+    /// A codec that this program was built without.
+    pub fn try_new(
+        schema: SchemaRef,
+        batch_bytes: usize,
+        first_rows: Option<usize>,
+        codec: Option<Codec>,
+    ) -> Result<Self, ArrowError> {
+        let options = IpcWriteOptions::default()
+            .with_dictionary_handling(DictionaryHandling::Delta)
+            .try_with_compression(codec.map(Codec::arrow))?;
+        let generator = IpcDataGenerator::default();
+        let mut dictionaries = DictionaryTracker::new(false);
+        // Gives each dictionary its id; the schema itself is sent once for all parts.
+        generator.schema_to_bytes_with_dictionary_tracker(&schema, &mut dictionaries, &options);
+        Ok(Self {
+            schema,
+            generator,
+            dictionaries,
+            options,
+            context: IpcWriteContext::default(),
+            batch_bytes,
+            first_rows,
+            gathered: Vec::new(),
+            gathered_bytes: 0,
+        })
+    }
+
+    /// Takes a batch; returns the messages that are full.
+    ///
+    /// # Errors
+    /// The batch cannot be cast to the wire schema or encoded.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<Vec<IpcMessage>, ArrowError> {
+        let mut out = Vec::new();
+        if batch.num_rows() == 0 {
+            return Ok(out);
+        }
+        let mut batch = self.unpack(batch)?;
+        if let Some(first_rows) = self.first_rows.take() {
+            let head = batch.slice(0, first_rows.min(batch.num_rows()));
+            self.encode(&head, &mut out)?;
+            batch = batch.slice(head.num_rows(), batch.num_rows() - head.num_rows());
+            if batch.num_rows() == 0 {
+                return Ok(out);
+            }
+        }
+        let bytes = batch_bytes(&batch);
+        if self.gathered_bytes + bytes < self.batch_bytes {
+            self.gathered_bytes += bytes;
+            self.gathered.push(batch);
+            return Ok(out);
+        }
+        if bytes < self.batch_bytes / 4 || self.gathered_bytes + bytes < self.batch_bytes * 3 / 2 {
+            self.gathered_bytes += bytes;
+            self.gathered.push(batch);
+            self.flush_into(&mut out)?;
+        } else {
+            self.flush_into(&mut out)?;
+            self.cut_into(&batch, bytes, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// The messages of what was gathered so far.
+    ///
+    /// # Errors
+    /// As [`Encoder::push`].
+    pub fn flush(&mut self) -> Result<Vec<IpcMessage>, ArrowError> {
+        let mut out = Vec::new();
+        self.flush_into(&mut out)?;
+        Ok(out)
+    }
+
+    /// Bytes of the rows that wait for more.
+    pub fn gathered_bytes(&self) -> usize {
+        self.gathered_bytes
+    }
+
+    fn flush_into(&mut self, out: &mut Vec<IpcMessage>) -> Result<(), ArrowError> {
+        let gathered = std::mem::take(&mut self.gathered);
+        let bytes = std::mem::take(&mut self.gathered_bytes);
+        match gathered.as_slice() {
+            [] => Ok(()),
+            [one] => self.cut_into(one, bytes, out),
+            many => match concat_batches(&self.schema, many) {
+                Ok(batch) => self.cut_into(&batch, bytes, out),
+                // Not every type can be concatenated, and joined dictionaries may outgrow their
+                // keys; a small message is better than none.
+                Err(_) => many.iter().try_for_each(|batch| self.encode(batch, out)),
+            },
+        }
+    }
+
+    fn cut_into(
+        &mut self,
+        batch: &RecordBatch,
+        bytes: usize,
+        out: &mut Vec<IpcMessage>,
+    ) -> Result<(), ArrowError> {
+        let num_rows = batch.num_rows();
+        let num_pieces = bytes
+            .div_ceil(self.batch_bytes.saturating_mul(5) / 4)
+            .clamp(1, num_rows.max(1));
+        let rows_per_piece = num_rows.div_ceil(num_pieces).max(1);
+        let mut start = 0;
+        while start < num_rows {
+            let rows = rows_per_piece.min(num_rows - start);
+            self.encode(&batch.slice(start, rows), out)?;
+            start += rows;
+        }
+        Ok(())
+    }
+
+    /// Encodes one batch as it is: the dictionaries that changed, then the batch.
+    ///
+    /// # Errors
+    /// A type that the IPC format cannot carry.
+    pub(super) fn encode(
+        &mut self,
+        batch: &RecordBatch,
+        out: &mut Vec<IpcMessage>,
+    ) -> Result<(), ArrowError> {
+        let (dictionaries, encoded) = self.generator.encode(
+            &compact_views(batch)?,
+            &mut self.dictionaries,
+            &self.options,
+            &mut self.context,
+        )?;
+        for dictionary in dictionaries {
+            let kind = dictionary_kind(&dictionary.ipc_message)?;
+            out.push(message(kind, dictionary, 0));
+        }
+        out.push(message(
+            MessageKind::Batch,
+            encoded,
+            batch.num_rows() as u64,
+        ));
+        Ok(())
+    }
+
+    fn unpack(&self, batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+        let columns = batch
+            .columns()
+            .iter()
+            .zip(self.schema.fields())
+            .map(|(column, field)| {
+                if column.data_type() == field.data_type() {
+                    Ok(Arc::clone(column))
+                } else {
+                    cast(column, field.data_type())
+                }
+            })
+            .collect::<Result<Vec<ArrayRef>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+    }
+}
+
+fn message(kind: MessageKind, encoded: EncodedData, num_rows: u64) -> IpcMessage {
+    IpcMessage {
+        kind,
+        metadata: Bytes::from(encoded.ipc_message),
+        body: Bytes::from(encoded.arrow_data),
+        num_rows,
+    }
+}
+
+fn dictionary_kind(metadata: &[u8]) -> Result<MessageKind, ArrowError> {
+    let broken = || ArrowError::IpcError("a dictionary was encoded as something else".into());
+    let message = root_as_message(metadata).map_err(|_| broken())?;
+    let dictionary = message.header_as_dictionary_batch().ok_or_else(broken)?;
+    Ok(MessageKind::Dictionary {
+        id: dictionary.id(),
+        is_delta: dictionary.isDelta(),
+    })
+}
+
+/// A batch of no rows: a sign of life on a silent stream, and what carries the totals at its end.
+#[derive(Debug, Clone)]
+pub struct EmptyBatch {
+    /// Empty dictionaries, for a stream that has sent none yet.
+    pub dictionaries: Vec<IpcMessage>,
+    /// The batch.
+    pub batch: IpcMessage,
+}
+
+impl EmptyBatch {
+    /// An empty batch of that schema.
+    ///
+    /// # Errors
+    /// A type that the IPC format cannot carry.
+    pub fn try_new(schema: &SchemaRef) -> Result<Self, ArrowError> {
+        let mut dictionaries = Vec::new();
+        Encoder::try_new(Arc::clone(schema), 1, None, None)?.encode(
+            &RecordBatch::new_empty(Arc::clone(schema)),
+            &mut dictionaries,
+        )?;
+        let batch = dictionaries
+            .pop()
+            .ok_or_else(|| ArrowError::IpcError("an empty batch gave no message".into()))?;
+        Ok(Self {
+            dictionaries,
+            batch,
+        })
+    }
+}

@@ -1,0 +1,12 @@
+//! From record batches to messages of a good size, and pieces of messages.
+
+mod cut;
+mod encoder;
+mod recode;
+mod schema;
+mod views;
+
+pub use cut::cut_message;
+pub use encoder::{Codec, EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
+pub use recode::Recoder;
+pub use schema::{schema_message, wire_schema};

@@ -1,0 +1,70 @@
+//! View columns without the buffers that they no longer need.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, BinaryViewArray, RecordBatch, RecordBatchOptions, StringViewArray,
+};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::error::ArrowError;
+
+/// Copies what a view column refers to, where its buffers hold much more: a view array keeps all
+/// of them, however few rows are left of it.
+pub(super) fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let has_views = batch
+        .columns()
+        .iter()
+        .any(|c| matches!(c.data_type(), DataType::Utf8View | DataType::BinaryView));
+    if !has_views {
+        return Ok(batch.clone());
+    }
+    let columns = batch
+        .columns()
+        .iter()
+        .map(|column| {
+            if let Some(views) = column.as_any().downcast_ref::<StringViewArray>() {
+                let held: usize = views.data_buffers().iter().map(|b| b.len()).sum();
+                if held > 2 * views.total_buffer_bytes_used() {
+                    return Arc::new(views.gc()) as ArrayRef;
+                }
+            } else if let Some(views) = column.as_any().downcast_ref::<BinaryViewArray>() {
+                let held: usize = views.data_buffers().iter().map(|b| b.len()).sum();
+                if held > 2 * views.total_buffer_bytes_used() {
+                    return Arc::new(views.gc()) as ArrayRef;
+                }
+            }
+            Arc::clone(column)
+        })
+        .collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(batch.schema(), columns, &options)
+}
+
+/// Roughly the bytes that a batch takes on the wire.
+pub(super) fn batch_bytes(batch: &RecordBatch) -> usize {
+    let columns: usize = batch
+        .columns()
+        .iter()
+        .map(|column| match column.data_type() {
+            DataType::Utf8View | DataType::BinaryView => {
+                16 * column.len() + view_bytes(column.as_ref())
+            }
+            _ => {
+                let data = column.to_data();
+                data.get_slice_memory_size()
+                    .unwrap_or_else(|_| column.get_array_memory_size())
+            }
+        })
+        .sum();
+    columns.max(batch.num_rows() / 8)
+}
+
+fn view_bytes(column: &dyn Array) -> usize {
+    if let Some(views) = column.as_any().downcast_ref::<StringViewArray>() {
+        views.total_buffer_bytes_used()
+    } else if let Some(views) = column.as_any().downcast_ref::<BinaryViewArray>() {
+        views.total_buffer_bytes_used()
+    } else {
+        0
+    }
+}

@@ -1,0 +1,329 @@
+//! Begins queries and finds the rows of those that are known.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::arrow::error::ArrowError;
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use crate::encode::{EmptyBatch, schema_message};
+use crate::engine::{Engine, Started};
+use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::order::{Pool, RowRange, StitchPlan, Stitcher};
+use crate::query::reader::{Wish, rows_expired};
+use crate::query::run::{Pump, cancelled, timed_out};
+use crate::query::saved::Saved;
+use crate::query::{Facts, Query, QueryRuntime, Reader, Registry, Run};
+use crate::request::Request;
+use crate::spool::{Log, Position, Spool};
+
+/// What a part needs while it runs, beside the messages that wait: pages, a batch, its encoded
+/// form. Measured with TPC-H's lineitem: 10 MiB.
+const PART_WORKING_BYTES: u64 = 16 << 20;
+
+/// The budgets of the results.
+#[derive(Debug, Clone)]
+pub struct ResultsConfig {
+    /// Memory of one stream.
+    pub stream_memory_bytes: u64,
+    /// Memory of what all streams have read ahead.
+    pub ahead_bytes: u64,
+    /// Memory of all logs.
+    pub log_memory_bytes: u64,
+    /// Disk of all logs.
+    pub spool_bytes: u64,
+    /// Where that disk is.
+    pub spool_folder: PathBuf,
+    /// Where queries are remembered for a later process.
+    pub queries_folder: PathBuf,
+    /// The longest time of execution.
+    pub query_timeout: Option<Duration>,
+    /// Threads of one run, and parts that run at the same time.
+    pub num_threads: usize,
+}
+
+/// All queries, with what they need to run.
+pub struct Results {
+    /// The queries by id.
+    pub registry: Registry,
+    /// Where rows are kept.
+    pub spool: Arc<Spool>,
+    /// What streams have read ahead.
+    pub pool: Arc<Pool>,
+    engine: Arc<Engine>,
+    config: ResultsConfig,
+}
+
+impl Results {
+    /// No queries yet, but those that an earlier process saved. Blocks on the file system.
+    pub fn new(engine: Arc<Engine>, config: ResultsConfig) -> Arc<Self> {
+        Arc::new(Self {
+            registry: Registry::new(Saved::new(config.queries_folder.clone())),
+            spool: Spool::new(
+                config.spool_folder.clone(),
+                config.log_memory_bytes,
+                config.spool_bytes,
+            ),
+            pool: Pool::new(config.ahead_bytes),
+            engine,
+            config,
+        })
+    }
+
+    /// A reader of a request's rows: of a new query, or of the one with that id.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the request.
+    pub async fn open(
+        self: &Arc<Self>,
+        request: Request,
+        wish: Wish,
+    ) -> Result<Reader, QueryError> {
+        let (query, is_new) = self.registry.begin(&request)?;
+        let opened = self.read(&query, wish).await;
+        if let Err(error) = &opened
+            && is_new
+        {
+            query.fail(error);
+        }
+        opened
+    }
+
+    /// A reader of the rows of a query that is known.
+    ///
+    /// # Errors
+    /// `unknown_query`, `rows_expired`, `source_changed`, or why the query failed.
+    pub async fn reopen(
+        self: &Arc<Self>,
+        id: Uuid,
+        range: RowRange,
+        wish: impl FnOnce(&Request) -> Wish,
+    ) -> Result<Reader, QueryError> {
+        let query = self.registry.get(id)?;
+        let within = range.within(RowRange {
+            offset: 0,
+            limit: query.request.range.end(),
+        });
+        let wish = Wish {
+            row: within.offset,
+            end_row: within.end(),
+            ..wish(&query.request)
+        };
+        self.read(&query, wish).await
+    }
+
+    async fn read(self: &Arc<Self>, query: &Arc<Query>, wish: Wish) -> Result<Reader, QueryError> {
+        let (run, id, position) = self.join(query, wish).await?;
+        Reader::open(Arc::clone(self), Arc::clone(query), run, id, position, wish).await
+    }
+
+    /// Finds the run that has the row, or begins one.
+    pub(super) async fn join(
+        self: &Arc<Self>,
+        query: &Arc<Query>,
+        wish: Wish,
+    ) -> Result<(Arc<Run>, u64, Position), QueryError> {
+        let opening = tokio::select! {
+            () = query.deleted.cancelled() => return Err(cancelled()),
+            opening = query.opening.lock() => opening,
+        };
+        for run in query.runs() {
+            if let Some(found) = find_in(query, &run, wish) {
+                let (id, position) = found?;
+                if run.is_running() {
+                    self.compare_sources(query)
+                        .await
+                        .inspect_err(|_| run.leave(id))?;
+                }
+                return Ok((run, id, position));
+            }
+        }
+        if let Some(failure) = query.failure() {
+            return Err(failure);
+        }
+        if let Some(facts) = query.facts() {
+            if query.is_expired() || !facts.is_certain() {
+                return Err(rows_expired(wish.row, 0));
+            }
+            self.compare_sources(query).await?;
+        }
+        let run = self.begin_run(query, wish).await?;
+        drop(opening);
+        // New, so that it has a place for its first reader and all its rows.
+        let id = run.join(wish.linger).ok_or_else(cancelled)?;
+        let position = run.log.seek(wish.row);
+        let position = position.ok_or_else(|| rows_expired(wish.row, run.log.rows().start))?;
+        Ok((run, id, position))
+    }
+
+    /// The tables that a query reads must be those that it began with.
+    async fn compare_sources(&self, query: &Query) -> Result<(), QueryError> {
+        let Some(facts) = query.facts() else {
+            return Ok(());
+        };
+        let engine = Arc::clone(&self.engine);
+        let tables = tokio::task::spawn_blocking(move || engine.tables());
+        let tables = tables.await.map_err(|_| cannot_plan())?;
+        for (name, version) in &facts.sources {
+            let is_same = tables.iter().any(|entry| {
+                &entry.table.name == name
+                    && &entry.table.version == version
+                    && entry.broken.is_none()
+            });
+            if !is_same {
+                return Err(source_changed(name));
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin_run(
+        self: &Arc<Self>,
+        query: &Arc<Query>,
+        wish: Wish,
+    ) -> Result<Arc<Run>, QueryError> {
+        let runtime = QueryRuntime::start(self.config.num_threads).map_err(|error| {
+            QueryError::new(
+                ErrorKind::TooManyStreams,
+                format!("the machine has no threads for one more query: {error}"),
+                "try again in a second",
+            )
+        })?;
+        let started = self.plan(query, wish, &runtime).await?;
+        let facts = facts_of(&started);
+        let is_first = query.facts().is_none();
+        let known = query.set_facts(facts.clone());
+        if known.sources != facts.sources {
+            let names = started.sources.first().map_or("", |table| &table.name);
+            return Err(source_changed(names));
+        }
+        if is_first {
+            self.registry.save(query);
+        }
+        let schema = schema_message(&started.encoding.schema);
+        let empty =
+            EmptyBatch::try_new(&started.encoding.schema).map_err(|error| cannot_encode(&error))?;
+        let log = Log::new(Arc::clone(&self.spool), wish.row, !started.is_seekable);
+        let run = Arc::new(Run::new(
+            wish.row,
+            wish.end_row,
+            started.encoding.codec,
+            schema.clone(),
+            empty,
+            log,
+        ));
+        let memory_bytes = self.config.stream_memory_bytes;
+        let plan = StitchPlan {
+            schema,
+            range: started.range,
+            num_parallel: (memory_bytes / PART_WORKING_BYTES)
+                .clamp(1, self.config.num_threads as u64) as usize,
+            budget_bytes: memory_bytes / 8 * 3,
+            batch_bytes: started.encoding.batch_bytes as u64,
+            pool: Arc::clone(&self.pool),
+        };
+        let pump = Pump {
+            results: Arc::clone(self),
+            query: Arc::clone(query),
+            run: Arc::clone(&run),
+            stitcher: Stitcher::start(started.parts, plan, runtime.handle()),
+            runtime,
+            sources: started.sources,
+            time_left: self.config.query_timeout,
+        };
+        query.add_run(Arc::clone(&run));
+        tokio::spawn(pump.drive());
+        Ok(run)
+    }
+
+    async fn plan(
+        &self,
+        query: &Query,
+        wish: Wish,
+        runtime: &QueryRuntime,
+    ) -> Result<Started, QueryError> {
+        let request = Request {
+            range: RowRange {
+                offset: wish.row,
+                limit: wish.end_row.map(|end| end.saturating_sub(wish.row)),
+            },
+            ..query.request.clone()
+        };
+        let engine = Arc::clone(&self.engine);
+        let planning = AbortOnDropHandle::new(
+            runtime
+                .handle()
+                .spawn(async move { engine.start(&request, wish.codec).await }),
+        );
+        let timeout = async {
+            match self.config.query_timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = query.deleted.cancelled() => Err(cancelled()),
+            () = timeout => Err(timed_out()),
+            planned = planning => planned.unwrap_or_else(|_| Err(cannot_plan())),
+        }
+    }
+}
+
+/// The place of a wish in a run: `None` where the run does not have it, an error where it had it.
+fn find_in(
+    query: &Query,
+    run: &Arc<Run>,
+    wish: Wish,
+) -> Option<Result<(u64, Position), QueryError>> {
+    let rows = run.log.rows();
+    let ends_early = match (run.end_row, wish.end_row) {
+        (None, _) => false,
+        (Some(end), Some(wanted)) => wanted > end,
+        (Some(_), None) => true,
+    };
+    let starts_before = wish.row < run.start_row;
+    // Where rows can be read from their source there is no need to wait for those before them.
+    let is_ahead = wish.row > rows.end && query.is_seekable();
+    if ends_early || starts_before || is_ahead {
+        return None;
+    }
+    let id = run.join(wish.linger)?;
+    match run.log.seek(wish.row) {
+        Some(position) => Some(Ok((id, position))),
+        None => {
+            run.leave(id);
+            (!query.is_seekable()).then(|| Err(rows_expired(wish.row, rows.start)))
+        }
+    }
+}
+
+fn facts_of(started: &Started) -> Facts {
+    Facts {
+        order: started.order,
+        is_seekable: started.is_seekable,
+        num_rows: started.num_rows,
+        sources: started
+            .sources
+            .iter()
+            .map(|table| (table.name.clone(), table.version.clone()))
+            .collect(),
+    }
+}
+
+fn cannot_plan() -> QueryError {
+    QueryError::new(
+        ErrorKind::Internal,
+        "the query could not be planned",
+        "write it another way",
+    )
+}
+
+fn cannot_encode(error: &ArrowError) -> QueryError {
+    QueryError::new(
+        ErrorKind::ExecutionError,
+        format!("the columns cannot be written as Arrow IPC: {error}"),
+        "leave the column out, or cast it to another type",
+    )
+}

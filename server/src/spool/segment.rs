@@ -1,0 +1,149 @@
+//! A piece of a log on disk.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+
+use crate::message::{IpcMessage, MessageKind};
+use crate::spool::Usage;
+
+/// A file without a name: its space is free again when the last handle is gone, however the server
+/// ends.
+#[derive(Debug)]
+pub struct Segment {
+    file: File,
+    num_bytes: AtomicU64,
+    disk: Arc<Usage>,
+}
+
+/// Where a message is.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// In memory.
+    Memory(IpcMessage),
+    /// In a file, metadata before body.
+    Disk {
+        /// The file.
+        segment: Arc<Segment>,
+        /// Where the metadata begins.
+        offset: u64,
+        /// Its length.
+        metadata_bytes: usize,
+        /// The length of the body behind it.
+        body_bytes: usize,
+    },
+}
+
+impl Segment {
+    /// An empty segment.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub(super) fn create(folder: &Path, disk: &Arc<Usage>) -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self {
+            file: tempfile::tempfile_in(folder)?,
+            num_bytes: AtomicU64::new(0),
+            disk: Arc::clone(disk),
+        }))
+    }
+
+    /// Bytes that were written.
+    pub(super) fn num_bytes(&self) -> u64 {
+        self.num_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Writes a message at the end; only one writer may. Blocks.
+    ///
+    /// # Errors
+    /// The disk is full or fails.
+    pub(super) fn append(self: &Arc<Self>, message: &IpcMessage) -> io::Result<Place> {
+        let offset = self.num_bytes();
+        write_at(&self.file, &message.metadata, offset)?;
+        write_at(
+            &self.file,
+            &message.body,
+            offset + message.metadata.len() as u64,
+        )?;
+        let num_bytes = message.num_bytes() as u64;
+        self.num_bytes.fetch_add(num_bytes, Ordering::Relaxed);
+        self.disk.add(num_bytes);
+        Ok(Place::Disk {
+            segment: Arc::clone(self),
+            offset,
+            metadata_bytes: message.metadata.len(),
+            body_bytes: message.body.len(),
+        })
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        self.disk.remove(self.num_bytes());
+    }
+}
+
+impl Place {
+    /// The message; blocks where it is on disk.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub(super) fn read(&self, kind: MessageKind, num_rows: u64) -> io::Result<IpcMessage> {
+        match self {
+            Self::Memory(message) => Ok(message.clone()),
+            Self::Disk {
+                segment,
+                offset,
+                metadata_bytes,
+                body_bytes,
+            } => {
+                let mut bytes = vec![0; metadata_bytes + body_bytes];
+                read_at(&segment.file, &mut bytes, *offset)?;
+                let mut metadata = Bytes::from(bytes);
+                let body = metadata.split_off(*metadata_bytes);
+                Ok(IpcMessage {
+                    kind,
+                    metadata,
+                    body,
+                    num_rows,
+                })
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn write_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
+        bytes = &bytes[written..];
+        offset += written as u64;
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes = &mut bytes[read..];
+        offset += read as u64;
+    }
+    Ok(())
+}
