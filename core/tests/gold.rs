@@ -129,6 +129,11 @@ fn a_survey_counts_the_rows_of_streams_and_files() {
         let stream = survey_stream(fs::File::open(&path).unwrap(), &limits).unwrap();
         let file = fs::File::open(path.with_extension("arrow_file")).unwrap();
         let file = survey_file(std::io::BufReader::new(file), &limits).unwrap();
+        let num_bytes = fs::metadata(&path).unwrap().len();
+        assert_eq!(
+            (stream.marker_end, file.marker_end),
+            (Some(num_bytes), None)
+        );
         for (kind, survey) in [("stream", stream), ("file", file)] {
             assert_eq!(survey.num_rows, rows as u64, "{} as {kind}", path.display());
         }

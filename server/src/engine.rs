@@ -4,43 +4,40 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
-use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::provider_as_source;
-use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
-use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::{SessionConfig, SessionContext};
-use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt};
 
 use crate::catalog::{Catalog, Entry};
 use crate::encode::{Codec, wire_schema};
-use crate::engine_error::{execution_error, is_about_text, plan_error};
-use crate::error::{ErrorKind, QueryError, StartError, source_changed};
-use crate::order::{Encoding, Part, RowRange, encode_part};
+use crate::engine_error::plan_error;
+use crate::error::{ErrorKind, QueryError, StartError};
+use crate::order::{Encoding, Part, RowRange};
+use crate::part_reader::encode_parts;
 use crate::plan::{
     Order, near_names, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
 };
 use crate::request::{Filter, Request, Source, TableQuery};
+use crate::seek::Seek;
 use crate::source::Table;
 
 /// Bytes of source files for one part. Small parts let later ones run ahead a little each, inside
 /// the budget, instead of one far ahead of all.
-const PART_BYTES: u64 = 4 << 20;
+pub(crate) const PART_BYTES: u64 = 4 << 20;
 
 /// The most parts that a scan is cut into.
-const MAX_PARTS: u64 = 1024;
+pub(crate) const MAX_PARTS: u64 = 1024;
 
 /// The budgets of the engine.
 #[derive(Debug, Clone)]
@@ -79,11 +76,12 @@ pub struct Started {
     pub order: Order,
     /// The parts; one after the other they are the result before `range` is applied.
     pub parts: Vec<Part>,
-    /// The rows to send.
+    /// The rows of the parts to send.
     pub range: RowRange,
     /// The tables that are read, as they were when the query was planned.
     pub sources: Vec<Arc<Table>>,
-    /// Whether the rows can be read from their source from any row on.
+    /// Whether the rows can be read from their source from any row on; then the parts begin at the
+    /// row that was asked for.
     pub is_seekable: bool,
     /// Rows of the whole result, where the sources' metadata knows.
     pub num_rows: Option<u64>,
@@ -213,32 +211,38 @@ impl Engine {
         let (logical, inner) = strip_limit(logical);
         let range = request.range.within(inner);
         let error = |error: DataFusionError| plan_error(&error, ErrorKind::SqlError, &[], &names);
+        let encoding = |plan: &Arc<dyn ExecutionPlan>| Encoding {
+            schema: wire_schema(&plan.schema()),
+            batch_bytes: request.batch_bytes,
+            codec,
+        };
+        if let Some(seek) = Seek::plan(&state, &logical, range, &used)? {
+            let encoding = encoding(&seek.plan);
+            let num_rows = seek.num_rows_within(inner);
+            return Ok(Started {
+                order: Order::Partition,
+                parts: encode_parts(seek.plan, state, &used, &encoding, Some(seek.part_rows)),
+                encoding,
+                range: RowRange {
+                    offset: 0,
+                    limit: range.limit.map(|_| seek.num_rows),
+                },
+                sources: used,
+                is_seekable: true,
+                num_rows: Some(num_rows),
+            });
+        }
+        let num_bytes = used.iter().filter_map(|table| table.num_bytes).sum();
         let physical = self
-            .plan_parts(&state, &logical, range)
+            .plan_parts(&state, &logical, range, num_bytes)
             .await
             .map_err(error)?;
         let yielding = yield_in_joins(physical).map_err(error)?;
         let resolved = resolve_ties(yielding, range.end()).map_err(error)?;
         let plan = resolved.plan;
         let order = order_of(&plan);
-        let encoding = Encoding {
-            schema: wire_schema(&plan.schema()),
-            batch_bytes: request.batch_bytes,
-            codec,
-        };
-        let reader = Arc::new(PartReader {
-            plan: Arc::clone(&plan),
-            state,
-            used: used.clone(),
-        });
-        let parts = (0..plan.output_partitioning().partition_count())
-            .map(|index| {
-                let reader = Arc::clone(&reader);
-                let encoding = encoding.clone();
-                Box::new(move |held| encode_part(reader.read(index), &encoding, index == 0, held))
-                    as Part
-            })
-            .collect();
+        let encoding = encoding(&plan);
+        let parts = encode_parts(plan, state, &used, &encoding, None);
         Ok(Started {
             encoding,
             order,
@@ -250,15 +254,17 @@ impl Engine {
         })
     }
 
-    /// A physical plan; where it keeps the order of large files, one of many small parts.
+    /// A physical plan; where it keeps the order of large files, of which there are `num_bytes`, one
+    /// of many small parts.
     async fn plan_parts(
         &self,
         state: &SessionState,
         logical: &LogicalPlan,
         range: RowRange,
+        num_bytes: u64,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
         let physical = state.create_physical_plan(logical).await?;
-        let num_parts = (scanned_bytes(&physical) / PART_BYTES).min(MAX_PARTS) as usize;
+        let num_parts = (num_bytes / PART_BYTES).min(MAX_PARTS) as usize;
         if num_parts <= self.num_threads
             || order_of(&physical) != Order::Partition
             || range.limit == Some(0)
@@ -404,78 +410,4 @@ fn yield_in_joins(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>
         )
     })
     .data()
-}
-
-/// Bytes of all files that a plan scans.
-fn scanned_bytes(plan: &Arc<dyn ExecutionPlan>) -> u64 {
-    let mut num_bytes = 0;
-    let walked = plan.apply(|node| {
-        if let Some(scan) = node.downcast_ref::<DataSourceExec>()
-            && let Some(config) =
-                (scan.data_source().as_ref() as &dyn std::any::Any).downcast_ref::<FileScanConfig>()
-        {
-            for file in config.file_groups.iter().flat_map(|group| group.files()) {
-                num_bytes += match &file.range {
-                    Some(range) => (range.end - range.start).max(0) as u64,
-                    None => file.object_meta.size,
-                };
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    if walked.is_ok() { num_bytes } else { 0 }
-}
-
-/// Reads the partitions of one plan.
-struct PartReader {
-    plan: Arc<dyn ExecutionPlan>,
-    state: SessionState,
-    used: Vec<Arc<Table>>,
-}
-
-impl PartReader {
-    fn read(self: Arc<Self>, index: usize) -> BoxStream<'static, Result<RecordBatch, QueryError>> {
-        match self.plan.execute(index, self.state.task_ctx()) {
-            Ok(batches) => batches
-                .then(move |batch| {
-                    let reader = Arc::clone(&self);
-                    async move {
-                        match batch {
-                            Ok(batch) => Ok(batch),
-                            Err(error) => Err(reader.explain(error).await),
-                        }
-                    }
-                })
-                .boxed(),
-            Err(error) => async move { Err(self.explain(error).await) }
-                .into_stream()
-                .boxed(),
-        }
-    }
-
-    /// An error of a text file says where in the file; no error says where the file is.
-    async fn explain(&self, error: DataFusionError) -> QueryError {
-        if let Some(changed) = self.used.iter().find(|table| table.has_changed()) {
-            return source_changed(&changed.name);
-        }
-        if is_about_text(&error) {
-            let used = self.used.clone();
-            let search = tokio::task::spawn_blocking(move || {
-                used.iter().find_map(|table| table.find_broken_row())
-            });
-            if let Ok(Some(found)) = search.await {
-                return found;
-            }
-        }
-        let mut explained = execution_error(&error);
-        for folder in self
-            .used
-            .iter()
-            .flat_map(|table| table.folders())
-            .filter(|folder| folder.len() > 1)
-        {
-            explained.message = explained.message.replace(&format!("{folder}/"), "");
-        }
-        explained
-    }
 }

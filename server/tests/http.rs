@@ -32,8 +32,12 @@ mod query;
 mod results;
 #[path = "http/resume.rs"]
 mod resume;
+#[path = "http/seek.rs"]
+mod seek;
 #[path = "http/session.rs"]
 mod session;
+#[path = "http/snapshot.rs"]
+mod snapshot;
 #[path = "http/sources.rs"]
 mod sources;
 #[path = "http/uploads.rs"]

@@ -21,7 +21,7 @@ pub enum Codec {
 const PREFIX_BYTES: usize = 8;
 
 /// The uncompressed length that a compressed `buffer` claims, checked against `cap_bytes`.
-pub(super) fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
+fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
     let Some(prefix) = buffer.first_chunk::<PREFIX_BYTES>() else {
         return Err(DecodeError::header(
             "a compressed buffer is shorter than its 8-byte length prefix",

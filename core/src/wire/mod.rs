@@ -25,5 +25,5 @@ pub use layout::{ArraySlot, BufferRange, BufferRole, read_layout};
 pub use limits::Limits;
 pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVersion};
 pub use schema::{DictionaryEncoding, SchemaField, StreamSchema};
-pub use survey::{Survey, SurveyError, survey_file, survey_stream};
+pub use survey::{Survey, SurveyError, SurveyedKind, SurveyedMessage, survey_file, survey_stream};
 pub use type_name::type_name;

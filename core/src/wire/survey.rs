@@ -1,26 +1,63 @@
-//! Walks the headers of a whole stream or file without decoding its bodies.
+//! Walks the headers of a whole stream or file without reading its bodies.
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::compression::claimed_bytes;
 use super::flatbuffer::Table;
 use super::message::within;
 use super::schema::read_schema;
-use super::{
-    BatchHeader, DecodeError, DecodeErrorKind, Framer, Limits, Message, StreamSchema, read_layout,
-};
+use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema, read_layout};
 
 /// What the headers of a stream or file say.
 #[derive(Debug, Clone)]
 pub struct Survey {
     /// The schema.
     pub schema: Arc<StreamSchema>,
+    /// The FlatBuffers bytes that hold the schema: a stream's first message, a file's footer.
+    pub schema_bytes: Vec<u8>,
     /// Rows in all batches.
     pub num_rows: u64,
     /// Record batches.
     pub num_batches: u64,
+    /// Bytes up to and with the end-of-stream marker; `None` for a stream that ends without it and
+    /// for a file, whose footer takes its place.
+    pub marker_end: Option<u64>,
+    /// Dictionary and record batches where and in the order in which they are to be read.
+    pub messages: Vec<SurveyedMessage>,
+}
+
+/// Where a message is: its prefix and metadata at bytes `[start, body_start)`, its body at
+/// `[body_start, end)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SurveyedMessage {
+    /// Byte offset of the message.
+    pub start: u64,
+    /// Byte offset of its body.
+    pub body_start: u64,
+    /// Byte offset behind its body.
+    pub end: u64,
+    /// What it holds.
+    pub kind: SurveyedKind,
+}
+
+/// What a message holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SurveyedKind {
+    /// Values of a dictionary.
+    Dictionary {
+        /// The dictionary's id.
+        id: i64,
+        /// The values follow those that are there already.
+        is_delta: bool,
+    },
+    /// Rows.
+    Batch {
+        /// How many.
+        num_rows: u64,
+        /// The buffers are compressed.
+        is_compressed: bool,
+    },
 }
 
 /// Why a survey ended early.
@@ -56,70 +93,152 @@ impl From<DecodeError> for SurveyError {
 }
 
 /// Counts rows and batches, and checks each header against the schema.
-struct Surveyor<'a> {
-    limits: &'a Limits,
+struct Surveyor {
     schema: Option<Arc<StreamSchema>>,
     num_rows: u64,
     num_batches: u64,
+    messages: Vec<SurveyedMessage>,
 }
 
-impl<'a> Surveyor<'a> {
-    fn new(limits: &'a Limits) -> Self {
+impl Surveyor {
+    fn new(schema: Option<Arc<StreamSchema>>) -> Self {
         Self {
-            limits,
-            schema: None,
+            schema,
             num_rows: 0,
             num_batches: 0,
+            messages: Vec::new(),
         }
     }
 
-    fn visit(&mut self, message: Message, body: &[u8]) -> Result<(), DecodeError> {
-        match (message, &self.schema) {
-            (Message::Schema(schema), None) => self.schema = Some(schema),
+    fn visit(&mut self, header: Header) -> Result<(), DecodeError> {
+        let kind = match (header.message, &self.schema) {
+            (Message::Schema(schema), None) => {
+                self.schema = Some(schema);
+                return Ok(());
+            }
             (Message::Schema(_), Some(_)) => {
                 return Err(DecodeError::header("a second schema stands in the stream"));
             }
             (_, None) => {
                 return Err(DecodeError::header("the first message is not a schema"));
             }
-            (Message::Dictionary(header), Some(schema)) => {
-                let field = schema.dictionary_field(header.id).ok_or_else(|| {
-                    DecodeError::header(format!("no field uses dictionary {}", header.id))
+            (Message::Dictionary(dictionary), Some(schema)) => {
+                let field = schema.dictionary_field(dictionary.id).ok_or_else(|| {
+                    DecodeError::header(format!("no field uses dictionary {}", dictionary.id))
                 })?;
                 let values = field.dictionary_values();
-                read_layout(&header.values, std::slice::from_ref(&values))?;
-                self.check_claims(&header.values, body)?;
+                read_layout(&dictionary.values, std::slice::from_ref(&values))?;
+                SurveyedKind::Dictionary {
+                    id: dictionary.id,
+                    is_delta: dictionary.is_delta,
+                }
             }
-            (Message::Batch(header), Some(schema)) => {
-                read_layout(&header, &schema.fields)?;
-                self.check_claims(&header, body)?;
-                self.num_rows += header.num_rows as u64;
+            (Message::Batch(batch), Some(schema)) => {
+                read_layout(&batch, &schema.fields)?;
+                let num_rows = batch.num_rows as u64;
+                self.num_rows += num_rows;
                 self.num_batches += 1;
+                SurveyedKind::Batch {
+                    num_rows,
+                    is_compressed: batch.compression.is_some(),
+                }
             }
-        }
+        };
+        self.messages.push(SurveyedMessage {
+            start: header.start,
+            body_start: header.body_start,
+            end: header.end,
+            kind,
+        });
         Ok(())
     }
 
-    fn check_claims(&self, header: &BatchHeader, body: &[u8]) -> Result<(), DecodeError> {
-        if header.compression.is_none() {
-            return Ok(());
-        }
-        let mut left = self.limits.max_decompressed_bytes;
-        for range in header.buffers.iter().filter(|range| range.length > 0) {
-            left -= claimed_bytes(&body[range.offset..range.offset + range.length], left)?;
-        }
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Survey, DecodeError> {
+    fn finish(self, schema_bytes: Vec<u8>, marker_end: Option<u64>) -> Result<Survey, DecodeError> {
         Ok(Survey {
             schema: self
                 .schema
                 .ok_or_else(|| DecodeError::header("there is no schema"))?,
+            schema_bytes,
             num_rows: self.num_rows,
             num_batches: self.num_batches,
+            marker_end,
+            messages: self.messages,
         })
     }
+}
+
+/// A message without its body.
+struct Header {
+    message: Message,
+    metadata: Vec<u8>,
+    start: u64,
+    body_start: u64,
+    end: u64,
+}
+
+/// Reads the header of the message at `start`, all of which lies before byte `limit`. `None`: the
+/// end-of-stream marker is there.
+fn read_header<R: Read + Seek>(
+    reader: &mut R,
+    start: u64,
+    limit: u64,
+    limits: &Limits,
+) -> Result<Option<Header>, SurveyError> {
+    let truncated = || {
+        DecodeError::new(
+            DecodeErrorKind::TruncatedMessage,
+            "the bytes end in the middle of a message",
+        )
+        .at_byte(start)
+    };
+    let mut position = start;
+    let mut word = || -> Result<[u8; 4], SurveyError> {
+        if limit - position < 4 {
+            return Err(truncated().into());
+        }
+        let mut word = [0; 4];
+        reader.read_exact(&mut word)?;
+        position += 4;
+        Ok(word)
+    };
+    // Before Arrow 0.15 there was no continuation.
+    let mut length = word()?;
+    if length == [0xff; 4] {
+        length = word()?;
+    }
+    let length = i64::from(i32::from_le_bytes(length));
+    if length == 0 {
+        return Ok(None);
+    }
+    if length < 4 || length as u64 > limits.max_metadata_bytes {
+        return Err(DecodeError::new(
+            DecodeErrorKind::NotArrow,
+            format!(
+                "a message claims {length} bytes of metadata; expected 4 to {}",
+                limits.max_metadata_bytes
+            ),
+        )
+        .at_byte(start)
+        .into());
+    }
+    if limit - position < length as u64 {
+        return Err(truncated().into());
+    }
+    let mut metadata = vec![0; length as usize];
+    reader.read_exact(&mut metadata)?;
+    let (message, body_bytes) =
+        Message::read(&metadata, limits).map_err(|error| error.at_byte(start))?;
+    let body_start = position + length as u64;
+    if limit - body_start < body_bytes {
+        return Err(truncated().into());
+    }
+    Ok(Some(Header {
+        message,
+        metadata,
+        start,
+        body_start,
+        end: body_start + body_bytes,
+    }))
 }
 
 /// Walks an IPC stream from its start to its end. A stream of another producer may lack the
@@ -127,34 +246,41 @@ impl<'a> Surveyor<'a> {
 ///
 /// # Errors
 /// What `reader` says, or what is wrong with the bytes and where.
-pub fn survey_stream<R: Read>(mut reader: R, limits: &Limits) -> Result<Survey, SurveyError> {
-    let mut framer = Framer::new(limits.clone());
-    let mut surveyor = Surveyor::new(limits);
-    while !framer.is_complete() {
-        let num_bytes = match reader.read(framer.space()) {
-            Ok(num_bytes) => num_bytes,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
-        };
-        if num_bytes == 0 {
-            match framer.finish() {
-                Err(error) if error.kind != DecodeErrorKind::MissingEndOfStream => {
-                    return Err(error.at_row(surveyor.num_rows).into());
-                }
-                _ => break,
-            }
-        }
+pub fn survey_stream<R: Read + Seek>(
+    mut reader: R,
+    limits: &Limits,
+) -> Result<Survey, SurveyError> {
+    let num_bytes = reader.seek(SeekFrom::End(0))?;
+    let mut surveyor = Surveyor::new(None);
+    let mut schema_bytes = Vec::new();
+    let mut marker_end = None;
+    let mut position = 0;
+    while position < num_bytes {
+        reader.seek(SeekFrom::Start(position))?;
         let row = surveyor.num_rows;
-        if let Some(frame) = framer
-            .advance(num_bytes)
-            .map_err(|error| error.at_row(row))?
-        {
-            surveyor
-                .visit(frame.message, &frame.body)
-                .map_err(|error| error.at_byte(frame.byte).at_row(row))?;
+        let Some(mut header) = read_header(&mut reader, position, num_bytes, limits)
+            .map_err(|error| at_row(error, row))?
+        else {
+            marker_end = Some(reader.stream_position()?);
+            break;
+        };
+        if surveyor.schema.is_none() {
+            schema_bytes = std::mem::take(&mut header.metadata);
         }
+        let (start, end) = (header.start, header.end);
+        surveyor
+            .visit(header)
+            .map_err(|error| error.at_byte(start).at_row(row))?;
+        position = end;
     }
-    Ok(surveyor.finish()?)
+    Ok(surveyor.finish(schema_bytes, marker_end)?)
+}
+
+fn at_row(error: SurveyError, row: u64) -> SurveyError {
+    match error {
+        SurveyError::Decode(error) => error.at_row(row).into(),
+        io => io,
+    }
 }
 
 const MAGIC: &[u8; 6] = b"ARROW1";
@@ -202,49 +328,25 @@ pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Sur
     let schema = root
         .table(1)?
         .ok_or_else(|| DecodeError::header("the footer has no schema"))?;
-    let mut surveyor = Surveyor::new(limits);
-    surveyor.schema = Some(Arc::new(read_schema(&schema, limits)?));
+    let schema = Arc::new(read_schema(&schema, limits)?);
+    let mut surveyor = Surveyor::new(Some(schema));
     for slot in [2, 3] {
         // Block { offset: i64, metaDataLength: i32, padding: i32, bodyLength: i64 }
         let blocks = root.vector(slot, 24)?;
         for index in 0..blocks.len() {
-            let offset = within(blocks.i64(index)?, footer_start, "block offset")?;
-            reader.seek(SeekFrom::Start(offset))?;
+            let start = within(blocks.i64(index)?, footer_start, "block offset")?;
+            reader.seek(SeekFrom::Start(start))?;
             let row = surveyor.num_rows;
-            visit_block(&mut reader, offset, footer_start - offset, &mut surveyor).map_err(
-                |error| match error {
-                    SurveyError::Decode(error) => error.at_byte(offset).at_row(row).into(),
-                    io => io,
-                },
-            )?;
+            let header = read_header(&mut reader, start, footer_start, limits)
+                .map_err(|error| at_row(error, row))?
+                .ok_or_else(|| {
+                    DecodeError::header("the footer points to an end-of-stream marker")
+                        .at_byte(start)
+                })?;
+            surveyor
+                .visit(header)
+                .map_err(|error| error.at_byte(start).at_row(row))?;
         }
     }
-    Ok(surveyor.finish()?)
-}
-
-fn visit_block<R: Read>(
-    reader: &mut R,
-    offset: u64,
-    available_bytes: u64,
-    surveyor: &mut Surveyor,
-) -> Result<(), SurveyError> {
-    let mut framer = Framer::new(surveyor.limits.clone());
-    framer.set_remaining_budget_bytes(available_bytes);
-    let mut reader = reader.take(available_bytes);
-    loop {
-        let num_bytes = reader.read(framer.space())?;
-        if num_bytes == 0 {
-            return Err(DecodeError::new(
-                DecodeErrorKind::TruncatedMessage,
-                format!("the footer points to byte {offset}, where no whole message is"),
-            )
-            .into());
-        }
-        if let Some(frame) = framer.advance(num_bytes)? {
-            return Ok(surveyor.visit(frame.message, &frame.body)?);
-        }
-        if framer.is_complete() {
-            return Err(DecodeError::header("the footer points to an end-of-stream marker").into());
-        }
-    }
+    Ok(surveyor.finish(footer, None)?)
 }

@@ -118,7 +118,7 @@ fn wider(a: &DataType, b: &DataType) -> DataType {
 
 /// Whether line breaks may stand inside quotes, so that the file cannot be cut into pieces.
 pub(super) fn has_quoted_newlines(file: &SourceFile, kind: FileKind) -> bool {
-    if kind.compression != Compression::None || file.size_bytes > MAX_SEARCH_BYTES {
+    if kind.compression != Compression::None || file.size_bytes() > MAX_SEARCH_BYTES {
         return true;
     }
     search_quoted_newline(&file.path).unwrap_or(true)

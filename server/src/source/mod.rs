@@ -6,16 +6,19 @@ mod file;
 mod kind;
 mod naming;
 mod ndjson;
+mod page_walk;
 mod parquet;
+mod pieces;
 mod provider;
+mod snapshot;
 mod table;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use file::SourceFile;
+pub use file::{Identity, SourceFile};
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
-pub use provider::FileTable;
+pub use provider::{FileTable, RowScan};
 pub use table::Table;
 
 use crate::error::StartError;
@@ -87,6 +90,9 @@ fn find(source: &str) -> Result<Vec<Found>, StartError> {
     let metadata = fs::metadata(path);
     match metadata {
         Ok(metadata) if metadata.is_dir() => find_in_directory(path, given_name),
+        Ok(metadata) if !metadata.is_file() => Err(StartError::BadArgument(format!(
+            "{location}: neither a file nor a directory; give one of them, or a quoted glob"
+        ))),
         Ok(_) => find_file(path, location, given_name).map(|found| vec![found]),
         Err(_) if location.contains(['*', '?', '[']) => {
             find_by_glob(location, given_name).map(|found| vec![found])
@@ -112,7 +118,7 @@ fn find_file(path: &Path, location: &str, given_name: Option<&str>) -> Result<Fo
         ))
     })?;
     let file_name = PathBuf::from(path.file_name().unwrap_or(path.as_os_str()));
-    let file = stat(path, &file_name.to_string_lossy(), location)?;
+    let file = open(path, &file_name.to_string_lossy(), None, location)?;
     let short_name = given_name.map_or_else(|| naming::name_of(&file_name), str::to_owned);
     let long_name = given_name.map_or_else(|| naming::dotted(&file_name), str::to_owned);
     Ok(Found {
@@ -126,13 +132,15 @@ fn find_file(path: &Path, location: &str, given_name: Option<&str>) -> Result<Fo
 
 fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Vec<Found>, StartError> {
     let location = folder.display().to_string();
-    let mut paths = Vec::new();
-    walk(folder, &mut paths, 0).map_err(|error| {
+    let unreadable = |error: std::io::Error| {
         StartError::BadArgument(format!(
             "{location}: {}; give a directory that can be read",
             reason(&error)
         ))
-    })?;
+    };
+    let root = fs::canonicalize(folder).map_err(unreadable)?;
+    let mut paths = Vec::new();
+    walk(folder, &mut paths, 0).map_err(unreadable)?;
     if paths.len() > MAX_FILES {
         return Err(StartError::BadArgument(format!(
             "{location}: more than {MAX_FILES} files; give a smaller directory, or a glob for one table"
@@ -142,9 +150,11 @@ fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Vec<Foun
     for path in paths {
         let relative = path.strip_prefix(folder).unwrap_or(&path).to_owned();
         let label = relative.to_string_lossy().into_owned();
-        let kind = match FileKind::detect(&path) {
-            Ok(Some(kind)) => kind,
-            Ok(None) => {
+        let opened = SourceFile::open(&path, &label, Some(&root))
+            .and_then(|file| Ok((FileKind::detect(&path)?, file)));
+        let (kind, file) = match opened {
+            Ok((Some(kind), file)) => (kind, file),
+            Ok((None, _)) => {
                 tracing::info!("{label}: not a kind of file that is read, left out");
                 continue;
             }
@@ -153,7 +163,6 @@ fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Vec<Foun
                 continue;
             }
         };
-        let file = stat(&path, &label, &location)?;
         // `name=directory` puts the name before the names of its tables.
         let named = match given_name {
             Some(name) => Path::new(name).join(&relative),
@@ -208,9 +217,26 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
             error.msg
         ))
     })?;
+    // The folder before the first wildcard names the table; links do not lead out of it.
+    let literal: PathBuf = Path::new(pattern)
+        .components()
+        .take_while(|c| !c.as_os_str().to_string_lossy().contains(['*', '?', '[']))
+        .collect();
+    let absolute = std::path::absolute(&literal).unwrap_or(literal.clone());
+    let root = fs::canonicalize(&absolute).unwrap_or(absolute.clone());
+    let is_inside = |path: &PathBuf| {
+        let is_inside = fs::canonicalize(path).is_ok_and(|path| path.starts_with(&root));
+        if !is_inside {
+            tracing::warn!(
+                "{}: it is a link that leads out of the directory, left out",
+                path.strip_prefix(&literal).unwrap_or(path).display()
+            );
+        }
+        is_inside
+    };
     let mut paths: Vec<PathBuf> = matches
         .filter_map(Result::ok)
-        .filter(|path| path.is_file())
+        .filter(|path| path.is_file() && is_inside(path))
         .take(MAX_FILES + 1)
         .collect();
     paths.sort();
@@ -230,12 +256,6 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
             first.display()
         ))
     })?;
-    // The folder before the first wildcard names the table.
-    let literal: PathBuf = Path::new(pattern)
-        .components()
-        .take_while(|c| !c.as_os_str().to_string_lossy().contains(['*', '?', '[']))
-        .collect();
-    let absolute = std::path::absolute(&literal).unwrap_or(literal.clone());
     let name = given_name.map(str::to_owned).unwrap_or_else(|| {
         absolute.file_name().map_or_else(
             || "files".to_owned(),
@@ -250,7 +270,7 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
             .to_string_lossy()
             .into_owned();
         match detect(path, pattern)? {
-            Some(other) if other == kind => files.push(stat(path, &label, pattern)?),
+            Some(other) if other == kind => files.push(open(path, &label, Some(&root), pattern)?),
             _ => {
                 return Err(StartError::BadArgument(format!(
                     "{label}: not of the same kind as {}; one table needs files of one kind",
@@ -277,14 +297,13 @@ fn detect(path: &Path, location: &str) -> Result<Option<FileKind>, StartError> {
     })
 }
 
-fn stat(path: &Path, label: &str, location: &str) -> Result<SourceFile, StartError> {
-    let absolute = fs::canonicalize(path).map_err(|error| {
-        StartError::BadArgument(format!(
-            "{location}: {}; give a file that can be read",
-            reason(&error)
-        ))
-    })?;
-    SourceFile::stat(&absolute, label).map_err(|error| {
+fn open(
+    path: &Path,
+    label: &str,
+    root: Option<&Path>,
+    location: &str,
+) -> Result<SourceFile, StartError> {
+    SourceFile::open(path, label, root).map_err(|error| {
         StartError::BadArgument(format!(
             "{location}: {}; give a file that can be read",
             reason(&error)

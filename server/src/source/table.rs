@@ -9,9 +9,10 @@ use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 
 use crate::error::QueryError;
-use crate::source::{
-    Compression, FileFormat, FileKind, FileTable, SourceFile, arrow, csv, ndjson, parquet,
-};
+use crate::source::arrow::ArrowFile;
+use crate::source::parquet::ParquetFile;
+use crate::source::provider::Contents;
+use crate::source::{Compression, FileFormat, FileKind, FileTable, SourceFile, csv, ndjson};
 use crate::uploads::StoredFile;
 
 /// A table that is served.
@@ -40,6 +41,7 @@ pub struct Table {
 struct FileSet {
     kind: FileKind,
     files: Arc<Vec<SourceFile>>,
+    table: Arc<FileTable>,
 }
 
 impl Table {
@@ -54,30 +56,26 @@ impl Table {
                 Facts::read(file, kind).map_err(|error| format!("{}: {error}", file.label))?;
             facts = Some(match facts {
                 None => next,
-                Some(before) => before.merge(&next, kind, &file.label)?,
+                Some(before) => before.merge(next, kind, &file.label)?,
             });
         }
         let facts = facts.ok_or_else(|| format!("{name}: no file matches"))?;
         check_names(&facts.schema).map_err(|error| format!("{name}: {error}"))?;
-        let provider = FileTable::try_new(
-            kind,
-            &files,
-            Arc::clone(&facts.schema),
-            facts.num_rows,
-            facts.splits,
-        )
-        .map_err(|error| format!("{name}: {error}"))?;
+        let table = FileTable::try_new(kind, &files, Arc::clone(&facts.schema), facts.contents)
+            .map_err(|error| format!("{name}: {error}"))?;
+        let table = Arc::new(table);
         Ok(Self {
             name: name.to_owned(),
             format: kind.format.name(),
             schema: facts.schema,
-            num_rows: facts.num_rows,
-            num_bytes: Some(files.iter().map(|file| file.size_bytes).sum()),
+            num_rows: table.num_rows(),
+            num_bytes: Some(files.iter().map(SourceFile::size_bytes).sum()),
             version: version(&files),
-            provider: Arc::new(provider),
+            provider: Arc::clone(&table) as Arc<dyn TableProvider>,
             files: Some(FileSet {
                 kind,
                 files: Arc::new(files),
+                table,
             }),
             stored: None,
         })
@@ -96,6 +94,11 @@ impl Table {
             files: None,
             stored: None,
         }
+    }
+
+    /// The table as files, where it is made of some.
+    pub fn file_table(&self) -> Option<&Arc<FileTable>> {
+        self.files.as_ref().map(|set| &set.table)
     }
 
     /// Whether the files on disk are no longer those that were loaded.
@@ -117,7 +120,7 @@ impl Table {
             .files
             .iter()
             .map(|file| {
-                SourceFile::stat(&file.path, &file.label)
+                file.open_again()
                     .map_err(|error| format!("{}: {error}", file.label))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -175,52 +178,38 @@ impl Table {
 
 struct Facts {
     schema: SchemaRef,
-    num_rows: Option<u64>,
-    /// Whether files may be cut into pieces.
-    splits: bool,
+    contents: Contents,
 }
 
 impl Facts {
     fn read(file: &SourceFile, kind: FileKind) -> Result<Self, String> {
-        match kind.format {
+        let (schema, contents) = match kind.format {
             FileFormat::Parquet => {
-                let facts = parquet::read_facts(file)?;
-                Ok(Self {
-                    schema: facts.schema,
-                    num_rows: Some(facts.num_rows),
-                    splits: true,
-                })
+                let file = ParquetFile::open(file)?;
+                let schema = Arc::clone(&file.schema);
+                (schema, Contents::Parquet(vec![Arc::new(file)]))
             }
             FileFormat::ArrowFile | FileFormat::ArrowStream => {
-                let facts = arrow::read_facts(file, kind.format)?;
-                let splits = kind.format == FileFormat::ArrowFile;
-                Ok(Self {
-                    schema: facts.schema,
-                    num_rows: Some(facts.num_rows),
-                    splits,
-                })
+                let file = ArrowFile::open(file, kind.format)?;
+                let schema = Arc::clone(&file.schema);
+                (schema, Contents::Arrow(vec![Arc::new(file)]))
             }
             FileFormat::Csv | FileFormat::Tsv => {
                 let schema = csv::infer_schema(file, kind).map_err(|error| error.to_string())?;
-                Ok(Self {
-                    schema,
-                    num_rows: None,
-                    splits: !csv::has_quoted_newlines(file, kind),
-                })
+                let splits = !csv::has_quoted_newlines(file, kind);
+                (schema, Contents::Text { splits })
             }
             FileFormat::Ndjson => {
                 let schema = ndjson::infer_schema(file, kind).map_err(|error| error.to_string())?;
-                Ok(Self {
-                    schema,
-                    num_rows: None,
-                    splits: kind.compression == Compression::None,
-                })
+                let splits = kind.compression == Compression::None;
+                (schema, Contents::Text { splits })
             }
-        }
+        };
+        Ok(Self { schema, contents })
     }
 
-    fn merge(&self, next: &Self, kind: FileKind, label: &str) -> Result<Self, String> {
-        let schema = match kind.format {
+    fn merge(mut self, next: Self, kind: FileKind, label: &str) -> Result<Self, String> {
+        self.schema = match kind.format {
             FileFormat::Csv | FileFormat::Tsv => csv::merge(&self.schema, &next.schema, label)?,
             FileFormat::Ndjson => {
                 Schema::try_merge([self.schema.as_ref().clone(), next.schema.as_ref().clone()])
@@ -229,12 +218,17 @@ impl Facts {
             }
             _ => merge_typed(&self.schema, &next.schema, label)?,
         };
-        let num_rows = self.num_rows.zip(next.num_rows).map(|(a, b)| a + b);
-        Ok(Self {
-            schema,
-            num_rows,
-            splits: self.splits && next.splits,
-        })
+        match (&mut self.contents, next.contents) {
+            (Contents::Parquet(files), Contents::Parquet(more)) => files.extend(more),
+            (Contents::Arrow(files), Contents::Arrow(more)) => files.extend(more),
+            (Contents::Text { splits }, Contents::Text { splits: next }) => *splits &= next,
+            _ => {
+                return Err(format!(
+                    "{label}: not of the same kind as the files before it"
+                ));
+            }
+        }
+        Ok(self)
     }
 }
 
@@ -307,7 +301,7 @@ fn check_names(schema: &Schema) -> Result<(), String> {
 fn version(files: &[SourceFile]) -> String {
     let mut hasher = DefaultHasher::new();
     for file in files {
-        (file.size_bytes, file.modified, file.inode, &file.label).hash(&mut hasher);
+        (&file.identity, &file.label).hash(&mut hasher);
     }
     format!("{:016x}", hasher.finish())
 }

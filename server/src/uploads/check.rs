@@ -1,16 +1,15 @@
 //! What an upload is, and whether it is whole.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use colonnade_core::wire::{Limits, Survey, SurveyError, survey_stream};
+use colonnade_core::wire::{DecodeErrorKind, Limits, SurveyError, survey_stream};
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 
-/// The largest body of one message, compressed or not: it is in memory while it is checked.
+/// The largest body of one message, compressed or not: it is in memory while it is read.
 const MAX_BODY_BYTES: u64 = 1 << 30;
 
 /// How much of a text is looked at for bytes that text does not have.
@@ -21,11 +20,6 @@ const MAX_EXPANSION: u64 = 250;
 
 /// Text of this size may expand as it likes.
 const FREE_TEXT_BYTES: u64 = 1 << 30;
-
-/// One check at a time, so that their memory does not add up.
-static CHECKING: Mutex<()> = Mutex::new(());
-
-const MARKER: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
 /// The kind of a file, and that an Arrow stream ends with its marker and nothing after it.
 ///
@@ -51,7 +45,6 @@ pub(super) fn kind_of(path: &Path) -> Result<FileKind, QueryError> {
         check_text(path, kind, num_bytes)?;
     }
     if kind.format == FileFormat::ArrowStream {
-        let _checking = CHECKING.lock().unwrap_or_else(PoisonError::into_inner);
         check_stream(file, num_bytes)?;
     }
     Ok(kind)
@@ -121,54 +114,38 @@ fn check_text(path: &Path, kind: FileKind, num_bytes: u64) -> Result<(), QueryEr
     Ok(())
 }
 
-/// A reader of core's survey accepts a stream without a marker. So a marker is put behind the file,
-/// and nobody may have needed it.
+/// Reads all headers, and no bodies: those are checked whenever they are read.
 fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
-    let mut reader = BufReader::with_capacity(1 << 16, file);
-    let mut appended = Cursor::new(MARKER);
-    let surveyed = survey((&mut reader).chain(&mut appended));
-    let is_complete = appended.position() == 0;
-    match surveyed {
-        Ok(_) if is_complete => {
-            let end = reader
-                .stream_position()
-                .map_err(|error| bad(format!("the upload cannot be read: {error}")))?;
-            if end < num_bytes {
-                return Err(bad(format!(
-                    "{} bytes stand behind the end-of-stream marker at byte {end}",
-                    num_bytes - end
-                )));
-            }
-            Ok(())
-        }
-        Err(error) if is_complete => Err(bad(error.to_string())),
-        _ => {
-            // Once more without the marker that is not there.
-            reader
-                .rewind()
-                .map_err(|error| bad(format!("the upload cannot be read: {error}")))?;
-            Err(match survey(reader) {
-                Ok(survey) => QueryError::new(
-                    ErrorKind::MissingEndOfStream,
-                    format!(
-                        "the Arrow stream ends after {} rows, at byte {num_bytes}, without its end-of-stream marker",
-                        survey.num_rows
-                    ),
-                    "send all of it: its writer closes the stream with FF FF FF FF 00 00 00 00",
-                ),
-                Err(error) => bad(error.to_string()),
-            })
-        }
-    }
-}
-
-fn survey(reader: impl Read) -> Result<Survey, SurveyError> {
     let limits = Limits {
         max_body_bytes: MAX_BODY_BYTES,
         max_decompressed_bytes: MAX_BODY_BYTES,
         ..Limits::default()
     };
-    survey_stream(reader, &limits)
+    let survey = match survey_stream(BufReader::with_capacity(1 << 16, file), &limits) {
+        Ok(survey) => survey,
+        Err(SurveyError::Decode(error)) if error.kind == DecodeErrorKind::TruncatedMessage => {
+            return Err(cut(error.row, num_bytes));
+        }
+        Err(error) => return Err(bad(error.to_string())),
+    };
+    match survey.marker_end {
+        None => Err(cut(survey.num_rows, num_bytes)),
+        Some(end) if end < num_bytes => Err(bad(format!(
+            "{} bytes stand behind the end-of-stream marker at byte {end}",
+            num_bytes - end
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+fn cut(num_rows: u64, num_bytes: u64) -> QueryError {
+    QueryError::new(
+        ErrorKind::MissingEndOfStream,
+        format!(
+            "the Arrow stream ends after {num_rows} rows, at byte {num_bytes}, without its end-of-stream marker"
+        ),
+        "send all of it: its writer closes the stream with FF FF FF FF 00 00 00 00",
+    )
 }
 
 /// A failure of the bytes.

@@ -204,7 +204,7 @@ fn load(name: &str, path: &Path) -> Result<Table, String> {
     let kind = FileKind::detect(path)
         .map_err(|error| format!("{name}: {error}"))?
         .ok_or_else(|| format!("{name}: not a kind of file that is read"))?;
-    let file = SourceFile::stat(path, name).map_err(|error| format!("{name}: {error}"))?;
+    let file = SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
     Table::load(name, kind, vec![file])
 }
 

@@ -244,7 +244,7 @@ async fn what_is_refused() {
         ("x", no_marker, 400, "missing_end_of_stream"),
         ("x", &good[..good.len() - 9], 400, "bad_upload"),
         ("x", &good[..good.len() / 2], 400, "bad_upload"),
-        ("x", &good[..100], 400, "bad_upload"),
+        ("x", &good[..100], 400, "missing_end_of_stream"),
         ("x", &trailing, 400, "bad_upload"),
         ("x", &twice, 400, "bad_upload"),
         ("x", b"", 400, "bad_upload"),

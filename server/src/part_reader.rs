@@ -1,0 +1,132 @@
+//! The partitions of a physical plan as parts of a result.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::error::DataFusionError;
+use datafusion::execution::session_state::SessionState;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
+
+use crate::engine_error::{execution_error, is_about_text};
+use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::order::{Encoding, Part, encode_part};
+use crate::source::Table;
+
+/// The partitions of a plan as parts. With `part_rows` each has to yield so many rows.
+pub(crate) fn encode_parts(
+    plan: Arc<dyn ExecutionPlan>,
+    state: SessionState,
+    used: &[Arc<Table>],
+    encoding: &Encoding,
+    part_rows: Option<Vec<u64>>,
+) -> Vec<Part> {
+    let num_parts = match &part_rows {
+        Some(part_rows) => part_rows.len(),
+        None => plan.output_partitioning().partition_count(),
+    };
+    let reader = Arc::new(PartReader {
+        plan,
+        state,
+        used: used.to_vec(),
+        part_rows,
+    });
+    (0..num_parts)
+        .map(|index| {
+            let reader = Arc::clone(&reader);
+            let encoding = encoding.clone();
+            Box::new(move |held| encode_part(reader.read(index), &encoding, index == 0, held))
+                as Part
+        })
+        .collect()
+}
+
+/// Reads the partitions of one plan.
+struct PartReader {
+    plan: Arc<dyn ExecutionPlan>,
+    state: SessionState,
+    used: Vec<Arc<Table>>,
+    part_rows: Option<Vec<u64>>,
+}
+
+impl PartReader {
+    fn read(self: Arc<Self>, index: usize) -> BoxStream<'static, Result<RecordBatch, QueryError>> {
+        let batches = Arc::clone(&self).run(index);
+        let Some(expected) = self.part_rows.as_ref().map(|rows| rows[index]) else {
+            return batches;
+        };
+        // Rows are numbered by what the metadata says; a file that lies would shift them.
+        let counted = futures::stream::try_unfold((batches, 0), move |(mut batches, num_rows)| {
+            let reader = Arc::clone(&self);
+            async move {
+                match batches.next().await.transpose()? {
+                    Some(batch) if num_rows + batch.num_rows() as u64 <= expected => {
+                        let num_rows = num_rows + batch.num_rows() as u64;
+                        Ok(Some((batch, (batches, num_rows))))
+                    }
+                    None if num_rows == expected => Ok(None),
+                    _ => Err(reader.miscounted()),
+                }
+            }
+        });
+        counted.boxed()
+    }
+
+    fn miscounted(&self) -> QueryError {
+        let names: Vec<&str> = self.used.iter().map(|table| table.name.as_str()).collect();
+        QueryError::new(
+            ErrorKind::SourceUnreadable,
+            format!(
+                "a file of table {} does not hold the rows that its metadata says",
+                names.join(", ")
+            ),
+            "write the file again",
+        )
+    }
+
+    fn run(self: Arc<Self>, index: usize) -> BoxStream<'static, Result<RecordBatch, QueryError>> {
+        match self.plan.execute(index, self.state.task_ctx()) {
+            Ok(batches) => batches
+                .then(move |batch| {
+                    let reader = Arc::clone(&self);
+                    async move {
+                        match batch {
+                            Ok(batch) => Ok(batch),
+                            Err(error) => Err(reader.explain(error).await),
+                        }
+                    }
+                })
+                .boxed(),
+            Err(error) => async move { Err(self.explain(error).await) }
+                .into_stream()
+                .boxed(),
+        }
+    }
+
+    /// An error of a text file says where in the file; no error says where the file is.
+    async fn explain(&self, error: DataFusionError) -> QueryError {
+        if let Some(changed) = self.used.iter().find(|table| table.has_changed()) {
+            return source_changed(&changed.name);
+        }
+        if is_about_text(&error) {
+            let used = self.used.clone();
+            let search = tokio::task::spawn_blocking(move || {
+                used.iter().find_map(|table| table.find_broken_row())
+            });
+            if let Ok(Some(found)) = search.await {
+                return found;
+            }
+        }
+        let mut explained = execution_error(&error);
+        for folder in self
+            .used
+            .iter()
+            .flat_map(|table| table.folders())
+            .filter(|folder| folder.len() > 1)
+        {
+            explained.message = explained.message.replace(&format!("{folder}/"), "");
+        }
+        explained
+    }
+}

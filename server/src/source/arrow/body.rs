@@ -1,0 +1,245 @@
+//! The buffers of one message for arrow-rs: read from the file, decompressed under a cap, and
+//! described by a new header, so that arrow-rs sees only what was checked.
+
+use std::ops::Range;
+
+use colonnade_core::wire::{
+    ArraySlot, BatchHeader, BufferRange, BufferRole, FieldNode, decompress,
+};
+use datafusion::arrow::buffer::{Buffer, MutableBuffer};
+use datafusion::arrow::ipc;
+use flatbuffers::{FlatBufferBuilder, WIPOffset};
+
+use super::block::{Result, damaged, unsound};
+use super::{ArrowFile, limits};
+
+/// Where arrow-rs wants buffers to begin.
+const ALIGNMENT: usize = 64;
+
+/// Buffers one after the other, in the order of the columns.
+pub(super) struct Body<'a> {
+    file: &'a ArrowFile,
+    header: &'a BatchHeader,
+    /// Where the message's body is in the file.
+    body_start: u64,
+    /// Bytes that may still be decompressed.
+    left_bytes: u64,
+    nodes: Vec<FieldNode>,
+    ranges: Vec<BufferRange>,
+    bytes: MutableBuffer,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn new(file: &'a ArrowFile, header: &'a BatchHeader, body_start: u64) -> Self {
+        Self {
+            file,
+            header,
+            body_start,
+            left_bytes: limits().max_decompressed_bytes,
+            nodes: Vec::with_capacity(header.nodes.len()),
+            ranges: Vec::with_capacity(header.buffers.len()),
+            bytes: MutableBuffer::new(0),
+        }
+    }
+
+    /// A column that nobody wants: empty buffers.
+    pub(super) fn leave_out(&mut self, slot: &ArraySlot) {
+        self.nodes.push(slot.node);
+        for _ in &slot.buffers {
+            self.add(&[]);
+        }
+        for child in &slot.children {
+            self.leave_out(child);
+        }
+    }
+
+    /// All rows of a column.
+    pub(super) fn take(&mut self, slot: &ArraySlot) -> Result<()> {
+        self.nodes.push(slot.node);
+        for (_, range) in &slot.buffers {
+            match self.header.compression {
+                _ if range.length == 0 => self.add(&[]),
+                Some(codec) => {
+                    let bytes = self.file.file.read(self.place(*range))?;
+                    let plain = decompress(&bytes, codec, self.left_bytes)
+                        .map_err(|error| unsound(&error))?;
+                    self.left_bytes -= plain.len() as u64;
+                    self.add(&plain);
+                }
+                None => {
+                    self.read(*range, 0..range.length)?;
+                }
+            }
+        }
+        slot.children.iter().try_for_each(|child| self.take(child))
+    }
+
+    /// Rows `rows`, beginning at a multiple of 8, of a column where [`ArrowFile::can_cut`].
+    pub(super) fn take_rows(&mut self, slot: &ArraySlot, rows: Range<usize>) -> Result<()> {
+        let node_index = self.nodes.len();
+        self.nodes.push(FieldNode {
+            num_rows: rows.len(),
+            null_count: 0,
+        });
+        let bits = rows.start / 8..rows.end.div_ceil(8);
+        let mut values = 0..0;
+        for (role, range) in &slot.buffers {
+            match *role {
+                BufferRole::Validity if slot.node.null_count == 0 => self.add(&[]),
+                BufferRole::Validity => {
+                    let at = self.read(*range, bits.clone())?;
+                    let num_valid = count_ones(&self.bytes[at..], rows.len());
+                    self.nodes[node_index].null_count = rows.len() - num_valid;
+                }
+                BufferRole::Bits => {
+                    self.read(*range, bits.clone())?;
+                }
+                BufferRole::Fixed(width) => {
+                    let width = width as usize;
+                    self.read(*range, rows.start * width..rows.end * width)?;
+                }
+                BufferRole::Offsets(width) => {
+                    let width = width as usize;
+                    let at = self.read(*range, rows.start * width..(rows.end + 1) * width)?;
+                    values = rebase(&mut self.bytes[at..], width)?;
+                }
+                BufferRole::Values => {
+                    self.read(*range, values.clone())?;
+                }
+            }
+        }
+        slot.children
+            .iter()
+            .try_for_each(|child| self.take_rows(child, rows.clone()))
+    }
+
+    /// Bytes `part` of a buffer. Returns where they are in `bytes`.
+    fn read(&mut self, range: BufferRange, part: Range<usize>) -> Result<usize> {
+        if part.start > part.end || part.end > range.length {
+            return Err(damaged("the offsets of a column lead out of its values"));
+        }
+        let at = self.align();
+        self.bytes.resize(at + part.len(), 0);
+        let start = self.place(range).start + part.start as u64;
+        self.file.file.read_into(start, &mut self.bytes[at..])?;
+        self.ranges.push(BufferRange {
+            offset: at,
+            length: part.len(),
+        });
+        Ok(at)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        let offset = self.align();
+        self.bytes.extend_from_slice(bytes);
+        self.ranges.push(BufferRange {
+            offset,
+            length: bytes.len(),
+        });
+    }
+
+    fn align(&mut self) -> usize {
+        let at = self.bytes.len().next_multiple_of(ALIGNMENT);
+        self.bytes.resize(at, 0);
+        at
+    }
+
+    fn place(&self, range: BufferRange) -> Range<u64> {
+        let start = self.body_start + range.offset as u64;
+        start..start + range.length as u64
+    }
+
+    /// The header of `num_rows` rows for arrow-rs, without compression, and the bytes.
+    pub(super) fn describe<'b>(
+        self,
+        builder: &mut FlatBufferBuilder<'b>,
+        num_rows: usize,
+    ) -> (WIPOffset<ipc::RecordBatch<'b>>, Buffer) {
+        let nodes = self
+            .nodes
+            .iter()
+            .map(|node| ipc::FieldNode::new(node.num_rows as i64, node.null_count as i64));
+        let nodes = builder.create_vector_from_iter(nodes);
+        let ranges = self
+            .ranges
+            .iter()
+            .map(|range| ipc::Buffer::new(range.offset as i64, range.length as i64));
+        let buffers = builder.create_vector_from_iter(ranges);
+        let counts = self.header.variadic_buffer_counts.iter();
+        let counts = builder.create_vector_from_iter(counts.map(|count| *count as i64));
+        let arguments = ipc::RecordBatchArgs {
+            length: num_rows as i64,
+            nodes: Some(nodes),
+            buffers: Some(buffers),
+            compression: None,
+            variadicBufferCounts: Some(counts),
+        };
+        let root = ipc::RecordBatch::create(builder, &arguments);
+        (root, self.bytes.into())
+    }
+}
+
+/// Set bits among the first `num_bits`.
+fn count_ones(bytes: &[u8], num_bits: usize) -> usize {
+    let whole: u32 = bytes[..num_bits / 8]
+        .iter()
+        .map(|byte| byte.count_ones())
+        .sum();
+    let rest = match num_bits % 8 {
+        0 => 0,
+        more => (bytes[num_bits / 8] & ((1 << more) - 1)).count_ones(),
+    };
+    (whole + rest) as usize
+}
+
+/// Makes offsets of `width` bytes begin at 0; returns the values that they meant.
+fn rebase(bytes: &mut [u8], width: usize) -> Result<Range<usize>> {
+    let read = |bytes: &[u8]| match width {
+        4 => bytes.try_into().map(i32::from_le_bytes).map(i64::from),
+        _ => bytes.try_into().map(i64::from_le_bytes),
+    };
+    let out_of_range = || damaged("the offsets of a column are out of range");
+    let mut values = 0..0;
+    for (index, slot) in bytes.chunks_exact_mut(width).enumerate() {
+        let offset = read(slot).map_err(|_| out_of_range())?;
+        let offset = usize::try_from(offset).map_err(|_| out_of_range())?;
+        if index == 0 {
+            values.start = offset;
+        }
+        values.end = offset;
+        let rebased = offset
+            .checked_sub(values.start)
+            .ok_or_else(out_of_range)?
+            .to_le_bytes();
+        slot.copy_from_slice(&rebased[..width]);
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count_ones, rebase};
+
+    #[test]
+    fn bits_are_counted_to_the_last_row_only() {
+        assert_eq!(count_ones(&[0b1111_1111, 0b1111_0101], 11), 10);
+        assert_eq!(count_ones(&[0b0101_0101], 8), 4);
+        assert_eq!(count_ones(&[], 0), 0);
+    }
+
+    #[test]
+    fn offsets_begin_at_zero() {
+        let bytes = |offsets: &[i32]| -> Vec<u8> {
+            offsets
+                .iter()
+                .flat_map(|offset| offset.to_le_bytes())
+                .collect()
+        };
+        let mut offsets = bytes(&[5, 7, 7, 12]);
+        assert_eq!(rebase(&mut offsets, 4).unwrap(), 5..12);
+        assert_eq!(offsets, bytes(&[0, 2, 2, 7]));
+        assert!(rebase(&mut bytes(&[5, 3]), 4).is_err());
+        assert!(rebase(&mut bytes(&[-1, 3]), 4).is_err());
+        assert!(rebase(&mut bytes(&[0, 0, -1, -1]), 8).is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! Arrow IPC files and streams: every header is checked, and every body decompressed under a cap,
+//! before arrow-rs sees a byte.
+
+mod block;
+mod body;
+mod scan;
+
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use colonnade_core::wire::{
+    Limits, StreamSchema, Survey, SurveyedKind, SurveyedMessage, survey_file, survey_stream,
+};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::ipc::convert::{fb_to_schema, try_schema_from_flatbuffer_bytes};
+use datafusion::arrow::ipc::root_as_footer;
+
+use crate::source::{FileFormat, SourceFile};
+
+pub(super) use scan::ArrowScan;
+
+/// The largest body of one message in a local file, compressed or not. A file is trusted with more
+/// memory than a peer on the network.
+const MAX_BODY_BYTES: u64 = 4 << 30;
+
+fn limits() -> Limits {
+    Limits {
+        max_body_bytes: MAX_BODY_BYTES,
+        max_decompressed_bytes: MAX_BODY_BYTES,
+        ..Limits::default()
+    }
+}
+
+/// An Arrow file or stream and where its messages are.
+#[derive(Debug)]
+pub(super) struct ArrowFile {
+    file: SourceFile,
+    /// Its columns.
+    pub(super) schema: SchemaRef,
+    /// Its rows.
+    pub(super) num_rows: u64,
+    wire_schema: Arc<StreamSchema>,
+    messages: Vec<SurveyedMessage>,
+}
+
+impl ArrowFile {
+    /// Checks all headers of a file and reads its schema.
+    ///
+    /// # Errors
+    /// One line that says what is wrong with the file.
+    pub(super) fn open(file: &SourceFile, format: FileFormat) -> Result<Self, String> {
+        let reader = BufReader::with_capacity(1 << 16, Cursor { file, position: 0 });
+        let survey = match format {
+            FileFormat::ArrowStream => survey_stream(reader, &limits()),
+            _ => survey_file(reader, &limits()),
+        }
+        .map_err(|error| error.to_string())?;
+        // The header is sound, but arrow-rs gives up on types that it does not know.
+        let schema = catch_unwind(AssertUnwindSafe(|| read_schema(&survey, format)))
+            .map_err(|_| "it has a column of a type that is not read".to_owned())??;
+        Ok(Self {
+            file: file.clone(),
+            schema: Arc::new(schema),
+            num_rows: survey.num_rows,
+            wire_schema: survey.schema,
+            messages: survey.messages,
+        })
+    }
+
+    /// Whether rows in the middle of a record batch can be read without the others.
+    fn can_cut(&self, message: &SurveyedMessage, columns: &[usize]) -> bool {
+        let is_plain = matches!(
+            message.kind,
+            SurveyedKind::Batch {
+                is_compressed: false,
+                ..
+            }
+        );
+        is_plain
+            && columns
+                .iter()
+                .all(|column| can_cut(self.schema.field(*column).data_type()))
+    }
+
+    /// Bytes that have to be read before a batch in the middle can be: all dictionaries.
+    fn dictionary_bytes(&self) -> u64 {
+        self.messages
+            .iter()
+            .filter(|message| matches!(message.kind, SurveyedKind::Dictionary { .. }))
+            .map(|message| message.end - message.start)
+            .sum()
+    }
+}
+
+/// Types whose rows are at places that the row's number, or one offset, tells.
+fn can_cut(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Struct(fields) => fields.iter().all(|field| can_cut(field.data_type())),
+        DataType::Utf8View | DataType::BinaryView => false,
+        other => !other.is_nested(),
+    }
+}
+
+fn read_schema(survey: &Survey, format: FileFormat) -> Result<Schema, String> {
+    if format == FileFormat::ArrowStream {
+        return try_schema_from_flatbuffer_bytes(&survey.schema_bytes)
+            .map_err(|error| error.to_string());
+    }
+    let footer = root_as_footer(&survey.schema_bytes)
+        .map_err(|error| format!("the footer cannot be read: {error}"))?;
+    footer
+        .schema()
+        .map(fb_to_schema)
+        .ok_or_else(|| "the footer has no schema".to_owned())
+}
+
+/// Reads a file from a position on.
+struct Cursor<'a> {
+    file: &'a SourceFile,
+    position: u64,
+}
+
+impl Read for Cursor<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = self.file.size_bytes().saturating_sub(self.position);
+        let num_bytes = bytes.len().min(left.min(1 << 30) as usize);
+        self.file
+            .read_into(self.position, &mut bytes[..num_bytes])?;
+        self.position += num_bytes as u64;
+        Ok(num_bytes)
+    }
+}
+
+impl Seek for Cursor<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(distance) => self.file.size_bytes().checked_add_signed(distance),
+            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
+        };
+        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.position)
+    }
+}

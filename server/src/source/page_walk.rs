@@ -1,0 +1,161 @@
+//! Finds the pages of a Parquet file that has no offset index, so that it can be entered at each.
+
+use std::io::{BufReader, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use datafusion::parquet::column::page::PageReader;
+use datafusion::parquet::errors::Result;
+use datafusion::parquet::file::metadata::{OffsetIndexBuilder, ParquetMetaData, RowGroupMetaData};
+use datafusion::parquet::file::page_index::offset_index::OffsetIndexMetaData;
+use datafusion::parquet::file::reader::{ChunkReader, Length};
+use datafusion::parquet::file::serialized_reader::SerializedPageReader;
+
+use crate::source::SourceFile;
+
+/// Row groups up to this size are read from their start; a larger one is worth the walk.
+const SMALL_BYTES: i64 = 4 << 20;
+
+/// A page header is mostly shorter; statistics can make it longer.
+const HEADER_BYTES: usize = 512;
+
+/// More pages than this take too long.
+const MAX_PAGES: usize = 200_000;
+
+/// The pages of all columns of all row groups, from the pages' own headers. `None` where there is an
+/// index already, where no row group is large, or where headers do not tell the rows.
+pub(super) fn find_pages(
+    file: &SourceFile,
+    footer: &ParquetMetaData,
+) -> Option<Vec<Vec<OffsetIndexMetaData>>> {
+    let is_large = |group: &RowGroupMetaData| group.compressed_size() > SMALL_BYTES;
+    if footer.offset_index().is_some() || !footer.row_groups().iter().any(is_large) {
+        return None;
+    }
+    let mut num_pages = 0;
+    footer
+        .row_groups()
+        .iter()
+        .map(|group| {
+            let columns = group.columns().iter();
+            columns
+                .map(|column| {
+                    let offsets = Offsets::new(file);
+                    let num_rows = usize::try_from(group.num_rows()).ok()?;
+                    let mut pages =
+                        SerializedPageReader::new(Arc::clone(&offsets), column, num_rows, None)
+                            .ok()?;
+                    let mut index = OffsetIndexBuilder::new();
+                    let mut page_starts = Vec::new();
+                    let mut rows_before_end = 0;
+                    while let Some(page) = pages.peek_next_page().ok()? {
+                        num_pages += 1;
+                        if num_pages > MAX_PAGES {
+                            return None;
+                        }
+                        if !page.is_dict {
+                            page_starts.push(offsets.last()?);
+                            let rows = page.num_rows.or_else(|| {
+                                let is_flat = column.column_descr().max_rep_level() == 0;
+                                page.num_levels.filter(|_| is_flat)
+                            })?;
+                            index.append_row_count(i64::try_from(rows).ok()?);
+                            rows_before_end += rows;
+                        }
+                        pages.skip_next_page().ok()?;
+                    }
+                    if rows_before_end != num_rows {
+                        return None;
+                    }
+                    let (start, length) = column.byte_range();
+                    let ends = page_starts.iter().skip(1).copied().chain([start + length]);
+                    for (page_start, end) in page_starts.iter().zip(ends) {
+                        let num_bytes = i32::try_from(end.checked_sub(*page_start)?).ok()?;
+                        index.append_offset_and_size(i64::try_from(*page_start).ok()?, num_bytes);
+                    }
+                    Some(index.build())
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// A file as the synchronous readers of Parquet want it.
+pub(super) struct Chunks<'a>(pub(super) &'a SourceFile);
+
+impl Length for Chunks<'_> {
+    fn len(&self) -> u64 {
+        self.0.size_bytes()
+    }
+}
+
+impl ChunkReader for Chunks<'_> {
+    type T = BufReader<Tail>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        let tail = Tail {
+            file: self.0.clone(),
+            position: start,
+        };
+        Ok(BufReader::with_capacity(HEADER_BYTES, tail))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        Ok(self.0.read(start..start.saturating_add(length as u64))?)
+    }
+}
+
+/// The rest of a file from a position on.
+pub(super) struct Tail {
+    file: SourceFile,
+    position: u64,
+}
+
+impl Read for Tail {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.file.size_bytes().saturating_sub(self.position);
+        let num_bytes = bytes.len().min(left.min(1 << 30) as usize);
+        self.file
+            .read_into(self.position, &mut bytes[..num_bytes])?;
+        self.position += num_bytes as u64;
+        Ok(num_bytes)
+    }
+}
+
+/// Remembers where the reader of pages reads: a page header is read from where its page begins.
+struct Offsets {
+    file: SourceFile,
+    last: Mutex<Option<u64>>,
+}
+
+impl Offsets {
+    fn new(file: &SourceFile) -> Arc<Self> {
+        Arc::new(Self {
+            file: file.clone(),
+            last: Mutex::new(None),
+        })
+    }
+
+    fn last(&self) -> Option<u64> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Length for Offsets {
+    fn len(&self) -> u64 {
+        self.file.size_bytes()
+    }
+}
+
+impl ChunkReader for Offsets {
+    type T = BufReader<Tail>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
+        Chunks(&self.file).get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        Chunks(&self.file).get_bytes(start, length)
+    }
+}

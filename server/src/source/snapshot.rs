@@ -1,0 +1,175 @@
+//! The files of a table as an object store of the engine: only reading, and only of the files as
+//! they were when the table was loaded.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use datafusion::object_store::path::Path;
+use datafusion::object_store::{
+    Attributes, CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult,
+    MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload,
+    PutResult, Result,
+};
+use futures::StreamExt;
+use futures::stream::BoxStream;
+
+use crate::source::SourceFile;
+
+/// A file that is read from front to back is read in pieces of this size.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// Reads bytes of `file` where blocking is allowed.
+///
+/// # Errors
+/// As [`SourceFile::read`].
+pub(super) async fn read_range(file: &SourceFile, range: Range<u64>) -> io::Result<Bytes> {
+    let file = file.clone();
+    tokio::task::spawn_blocking(move || file.read(range)).await?
+}
+
+/// The same for several ranges.
+///
+/// # Errors
+/// As [`SourceFile::read`].
+pub(super) async fn read_ranges(
+    file: &SourceFile,
+    ranges: Vec<Range<u64>>,
+) -> io::Result<Vec<Bytes>> {
+    let file = file.clone();
+    let read = move || ranges.into_iter().map(|range| file.read(range)).collect();
+    tokio::task::spawn_blocking(read).await?
+}
+
+/// The files of one table by their location.
+#[derive(Debug)]
+pub(super) struct SnapshotStore {
+    files: HashMap<Path, SourceFile>,
+}
+
+impl SnapshotStore {
+    /// A store of these files; [`SnapshotStore::meta`] names them.
+    pub(super) fn new(files: &[SourceFile]) -> Arc<Self> {
+        let files = files.iter().enumerate();
+        Arc::new(Self {
+            files: files
+                .map(|(index, file)| (location(index, file), file.clone()))
+                .collect(),
+        })
+    }
+
+    /// What the engine knows of file `index`. The number keeps names apart that look the same.
+    pub(super) fn meta(index: usize, file: &SourceFile) -> ObjectMeta {
+        ObjectMeta {
+            location: location(index, file),
+            last_modified: file.identity.modified.map(Into::into).unwrap_or_default(),
+            size: file.size_bytes(),
+            e_tag: None,
+            version: None,
+        }
+    }
+
+    fn file(&self, location: &Path) -> Result<&SourceFile> {
+        self.files.get(location).ok_or_else(|| Error::NotFound {
+            path: location.to_string(),
+            source: "the table has no such file".into(),
+        })
+    }
+}
+
+fn location(index: usize, file: &SourceFile) -> Path {
+    Path::from(format!("{index}/{}", file.label))
+}
+
+impl fmt::Display for SnapshotStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} files of a table", self.files.len())
+    }
+}
+
+#[async_trait]
+impl ObjectStore for SnapshotStore {
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let file = self.file(location)?.clone();
+        let meta = ObjectMeta {
+            location: location.clone(),
+            ..Self::meta(0, &file)
+        };
+        options.check_preconditions(&meta)?;
+        let range = match &options.range {
+            Some(range) => range.as_range(meta.size).map_err(unreadable)?,
+            None => 0..meta.size,
+        };
+        let wanted = if options.head { 0..0 } else { range.clone() };
+        let pieces = futures::stream::unfold((file, wanted), |(file, left)| async move {
+            if left.is_empty() {
+                return None;
+            }
+            let middle = left.end.min(left.start + PIECE_BYTES);
+            match read_range(&file, left.start..middle).await {
+                Ok(piece) => Some((Ok(piece), (file, middle..left.end))),
+                Err(error) => Some((Err(unreadable(error)), (file, 0..0))),
+            }
+        });
+        Ok(GetResult {
+            payload: GetResultPayload::Stream(pieces.boxed()),
+            meta,
+            range,
+            attributes: Attributes::default(),
+        })
+    }
+
+    async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        read_ranges(self.file(location)?, ranges.to_vec())
+            .await
+            .map_err(unreadable)
+    }
+
+    async fn put_opts(&self, _: &Path, _: PutPayload, _: PutOptions) -> Result<PutResult> {
+        Err(not_supported())
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        _: &Path,
+        _: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        Err(not_supported())
+    }
+
+    fn delete_stream(
+        &self,
+        _: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        futures::stream::iter([Err(not_supported())]).boxed()
+    }
+
+    fn list(&self, _: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        futures::stream::iter([Err(not_supported())]).boxed()
+    }
+
+    async fn list_with_delimiter(&self, _: Option<&Path>) -> Result<ListResult> {
+        Err(not_supported())
+    }
+
+    async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> {
+        Err(not_supported())
+    }
+}
+
+fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::Generic {
+        store: "table",
+        source: Box::new(error),
+    }
+}
+
+fn not_supported() -> Error {
+    Error::NotSupported {
+        source: "the files of a table are only read".into(),
+    }
+}
