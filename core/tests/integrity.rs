@@ -54,7 +54,7 @@ fn arrow_rs_reads_the_same_rows_and_the_entries() {
     assert_eq!(last[FIRST_ROW], "40");
     assert_eq!(last[TOTAL_ROWS], "40");
     assert_eq!(last[TOTAL_BATCHES], "6");
-    let survey = survey_stream(&*stream, &Limits::default()).unwrap();
+    let survey = survey_stream(std::io::Cursor::new(&*stream), &Limits::default()).unwrap();
     assert_eq!((survey.num_rows, survey.num_batches), (40, 7));
 }
 

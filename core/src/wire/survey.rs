@@ -330,6 +330,7 @@ pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Sur
         .ok_or_else(|| DecodeError::header("the footer has no schema"))?;
     let schema = Arc::new(read_schema(&schema, limits)?);
     let mut surveyor = Surveyor::new(Some(schema));
+    let mut left_bytes = footer_start;
     for slot in [2, 3] {
         // Block { offset: i64, metaDataLength: i32, padding: i32, bodyLength: i64 }
         let blocks = root.vector(slot, 24)?;
@@ -343,6 +344,10 @@ pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Sur
                     DecodeError::header("the footer points to an end-of-stream marker")
                         .at_byte(start)
                 })?;
+            // A small file could otherwise claim one block a million times.
+            left_bytes = left_bytes
+                .checked_sub(header.end - header.start)
+                .ok_or_else(|| DecodeError::header("the footer's blocks overlap").at_byte(start))?;
             surveyor
                 .visit(header)
                 .map_err(|error| error.at_byte(start).at_row(row))?;

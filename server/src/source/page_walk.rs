@@ -14,7 +14,7 @@ use datafusion::parquet::file::serialized_reader::SerializedPageReader;
 use crate::source::SourceFile;
 
 /// Row groups up to this size are read from their start; a larger one is worth the walk.
-const SMALL_BYTES: i64 = 4 << 20;
+const SMALL_BYTES: i64 = 16 << 20;
 
 /// A page header is mostly shorter; statistics can make it longer.
 const HEADER_BYTES: usize = 512;

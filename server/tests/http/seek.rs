@@ -215,18 +215,28 @@ async fn a_large_batch_or_row_group_is_read_in_parts() {
         std::slice::from_ref(&all),
         IpcWriteOptions::default(),
     );
-    let one_group = |has_index: bool| {
+    let one_group = |has_index: bool, has_dictionary: bool| {
         WriterProperties::builder()
             .set_max_row_group_row_count(Some(usize::MAX))
             .set_compression(Compression::UNCOMPRESSED)
             .set_offset_index_disabled(!has_index)
-            .set_dictionary_enabled(false)
+            .set_dictionary_enabled(has_dictionary)
             .build()
     };
-    write_parquet(&at("b.parquet"), &all, one_group(true));
-    write_parquet(&at("c.parquet"), &all, one_group(false));
-    let server = Server::of_files(&[folder.path().display().to_string()]).await;
-    for table in ["a", "b", "c"] {
+    write_parquet(&at("b.parquet"), &all, one_group(true, false));
+    write_parquet(&at("c.parquet"), &all, one_group(false, false));
+    write_parquet(&at("d.parquet"), &all, one_group(false, true));
+    let sources = [folder.path().display().to_string()];
+    let engine = engine(&folder, &sources);
+    let server = Server::of_files(&sources).await;
+    for table in ["a", "b", "c", "d"] {
+        let query = TableQuery {
+            table: table.to_owned(),
+            ..TableQuery::default()
+        };
+        let request = request(Source::Table(query), 0, None);
+        let num_parts = engine.start(&request, None).await.unwrap().parts.len();
+        assert!(num_parts > 3, "{table} is read in {num_parts} parts");
         let whole = server.get(&format!("/v1/tables/{table}/rows")).await.rows();
         assert_eq!(whole.columns(), all.columns(), "{table}");
         for (offset, limit) in [
@@ -391,6 +401,16 @@ async fn claims_of_compressed_bodies_are_capped() {
     assert_eq!(server.get("/healthz").await.status, 200);
 }
 
+fn engine(folder: &TempDir, sources: &[String]) -> Engine {
+    let config = EngineConfig {
+        memory_bytes: 64 << 20,
+        spill_bytes: 1 << 20,
+        spill_folder: folder.path().to_owned(),
+        num_threads: 2,
+    };
+    Engine::try_new(&config, open_all(sources).unwrap()).unwrap()
+}
+
 fn request(source: Source, offset: u64, limit: Option<u64>) -> Request {
     Request {
         id: uuid::Uuid::new_v4(),
@@ -407,17 +427,11 @@ async fn plain_scans_are_seekable() {
     let at = |name: &str| folder.path().join(name);
     write_parquet(&at("p.parquet"), &mixed(0, 90), tiny_pages(true));
     fs::write(at("c.csv"), "n\n1\n2\n").unwrap();
-    let config = EngineConfig {
-        memory_bytes: 64 << 20,
-        spill_bytes: 1 << 20,
-        spill_folder: folder.path().to_owned(),
-        num_threads: 2,
-    };
-    let tables = open_all(&[
+    let sources = [
         path(folder.path(), "p.parquet"),
         path(folder.path(), "c.csv"),
-    ]);
-    let engine = Engine::try_new(&config, tables.unwrap()).unwrap();
+    ];
+    let engine = engine(&folder, &sources);
     let sql = |sql: &str| Source::Sql(sql.to_owned());
     let told = |started: &Started| (started.is_seekable, started.num_rows);
     for (text, offset, limit, num_rows) in [

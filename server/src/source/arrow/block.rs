@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use colonnade_core::wire::{
-    BatchHeader, DecodeError, Message, MetadataVersion, SurveyedKind, SurveyedMessage, read_layout,
+    BatchHeader, DecodeError, Message, MetadataVersion, SchemaField, SurveyedKind, SurveyedMessage,
+    read_layout,
 };
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::error::ArrowError;
@@ -23,6 +24,8 @@ pub(super) struct BlockReader {
     file: Arc<ArrowFile>,
     /// Columns of the file, in the order in which they are wanted.
     columns: Vec<usize>,
+    /// The dictionaries that those columns use.
+    dictionary_ids: Vec<i64>,
     dictionaries: HashMap<i64, ArrayRef>,
     /// The message up to which dictionaries have been read.
     next_message: usize,
@@ -30,9 +33,14 @@ pub(super) struct BlockReader {
 
 impl BlockReader {
     pub(super) fn new(file: Arc<ArrowFile>, columns: Vec<usize>) -> Self {
+        let mut dictionary_ids = Vec::new();
+        for column in &columns {
+            collect_ids(&file.wire_schema.fields[*column], &mut dictionary_ids);
+        }
         Self {
             file,
             columns,
+            dictionary_ids,
             dictionaries: HashMap::new(),
             next_message: 0,
         }
@@ -110,6 +118,7 @@ impl BlockReader {
         }
         for (index, message) in file.messages[start..end].iter().enumerate() {
             if let SurveyedKind::Dictionary { id, .. } = message.kind
+                && self.dictionary_ids.contains(&id)
                 && replaced_at.get(&id).is_none_or(|at| *at <= index)
             {
                 self.read_dictionary(*message)?;
@@ -164,6 +173,14 @@ impl BlockReader {
             return Err(damaged("its body has another length"));
         }
         Ok((header, message.body_start))
+    }
+}
+
+/// The dictionaries that a column uses, wherever in it.
+fn collect_ids(field: &SchemaField, ids: &mut Vec<i64>) {
+    ids.extend(field.dictionary.as_ref().map(|dictionary| dictionary.id));
+    for child in &field.children {
+        collect_ids(child, ids);
     }
 }
 
