@@ -5,11 +5,12 @@
 
 mod served;
 
+use arrow_array::RecordBatch;
 use colonnade_core::decode::Decoder;
 use colonnade_core::text::FixedOffsets;
 use colonnade_core::wire::{DecodeError, DecodeErrorKind, Limits};
 
-use served::{CONTINUATION, batches, plain, served, split};
+use served::{CONTINUATION, batches, plain, served, served_as, split};
 
 /// The result has rows `[FIRST_ROW, END_ROW)`, as if it were asked for at an offset.
 const FIRST_ROW: u64 = 100;
@@ -78,6 +79,49 @@ fn a_stream_cut_at_any_byte_goes_on_to_the_same_rows() {
             decoder.finish().unwrap();
             assert_eq!(texts(&decoder), whole, "cut at byte {cut}, row {row}");
         }
+    }
+}
+
+#[test]
+fn every_type_goes_on_to_the_same_rows() {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/every_type.arrows");
+    let fixture = std::fs::File::open(fixture).unwrap();
+    let reader = arrow_ipc::reader::StreamReader::try_new(fixture, None).unwrap();
+    let schema = reader.schema();
+    let batches: Vec<_> = reader.map(Result::unwrap).collect();
+    let total_rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    let response = |first_row: usize, batch_rows: usize| {
+        let mut before = 0;
+        let mut rest = Vec::new();
+        for batch in &batches {
+            let start = first_row.saturating_sub(before).min(batch.num_rows());
+            before += batch.num_rows();
+            for row in (start..batch.num_rows()).step_by(batch_rows) {
+                rest.push(batch.slice(row, batch_rows.min(batch.num_rows() - row)));
+            }
+        }
+        served_as(&schema, &rest, first_row as u64, true)
+    };
+    let columns: Vec<usize> = (0..schema.fields().len()).collect();
+    let texts = |decoder: &Decoder| {
+        let table = decoder.table().unwrap();
+        table
+            .window(0..total_rows as u64, &columns, 0, &FixedOffsets)
+            .unwrap()
+            .bytes
+    };
+    let first = response(0, 3);
+    let mut whole = Decoder::new(64 << 20, Limits::default());
+    whole.push(&first).unwrap();
+    let whole = texts(&whole);
+    for cut in (0..first.len()).step_by(97) {
+        let mut decoder = Decoder::new(64 << 20, Limits::default());
+        decoder.push(&first[..cut]).unwrap();
+        let row = num_rows(&decoder);
+        decoder.resume(row);
+        decoder.push(&response(row as usize, 5)).unwrap();
+        decoder.finish().unwrap();
+        assert!(texts(&decoder) == whole, "cut at byte {cut}, row {row}");
     }
 }
 

@@ -82,6 +82,8 @@ export interface Requests {
   };
   /** Stops reading; the rows that arrived stay readable. */
   stop: { params: null; result: null };
+  /** Tries to go on now; Chromium tells workers nothing of being online again. */
+  hurry: { params: null; result: null };
   /** Goes on after a failure that `canResume`. */
   resume: { params: null; result: null };
 }

@@ -64,6 +64,7 @@ export class Reconnector {
   /** When the last response began. */
   #openedMs = 0;
   #wasDamaged = false;
+  #endPause: () => void = () => undefined;
   /** The same request gives the same rows again: their order does not depend on the run. */
   isRepeatable = false;
 
@@ -85,6 +86,11 @@ export class Reconnector {
   renew(): void {
     this.#numRows = -1;
     this.#wasDamaged = false;
+  }
+
+  /** Something has changed, such as that the browser is online again: the next try is now. */
+  hurry(): void {
+    this.#endPause();
   }
 
   /**
@@ -113,7 +119,7 @@ export class Reconnector {
       if (leftMs <= 0) return { error: this.#gaveUp(cause, numRows), canResume: true };
       this.#attempt++;
       this.#tell({ row: numRows, attempt: this.#attempt, since: this.#since });
-      await pause(Math.min(this.#waitMs(cause), leftMs), this.#signal);
+      await this.#pause(Math.min(this.#waitMs(cause), leftMs));
       try {
         const body = await this.#ask(numRows);
         this.#openedMs = performance.now();
@@ -159,6 +165,20 @@ export class Reconnector {
     return Math.max(retryAfterMs, waitMs * (0.5 + Math.random() / 2));
   }
 
+  /** Waits, at most until `hurry` or the signal's abort. */
+  #pause(waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#signal.aborted) return resolve();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        this.#signal.removeEventListener("abort", this.#endPause);
+        resolve();
+      };
+      const timer = setTimeout(this.#endPause, waitMs);
+      this.#signal.addEventListener("abort", this.#endPause);
+    });
+  }
+
   #gaveUp(cause: ColonnadeError, numRows: number): ColonnadeError {
     const seconds = Math.round(this.#patience.giveUpMs / 1000);
     const message = `The connection was lost at row ${numRows + 1} and not restored within ${seconds} s.`;
@@ -172,20 +192,4 @@ export class Reconnector {
 function mayPass({ code, status }: ColonnadeError): boolean {
   const isReady = status === undefined || !NOT_READY.has(status);
   return BREAKS.has(code) || code === "unexpected_content_type" || !isReady;
-}
-
-/** Waits, but not longer than until the browser is online again or `signal` aborts. */
-function pause(waitMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      globalThis.removeEventListener?.("online", done);
-      resolve();
-    };
-    const timer = setTimeout(done, waitMs);
-    signal.addEventListener("abort", done);
-    globalThis.addEventListener?.("online", done);
-  });
 }

@@ -88,6 +88,11 @@ export class TableStream {
     });
   }
 
+  /** Does not wait for the next try to go on. */
+  hurry(): void {
+    this.#reconnector?.hurry();
+  }
+
   /** Goes on after a failure that `canResume`. */
   async resume(): Promise<void> {
     const [decoder, failure] = [this.#decoder, this.#failure];

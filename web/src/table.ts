@@ -92,6 +92,9 @@ export class Table extends EventTarget {
   #resolveDone: () => void = () => undefined;
   #rejectDone: (error: ColonnadeError) => void = () => undefined;
   readonly #onPageHide = () => this.#abandon();
+  readonly #onOnline = () => {
+    this.#requester.request("hurry", null).catch(() => undefined);
+  };
 
   /** @internal */
   static async start(
@@ -103,6 +106,7 @@ export class Table extends EventTarget {
     const { memoryBytes, wasmUrl, signal } = options;
     signal?.addEventListener("abort", () => table.cancel());
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
+    globalThis.addEventListener?.("online", table.#onOnline);
     try {
       const params = { source: prepared.wire, memoryBytes, wasmUrl };
       const { transfer } = prepared;
@@ -245,6 +249,7 @@ export class Table extends EventTarget {
     this.cancel();
     this.#forgetAtServer();
     globalThis.removeEventListener?.("pagehide", this.#onPageHide);
+    globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.terminate();
   }

@@ -22,6 +22,10 @@ const responder = new Responder(globalThis as unknown as Endpoint, {
     stream?.stop();
     return { result: null };
   },
+  hurry: () => {
+    stream?.hurry();
+    return { result: null };
+  },
   resume: () => {
     void stream?.resume();
     return { result: null };

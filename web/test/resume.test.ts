@@ -249,6 +249,18 @@ test("patience ends, and a later try goes on from there", async () => {
   expect(reading.texts(0, 300)).toBe(whole);
 });
 
+test("whoever hurries does not wait", async () => {
+  server.faults = [
+    { kind: "stall", at: 20_000 },
+    { kind: "refuse", status: 503, code: "too_many_streams", retryAfterS: 3600 },
+  ];
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, giveUpMs: 3_600_000 });
+  const ended = reading.end();
+  await expect.poll(() => reading.notices.at(-1)?.interruption?.attempt).toBe(2);
+  reading.stream.hurry();
+  expect(await ended).toMatchObject({ state: "complete", rows: 300 });
+});
+
 test("a stop ends the tries", async () => {
   server.faults = Array.from({ length: 100 }, () => ({
     kind: "refuse" as const,

@@ -76,9 +76,19 @@ pub fn plain(batches: &[RecordBatch]) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// The response that begins at `first_row` and whose rows are `batches`.
+/// The response that begins at `first_row` and whose rows are `batches` of [`schema`].
 pub fn served(batches: &[RecordBatch], first_row: u64, checksum: bool) -> Vec<u8> {
-    let stream = plain(&[batches, &[RecordBatch::new_empty(schema())]].concat());
+    served_as(&schema(), batches, first_row, checksum)
+}
+
+/// The same with another schema.
+pub fn served_as(
+    schema: &Arc<Schema>,
+    batches: &[RecordBatch],
+    first_row: u64,
+    checksum: bool,
+) -> Vec<u8> {
+    let stream = plain(&[batches, &[RecordBatch::new_empty(schema.clone())]].concat());
     let mut pieces = split(&stream).into_iter();
     let mut out = pieces.next().unwrap().bytes();
     // arrow-rs repeats no dictionary that has not changed, so the last piece is the empty batch.
