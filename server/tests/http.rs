@@ -5,6 +5,8 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/result_bytes.rs"]
+mod result_bytes;
 #[path = "http/support.rs"]
 mod support;
 
@@ -15,8 +17,12 @@ mod messages;
 mod conformance;
 #[path = "http/connections.rs"]
 mod connections;
+#[path = "http/export.rs"]
+mod export;
 #[path = "http/failure.rs"]
 mod failure;
+#[path = "http/find.rs"]
+mod find;
 #[path = "http/guard.rs"]
 mod guard;
 #[path = "http/metrics.rs"]
@@ -40,3 +46,5 @@ mod sources;
 mod uploads;
 #[path = "http/wire.rs"]
 mod wire;
+#[path = "http/summary.rs"]
+mod summary;
