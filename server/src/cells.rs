@@ -32,7 +32,7 @@ impl CellReader {
             max_decompressed_bytes: u64::MAX,
             ..Limits::default()
         };
-        let mut decoder = Decoder::new(u64::MAX, limits);
+        let decoder = Decoder::new(u64::MAX, limits);
         let mut reader = Self { decoder };
         reader.push(schema)?;
         Ok(reader)

@@ -42,9 +42,9 @@ mod resume;
 mod session;
 #[path = "http/sources.rs"]
 mod sources;
+#[path = "http/summary.rs"]
+mod summary;
 #[path = "http/uploads.rs"]
 mod uploads;
 #[path = "http/wire.rs"]
 mod wire;
-#[path = "http/summary.rs"]
-mod summary;

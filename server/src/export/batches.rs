@@ -22,13 +22,13 @@ pub(crate) fn schema_of(schema: &IpcMessage) -> Result<SchemaRef, QueryError> {
 }
 
 /// Reads messages of this server as record batches, without a copy where they are not compressed.
-pub(crate) struct BatchReader {
+pub(super) struct BatchReader {
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
 }
 
 impl BatchReader {
-    pub(crate) fn try_new(schema: &IpcMessage) -> Result<Self, QueryError> {
+    pub(super) fn try_new(schema: &IpcMessage) -> Result<Self, QueryError> {
         Ok(Self {
             schema: schema_of(schema)?,
             dictionaries: HashMap::new(),
@@ -36,7 +36,7 @@ impl BatchReader {
     }
 
     /// The record batch; `None` for a message without rows. Dictionaries are remembered.
-    pub(crate) fn read(&mut self, message: &IpcMessage) -> Result<Option<RecordBatch>, QueryError> {
+    pub(super) fn read(&mut self, message: &IpcMessage) -> Result<Option<RecordBatch>, QueryError> {
         let header = root_as_message(&message.metadata).map_err(unreadable)?;
         let version = header.version();
         let body = Buffer::from(message.body.clone());

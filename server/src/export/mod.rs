@@ -5,7 +5,7 @@
 //! but for Parquet's row group in progress and the list of blocks that ends an Arrow file.
 
 mod arrow_file;
-pub(crate) mod batches;
+mod batches;
 mod csv;
 mod format;
 mod ndjson;
@@ -18,6 +18,7 @@ use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
+pub(crate) use batches::schema_of;
 pub use format::{Compression, ExportOptions, Format};
 pub use progress::{ExportProgress, ExportStatus};
 

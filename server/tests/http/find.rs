@@ -7,9 +7,10 @@ use colonnade_server::error::{ErrorKind, QueryError};
 use colonnade_server::find::{FindRequest, Found, find};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use futures::StreamExt;
+use serde_json::{Value, json};
 
 use crate::result_bytes::{result_of, stream_of};
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, Server, Step, scripted};
 
 fn request(text: &str) -> FindRequest {
     FindRequest {
@@ -179,4 +180,58 @@ async fn a_failure_is_no_end() {
         .boxed();
     let found = find(result, &batch.schema(), &request("nowhere"), PATIENCE).await;
     assert_eq!(found.unwrap_err().kind, ErrorKind::SourceChanged);
+}
+
+#[tokio::test]
+async fn over_http() {
+    let (table, _) = scripted(
+        "t",
+        vec![
+            vec![Step::Rows {
+                start: 0,
+                num_rows: 500
+            }];
+            2
+        ],
+    );
+    let server = Server::of(vec![table]).await;
+    let outcome = server.post(&json!({ "table": "t" })).await;
+    let id = outcome.header("x-query-id").to_owned();
+    let found = server
+        .json(&format!(
+            "/v1/query/{id}/find?text=ROW%2049&columns=t&limit=12"
+        ))
+        .await;
+    let rows: Vec<u64> = found["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["row"].as_u64().unwrap())
+        .collect();
+    assert_eq!(
+        rows,
+        [49, 490, 491, 492, 493, 494, 495, 496, 497, 498, 499, 549]
+    );
+    assert_eq!(found["matches"][0]["columns"], json!(["t"]));
+    assert_eq!(found["next"], 550);
+    let rest = server
+        .json(&format!(
+            "/v1/query/{id}/find?text=ROW%2049&columns=t&from=550"
+        ))
+        .await;
+    assert_eq!(rest["matches"].as_array().unwrap().len(), 10);
+    assert_eq!(
+        (&rest["next"], &rest["searched"]),
+        (&Value::Null, &json!(450))
+    );
+    for (wrong, code) in [
+        ("", "bad_parameter"),
+        ("?text=", "bad_parameter"),
+        ("?text=a&case=maybe", "bad_parameter"),
+        ("?text=a&limit=100000", "bad_parameter"),
+        ("?text=a&columns=x", "unknown_column"),
+    ] {
+        let refused = server.get(&format!("/v1/query/{id}/find{wrong}")).await;
+        assert_eq!(refused.code(), code, "{wrong}");
+    }
 }

@@ -10,8 +10,10 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::prelude::SessionContext;
+use serde_json::json;
 
 use crate::result_bytes::{column, fixture};
+use crate::support::{Server, Step, scripted};
 
 async fn summary_of(batch: RecordBatch, name: &str) -> Summary {
     let context = SessionContext::new();
@@ -169,4 +171,47 @@ async fn no_rows_and_no_such_column() {
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::UnknownColumn);
     assert!(error.hint.contains("price"), "{}", error.hint);
+}
+
+#[tokio::test]
+async fn over_http() {
+    let (table, _) = scripted(
+        "t",
+        vec![
+            vec![Step::Rows {
+                start: 0,
+                num_rows: 500
+            }];
+            2
+        ],
+    );
+    let server = Server::of(vec![table]).await;
+    for (body, rows, max) in [
+        (json!({ "table": "t", "sort": ["-n"] }), 1000, "499"),
+        (
+            json!({ "table": "t", "filter": {"op": "lt", "column": "n", "value": "10"} }),
+            20,
+            "9",
+        ),
+        (json!({ "table": "t", "limit": 100 }), 100, "99"),
+        (json!({ "sql": "select n + 1 as n from t" }), 1000, "500"),
+    ] {
+        let outcome = server.post(&body).await;
+        let id = outcome.header("x-query-id").to_owned();
+        let summary = server
+            .json(&format!("/v1/query/{id}/summary?column=n"))
+            .await;
+        assert_eq!(
+            (&summary["rows"], &summary["max"]),
+            (&json!(rows), &json!(max)),
+            "{body}"
+        );
+        assert_eq!(summary["type"], "int64");
+        let unknown = server
+            .get(&format!("/v1/query/{id}/summary?column=m"))
+            .await;
+        assert_eq!(unknown.code(), "unknown_column");
+        let none = server.get(&format!("/v1/query/{id}/summary")).await;
+        assert_eq!(none.code(), "bad_parameter");
+    }
 }
