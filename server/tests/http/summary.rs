@@ -194,6 +194,7 @@ async fn over_http() {
             "9",
         ),
         (json!({ "table": "t", "limit": 100 }), 100, "99"),
+        (json!({ "table": "t", "offset": 990, "limit": 5 }), 5, "494"),
         (json!({ "sql": "select n + 1 as n from t" }), 1000, "500"),
     ] {
         let outcome = server.post(&body).await;
