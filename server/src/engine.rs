@@ -254,6 +254,26 @@ impl Engine {
         })
     }
 
+    /// The rows of a table in no certain order. Blocks on the file system.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the query.
+    pub fn table_plan(&self, query: &TableQuery) -> Result<LogicalPlan, QueryError> {
+        let unsorted = TableQuery {
+            sort: Vec::new(),
+            ..query.clone()
+        };
+        let entries = self.tables();
+        let plan = plan_table(&self.context.state(), &entries, &unsorted)?;
+        used_tables(&plan, &entries)?;
+        Ok(plan)
+    }
+
+    /// What plans are executed with.
+    pub fn state(&self) -> SessionState {
+        self.context.state()
+    }
+
     /// A physical plan; where it keeps the order of large files, of which there are `num_bytes`, one
     /// of many small parts.
     async fn plan_parts(

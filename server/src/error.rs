@@ -66,6 +66,8 @@ pub enum ErrorKind {
     RowsExpired,
     /// A value could not be computed, such as a division by zero or an overflow.
     ExecutionError,
+    /// A column that the format of an export cannot hold.
+    NotExportable,
     /// The memory or disk budget is used up.
     ResourcesExhausted,
     /// The query ran longer than permitted.
@@ -110,6 +112,7 @@ impl ErrorKind {
             Self::SourceChanged => "source_changed",
             Self::RowsExpired => "rows_expired",
             Self::ExecutionError => "execution_error",
+            Self::NotExportable => "not_exportable",
             Self::ResourcesExhausted => "resources_exhausted",
             Self::QueryTimeout => "query_timeout",
             Self::Cancelled => "cancelled",
@@ -139,8 +142,8 @@ impl ErrorKind {
             Self::IdInUse | Self::NameInUse | Self::SourceChanged | Self::Cancelled => 409,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
-            Self::BrokenRow | Self::ExecutionError => 422,
             Self::TooManyAttempts => 429,
+            Self::BrokenRow | Self::ExecutionError | Self::NotExportable => 422,
             Self::SourceUnreadable | Self::Internal => 500,
             Self::TooManyStreams | Self::ResourcesExhausted => 503,
             Self::QueryTimeout => 504,
@@ -181,6 +184,7 @@ impl ErrorKind {
             Self::SourceChanged => "The source has changed",
             Self::RowsExpired => "The rows are no longer kept",
             Self::ExecutionError => "A value cannot be computed",
+            Self::NotExportable => "The format cannot hold the result",
             Self::ResourcesExhausted => "The budget is used up",
             Self::QueryTimeout => "The query took too long",
             Self::Cancelled => "The query was cancelled",

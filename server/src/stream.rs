@@ -24,7 +24,7 @@ const HEARTBEAT_MS: u64 = 15_000;
 
 /// Between the last good bytes and the abort: hyper drops what it has buffered when a body fails
 /// at once after it was ready, and a browser what its page has not read when the connection breaks.
-const FLUSH_MS: u64 = 250;
+pub(crate) const FLUSH_MS: u64 = 250;
 
 /// Bodies up to this size leave in one piece with their metadata; a larger one is not copied.
 const SMALL_BODY_BYTES: usize = 64 << 10;

@@ -5,6 +5,8 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/result_bytes.rs"]
+mod result_bytes;
 #[path = "http/support.rs"]
 mod support;
 
@@ -15,8 +17,12 @@ mod messages;
 mod conformance;
 #[path = "http/connections.rs"]
 mod connections;
+#[path = "http/export.rs"]
+mod export;
 #[path = "http/failure.rs"]
 mod failure;
+#[path = "http/find.rs"]
+mod find;
 #[path = "http/guard.rs"]
 mod guard;
 #[path = "http/metrics.rs"]
@@ -40,6 +46,8 @@ mod session;
 mod snapshot;
 #[path = "http/sources.rs"]
 mod sources;
+#[path = "http/summary.rs"]
+mod summary;
 #[path = "http/uploads.rs"]
 mod uploads;
 #[path = "http/wire.rs"]

@@ -227,6 +227,16 @@ impl Decoder {
         self.table.as_ref().map(Table::schema)
     }
 
+    /// Takes the rows so far out, so that they can be dropped while the stream goes on; `None` until
+    /// the schema is known. Dictionaries stay, rows of later batches are counted from 0 again.
+    pub fn take_table(&mut self) -> Option<Table> {
+        let table = self.table.as_mut()?;
+        let empty = Table::new(Arc::clone(table.schema()));
+        self.used_bytes = 0;
+        self.framer.set_remaining_budget_bytes(self.memory_bytes);
+        Some(std::mem::replace(table, empty))
+    }
+
     /// Bytes of message bodies that are kept.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {

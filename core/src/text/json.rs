@@ -89,8 +89,9 @@ fn write_sequence(len: usize, out: &mut CellText, mut write: impl FnMut(usize, &
     out.push("]");
 }
 
-/// Writes one value as JSON: numbers, booleans and nested values bare, all else between quotes.
-fn write_json(array: &dyn Array, index: usize, zones: &dyn TimeZones, out: &mut CellText) {
+/// Writes `array[index]` as JSON: `null`, numbers (with all their digits), booleans and nested values
+/// bare, all else between quotes; `index` is below the array's length.
+pub fn write_json(array: &dyn Array, index: usize, zones: &dyn TimeZones, out: &mut CellText) {
     let (array, index) = underlying(array, index);
     if array.is_null(index) {
         out.push("null");

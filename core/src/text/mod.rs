@@ -15,6 +15,7 @@ mod temporal;
 mod zone;
 
 pub use cell::{CellKind, CellText, write_cell};
+pub use json::write_json;
 pub use zone::{FixedOffsets, TimeZones};
 
 pub(crate) use json::write_json_string;

@@ -17,6 +17,12 @@ pub fn wire_schema(schema: &Schema) -> SchemaRef {
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
+/// The schema without dictionaries: their values stand in their place.
+pub fn unpacked_schema(schema: &Schema) -> SchemaRef {
+    let fields: Fields = schema.fields().iter().map(unpacked_field).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
 fn wire_field(field: &FieldRef) -> FieldRef {
     with_type(field, wire_type(field.data_type()))
 }

@@ -2,6 +2,8 @@
 
 mod assets;
 mod exchange;
+mod export;
+mod find;
 mod guard;
 mod metrics;
 mod problem;
@@ -9,6 +11,7 @@ mod query;
 mod rows;
 mod session;
 mod stream;
+mod summary;
 mod tables;
 mod uploads;
 
@@ -72,6 +75,9 @@ pub fn router(state: AppState) -> Router {
         .route("/v1/query", get(query::list).post(query::start))
         .route("/v1/query/{id}", get(query::status).delete(query::delete))
         .route("/v1/query/{id}/rows", get(query::rows))
+        .route("/v1/query/{id}/export", get(export::file))
+        .route("/v1/query/{id}/find", get(find::matches))
+        .route("/v1/query/{id}/summary", get(summary::of_column))
         .route("/", get(assets::asset))
         .fallback(assets::asset_or_not_found)
         .method_not_allowed_fallback(method_not_allowed)

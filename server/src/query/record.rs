@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::error::{ErrorKind, ErrorSummary, QueryError};
+use crate::export::{ExportProgress, ExportStatus};
 use crate::plan::Order;
 use crate::query::{Facts, QueryObserver, Run};
 use crate::request::Request;
@@ -56,6 +57,7 @@ pub struct Query {
     runs: Mutex<Vec<Arc<Run>>>,
     progress: Mutex<Progress>,
     observer: Option<QueryObserver>,
+    export: Mutex<Option<Arc<ExportProgress>>>,
 }
 
 /// The record as `GET /v1/query/{id}` shows it.
@@ -85,6 +87,9 @@ pub struct QueryStatus {
     pub elapsed_ms: u64,
     /// Why it failed.
     pub error: Option<ErrorSummary>,
+    /// How far its latest export is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub export: Option<ExportStatus>,
 }
 
 impl Query {
@@ -111,6 +116,7 @@ impl Query {
                 is_expired: false,
             }),
             observer,
+            export: Mutex::default(),
         }
     }
 
@@ -157,6 +163,15 @@ impl Query {
     pub(super) fn note_ready(&self, end_row: u64) {
         let mut progress = self.lock();
         progress.rows_ready = progress.rows_ready.max(end_row);
+    }
+
+    /// Notes an export that has begun.
+    pub fn set_export(&self, export: Arc<ExportProgress>) {
+        *self.lock_export() = Some(export);
+    }
+
+    fn lock_export(&self) -> MutexGuard<'_, Option<Arc<ExportProgress>>> {
+        self.export.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a request for it.
@@ -306,6 +321,7 @@ impl Query {
             bytes_sent: progress.bytes_sent,
             elapsed_ms: until.duration_since(self.started).as_millis() as u64,
             error,
+            export: self.lock_export().as_ref().map(|export| export.status()),
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use datafusion::arrow::error::ArrowError;
+use futures::StreamExt;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
@@ -19,6 +20,7 @@ use crate::query::run::{Pump, cancelled, timed_out};
 use crate::query::saved::Saved;
 use crate::query::{Facts, Query, QueryRuntime, Reader, Registry, Run};
 use crate::request::{Request, Source, parse_id};
+use crate::result::ResultStream;
 use crate::spool::{Log, Position, Spool};
 
 /// What a part needs while it runs, beside the messages that wait: pages, a batch, its encoded
@@ -124,6 +126,44 @@ impl Results {
         self.read(&query, wish).await
     }
 
+    /// Rows of a query that is known as their messages, uncompressed.
+    ///
+    /// # Errors
+    /// As [`Results::reopen`].
+    pub async fn stream(
+        self: &Arc<Self>,
+        query: &Arc<Query>,
+        range: RowRange,
+    ) -> Result<ResultStream, QueryError> {
+        let wish = |request: &Request| Wish {
+            row: 0,
+            end_row: None,
+            codec: None,
+            linger: request.linger,
+        };
+        let reader = self.reopen(query.id, range, wish).await?;
+        let schema = reader.run().schema.clone();
+        let first_row = reader.row();
+        Ok(ResultStream {
+            schema,
+            messages: reader.into_messages().boxed(),
+            first_row,
+        })
+    }
+
+    /// All rows that a query asked for.
+    ///
+    /// # Errors
+    /// As [`Results::reopen`].
+    pub async fn whole(self: &Arc<Self>, query: &Arc<Query>) -> Result<ResultStream, QueryError> {
+        self.stream(query, query.request.range).await
+    }
+
+    /// Threads of one run, and of one export.
+    pub fn num_threads(&self) -> usize {
+        self.config.num_threads
+    }
+
     async fn read(self: &Arc<Self>, query: &Arc<Query>, wish: Wish) -> Result<Reader, QueryError> {
         let (run, id, position) = self.join(query, wish).await?;
         Reader::open(Arc::clone(self), Arc::clone(query), run, id, position, wish).await
@@ -169,7 +209,10 @@ impl Results {
     }
 
     /// The tables that a query reads must be those that it began with.
-    async fn compare_sources(&self, query: &Query) -> Result<(), QueryError> {
+    ///
+    /// # Errors
+    /// `source_changed`.
+    pub(crate) async fn compare_sources(&self, query: &Query) -> Result<(), QueryError> {
         let Some(facts) = query.facts() else {
             return Ok(());
         };

@@ -235,7 +235,12 @@ async fn a_large_batch_or_row_group_is_read_in_parts() {
             ..TableQuery::default()
         };
         let request = request(Source::Table(query), 0, None);
-        let num_parts = engine.start(&request, None).await.unwrap().parts.len();
+        let num_parts = engine
+            .start(&request, None, None)
+            .await
+            .unwrap()
+            .parts
+            .len();
         assert!(num_parts > 3, "{table} is read in {num_parts} parts");
         let whole = server.get(&format!("/v1/tables/{table}/rows")).await.rows();
         assert_eq!(whole.columns(), all.columns(), "{table}");

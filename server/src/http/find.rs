@@ -1,0 +1,94 @@
+//! `GET /v1/query/{id}/find`.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+
+use crate::error::QueryError;
+use crate::export::schema_of;
+use crate::find::{FindRequest, Found, find};
+use crate::http::AppState;
+use crate::http::rows::{bad, number, unique};
+use crate::http::stream::permit;
+use crate::order::RowRange;
+use crate::plan::parse_list;
+use crate::request::parse_id;
+
+/// One answer takes no longer, so that a client can show how far it is, and stop.
+const SLICE: Duration = Duration::from_secs(2);
+
+const DEFAULT_LIMIT: u64 = 100;
+const MAX_LIMIT: u64 = 10_000;
+
+/// The next rows that hold a text.
+pub(super) async fn matches(
+    State(app): State<AppState>,
+    Path(id): Path<String>,
+    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
+) -> Result<Json<Found>, QueryError> {
+    let id = parse_id(&id)?;
+    let mut request = parse(unique(parameters)?)?;
+    let _permit = permit(&app)?;
+    let query = app.results.registry.get(id)?;
+    let asked = query.request.range;
+    request.from = request.from.max(asked.offset);
+    let range = RowRange {
+        offset: request.from,
+        limit: asked.end().map(|end| end.saturating_sub(request.from)),
+    };
+    let result = app.results.stream(&query, range).await?;
+    let schema = schema_of(&result.schema)?;
+    find(result, &schema, &request, SLICE).await.map(Json)
+}
+
+fn parse(parameters: Vec<(String, String)>) -> Result<FindRequest, QueryError> {
+    let mut request = FindRequest {
+        text: String::new(),
+        from: 0,
+        limit: DEFAULT_LIMIT as usize,
+        columns: None,
+        match_case: false,
+    };
+    for (key, value) in parameters {
+        match key.as_str() {
+            "text" => request.text = value,
+            "from" => request.from = number(&key, &value)?,
+            "limit" => {
+                let limit = number(&key, &value)?;
+                if limit > MAX_LIMIT {
+                    return Err(bad(
+                        format!("limit={limit} is too many"),
+                        format!("give 1 to {MAX_LIMIT}"),
+                    ));
+                }
+                request.limit = limit as usize;
+            }
+            "columns" => {
+                let items = parse_list(&value, false)
+                    .map_err(|error| bad(format!("columns: {error}"), ""))?;
+                request.columns = Some(items.into_iter().map(|item| item.name).collect());
+            }
+            "case" => {
+                request.match_case = match value.as_str() {
+                    "exact" => true,
+                    "ignore" => false,
+                    _ => {
+                        return Err(bad(
+                            format!("case={value:?} is not known"),
+                            "give case=exact or case=ignore",
+                        ));
+                    }
+                };
+            }
+            _ => {
+                return Err(bad(
+                    format!("there is no parameter {key:?}"),
+                    "use text, from, limit, columns or case",
+                ));
+            }
+        }
+    }
+    Ok(request)
+}
