@@ -192,6 +192,33 @@ fn a_continuation_of_another_schema_is_refused() {
 }
 
 #[test]
+fn a_continuation_of_another_state_of_the_source_is_refused() {
+    let labelled = |response: &[u8], snapshot: &str| {
+        let mut pieces = split(response).into_iter();
+        let mut out = pieces.next().unwrap().bytes();
+        for (seq, piece) in pieces.enumerate() {
+            let entries = [(SNAPSHOT, snapshot)];
+            let entries = if seq == 0 { &entries[..] } else { &[] };
+            out.extend(piece.with(entries).bytes());
+        }
+        out.extend([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]);
+        out
+    };
+    let (old, new) = ("00000000000000aa", "00000000000000ab");
+    let mut decoder = decoder();
+    let first = labelled(&response(0, 100), old);
+    decoder.push(&first[..first.len() * 2 / 3]).unwrap();
+    let rows = num_rows(&decoder);
+    let error = refused(&mut decoder, &labelled(&response(rows, 100), new));
+    assert_eq!(error.kind, DecodeErrorKind::SourceChanged, "{error}");
+    assert_eq!(num_rows(&decoder), rows, "what came before is kept");
+    decoder.resume(rows);
+    decoder.push(&labelled(&response(rows, 100), old)).unwrap();
+    decoder.finish().unwrap();
+    assert_eq!(texts(&decoder), whole());
+}
+
+#[test]
 fn a_continuation_without_its_dictionary_is_refused() {
     let first = response(FIRST_ROW, 7);
     let mut decoder = cut_and_resumed(&first, first.len() / 2);

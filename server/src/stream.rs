@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use colonnade_core::wire::integrity::{
-    FIRST_ROW, SEQ, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
+    FIRST_ROW, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
 };
 use futures::Stream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -186,6 +186,10 @@ impl Delivery {
             (SEQ, self.num_messages.to_string()),
         ];
         entries.extend(totals.iter().map(|(key, total)| (*key, total.to_string())));
+        if self.num_messages == 0 {
+            let snapshot = self.reader.run().snapshot;
+            entries.push((SNAPSHOT, format!("{snapshot:016x}")));
+        }
         if self.has_checksums {
             entries.push((XXH3, format!("{:016x}", xxh3_64(&message.body))));
         }

@@ -72,20 +72,20 @@ export function queryUrl(rowsUrl: string, queryId: string): string | undefined {
 const RECORD_TIMEOUT_MS = 3000;
 
 /**
- * Asks the server about a result. Resolves with whether it is known; rejects with the server's error
- * where the result has failed, or with why it could not be asked.
+ * Asks the server about a result. Rejects with the server's error where the result has failed, or
+ * with why it could not be asked. A result that the server has forgotten has not failed.
  */
-export async function askServer(
+export async function rejectIfFailed(
   source: UrlSource,
   query: QueryRange,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const headers = new Headers(source.headers);
   headers.set("accept", "application/json");
   headers.delete("content-type");
   const options = { headers, credentials: source.credentials };
   let response: Response;
-  let record: { state?: unknown; error?: unknown };
+  let record: { error?: unknown };
   try {
     const within = AbortSignal.any([signal, AbortSignal.timeout(RECORD_TIMEOUT_MS)]);
     response = await fetch(`${queryUrl(source.url, query.id)}`, { ...options, signal: within });
@@ -95,14 +95,9 @@ export async function askServer(
   }
   if (!response.ok) {
     const error = await errorFromResponse(response);
-    if (error.code === "unknown_query") return false;
-    throw error;
+    if (error.code !== "unknown_query") throw error;
   }
   if (record.error) throw errorFromProblem(record.error, response.status);
-  if (record.state === "cancelled") {
-    throw new ColonnadeError("cancelled", "The query was cancelled at the server.");
-  }
-  return true;
 }
 
 type Parameters = Record<string, string | number>;

@@ -1,7 +1,7 @@
 import { type Body, openBody } from "./body.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
 import type { Interruption, QueryRange, UrlSource } from "./messages.js";
-import { askServer, restartRequest, resumeRequest } from "./query.js";
+import { rejectIfFailed, restartRequest, resumeRequest } from "./query.js";
 
 /** How long to wait for what, in milliseconds. */
 export interface Patience {
@@ -139,13 +139,12 @@ export class Reconnector {
 
   async #ask(numRows: number): Promise<Body> {
     const { stallMs } = this.#patience;
-    if (await askServer(this.#source, this.#query, this.#signal)) {
-      try {
-        const request = resumeRequest(this.#source, this.#query, numRows);
-        return await openBody(request, this.#signal, stallMs);
-      } catch (thrown) {
-        if (ColonnadeError.from(thrown, "").code !== "unknown_query") throw thrown;
-      }
+    await rejectIfFailed(this.#source, this.#query, this.#signal);
+    try {
+      const request = resumeRequest(this.#source, this.#query, numRows);
+      return await openBody(request, this.#signal, stallMs);
+    } catch (thrown) {
+      if (ColonnadeError.from(thrown, "").code !== "unknown_query") throw thrown;
     }
     if (this.#query.isKept || (numRows > 0 && !this.isRepeatable)) {
       throw new ColonnadeError(

@@ -20,13 +20,16 @@ pub(super) struct Continuity {
     num_batches: u64,
     /// The totals were seen.
     has_totals: bool,
+    /// What the rows were made of.
+    snapshot: Option<u64>,
 }
 
 impl Continuity {
     /// A response that was asked to begin at `first_row` of the result, which stands behind
-    /// `num_rows` rows of the table.
-    pub(super) fn resumed(first_row: u64, num_rows: u64) -> Self {
+    /// `num_rows` rows of the table, which came by the responses before it.
+    pub(super) fn resumed(&self, first_row: u64, num_rows: u64) -> Self {
         Self {
+            snapshot: self.snapshot,
             base_row: Some(first_row.saturating_sub(num_rows)),
             is_numbered: true,
             ..Self::default()
@@ -57,6 +60,17 @@ impl Continuity {
                     ),
                 ));
             }
+        }
+        if let Some(snapshot) = said.snapshot
+            && *self.snapshot.get_or_insert(snapshot) != snapshot
+        {
+            return Err(DecodeError::new(
+                DecodeErrorKind::SourceChanged,
+                format!(
+                    "the rows from {} on would come from another state of the source than those before",
+                    self.row(num_rows)
+                ),
+            ));
         }
         if let Some(expected) = said.xxh3 {
             let hash = xxh3_64(&frame.body);

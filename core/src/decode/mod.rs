@@ -76,7 +76,7 @@ impl Decoder {
         self.bound_memory();
         self.dictionaries = Dictionaries::default();
         self.has_schema = false;
-        self.continuity = Continuity::resumed(first_row, self.num_rows());
+        self.continuity = self.continuity.resumed(first_row, self.num_rows());
     }
 
     fn bound_memory(&mut self) {

@@ -32,6 +32,8 @@ pub enum DecodeErrorKind {
     WrongTotal,
     /// A resumed response has another schema.
     SchemaChanged,
+    /// A resumed response comes from another state of its source.
+    SourceChanged,
 }
 
 impl DecodeErrorKind {
@@ -53,6 +55,7 @@ impl DecodeErrorKind {
             Self::ChecksumMismatch => "checksum_mismatch",
             Self::WrongTotal => "wrong_total",
             Self::SchemaChanged => "schema_changed",
+            Self::SourceChanged => "source_changed",
         }
     }
 }

@@ -20,6 +20,10 @@ pub const TOTAL_BATCHES: &str = "colonnade.total_batches";
 /// [`xxh3_64`] of the body as it travels, 16 lower-case hexadecimal digits.
 pub const XXH3: &str = "colonnade.xxh3";
 
+/// On the first message of a response: what its rows were made of, 16 lower-case hexadecimal digits.
+/// Responses that do not say the same must not be joined.
+pub const SNAPSHOT: &str = "colonnade.snapshot";
+
 const PREFIX: &[u8] = b"colonnade.";
 
 /// Entries that are looked at; ours come first.
@@ -38,6 +42,8 @@ pub struct Integrity {
     pub total_batches: Option<u64>,
     /// [`XXH3`].
     pub xxh3: Option<u64>,
+    /// [`SNAPSHOT`].
+    pub snapshot: Option<u64>,
 }
 
 impl Integrity {
@@ -74,6 +80,11 @@ impl Integrity {
                 ),
                 XXH3 => (
                     &mut integrity.xxh3,
+                    hexadecimal(value),
+                    "16 lower-case hexadecimal digits",
+                ),
+                SNAPSHOT => (
+                    &mut integrity.snapshot,
                     hexadecimal(value),
                     "16 lower-case hexadecimal digits",
                 ),

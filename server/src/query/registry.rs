@@ -1,6 +1,6 @@
 //! All queries by id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,11 +18,15 @@ const KEEP: Duration = Duration::from_secs(600);
 /// How many queries that do nothing are kept at most.
 const MAX_IDLE: usize = 1000;
 
+/// How many deleted queries can be told from unknown ones.
+const MAX_DELETED: usize = 1000;
+
 /// The queries that run, and those that were asked for in the last 10 minutes.
 #[derive(Debug)]
 pub struct Registry {
     queries: Mutex<HashMap<Uuid, Arc<Query>>>,
     saved: Saved,
+    deleted: Mutex<VecDeque<Uuid>>,
 }
 
 impl Registry {
@@ -35,6 +39,7 @@ impl Registry {
         Self {
             queries: Mutex::new(queries.collect()),
             saved,
+            deleted: Mutex::default(),
         }
     }
 
@@ -85,6 +90,24 @@ impl Registry {
         Ok(query)
     }
 
+    /// The query whose rows are asked for.
+    ///
+    /// # Errors
+    /// `unknown_query`; `rows_expired` where it was deleted, so that its reader does not take it for
+    /// one that a restart has lost.
+    pub fn get_rows(&self, id: Uuid) -> Result<Arc<Query>, QueryError> {
+        self.get(id).map_err(|unknown| {
+            if !self.lock_deleted().contains(&id) {
+                return unknown;
+            }
+            QueryError::new(
+                ErrorKind::RowsExpired,
+                format!("query {id} was deleted"),
+                "run it again",
+            )
+        })
+    }
+
     /// Cancels a query at once and forgets it.
     ///
     /// # Errors
@@ -95,6 +118,9 @@ impl Registry {
         query.cancel();
         self.lock().remove(&id);
         self.saved.remove(id);
+        let mut deleted = self.lock_deleted();
+        deleted.truncate(MAX_DELETED - 1);
+        deleted.push_front(id);
         Ok(())
     }
 
@@ -164,6 +190,10 @@ impl Registry {
                 self.saved.remove(id);
             }
         }
+    }
+
+    fn lock_deleted(&self) -> MutexGuard<'_, VecDeque<Uuid>> {
+        self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Query>>> {

@@ -30,6 +30,8 @@ pub struct Run {
     pub schema: IpcMessage,
     /// A batch of no rows.
     pub empty: EmptyBatch,
+    /// Tells whether two responses may be joined: both say the same.
+    pub snapshot: u64,
     /// Its messages.
     pub log: Log,
     /// Stops it.
@@ -57,6 +59,7 @@ impl Run {
         codec: Option<Codec>,
         schema: IpcMessage,
         empty: EmptyBatch,
+        snapshot: u64,
         log: Log,
         runtime: Handle,
     ) -> Self {
@@ -66,6 +69,7 @@ impl Run {
             codec,
             schema,
             empty,
+            snapshot,
             log,
             cancel: CancellationToken::new(),
             readers: Mutex::default(),

@@ -121,7 +121,9 @@ async fn delete_stops_the_work() {
         !end.is_whole && !end.body.ends_with(&MARKER),
         "a cancelled stream looks complete"
     );
-    // It is forgotten.
+    // It is forgotten; whoever reads its rows is not told that it never was.
+    let rows = server.get(&format!("{record}/rows")).await;
+    assert_eq!((rows.status, rows.code().as_str()), (410, "rows_expired"));
     assert_eq!(server.ask("DELETE", &record, &[], b"").await.status, 404);
     assert_eq!(
         server.get(&format!("/v1/query/{}", id(6))).await.code(),

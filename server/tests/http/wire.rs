@@ -113,6 +113,34 @@ async fn messages_say_where_they_belong() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn responses_that_may_be_joined_say_so() {
+    let snapshot = async |server: &Server, body: serde_json::Value| {
+        let outcome = server.post(&body).await;
+        let messages = messages(&outcome.body);
+        assert!(messages[2..].iter().all(|m| m.labels.snapshot.is_none()));
+        messages[1].labels.snapshot.unwrap()
+    };
+    let (table, _) = scripted("t", two_parts(1000));
+    let first = Server::of(vec![table]).await;
+    let (table, _) = scripted("t", two_parts(1000));
+    let second = Server::of(vec![table]).await;
+    let sorted = json!({ "table": "t", "sort": ["-n"] });
+    let from_row = json!({ "table": "t", "sort": ["-n"], "offset": 77 });
+    let one = snapshot(&first, sorted.clone()).await;
+    assert_eq!(one, snapshot(&second, from_row).await, "the same rows");
+    assert_ne!(one, snapshot(&first, json!({ "table": "t" })).await);
+    let any_order = json!({ "sql": "select n % 9, count(*) from t group by 1" });
+    assert_ne!(
+        snapshot(&first, any_order.clone()).await,
+        snapshot(&first, any_order).await,
+        "another run may have another order"
+    );
+    let kept = json!({ "sql": "select n % 9, count(*) from t group by 1", "id": id(1) });
+    let one = snapshot(&first, kept.clone()).await;
+    assert_eq!(one, snapshot(&first, kept).await, "the same run");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bodies_are_compressed_as_the_client_likes() {
     let (table, _) = scripted("t", two_parts(40_000));
     let server = Server::of(vec![table]).await;
