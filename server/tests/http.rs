@@ -19,6 +19,8 @@ mod conformance;
 mod connections;
 #[path = "http/export.rs"]
 mod export;
+#[path = "http/export_route.rs"]
+mod export_route;
 #[path = "http/failure.rs"]
 mod failure;
 #[path = "http/find.rs"]

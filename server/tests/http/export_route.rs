@@ -1,0 +1,115 @@
+//! The route of an export: headers, progress, and how its body ends.
+
+use serde_json::{Value, json};
+
+use crate::export::{read_parquet, records};
+use crate::support::{Server, Step, id, scripted};
+
+/// A query that has run, by its id.
+async fn asked(server: &Server, body: Value) -> String {
+    let outcome = server.post(&body).await;
+    assert!(outcome.is_complete());
+    outcome.header("x-query-id").to_owned()
+}
+
+#[tokio::test]
+async fn over_http() {
+    let (table, _) = scripted(
+        "say \"ü\"",
+        vec![
+            vec![Step::Rows {
+                start: 0,
+                num_rows: 500
+            }];
+            2
+        ],
+    );
+    let server = Server::of(vec![table]).await;
+    let id = asked(&server, json!({ "table": "say \"ü\"" })).await;
+    let file = server
+        .get(&format!("/v1/query/{id}/export?format=csv"))
+        .await;
+    assert_eq!(file.status, 200);
+    assert!(file.is_whole);
+    assert_eq!(
+        file.header("content-type"),
+        "text/csv; charset=utf-8; header=present"
+    );
+    assert_eq!(
+        file.header("content-disposition"),
+        "attachment; filename=\"say____.csv\"; filename*=UTF-8''say%20%22%C3%BC%22.csv"
+    );
+    assert_eq!(file.header("x-content-type-options"), "nosniff");
+    let text = String::from_utf8(file.body).unwrap();
+    let records = records(&text);
+    assert_eq!(records.len(), 1001);
+    assert_eq!(records[1000][1].as_deref(), Some("row 499"));
+    let status = server.json(&format!("/v1/query/{id}")).await;
+    let wanted = json!({
+        "format": "csv", "rows": 1000, "bytes": text.len(), "state": "done"
+    });
+    assert_eq!(status["export"], wanted);
+
+    let parquet = server
+        .get(&format!("/v1/query/{id}/export?format=parquet"))
+        .await;
+    assert_eq!(read_parquet(parquet.body).num_rows(), 1000);
+    let wrong = server
+        .get(&format!("/v1/query/{id}/export?format=xlsx"))
+        .await;
+    assert_eq!(wrong.code(), "bad_parameter");
+    let interval = asked(&server, json!({ "sql": "select interval '1 day' as i" })).await;
+    let refused = server
+        .get(&format!("/v1/query/{interval}/export?format=parquet"))
+        .await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (422, "not_exportable")
+    );
+}
+
+#[tokio::test]
+async fn only_the_rows_that_were_asked_for() {
+    let (table, _) = scripted(
+        "t",
+        vec![vec![Step::Rows {
+            start: 0,
+            num_rows: 100,
+        }]],
+    );
+    let server = Server::of(vec![table]).await;
+    let id = asked(&server, json!({ "table": "t", "offset": 10, "limit": 5 })).await;
+    let file = server
+        .get(&format!("/v1/query/{id}/export?format=ndjson"))
+        .await;
+    let text = String::from_utf8(file.body).unwrap();
+    assert_eq!(text.lines().count(), 5);
+    assert!(text.starts_with("{\"n\":10,"), "{text}");
+}
+
+#[tokio::test]
+async fn a_late_failure_breaks_the_body() {
+    let rows = Step::Rows {
+        start: 0,
+        num_rows: 100_000,
+    };
+    let late = Step::Delay(std::time::Duration::from_millis(300));
+    let (table, _) = scripted("t", vec![vec![rows, late, Step::Fail]]);
+    let server = Server::of(vec![table]).await;
+    let id = id(7);
+    let mut first = server
+        .open(&format!("/v1/tables/t/rows?id={id}&linger_s=60"))
+        .await;
+    first.chunk().await.unwrap();
+    let file = server
+        .get(&format!("/v1/query/{id}/export?format=csv"))
+        .await;
+    assert_eq!(file.status, 200);
+    assert!(!file.is_whole, "the file passes for whole");
+    assert!(
+        file.body.starts_with(b"n,t\n0,row 0\n"),
+        "what was good is not there"
+    );
+    let status = server.json(&format!("/v1/query/{id}")).await;
+    assert_eq!(status["export"]["state"], "failed");
+}
