@@ -134,6 +134,11 @@ impl Registry {
         all
     }
 
+    /// How many runs have not ended.
+    pub fn num_runs(&self) -> usize {
+        self.lock().values().map(|query| query.num_runs()).sum()
+    }
+
     /// How many hold rows for their next reader.
     pub fn num_kept(&self) -> usize {
         let holds = |query: &&Arc<Query>| query.has_rows();
