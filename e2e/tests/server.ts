@@ -26,11 +26,14 @@ export class Server {
     private readonly process: ChildProcess,
   ) {}
 
-  /** Starts `colonnade serve` with `args`; resolves once it says where it listens. */
-  static async start(args: string[] = []): Promise<Server> {
+  /**
+   * Starts `colonnade serve` with `args`, on a free port unless `port` says otherwise; resolves once
+   * it says where it listens.
+   */
+  static async start(args: string[] = [], port = 0): Promise<Server> {
     const child = spawn(
       inCheckout("target/release/colonnade"),
-      ["serve", "--listen", "127.0.0.1:0", ...args],
+      ["serve", "--listen", `127.0.0.1:${port}`, ...args],
       { stdio: ["ignore", "pipe", "pipe"] },
     );
     let log = "";
