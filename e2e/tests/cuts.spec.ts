@@ -9,7 +9,7 @@ import { writeColours } from "./colours.js";
 import { expect } from "./fixtures.js";
 import { PageServer } from "./package.js";
 import { CuttingProxy } from "./proxy.js";
-import { Server } from "./server.js";
+import { demoFile, Server } from "./server.js";
 
 // Connections between the real element and the real server that break, and servers that die.
 
@@ -25,7 +25,7 @@ const NESTED =
 
 const RESULTS: Record<string, string | { sql: string }> = {
   "a table": `/v1/tables/lineitem/rows?columns=${COLUMNS}&offset=1000&limit=400000`,
-  "a sorted table": `/v1/tables/lineitem/rows?columns=${COLUMNS},l_extendedprice&sort=${SORT}&limit=250000`,
+  "a sorted table": `/v1/tables/lineitem/rows?columns=${COLUMNS},l_extendedprice&sort=${SORT}&filter=l_orderkey<700000&limit=250000`,
   "dictionaries and nested values of a file": "/v1/tables/colours/rows",
   "dictionaries and nested values of a statement": { sql: NESTED },
 };
@@ -58,14 +58,11 @@ const test = base.extend<object, { stage: Stage }>({
 
 /** The demo's lineitem beside a file of ours. */
 function serve({ page, folder, colours }: Stage, data: string, port = 0): Promise<Server> {
-  const lineitem = `${cacheFolder()}/lineitem.parquet`;
   const args = ["--allow-origin", page.origin, "--data-dir", join(folder, data)];
-  return Server.start([`lineitem=${lineitem}`, `colours=${colours}`, ...args], port);
-}
-
-function cacheFolder(): string {
-  const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME, HOME } = process.env;
-  return COLONNADE_CACHE_DIR ?? `${XDG_CACHE_HOME ?? `${HOME}/.cache`}/colonnade`;
+  return Server.start(
+    [`lineitem=${demoFile("lineitem.parquet")}`, `colours=${colours}`, ...args],
+    port,
+  );
 }
 
 /** What `open` takes for a result, in the page. */
@@ -208,7 +205,7 @@ for (const [name, result] of Object.entries(RESULTS)) {
       await show(page, ask(proxy.origin, result));
       for (let deaths = 1; deaths <= 2; deaths++) {
         const before = proxy.numRefused;
-        await expect.poll(() => proxy.cuts.length).toBe(2 - deaths);
+        await expect.poll(() => proxy.cuts.length, { timeout: 90_000 }).toBe(2 - deaths);
         await expect.poll(() => proxy.numRefused).toBeGreaterThan(before);
         server = await serve(stage, "deaths", port);
       }

@@ -10,6 +10,12 @@ export function inCheckout(path: string): string {
   return `${root}/${path}`;
 }
 
+/** A file of the demo tables. */
+export function demoFile(name: string): string {
+  const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME, HOME } = process.env;
+  return `${COLONNADE_CACHE_DIR ?? `${XDG_CACHE_HOME ?? `${HOME}/.cache`}/colonnade`}/${name}`;
+}
+
 /** The state of a query as `GET /v1/query/{id}` tells it. */
 export interface QueryRecord {
   id: string;
