@@ -65,6 +65,8 @@ pub struct AppConfig {
     pub header_timeout: Duration,
     /// How long a body may take, or pause where it may be large.
     pub body_timeout: Duration,
+    /// How long a result is kept after its last request.
+    pub keep_results: Duration,
     /// Who may ask.
     pub guard: GuardConfig,
 }
@@ -86,6 +88,7 @@ impl Default for AppConfig {
             max_connections: 1024,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
+            keep_results: Duration::from_secs(600),
             guard: GuardConfig::default(),
         }
     }
@@ -129,6 +132,7 @@ impl App {
             max_runs: (config.memory_bytes / RUN_BYTES).max(MIN_RUNS) as usize,
             spool_folder: data_dir.spool(),
             queries_folder: data_dir.queries(),
+            keep: config.keep_results,
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
         };

@@ -43,6 +43,8 @@ pub struct ResultsConfig {
     pub spool_folder: PathBuf,
     /// Where queries are remembered for a later process.
     pub queries_folder: PathBuf,
+    /// How long a query is kept after its last request.
+    pub keep: Duration,
     /// Runs that the memory permits at the same time.
     pub max_runs: usize,
     /// The longest time of execution.
@@ -71,7 +73,7 @@ impl Results {
     /// No queries yet, but those that an earlier process saved. Blocks on the file system.
     pub fn new(engine: Arc<Engine>, metrics: Arc<Metrics>, config: ResultsConfig) -> Arc<Self> {
         Arc::new(Self {
-            registry: Registry::new(Saved::new(config.queries_folder.clone())),
+            registry: Registry::new(Saved::new(config.queries_folder.clone()), config.keep),
             spool: Spool::new(
                 config.spool_folder.clone(),
                 config.log_memory_bytes,
@@ -160,6 +162,11 @@ impl Results {
     /// As [`Results::reopen`].
     pub async fn whole(self: &Arc<Self>, query: &Arc<Query>) -> Result<ResultStream, QueryError> {
         self.stream(query, query.request.range).await
+    }
+
+    /// The longest time of execution.
+    pub fn query_timeout(&self) -> Option<Duration> {
+        self.config.query_timeout
     }
 
     /// Threads of one run, and of one export.

@@ -247,7 +247,8 @@ pub(super) fn cancelled() -> QueryError {
     )
 }
 
-pub(super) fn timed_out() -> QueryError {
+/// The failure of a query that runs too long.
+pub fn timed_out() -> QueryError {
     QueryError::new(
         ErrorKind::QueryTimeout,
         "the query ran longer than the server permits",
