@@ -274,6 +274,23 @@ async fn what_a_restart_lost_is_read_again_where_that_is_certain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_was_served_is_done() {
+    let (table, _) = scripted("t", numbered(3, 10_000));
+    let server = Server::of(vec![table]).await;
+    for number in 1..100 {
+        let (offset, limit) = (number * 100, number % 3 * 700);
+        let path = format!(
+            "/v1/tables/t/rows?id={}&offset={offset}&limit={limit}",
+            id(number)
+        );
+        assert!(server.get(&path).await.is_complete());
+        let record = server.json(&format!("/v1/query/{}", id(number))).await;
+        assert_eq!(record["state"], "done", "{record}");
+        assert_eq!(record["rows_sent"], limit);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unknown_and_wrong_ids() {
     let (table, _) = scripted("t", numbered(1, 1000));
     let server = Server::of(vec![table]).await;
