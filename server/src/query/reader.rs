@@ -109,7 +109,8 @@ impl Reader {
                 return Some(Ok(message));
             }
             let Wish { row, end_row, .. } = self.wish;
-            if end_row.is_some_and(|end| row >= end) {
+            // Where the run ends there too, only its end tells whether it ended well.
+            if end_row.is_some_and(|end| row >= end) && self.run.end_row != end_row {
                 return None;
             }
             let (run, id) = (&self.run, self.id);
