@@ -291,6 +291,12 @@ impl Query {
         self.lock_runs().iter().any(|run| run.log.has_disk())
     }
 
+    /// How many of its runs have not ended.
+    pub(super) fn num_runs(&self) -> usize {
+        let runs = self.lock_runs();
+        runs.iter().filter(|run| run.is_running()).count()
+    }
+
     /// Whether rows are kept.
     pub(super) fn has_rows(&self) -> bool {
         self.lock_runs()

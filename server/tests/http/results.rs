@@ -390,3 +390,73 @@ async fn a_result_that_still_runs_can_be_queried() {
     assert_eq!(last.numbers(), [299_999, 299_998, 299_997]);
     assert_eq!(read(slow).await.rows().num_rows(), 300_000);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_nobody_asks_for_is_forgotten_with_its_files() {
+    let config = AppConfig {
+        keep_results: Duration::from_millis(300),
+        ..config()
+    };
+    let (table, _) = scripted("t", numbered(4, 400_000));
+    let server = Server::start(&config, vec![table]).await;
+    let body = json!({ "sql": "select n, t from t where n >= 0", "id": id(1) });
+    assert_eq!(server.post(&body).await.rows().num_rows(), 1_600_000);
+    let disk_bytes = async || {
+        let metrics = server.get("/metrics").await;
+        let text = String::from_utf8(metrics.body).unwrap();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("colonnade_spool_disk_bytes "));
+        line.unwrap()
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+    };
+    assert!(disk_bytes().await > 0);
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while disk_bytes().await > 0 {
+        assert!(std::time::Instant::now() < deadline, "the files stay");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        // Looking at the list is no request for the result.
+        server.json("/v1/query").await;
+    }
+    let gone = server.get(&format!("/v1/query/{}/rows", id(1))).await;
+    assert_eq!((gone.status, gone.code().as_str()), (404, "unknown_query"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_runs_than_the_memory_permits() {
+    let config = AppConfig {
+        memory_bytes: 1 << 20,
+        ..config()
+    };
+    let (table, _) = scripted("t", vec![vec![Step::Forever]]);
+    let server = Server::start(&config, vec![table]).await;
+    let mut running = Vec::new();
+    for number in 1..5 {
+        let mut response = server
+            .open(&format!("/v1/tables/t/rows?id={}", id(number)))
+            .await;
+        assert_eq!(response.status, 200);
+        response.chunk().await.unwrap();
+        running.push(response);
+    }
+    let refused = server.get("/v1/tables/t/rows").await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (503, "too_many_streams")
+    );
+    assert_eq!(refused.header("retry-after"), "1");
+    // One more reader of what runs costs no run.
+    let shared = server
+        .get(&format!("/v1/query/{}/rows?limit=5", id(1)))
+        .await;
+    assert_eq!(shared.numbers().len(), 5);
+    running.pop();
+    server.until_state(&id(4), "cancelled").await;
+    let mut next = server.open("/v1/tables/t/rows").await;
+    assert_eq!(next.status, 200);
+    next.chunk().await.unwrap();
+}
