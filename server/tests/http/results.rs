@@ -65,6 +65,33 @@ async fn any_row_of_a_kept_result_can_be_read_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_limit_is_an_end_like_any_other() {
+    let (table, _) = scripted("t", numbered(3, 10_000));
+    let (endless, _) = scripted("endless", vec![vec![Step::Forever]]);
+    let server = Server::of(vec![table, endless]).await;
+    for (k, range, rows) in [
+        (1, "limit=12000", 12_000),
+        (2, "offset=500&limit=1000", 1500),
+        (3, "offset=29990&limit=1000", 30_000),
+        (4, "limit=0", 0),
+    ] {
+        let path = format!("/v1/tables/t/rows?id={}&{range}", id(k));
+        assert!(server.get(&path).await.is_complete(), "{range}");
+        let record = server.json(&format!("/v1/query/{}", id(k))).await;
+        let told = (&record["state"], &record["rows"]);
+        assert_eq!(told, (&json!("done"), &json!(rows)), "{range}");
+    }
+    // The end of a part that somebody reads is not the end of the result.
+    let path = format!("/v1/tables/endless/rows?id={}", id(5));
+    drop(server.open(&path).await);
+    server.until_state(&id(5), "cancelled").await;
+    let part = format!("/v1/query/{}/rows?offset=10&limit=100", id(5));
+    assert_eq!(server.get(&part).await.rows().num_rows(), 100);
+    let record = server.until_state(&id(5), "cancelled").await;
+    assert_eq!(record["rows"], json!(null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_readers_share_one_run() {
     let (table, counts) = scripted("t", numbered(4, 20_000));
     let server = Server::of(vec![table]).await;
