@@ -93,7 +93,12 @@ impl Results {
         wish: Wish,
     ) -> Result<Reader, QueryError> {
         self.runtime.get_or_init(Handle::current);
+        if let Source::Query(kept) = &request.source {
+            // Before the query itself is known, so that none can wait for its own rows.
+            self.registry.get(parse_id(&kept.table)?)?;
+        }
         let (query, is_new) = self.registry.begin(&request, &self.metrics)?;
+        let _opening = is_new.then(|| Opening(&query));
         let opened = self.read(&query, wish).await;
         if let Err(error) = &opened
             && is_new
@@ -147,7 +152,8 @@ impl Results {
         let first_row = reader.row();
         Ok(ResultStream {
             schema,
-            messages: reader.into_messages().boxed(),
+            // Whoever looks for the first message may ask again after the end.
+            messages: reader.into_messages().fuse().boxed(),
             first_row,
         })
     }
@@ -336,6 +342,18 @@ impl Results {
             () = query.deleted.cancelled() => Err(cancelled()),
             () = timeout => Err(timed_out()),
             planned = planning => planned.unwrap_or_else(|_| Err(cannot_plan())),
+        }
+    }
+}
+
+/// A request for rows until they begin. Dropped earlier, because its client has left, it takes with
+/// it a query that nobody else has begun.
+struct Opening<'a>(&'a Query);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if self.0.facts().is_none() {
+            self.0.fail(&cancelled());
         }
     }
 }

@@ -363,3 +363,13 @@ async fn a_result_that_still_runs_can_be_queried() {
     assert_eq!(last.numbers(), [299_999, 299_998, 299_997]);
     assert_eq!(read(slow).await.rows().num_rows(), 300_000);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_query_waits_for_its_own_rows() {
+    let (table, _) = scripted("t", numbered(1, 1000));
+    let server = Server::of(vec![table]).await;
+    let own = json!({ "query": id(1), "id": id(1) });
+    assert_eq!(server.post(&own).await.code(), "unknown_query");
+    let status = server.get(&format!("/v1/query/{}", id(1))).await;
+    assert_eq!(status.code(), "unknown_query");
+}
