@@ -73,6 +73,7 @@ fn our_reader_reads_what_front_writes() {
         (TOTAL_ROWS, "007"),
         (TOTAL_BATCHES, "3"),
         (XXH3, "00ff00000000000a"),
+        (SNAPSHOT, "0123456789abcdef"),
         ("colonnade.later", "whatever"),
     ]);
     let expected = Integrity {
@@ -81,6 +82,7 @@ fn our_reader_reads_what_front_writes() {
         total_rows: Some(7),
         total_batches: Some(3),
         xxh3: Some(0x00ff_0000_0000_000a),
+        snapshot: Some(0x0123_4567_89ab_cdef),
     };
     assert_eq!(Integrity::read(&full.metadata).unwrap(), expected);
     // The header, its length and version are those of the message as it was.
@@ -94,7 +96,7 @@ fn our_reader_reads_what_front_writes() {
     // What a message said before stays, behind ours.
     let again = full.with(&[("front", "most")]);
     assert_eq!(Integrity::read(&again.metadata).unwrap(), expected);
-    assert_eq!(entries(&again).len(), 8);
+    assert_eq!(entries(&again).len(), 9);
 }
 
 #[test]

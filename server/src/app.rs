@@ -16,6 +16,7 @@ use crate::data_dir::DataDir;
 use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
 use crate::http::{AppState, GuardConfig, Sessions, router};
+use crate::memory;
 use crate::metrics::Metrics;
 use crate::query::{Results, ResultsConfig};
 use crate::source::Table;
@@ -180,9 +181,16 @@ impl App {
         let results = Arc::clone(&self.state.results);
         let _sweeping = AbortOnDropHandle::new(tokio::spawn(async move {
             let mut tick = tokio::time::interval(SWEEP);
+            let mut seen = 0;
             loop {
                 tick.tick().await;
                 results.registry.sweep();
+                let ended = results.num_ended();
+                if ended != seen {
+                    seen = ended;
+                    // Takes milliseconds, with the allocator locked.
+                    let _ = tokio::task::spawn_blocking(memory::give_back).await;
+                }
             }
         }));
         connections.accept(listener, shutdown).await;

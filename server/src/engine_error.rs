@@ -1,5 +1,8 @@
 //! DataFusion's errors as ours: one clear line, and what would be right.
 
+use std::error::Error;
+use std::io;
+
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -85,6 +88,13 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
     }
     let root = error.find_root();
     let message = clean(root);
+    if is_disk_full(root) {
+        return QueryError::new(
+            ErrorKind::StorageFull,
+            format!("the query needs more disk than there is: {message}"),
+            "select fewer columns or rows, or free space below --data-dir",
+        );
+    }
     match root {
         DataFusionError::ResourcesExhausted(_) => QueryError::new(
             ErrorKind::ResourcesExhausted,
@@ -127,6 +137,13 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
             "run the query again; if it fails again, report it",
         ),
     }
+}
+
+/// Whether somewhere below the error the system says that the disk is full.
+fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |&error| error.source())
+        .filter_map(|error| error.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::StorageFull)
 }
 
 /// Whether the error is about the text of a CSV or NDJSON file, so that its place can be looked up.

@@ -15,6 +15,7 @@ pub mod export;
 pub mod find;
 pub mod http;
 pub mod log;
+mod memory;
 pub mod message;
 pub mod metrics;
 pub mod order;

@@ -76,6 +76,18 @@ pub struct Request {
     pub linger: Duration,
 }
 
+impl Request {
+    /// Whether all rows of `other` are rows of this request.
+    pub fn has_rows_of(&self, other: &Self) -> bool {
+        let ends_within = match (self.range.end(), other.range.end()) {
+            (None, _) => true,
+            (Some(end), Some(wanted)) => wanted <= end,
+            (Some(_), None) => false,
+        };
+        self.source == other.source && ends_within
+    }
+}
+
 /// The parameters that every query takes, as numbers and text.
 #[derive(Debug, Clone, Default)]
 pub struct CommonParameters {

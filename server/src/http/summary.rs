@@ -39,18 +39,8 @@ pub(super) async fn of_column(
     let column = column.ok_or_else(|| bad("no column is named", "give column="))?;
     let _permit = permit(&app)?;
     let query = app.results.registry.get(id)?;
-    let plan = match &query.request.source {
-        // All rows of a table are the same whoever reads them, and their source has less to read.
-        Source::Table(table) if query.request.range == RowRange::default() => {
-            app.results.compare_sources(&query).await?;
-            let (engine, table) = (Arc::clone(&app.engine), table.clone());
-            tokio::task::spawn_blocking(move || engine.table_plan(&table))
-                .await
-                .map_err(|_| stopped())??
-        }
-        _ => kept_rows(&app, &query).await?,
-    };
     let state = app.engine.state();
+    // Its threads have the stack that planning needs.
     let runtime = QueryRuntime::start(app.results.num_threads()).map_err(|error| {
         QueryError::new(
             ErrorKind::TooManyStreams,
@@ -58,6 +48,18 @@ pub(super) async fn of_column(
             "try again in a second",
         )
     })?;
+    let plan = match &query.request.source {
+        // All rows of a table are the same whoever reads them, and their source has less to read.
+        Source::Table(table) if query.request.range == RowRange::default() => {
+            app.results.compare_sources(&query).await?;
+            let (engine, table) = (Arc::clone(&app.engine), table.clone());
+            let planning = runtime
+                .handle()
+                .spawn(async move { engine.table_plan(&table) });
+            planning.await.map_err(|_| stopped())??
+        }
+        _ => kept_rows(&app, &query).await?,
+    };
     let work = runtime
         .handle()
         .spawn(async move { summarise(&state, plan, &column).await });
@@ -77,7 +79,6 @@ async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, Que
     let source = provider_as_source(table.provider);
     let name = TableReference::bare(table.name);
     LogicalPlanBuilder::scan(name, source, None)
-        .and_then(|rows| rows.limit(query.request.range.offset as usize, None))
         .and_then(LogicalPlanBuilder::build)
         .map_err(|error| execution_error(&error))
 }

@@ -8,6 +8,7 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use crate::engine_error::plan_error;
 use crate::error::{ErrorKind, QueryError};
+use crate::plan::complexity::check_text;
 
 /// The longest filter that is looked at.
 const MAX_FILTER_BYTES: usize = 64 << 10;
@@ -26,6 +27,7 @@ pub fn parse_filter(
     if text.len() > MAX_FILTER_BYTES {
         return Err(refuse("the filter is longer than 64 KiB"));
     }
+    check_text(text, ErrorKind::BadFilter)?;
     let columns: Vec<String> = schema
         .fields()
         .iter()

@@ -1,5 +1,6 @@
 //! From a request to a physical plan whose partitions, one after the other, are the result.
 
+mod complexity;
 mod filter;
 mod limit;
 mod names;

@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use crate::engine_error::plan_error;
 use crate::error::{ErrorKind, QueryError};
+use crate::plan::complexity::{check_tables, check_text};
 
 /// The longest SQL text that is looked at.
 const MAX_SQL_BYTES: usize = 256 << 10;
@@ -28,6 +29,7 @@ pub async fn plan_sql(
             "write a shorter query",
         ));
     }
+    check_text(sql, ErrorKind::SqlError)?;
     let error = |error: &_| plan_error(error, ErrorKind::SqlError, &[], tables);
     let recursion_limit = state.config_options().sql_parser.recursion_limit.get();
     let mut statements = DFParserBuilder::new(sql)
@@ -61,6 +63,9 @@ pub async fn plan_sql(
             format!("{} is refused: the server only reads", words.join(" ")),
             "use SELECT, WITH, VALUES, EXPLAIN, DESCRIBE or SHOW",
         ));
+    }
+    if let Statement::Statement(statement) = &statement {
+        check_tables(statement)?;
     }
     let plan = state
         .statement_to_plan(statement)

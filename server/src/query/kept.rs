@@ -29,6 +29,7 @@ use crate::source::Table;
 struct KeptRows {
     results: Arc<Results>,
     id: Uuid,
+    range: RowRange,
     schema: SchemaRef,
 }
 
@@ -39,13 +40,14 @@ impl std::fmt::Debug for KeptRows {
 }
 
 impl Results {
-    /// The rows of a query as a table, whose name is the query's id.
+    /// The rows that a query asked for as a table, whose name is the query's id.
     ///
     /// # Errors
     /// As [`Results::reopen`].
     pub async fn table(self: &Arc<Self>, id: Uuid) -> std::result::Result<Table, QueryError> {
         // Also looks whether the rows are still there.
-        let reader = self.reopen(id, RowRange::default(), plain).await?;
+        let range = self.registry.get(id)?.request.range;
+        let reader = self.reopen(id, range, plain).await?;
         let frame = reader.run().schema.frame();
         let schema = StreamReader::try_new(frame.as_ref(), None)
             .map_err(|error| broken(&error))?
@@ -53,6 +55,7 @@ impl Results {
         let rows = KeptRows {
             results: Arc::clone(self),
             id,
+            range,
             schema: Arc::clone(&schema),
         };
         let provider = StreamingTable::try_new(schema, vec![Arc::new(rows)])
@@ -69,10 +72,7 @@ impl PartitionStream for KeptRows {
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let rows = self.clone();
         let batches = futures::stream::once(async move {
-            let reader = rows
-                .results
-                .reopen(rows.id, RowRange::default(), plain)
-                .await;
+            let reader = rows.results.reopen(rows.id, rows.range, plain).await;
             Ok::<_, DataFusionError>(decode(reader.map_err(external)?))
         });
         let batches = batches.try_flatten();

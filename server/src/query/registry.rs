@@ -55,7 +55,7 @@ impl Registry {
         let mut queries = self.lock();
         self.forget_old(&mut queries);
         if let Some(query) = queries.get(&request.id) {
-            if query.request.source == request.source {
+            if query.request.has_rows_of(request) {
                 query.touch();
                 return Ok((Arc::clone(query), false));
             }
@@ -175,6 +175,11 @@ impl Registry {
         for query in self.lock().values() {
             query.cancel();
         }
+    }
+
+    /// Removes what is saved of a query.
+    pub(super) fn forget(&self, id: Uuid) {
+        self.saved.remove(id);
     }
 
     pub(super) fn save(&self, query: &Query) {

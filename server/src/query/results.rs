@@ -1,6 +1,7 @@
 //! Begins queries and finds the rows of those that are known.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -64,6 +65,7 @@ pub struct Results {
     engine: Arc<Engine>,
     metrics: Arc<Metrics>,
     config: ResultsConfig,
+    num_ended: AtomicU64,
     /// The runtime of the connections. One query may read another's rows; what drives those must
     /// not end with the threads of the first.
     runtime: OnceLock<Handle>,
@@ -83,6 +85,7 @@ impl Results {
             engine,
             metrics,
             config,
+            num_ended: AtomicU64::new(0),
             runtime: OnceLock::new(),
         })
     }
@@ -97,7 +100,12 @@ impl Results {
         wish: Wish,
     ) -> Result<Reader, QueryError> {
         self.runtime.get_or_init(Handle::current);
+        if let Source::Query(kept) = &request.source {
+            // Before the query itself is known, so that none can wait for its own rows.
+            self.registry.get(parse_id(&kept.table)?)?;
+        }
         let (query, is_new) = self.registry.begin(&request, &self.metrics)?;
+        let _opening = is_new.then(|| Opening(&query));
         let opened = self.read(&query, wish).await;
         if let Err(error) = &opened
             && is_new
@@ -151,7 +159,8 @@ impl Results {
         let first_row = reader.row();
         Ok(ResultStream {
             schema,
-            messages: reader.into_messages().boxed(),
+            // Whoever looks for the first message may ask again after the end.
+            messages: reader.into_messages().fuse().boxed(),
             first_row,
         })
     }
@@ -162,6 +171,15 @@ impl Results {
     /// As [`Results::reopen`].
     pub async fn whole(self: &Arc<Self>, query: &Arc<Query>) -> Result<ResultStream, QueryError> {
         self.stream(query, query.request.range).await
+    }
+
+    /// How many runs have ended.
+    pub fn num_ended(&self) -> u64 {
+        self.num_ended.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_end(&self) {
+        self.num_ended.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The longest time of execution.
@@ -315,6 +333,11 @@ impl Results {
             time_left: self.config.query_timeout,
         };
         query.add_run(Arc::clone(&run));
+        if query.deleted.is_cancelled() {
+            // It was deleted when it had no run to cancel yet.
+            run.cancel.cancel();
+            self.registry.forget(query.id);
+        }
         connections.spawn(pump.drive());
         Ok(run)
     }
@@ -363,6 +386,18 @@ impl Results {
             () = query.deleted.cancelled() => Err(cancelled()),
             () = timeout => Err(timed_out()),
             planned = planning => planned.unwrap_or_else(|_| Err(cannot_plan())),
+        }
+    }
+}
+
+/// A request for rows until they begin. Dropped earlier, because its client has left, it takes with
+/// it a query that nobody else has begun.
+struct Opening<'a>(&'a Query);
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        if self.0.facts().is_none() {
+            self.0.fail(&cancelled());
         }
     }
 }

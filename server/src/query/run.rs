@@ -200,6 +200,7 @@ impl Pump {
         self.run.log.finish(end);
         drop(self.stitcher);
         drop(self.runtime);
+        self.results.note_end();
     }
 
     async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {

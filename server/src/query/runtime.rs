@@ -2,8 +2,8 @@ use std::io;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Deep plans recurse deeply.
-const STACK_BYTES: usize = 8 << 20;
+/// Deep plans recurse deeply. Only what is used of it is ever in memory.
+const STACK_BYTES: usize = 64 << 20;
 
 /// Threads of one query. A join that compares without producing rows does not notice that it was
 /// cancelled; threads of its own keep it from holding up other queries until it does.

@@ -113,3 +113,22 @@ async fn a_late_failure_breaks_the_body() {
     let status = server.json(&format!("/v1/query/{id}")).await;
     assert_eq!(status["export"]["state"], "failed");
 }
+
+#[tokio::test]
+async fn no_rows_are_a_whole_file() {
+    let (table, _) = scripted("t", vec![vec![]]);
+    let server = Server::of(vec![table]).await;
+    let id = asked(&server, json!({ "table": "t" })).await;
+    for (format, begins) in [
+        ("csv", "n,t\n"),
+        ("ndjson", ""),
+        ("arrow", "ARROW1"),
+        ("parquet", "PAR1"),
+    ] {
+        let path = format!("/v1/query/{id}/export?format={format}");
+        let file = server.get(&path).await;
+        assert_eq!(file.status, 200, "{format}");
+        assert!(file.is_whole, "{format}");
+        assert!(file.body.starts_with(begins.as_bytes()), "{format}");
+    }
+}

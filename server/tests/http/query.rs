@@ -288,3 +288,68 @@ async fn tables_have_an_etag() {
     assert_eq!(server.json("/v1/tables/t").await, *table);
     assert_eq!(server.get("/v1/tables/u").await.code(), "unknown_table");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nests_too_deep_for_a_stack_is_refused() {
+    let server = small().await;
+    let chain = |item: &str, joint: &str, num: usize| vec![item; num].join(joint);
+    let ctes = |num: usize| {
+        let more: String = (1..num)
+            .map(|k| format!(", c{k} as (select * from c{})", k - 1))
+            .collect();
+        format!("with c0 as (select 1){more} select * from c{}", num - 1)
+    };
+    for (shape, num) in [("1 + ", 1001), ("1 + ", 100_000), ("n = 1 or ", 1000)] {
+        let sql = format!("select {}1 from t", shape.repeat(num));
+        let refused = server.sql(&sql).await;
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "sql_error"),
+            "{shape}"
+        );
+    }
+    for sql in [
+        format!("select 1{}", "::int".repeat(2000)),
+        format!("select {}true", "not ".repeat(5000)),
+        format!("select true{}", " is true".repeat(5000)),
+        format!("select 1{}", "[1]".repeat(5000)),
+        chain("select 1", " union all ", 5000),
+        format!("select * from {}", chain("t", " cross join ", 1000)),
+        format!("select * from {}", chain("t", ", ", 1000)),
+        ctes(1000),
+        format!(
+            "{}select 1{}",
+            "select * from (".repeat(300),
+            ")".repeat(300)
+        ),
+    ] {
+        let refused = server.sql(&sql).await;
+        let shape: String = sql.chars().take(60).collect();
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (400, "sql_error"),
+            "{shape}"
+        );
+    }
+    let filter = format!("/v1/tables/t/rows?filter=n>{}", "1%2B".repeat(1500));
+    assert_eq!(server.get(&filter).await.code(), "bad_filter");
+
+    for sql in [
+        format!("select {}", chain("1", "+", 1000)),
+        format!("select n from t where {}", chain("n=1", " or ", 500)),
+        chain("select 1", " union all ", 100),
+        format!(
+            "select count(*) from {}",
+            chain("(values (1))", " cross join ", 100)
+        ),
+        ctes(200),
+    ] {
+        let answer = server.sql(&sql).await;
+        let shape: String = sql.chars().take(60).collect();
+        assert!(
+            answer.is_complete(),
+            "{shape}: {}",
+            String::from_utf8_lossy(&answer.body)
+        );
+    }
+}

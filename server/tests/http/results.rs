@@ -374,6 +374,27 @@ async fn a_result_can_be_queried_like_a_table() {
         .await;
     assert_eq!(again.rows(), sorted.slice(4000, 1000));
 
+    // Of the rows that it asked for.
+    let part = json!({ "table": "t", "id": id(3), "offset": 100, "limit": 50 });
+    assert_eq!(server.post(&part).await.numbers().len(), 50);
+    let part = server
+        .post(&json!({ "query": id(3), "sort": ["-n"] }))
+        .await;
+    assert_eq!(part.numbers(), (100..150).rev().collect::<Vec<_>>());
+    let summary = server
+        .json(&format!("/v1/query/{}/summary?column=n", id(3)))
+        .await;
+    assert_eq!(
+        (&summary["rows"], &summary["min"]),
+        (&json!(50), &json!("100"))
+    );
+    let more = json!({ "table": "t", "id": id(3), "offset": 100, "limit": 51 });
+    assert_eq!(
+        server.post(&more).await.code(),
+        "id_in_use",
+        "not the same request"
+    );
+
     let unknown = server.post(&json!({ "query": id(7) })).await;
     assert_eq!(
         (unknown.status, unknown.code().as_str()),
@@ -476,4 +497,14 @@ async fn no_more_runs_than_the_memory_permits() {
     let mut next = server.open("/v1/tables/t/rows").await;
     assert_eq!(next.status, 200);
     next.chunk().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_query_waits_for_its_own_rows() {
+    let (table, _) = scripted("t", numbered(1, 1000));
+    let server = Server::of(vec![table]).await;
+    let own = json!({ "query": id(1), "id": id(1) });
+    assert_eq!(server.post(&own).await.code(), "unknown_query");
+    let status = server.get(&format!("/v1/query/{}", id(1))).await;
+    assert_eq!(status.code(), "unknown_query");
 }
