@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use arrow_ipc::reader::StreamReader;
 use colonnade_core::decode::Decoder;
 use colonnade_core::wire::integrity::{
-    FIRST_ROW, Integrity, SEQ, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
+    FIRST_ROW, Integrity, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
 };
 use colonnade_core::wire::{DecodeErrorKind, Limits, survey_stream};
 
