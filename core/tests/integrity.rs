@@ -81,6 +81,7 @@ fn our_reader_reads_what_front_writes() {
         total_rows: Some(7),
         total_batches: Some(3),
         xxh3: Some(0x00ff_0000_0000_000a),
+        snapshot: None,
     };
     assert_eq!(Integrity::read(&full.metadata).unwrap(), expected);
     // The header, its length and version are those of the message as it was.

@@ -8,6 +8,7 @@ mod served;
 use arrow_array::RecordBatch;
 use colonnade_core::decode::Decoder;
 use colonnade_core::text::FixedOffsets;
+use colonnade_core::wire::integrity::SNAPSHOT;
 use colonnade_core::wire::{DecodeError, DecodeErrorKind, Limits};
 
 use served::{CONTINUATION, batches, plain, served, served_as, split};
