@@ -16,7 +16,7 @@ use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 use colonnade_core::decode::Decoder;
 use colonnade_core::kernels::{
-    FilterJob, FindJob, FindRequest, KernelError, Rows, SortJob, SortKey, SummaryJob,
+    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Rows, SortJob, SortKey, SummaryJob,
 };
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellText, FixedOffsets, write_cell};
@@ -540,6 +540,39 @@ fn texts_are_found_as_they_are_shown() {
     assert_eq!(beyond, json!({"matches": [], "next": null, "searched": 0}));
     let empty = FindJob::try_new(table, Arc::new(all(table)), &request(""));
     assert_eq!(empty.unwrap_err().code, "bad_parameter");
+}
+
+#[test]
+fn values_are_those_that_are_stored() {
+    let decoder = decode(&fixture("predicates.arrows"));
+    let table = decoder.table().unwrap();
+    let rows = Rows::List(vec![5, 4, 1, 2]);
+    let index = |name: &str| {
+        let fields = &table.schema().fields;
+        fields
+            .iter()
+            .position(|field| field.field.name() == name)
+            .unwrap()
+    };
+    let read = |name: &str| ColumnValues::read(table, &rows, index(name), 0, 4).unwrap();
+    let i64 = read("i64").unwrap();
+    let expected = [i64::MAX, 0, (1 << 53) + 1, 1 << 53].map(i64::to_le_bytes);
+    assert_eq!((i64.kind, i64.bytes), ("i64", expected.concat()));
+    assert_eq!(i64.validity, [1, 0, 1, 1]);
+    assert_eq!(read("bool").unwrap().bytes, [0, 0, 0, 0]);
+    assert_eq!(read("date").unwrap().kind, "i32");
+    for text in ["text", "dec", "wide", "bin", "list", "dict"] {
+        assert_eq!(read(text), None, "{text}");
+    }
+    let window = table
+        .window_of(&rows, 1..3, &[index("i64")], 0, &FixedOffsets)
+        .unwrap();
+    assert!(window.bytes.ends_with(b"9007199254740993"));
+    assert!(
+        table
+            .window_of(&rows, 1..5, &[0], 0, &FixedOffsets)
+            .is_err()
+    );
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod rows;
 mod sort;
 mod summary;
 mod text_sort;
+mod values;
 
 pub use error::KernelError;
 pub use filter::FilterJob;
@@ -27,3 +28,4 @@ pub use find::{FindJob, FindRequest};
 pub use rows::{Bitmap, Rows};
 pub use sort::{SortJob, SortKey};
 pub use summary::SummaryJob;
+pub use values::ColumnValues;
