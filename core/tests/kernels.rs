@@ -43,7 +43,7 @@ fn all(table: &Table) -> Rows {
 }
 
 fn sort(table: &Table, base: &Rows, keys: &[SortKey]) -> Result<Vec<u32>, KernelError> {
-    let mut job = SortJob::try_new(table, base, keys)?;
+    let mut job = SortJob::try_new(table, Arc::new(base.clone()), keys)?;
     let mut fraction = 0.0;
     while !job.step()? {
         assert!((0.0..=1.0).contains(&job.fraction()));

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use colonnade_core::kernels::{
-    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Rows, SortJob, SortKey, SummaryJob,
+    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Rows, SortJob, SortKey,
+    StreamPieces, SummaryJob,
 };
 use colonnade_core::table::Table;
 use js_sys::Array;
@@ -89,6 +90,21 @@ impl Values {
     }
 }
 
+/// An Arrow IPC stream in pieces.
+#[wasm_bindgen]
+pub struct Pieces(StreamPieces);
+
+#[wasm_bindgen]
+impl Pieces {
+    /// The next bytes; undefined behind the last.
+    ///
+    /// # Errors
+    /// As `StreamPieces::next_piece`.
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>, JsValue> {
+        self.0.next_piece().map_err(thrown)
+    }
+}
+
 #[wasm_bindgen]
 impl Decoder {
     /// All rows that can be read now.
@@ -113,7 +129,7 @@ impl Decoder {
                 descending: *descending != 0,
             })
             .collect();
-        let job = SortJob::try_new(self.table()?, &view.rows, &keys);
+        let job = SortJob::try_new(self.table()?, Arc::clone(&view.rows), &keys);
         job.map(|job| Work::Sort(job).into()).map_err(thrown)
     }
 
@@ -225,6 +241,17 @@ impl Decoder {
         let (start, end) = (start as usize, end as usize);
         ColumnValues::read(self.table()?, &view.rows, column, start, end)
             .map(|values| values.map(Values))
+            .map_err(thrown)
+    }
+
+    /// Begins to write the rows as an Arrow IPC stream.
+    ///
+    /// # Errors
+    /// As `StreamPieces::try_new`.
+    #[wasm_bindgen(js_name = toStream)]
+    pub fn to_stream(&self) -> Result<Pieces, JsValue> {
+        StreamPieces::try_new(self.table()?)
+            .map(Pieces)
             .map_err(thrown)
     }
 

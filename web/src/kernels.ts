@@ -43,6 +43,7 @@ export interface WasmKernels {
     columns: Uint32Array,
     maxChars: number,
   ): Uint8Array;
+  toStream(): { next(): Uint8Array | undefined; free(): void };
   values(
     view: WasmView,
     column: number,
@@ -122,6 +123,20 @@ export class Kernels {
 
   rowNumbers(view: number, start: number, end: number): Uint32Array<ArrayBuffer> {
     return this.#with(view, (_, rows) => rows.rowNumbers(start, end)) as Uint32Array<ArrayBuffer>;
+  }
+
+  /** The table as an Arrow IPC stream, in pieces. */
+  async stream(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
+    const pieces = this.#use((decoder) => decoder.toStream());
+    const stream: Uint8Array<ArrayBuffer>[] = [];
+    for (;;) {
+      const piece = this.#use(() => pieces.next()) as Uint8Array<ArrayBuffer> | undefined;
+      if (piece === undefined || signal.aborted) break;
+      stream.push(piece);
+      await letMessagesIn();
+    }
+    pieces.free();
+    return stream;
   }
 
   /** Forgets a view. */

@@ -134,6 +134,8 @@ export interface Requests {
     result: Uint32Array<ArrayBuffer>;
   };
   release: { params: { view: number }; result: null };
+  /** The rows as an Arrow IPC stream, in pieces. */
+  stream: { params: null; result: Uint8Array<ArrayBuffer>[] };
   /** Stops reading; the rows that arrived stay readable. */
   stop: { params: null; result: null };
   /** Tries to go on now; Chromium tells workers nothing of being online again. */

@@ -1,4 +1,6 @@
+import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
+import { arrowTable } from "./arrow.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
 import type { NoticeName, Notices, SortKey, StreamProgress } from "./messages.js";
 import type { Predicate } from "./predicate.js";
@@ -228,6 +230,15 @@ export class Table extends EventTarget {
   async summary(column: string, options: WorkOptions = {}): Promise<Summary> {
     const json = await this.#rows.run({ kind: "summary", column }, options);
     return JSON.parse(json as string) as Summary;
+  }
+
+  /**
+   * The rows readable now as a table of the package `apache-arrow`, which whoever uses this installs
+   * (an optional peer dependency). Rejects with `unsupported_type` and the column's name where that
+   * package has no such type.
+   */
+  async toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
+    return arrowTable(this.schema, () => this.#requester.request("stream", null, options));
   }
 
   /** Goes on after the rows that arrived, where {@link canResume}; otherwise does nothing. */

@@ -29,6 +29,10 @@ const responder = new Responder(globalThis as unknown as Endpoint, {
     const result = kernels().rowNumbers(view, start, end);
     return { result, transfer: [result.buffer] };
   },
+  stream: async (_, signal) => {
+    const result = await kernels().stream(signal);
+    return { result, transfer: result.map(({ buffer }) => buffer) };
+  },
   release: ({ view }) => {
     stream?.decoder?.kernels.release(view);
     return { result: null };

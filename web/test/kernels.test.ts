@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { MessageChannel as NodeChannel } from "node:worker_threads";
-import { tableFromArrays, tableToIPC } from "apache-arrow";
+import { tableFromArrays, tableFromIPC, tableToIPC } from "apache-arrow";
 import { beforeAll, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";
+import { arrowTable } from "../src/arrow.js";
 import { BodyDecoder } from "../src/decoder.js";
 import type { Predicate } from "../src/predicate.js";
 import { View } from "../src/rows.js";
@@ -12,11 +13,16 @@ import { seededRandom } from "./random.js";
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url));
 const cases = (name: string) => JSON.parse(read(`../fixtures/${name}.json`).toString());
 
-/** The rows of a stream, as a page sees them through a port. */
-async function rowsOf(stream: Uint8Array): Promise<View> {
+async function decode(stream: Uint8Array): Promise<BodyDecoder> {
   const { memory } = await init({ module_or_path: read("pkg/colonnade_wasm_bg.wasm") });
   const decoder = new BodyDecoder(new Decoder(2 ** 31), memory);
   decoder.push(stream);
+  return decoder;
+}
+
+/** The rows of a stream, as a page sees them through a port. */
+async function rowsOf(stream: Uint8Array): Promise<View> {
+  const decoder = await decode(stream);
   const { kernels } = decoder;
   const { port1, port2 } = new MessageChannel();
   const handlers: Partial<Handlers> = {
@@ -125,6 +131,28 @@ test("a text is found where it is shown", async () => {
     searched: 4,
   });
   await expect(table.find("")).rejects.toMatchObject({ code: "bad_parameter" });
+});
+
+async function toArrow(stream: Uint8Array) {
+  const { kernels, schema } = await decode(stream);
+  if (schema === undefined) throw new Error("There is no schema.");
+  return arrowTable(schema, () => kernels.stream(new AbortController().signal));
+}
+
+test("apache-arrow gets the same table", async () => {
+  const stream = read("../fixtures/predicates.arrows");
+  const [ours, theirs] = [await toArrow(stream), tableFromIPC(stream)];
+  expect(ours.schema.toString()).toBe(theirs.schema.toString());
+  expect(ours.toArray().map(String)).toEqual(theirs.toArray().map(String));
+  expect(ours.getChild("dict")?.toArray()).toEqual(theirs.getChild("dict")?.toArray());
+});
+
+test("a table that apache-arrow cannot read is refused by the column's name", async () => {
+  const refused = toArrow(read("../fixtures/every_type.arrows"));
+  await expect(refused).rejects.toMatchObject({
+    code: "unsupported_type",
+    message: expect.stringContaining('"decimal32"'),
+  });
 });
 
 test("long work tells how far it is, and can be stopped", async () => {

@@ -31,6 +31,9 @@ pub struct FilterJob {
     done_rows: usize,
     num_rows: usize,
     words: Vec<u64>,
+    /// Of a list, the rows that are kept, and how many were looked at.
+    kept: Vec<u32>,
+    num_listed: usize,
     /// What a leaf says of each value of the dictionary that it met last.
     pointed: Vec<Option<Pointed>>,
 }
@@ -70,6 +73,8 @@ impl FilterJob {
             start: 0,
             done_rows: 0,
             num_rows,
+            kept: Vec::new(),
+            num_listed: 0,
             words: filled(0, num_rows.div_ceil(64))?,
             pointed,
         })
@@ -78,7 +83,7 @@ impl FilterJob {
     /// Works for about a millisecond; true once all rows were looked at.
     pub fn step(&mut self) -> bool {
         let Some(&len) = self.chunk_lens.get(self.chunk) else {
-            return true;
+            return self.step_list();
         };
         let end = len.min(self.start + BLOCK_ROWS);
         let mut leaf_index = 0;
@@ -94,7 +99,20 @@ impl FilterJob {
         if end == len {
             (self.chunk, self.start) = (self.chunk + 1, 0);
         }
-        self.chunk == self.chunk_lens.len()
+        false
+    }
+
+    /// Looks up rows of a list.
+    fn step_list(&mut self) -> bool {
+        let Rows::List(rows) = &*self.base else {
+            return true;
+        };
+        let end = rows.len().min(self.num_listed + BLOCK_ROWS);
+        let has = |row: &&u32| self.words[(**row / 64) as usize] >> (**row % 64) & 1 == 1;
+        let kept = rows[self.num_listed..end].iter().filter(has);
+        self.kept.extend(kept);
+        self.num_listed = end;
+        end == rows.len()
     }
 
     /// Of 1.
@@ -108,7 +126,10 @@ impl FilterJob {
     /// # Errors
     /// `out_of_memory`.
     pub fn finish(self) -> Result<Rows, KernelError> {
-        self.base.intersect(self.words)
+        match &*self.base {
+            Rows::List(_) => Ok(Rows::List(self.kept)),
+            base => base.intersect(self.words),
+        }
     }
 
     /// Sets the bits of the next `len` rows.

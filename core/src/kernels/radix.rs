@@ -1,4 +1,4 @@
-use super::error::{KernelError, filled};
+use super::error::{KernelError, with_room};
 
 /// Bits of a digit.
 const DIGIT_BITS: u32 = 11;
@@ -30,6 +30,8 @@ enum Phase {
         varying: u64,
         is_sorted: bool,
     },
+    /// Fills the other half with zeros.
+    Room,
     Next,
     Count {
         shift: u32,
@@ -46,8 +48,8 @@ enum Phase {
 
 impl Radix {
     /// `rows[i]` has `keys[i]`.
-    pub(super) fn try_new(keys: Vec<u64>, rows: Vec<u32>) -> Result<Self, KernelError> {
-        Ok(Self {
+    pub(super) fn new(keys: Vec<u64>, rows: Vec<u32>) -> Self {
+        Self {
             keys,
             rows,
             spare_keys: Vec::new(),
@@ -59,7 +61,7 @@ impl Radix {
                 varying: 0,
                 is_sorted: true,
             },
-        })
+        }
     }
 
     /// Works for some milliseconds at most; true once all is sorted.
@@ -89,8 +91,14 @@ impl Radix {
                     Phase::Done
                 } else {
                     self.plan(varying)?;
-                    Phase::Next
+                    Phase::Room
                 }
+            }
+            Phase::Room => {
+                let room = end(self.spare_rows.len());
+                self.spare_keys.resize(room, 0);
+                self.spare_rows.resize(room, 0);
+                if room < len { Phase::Room } else { Phase::Next }
             }
             Phase::Next => match self.shifts.pop() {
                 None => Phase::Done,
@@ -158,7 +166,7 @@ impl Radix {
     pub(super) fn fraction(&self) -> f64 {
         let whole = self.num_shifts - self.shifts.len().min(self.num_shifts);
         let begun = match self.phase {
-            Phase::Survey { .. } => return 0.0,
+            Phase::Survey { .. } | Phase::Room => return 0.0,
             Phase::Next | Phase::Done => whole,
             Phase::Count { .. } | Phase::Move { .. } => whole - 1,
         };
@@ -182,8 +190,8 @@ impl Radix {
         }
         self.shifts.reverse();
         self.num_shifts = self.shifts.len().max(1);
-        self.spare_keys = filled(0, self.keys.len())?;
-        self.spare_rows = filled(0, self.rows.len())?;
+        self.spare_keys = with_room(self.keys.len())?;
+        self.spare_rows = with_room(self.rows.len())?;
         Ok(())
     }
 }

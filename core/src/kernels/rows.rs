@@ -41,48 +41,20 @@ impl Rows {
         }
     }
 
-    /// All of them in order.
-    ///
-    /// # Errors
-    /// `out_of_memory`.
-    pub(super) fn list(&self) -> Result<Vec<u32>, KernelError> {
-        let mut list = with_room(self.len())?;
-        match self {
-            Self::All(len) => list.extend(0..*len),
-            Self::Bitmap(bitmap) => {
-                for (index, &word) in bitmap.words.iter().enumerate() {
-                    let mut word = word;
-                    while word != 0 {
-                        list.push(index as u32 * 64 + word.trailing_zeros());
-                        word &= word - 1;
-                    }
-                }
-            }
-            Self::List(rows) => list.extend_from_slice(rows),
-        }
-        Ok(list)
-    }
-
-    /// Those of them that are in `bitmap` too, in the order they have here.
+    /// Those of the rows, in row order, whose bits are set in `words`.
     ///
     /// # Errors
     /// `out_of_memory`.
     pub(super) fn intersect(&self, mut words: Vec<u64>) -> Result<Self, KernelError> {
         match self {
-            Self::All(_) => Bitmap::try_new(words).map(Self::Bitmap),
+            Self::All(_) | Self::List(_) => {}
             Self::Bitmap(bitmap) => {
                 for (word, mine) in words.iter_mut().zip(&bitmap.words) {
                     *word &= mine;
                 }
-                Bitmap::try_new(words).map(Self::Bitmap)
-            }
-            Self::List(rows) => {
-                let has = |row: &u32| words[(row / 64) as usize] >> (row % 64) & 1 == 1;
-                let mut kept = with_room(rows.iter().filter(|row| has(row)).count())?;
-                kept.extend(rows.iter().copied().filter(has));
-                Ok(Self::List(kept))
             }
         }
+        Bitmap::try_new(words).map(Self::Bitmap)
     }
 }
 
@@ -147,14 +119,13 @@ mod tests {
         for row in &wanted {
             words[(row / 64) as usize] |= 1 << (row % 64);
         }
-        let rows = Rows::All(5000).intersect(words.clone()).unwrap();
-        assert_eq!(rows.list().unwrap(), wanted);
+        let rows = Rows::All(5000).intersect(words).unwrap();
         let by_one: Vec<u32> = (0..).map_while(|position| rows.get(position)).collect();
         assert_eq!(by_one, wanted);
-        let turned = Rows::List((0..5000).rev().collect())
-            .intersect(words)
-            .unwrap();
-        assert_eq!(turned.get(0), Some(4999));
-        assert_eq!(turned.len(), wanted.len());
+        assert_eq!(rows.len(), wanted.len());
+        let odd = rows.intersect(vec![0xAAAA_AAAA_AAAA_AAAA; 79]).unwrap();
+        let expected: Vec<u32> = wanted.into_iter().filter(|row| row % 2 == 1).collect();
+        let by_one: Vec<u32> = (0..).map_while(|position| odd.get(position)).collect();
+        assert_eq!(by_one, expected);
     }
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 
@@ -45,10 +47,28 @@ struct Pass {
 
 #[derive(Debug)]
 enum State {
+    /// Lists the rows of a view.
+    List {
+        base: Arc<Rows>,
+    },
     Next,
     Gather(Gather),
-    Radix { radix: Radix, last: Vec<u32> },
-    Text { sort: TextSort, last: Vec<u32> },
+    Split(Split),
+    /// Leaves out the nulls of a text column.
+    SplitText {
+        pass: Pass,
+        at: usize,
+        rows: Vec<u32>,
+        last: Vec<u32>,
+    },
+    Radix {
+        radix: Radix,
+        last: Vec<u32>,
+    },
+    Text {
+        sort: TextSort,
+        last: Vec<u32>,
+    },
 }
 
 /// Reads a column's keys in row order.
@@ -76,7 +96,7 @@ impl SortJob {
     ///
     /// # Errors
     /// `unknown_column`, `bad_sort` for columns without an order, `out_of_memory`.
-    pub fn try_new(table: &Table, base: &Rows, keys: &[SortKey]) -> Result<Self, KernelError> {
+    pub fn try_new(table: &Table, base: Arc<Rows>, keys: &[SortKey]) -> Result<Self, KernelError> {
         if keys.is_empty() {
             return Err(KernelError::new(
                 "bad_sort",
@@ -108,8 +128,8 @@ impl SortJob {
         Ok(Self {
             num_passes: passes.len(),
             passes,
-            order: base.list()?,
-            state: State::Next,
+            order: with_room(base.len())?,
+            state: State::List { base },
             num_rows: num_rows(table)? as usize,
         })
     }
@@ -124,11 +144,62 @@ impl SortJob {
                 None => return Ok(true),
                 Some(pass) => self.begin(pass)?,
             },
+            State::List { base } => {
+                let start = self.order.len();
+                let end = base.len().min(start + BLOCK_ROWS);
+                self.order.extend((start..end).map_while(|at| base.get(at)));
+                if end < base.len() {
+                    State::List { base }
+                } else {
+                    State::Next
+                }
+            }
             State::Gather(mut gather) => {
                 if gather.step() {
-                    self.split(gather)?
+                    let order = std::mem::take(&mut self.order);
+                    State::Split(Split::try_new(gather, order)?)
                 } else {
                     State::Gather(gather)
+                }
+            }
+            State::Split(mut split) => {
+                if split.step() {
+                    split.nans.append(&mut split.nulls);
+                    State::Radix {
+                        radix: Radix::new(split.keys, split.rows),
+                        last: split.nans,
+                    }
+                } else {
+                    State::Split(split)
+                }
+            }
+            State::SplitText {
+                pass,
+                mut at,
+                mut rows,
+                mut last,
+            } => {
+                let end = self.order.len().min(at + BLOCK_ROWS);
+                for &row in &self.order[at..end] {
+                    let (chunk, index) = pass.column.locate(row);
+                    let kept = if chunk.is_null(index) {
+                        &mut last
+                    } else {
+                        &mut rows
+                    };
+                    kept.push(row);
+                }
+                at = end;
+                if at < self.order.len() {
+                    State::SplitText {
+                        pass,
+                        at,
+                        rows,
+                        last,
+                    }
+                } else {
+                    let sort = TextSort::try_new(pass.column, rows, pass.descending)?;
+                    State::Text { sort, last }
                 }
             }
             State::Radix { mut radix, last } => {
@@ -155,7 +226,9 @@ impl SortJob {
     #[must_use]
     pub fn fraction(&self) -> f64 {
         let within = match &self.state {
-            State::Next => 0.0,
+            State::List { .. } => return 0.0,
+            State::Next | State::SplitText { .. } => 0.0,
+            State::Split(_) => 0.2,
             State::Gather(gather) => 0.2 * gather.keys.len() as f64 / self.num_rows.max(1) as f64,
             State::Radix { radix, .. } => 0.2 + 0.8 * radix.fraction(),
             State::Text { sort, .. } => sort.fraction(),
@@ -179,19 +252,12 @@ impl SortJob {
         let is_text = pass.column.physical() == Physical::Bytes;
         let are_plain = chunks.iter().all(|chunk| pointed_values(chunk).is_none());
         if is_text && are_plain {
-            let order = std::mem::take(&mut self.order);
-            let mut rows = with_room(order.len())?;
-            let mut last = Vec::new();
-            for row in order {
-                let (chunk, index) = pass.column.locate(row);
-                if chunk.is_null(index) {
-                    last.push(row);
-                } else {
-                    rows.push(row);
-                }
-            }
-            let sort = TextSort::try_new(pass.column, rows, pass.descending)?;
-            return Ok(State::Text { sort, last });
+            return Ok(State::SplitText {
+                pass,
+                at: 0,
+                rows: with_room(self.order.len())?,
+                last: Vec::new(),
+            });
         }
         Ok(State::Gather(Gather {
             ranks: if is_text { ranks(chunks)? } else { Vec::new() },
@@ -202,45 +268,56 @@ impl SortJob {
             kinds: Vec::new(),
         }))
     }
+}
 
-    /// Leaves the sort what has a key; what has none comes last, NaN before null.
-    fn split(&mut self, gather: Gather) -> Result<State, KernelError> {
-        let Gather {
-            mut keys,
-            kinds,
-            pass,
-            ..
-        } = gather;
-        let is_whole = kinds.is_empty() && self.order.len() == keys.len() && self.order.is_sorted();
-        let order = std::mem::take(&mut self.order);
-        if is_whole {
-            if pass.descending {
-                keys.iter_mut().for_each(|key| *key = !*key);
-            }
-            let radix = Radix::try_new(keys, order)?;
-            return Ok(State::Radix {
-                radix,
-                last: Vec::new(),
-            });
-        }
-        let kind_of = |row: u32| kinds.get(row as usize).copied().unwrap_or(Kind::Value);
-        let flip = if pass.descending { u64::MAX } else { 0 };
-        let mut sorted_keys = with_room(order.len())?;
-        let mut rows = with_room(order.len())?;
-        let (mut nans, mut nulls) = (Vec::new(), Vec::new());
-        for row in order {
-            match kind_of(row) {
+/// Leaves the sort what has a key; what has none comes last, NaN before null.
+#[derive(Debug)]
+struct Split {
+    order: Vec<u32>,
+    at: usize,
+    /// By row of the table.
+    all_keys: Vec<u64>,
+    kinds: Vec<Kind>,
+    /// All bits of a key that is to descend.
+    flip: u64,
+    /// For each of `rows`.
+    keys: Vec<u64>,
+    rows: Vec<u32>,
+    nans: Vec<u32>,
+    nulls: Vec<u32>,
+}
+
+impl Split {
+    fn try_new(gather: Gather, order: Vec<u32>) -> Result<Self, KernelError> {
+        Ok(Self {
+            keys: with_room(order.len())?,
+            rows: with_room(order.len())?,
+            at: 0,
+            order,
+            all_keys: gather.keys,
+            kinds: gather.kinds,
+            flip: if gather.pass.descending { u64::MAX } else { 0 },
+            nans: Vec::new(),
+            nulls: Vec::new(),
+        })
+    }
+
+    /// Takes the next rows; true once all were taken.
+    fn step(&mut self) -> bool {
+        let end = self.order.len().min(self.at + BLOCK_ROWS);
+        for &row in &self.order[self.at..end] {
+            let kind = self.kinds.get(row as usize).copied();
+            match kind.unwrap_or(Kind::Value) {
                 Kind::Value => {
-                    sorted_keys.push(keys[row as usize] ^ flip);
-                    rows.push(row);
+                    self.keys.push(self.all_keys[row as usize] ^ self.flip);
+                    self.rows.push(row);
                 }
-                Kind::Nan => nans.push(row),
-                Kind::Null => nulls.push(row),
+                Kind::Nan => self.nans.push(row),
+                Kind::Null => self.nulls.push(row),
             }
         }
-        nans.append(&mut nulls);
-        let radix = Radix::try_new(sorted_keys, rows)?;
-        Ok(State::Radix { radix, last: nans })
+        self.at = end;
+        end == self.order.len()
     }
 }
 
@@ -264,10 +341,7 @@ impl Gather {
         match pointed_values(array) {
             None => put_keys(array, self.pass.limb, self.start, end, &mut out),
             Some(values) => {
-                let known = self
-                    .ranks
-                    .iter()
-                    .find(|(of, _)| std::sync::Arc::ptr_eq(of, values));
+                let known = self.ranks.iter().find(|(of, _)| Arc::ptr_eq(of, values));
                 let (mut keys, mut kinds) = (Vec::new(), Vec::new());
                 let mut value_keys = Keys {
                     keys: &mut keys,
