@@ -101,7 +101,7 @@ impl Pieces {
     /// # Errors
     /// As `StreamPieces::next_piece`.
     pub fn next(&mut self) -> Result<Option<Vec<u8>>, JsValue> {
-        self.0.next_piece().map_err(thrown)
+        self.0.next_piece().map_err(|error| thrown(&error))
     }
 }
 
@@ -130,7 +130,8 @@ impl Decoder {
             })
             .collect();
         let job = SortJob::try_new(self.table()?, Arc::clone(&view.rows), &keys);
-        job.map(|job| Work::Sort(job).into()).map_err(thrown)
+        job.map(|job| Work::Sort(job).into())
+            .map_err(|error| thrown(&error))
     }
 
     /// Begins to filter a view by a predicate in JSON.
@@ -139,7 +140,8 @@ impl Decoder {
     /// As `FilterJob::try_new`.
     pub fn filter(&self, view: &View, json: &str) -> Result<Job, JsValue> {
         let job = FilterJob::try_new(self.table()?, Arc::clone(&view.rows), json, &self.zones);
-        job.map(|job| Work::Filter(job).into()).map_err(thrown)
+        job.map(|job| Work::Filter(job).into())
+            .map_err(|error| thrown(&error))
     }
 
     /// Begins to summarise a column of the table.
@@ -149,7 +151,7 @@ impl Decoder {
     pub fn summary(&self, column: &str) -> Result<Job, JsValue> {
         let job = SummaryJob::try_new(self.table()?, column);
         job.map(|job| Work::Summary(Box::new(job)).into())
-            .map_err(thrown)
+            .map_err(|error| thrown(&error))
     }
 
     /// Begins to look for a text in a view; in all columns where none is named.
@@ -162,18 +164,19 @@ impl Decoder {
         text: String,
         from: f64,
         limit: f64,
-        columns: Option<Array>,
+        columns: &JsValue,
         match_case: bool,
     ) -> Result<Job, JsValue> {
         let request = FindRequest {
             text,
             from: from as usize,
             limit: limit as usize,
-            columns: columns.as_ref().map(strings),
+            columns: columns.dyn_ref().map(strings),
             match_case,
         };
         let job = FindJob::try_new(self.table()?, Arc::clone(&view.rows), &request);
-        job.map(|job| Work::Find(job).into()).map_err(thrown)
+        job.map(|job| Work::Find(job).into())
+            .map_err(|error| thrown(&error))
     }
 
     /// Works for a millisecond or so; true once the job is done.
@@ -182,7 +185,7 @@ impl Decoder {
     /// `out_of_memory`.
     pub fn step(&self, job: &mut Job) -> Result<bool, JsValue> {
         match &mut job.work {
-            Work::Sort(job) => job.step().map_err(thrown),
+            Work::Sort(job) => job.step().map_err(|error| thrown(&error)),
             Work::Filter(job) => Ok(job.step()),
             Work::Summary(job) => Ok(job.step()),
             Work::Find(job) => Ok(job.step(&self.zones)),
@@ -197,7 +200,7 @@ impl Decoder {
     pub fn finish_job(&self, job: Job) -> Result<JsValue, JsValue> {
         let rows = match job.work {
             Work::Sort(job) => job.finish(),
-            Work::Filter(job) => job.finish().map_err(thrown)?,
+            Work::Filter(job) => job.finish().map_err(|error| thrown(&error))?,
             Work::Summary(job) => return Ok(job.finish(&self.zones).into()),
             Work::Find(job) => return Ok(job.finish().into()),
         };
@@ -241,7 +244,7 @@ impl Decoder {
         let (start, end) = (start as usize, end as usize);
         ColumnValues::read(self.table()?, &view.rows, column, start, end)
             .map(|values| values.map(Values))
-            .map_err(thrown)
+            .map_err(|error| thrown(&error))
     }
 
     /// Begins to write the rows as an Arrow IPC stream.
@@ -252,7 +255,7 @@ impl Decoder {
     pub fn to_stream(&self) -> Result<Pieces, JsValue> {
         StreamPieces::try_new(self.table()?)
             .map(Pieces)
-            .map_err(thrown)
+            .map_err(|error| thrown(&error))
     }
 
     fn table(&self) -> Result<&Table, JsValue> {
@@ -271,6 +274,6 @@ fn strings(array: &Array) -> Vec<String> {
     array.iter().filter_map(|item| item.as_string()).collect()
 }
 
-fn thrown(error: KernelError) -> JsValue {
+fn thrown(error: &KernelError) -> JsValue {
     js_error(error.code, &error.message, 0, 0)
 }

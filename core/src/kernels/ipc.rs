@@ -28,7 +28,8 @@ impl StreamPieces {
         let schema = Schema::new_with_metadata(stream.arrow_fields(), stream.metadata.clone());
         let schema = Arc::new(schema);
         Ok(Self {
-            writer: StreamWriter::try_new(Vec::new(), &schema).map_err(not_writable)?,
+            writer: StreamWriter::try_new(Vec::new(), &schema)
+                .map_err(|error| not_writable(&error))?,
             schema,
             columns: table
                 .columns()
@@ -51,7 +52,7 @@ impl StreamPieces {
             if self.is_finished {
                 return Ok(None);
             }
-            self.write_next().map_err(not_writable)?;
+            self.write_next().map_err(|error| not_writable(&error))?;
         }
         Ok(Some(std::mem::take(self.writer.get_mut())))
     }
@@ -71,7 +72,7 @@ impl StreamPieces {
     }
 }
 
-fn not_writable(error: ArrowError) -> KernelError {
+fn not_writable(error: &ArrowError) -> KernelError {
     KernelError::new(
         "not_writable",
         format!("the table cannot be written as Arrow: {error}; leave that column out"),

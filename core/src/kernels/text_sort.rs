@@ -10,11 +10,15 @@ use super::key::each_bytes;
 /// Rows that are sorted at once, and merged in one step.
 const RUN_ROWS: usize = 4096;
 
+/// Items that are filled with zeros in one step.
+const ROOM_ITEMS: usize = 65_536;
+
 /// A row and the first eight bytes of its text, which decide most comparisons.
 #[derive(Debug, Clone, Copy, Default)]
 struct Item {
     prefix: u64,
     row: u32,
+    num_bytes: u32,
 }
 
 /// Sorts rows by their bytes, stably: runs are sorted, then merged two by two.
@@ -31,6 +35,8 @@ pub(super) struct TextSort {
 #[derive(Debug)]
 enum Phase {
     Runs,
+    /// Fills the other half with zeros.
+    Room,
     /// Merges the runs `[start, start + width)` and `[start + width, start + 2 width)`; `left` and
     /// `right` come next.
     Merge {
@@ -67,8 +73,12 @@ impl TextSort {
                 let start = self.items.len();
                 let end = len.min(start + RUN_ROWS);
                 for &row in &self.rows[start..end] {
-                    let prefix = prefix(bytes(&self.column, row));
-                    self.items.push(Item { prefix, row });
+                    let bytes = bytes(&self.column, row);
+                    self.items.push(Item {
+                        prefix: prefix(bytes),
+                        row,
+                        num_bytes: bytes.len() as u32,
+                    });
                 }
                 let order = Order {
                     column: &self.column,
@@ -79,13 +89,20 @@ impl TextSort {
                     self.phase = if len <= RUN_ROWS {
                         Phase::Done
                     } else {
-                        self.merged = filled(Item::default(), len)?;
-                        Phase::Merge {
-                            width: RUN_ROWS,
-                            start: 0,
-                            left: 0,
-                            right: RUN_ROWS,
-                        }
+                        self.merged = with_room(len)?;
+                        Phase::Room
+                    };
+                }
+            }
+            Phase::Room => {
+                let room = len.min(self.merged.len() + ROOM_ITEMS);
+                self.merged.resize(room, Item::default());
+                if room == len {
+                    self.phase = Phase::Merge {
+                        width: RUN_ROWS,
+                        start: 0,
+                        left: 0,
+                        right: RUN_ROWS,
                     };
                 }
             }
@@ -154,6 +171,7 @@ impl TextSort {
         let runs = (len / RUN_ROWS as f64).log2().max(1.0) + 2.0;
         match self.phase {
             Phase::Runs => 2.0 * self.items.len() as f64 / len / runs,
+            Phase::Room => 2.0 / runs,
             Phase::Merge { width, start, .. } => {
                 let whole = (width as f64 / RUN_ROWS as f64).log2();
                 ((2.0 + whole + start as f64 / len) / runs).min(1.0)
@@ -178,10 +196,13 @@ struct Order<'a> {
 
 impl Order<'_> {
     fn compare(&self, a: Item, b: Item) -> Ordering {
-        let order = a
-            .prefix
-            .cmp(&b.prefix)
-            .then_with(|| bytes(self.column, a.row).cmp(bytes(self.column, b.row)));
+        let order = a.prefix.cmp(&b.prefix).then_with(|| {
+            // Of texts that are nothing but a prefix, the one with fewer zeros comes first.
+            if a.num_bytes <= 8 && b.num_bytes <= 8 {
+                return a.num_bytes.cmp(&b.num_bytes);
+            }
+            bytes(self.column, a.row).cmp(bytes(self.column, b.row))
+        });
         if self.descending {
             order.reverse()
         } else {
