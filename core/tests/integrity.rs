@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use arrow_ipc::reader::StreamReader;
 use colonnade_core::decode::Decoder;
 use colonnade_core::wire::integrity::{
-    FIRST_ROW, Integrity, SEQ, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
+    FIRST_ROW, Integrity, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
 };
 use colonnade_core::wire::{DecodeErrorKind, Limits, survey_stream};
 
@@ -73,6 +73,7 @@ fn our_reader_reads_what_front_writes() {
         (TOTAL_ROWS, "007"),
         (TOTAL_BATCHES, "3"),
         (XXH3, "00ff00000000000a"),
+        (SNAPSHOT, "0123456789abcdef"),
         ("colonnade.later", "whatever"),
     ]);
     let expected = Integrity {
@@ -81,7 +82,7 @@ fn our_reader_reads_what_front_writes() {
         total_rows: Some(7),
         total_batches: Some(3),
         xxh3: Some(0x00ff_0000_0000_000a),
-        snapshot: None,
+        snapshot: Some(0x0123_4567_89ab_cdef),
     };
     assert_eq!(Integrity::read(&full.metadata).unwrap(), expected);
     // The header, its length and version are those of the message as it was.
@@ -95,7 +96,7 @@ fn our_reader_reads_what_front_writes() {
     // What a message said before stays, behind ours.
     let again = full.with(&[("front", "most")]);
     assert_eq!(Integrity::read(&again.metadata).unwrap(), expected);
-    assert_eq!(entries(&again).len(), 8);
+    assert_eq!(entries(&again).len(), 9);
 }
 
 #[test]

@@ -206,16 +206,19 @@ fn a_continuation_of_another_state_of_the_source_is_refused() {
         out
     };
     let (old, new) = ("00000000000000aa", "00000000000000ab");
-    let mut decoder = decoder();
-    let first = labelled(&response(0, 100), old);
-    decoder.push(&first[..first.len() * 2 / 3]).unwrap();
-    let rows = num_rows(&decoder);
-    let error = refused(&mut decoder, &labelled(&response(rows, 100), new));
+    let first = labelled(&response(FIRST_ROW, 7), old);
+    let mut decoder = cut_and_resumed(&first, first.len() / 2);
+    let row = FIRST_ROW + num_rows(&decoder);
+    assert!(row > FIRST_ROW, "some rows came before");
+    let error = refused(&mut decoder, &labelled(&response(row, 7), new));
     assert_eq!(error.kind, DecodeErrorKind::SourceChanged, "{error}");
-    assert_eq!(num_rows(&decoder), rows, "what came before is kept");
-    decoder.resume(rows);
-    decoder.push(&labelled(&response(rows, 100), old)).unwrap();
-    decoder.finish().unwrap();
+    assert_eq!(
+        FIRST_ROW + num_rows(&decoder),
+        row,
+        "what came before is kept"
+    );
+    decoder.resume(row);
+    decoder.push(&labelled(&response(row, 7), old)).unwrap();
     assert_eq!(texts(&decoder), whole());
 }
 

@@ -19,6 +19,7 @@ mod predicate;
 mod radix;
 mod rows;
 mod sort;
+mod spread;
 mod summary;
 mod text_sort;
 mod values;

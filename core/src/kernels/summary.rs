@@ -15,6 +15,7 @@ use super::histogram::{Bins, FloatSum, exact_edges, float_edges};
 use super::key::{
     Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
 };
+use super::spread::{Spread, weight_of};
 use crate::table::Table;
 use crate::text::{
     CellKind, CellText, TimeZones, underlying, write_cell, write_decimal, write_f64,
@@ -25,9 +26,6 @@ const BLOCK_ROWS: usize = 16_384;
 
 /// How many of the most frequent values are told.
 const NUM_TOP: usize = 10;
-
-/// Different values that are counted at most; of columns with more, none is told.
-const MAX_COUNTED: usize = 1 << 20;
 
 /// The largest number of 38 digits.
 const MAX_DECIMAL: i128 = 10_i128.pow(38) - 1;
@@ -97,22 +95,6 @@ struct Extreme {
     bytes: Vec<u8>,
     array: ArrayRef,
     index: usize,
-}
-
-/// How the values are spread.
-#[derive(Debug)]
-enum Spread {
-    Exact {
-        bins: Bins<i128>,
-        /// `None` once it was beyond 128 bits.
-        sum: Option<i128>,
-    },
-    Float {
-        bins: Bins<f64>,
-        sum: FloatSum,
-    },
-    /// Rows by value; `None` where there are too many values.
-    Counts(Option<HashMap<Vec<u8>, u64>>),
 }
 
 impl SummaryJob {
@@ -329,10 +311,6 @@ impl Extreme {
     }
 }
 
-fn weight_of(weights: Option<&[u64]>, index: usize) -> u64 {
-    weights.map_or(1, |weights| weights[index])
-}
-
 impl Totals {
     fn add(&mut self, array: &ArrayRef, start: usize, end: usize, weights: Option<&[u64]>) {
         let physical = Physical::of(array.data_type());
@@ -421,68 +399,6 @@ impl Totals {
             .is_none_or(|old| value > (old.key, &old.bytes))
         {
             new(&mut self.highest);
-        }
-    }
-}
-
-impl Spread {
-    fn add(
-        &mut self,
-        array: &ArrayRef,
-        start: usize,
-        end: usize,
-        weights: Option<&[u64]>,
-        unit: f64,
-    ) {
-        let mut index = start;
-        match self {
-            Self::Counts(counts) => {
-                let mut visit = |value: Option<&[u8]>| {
-                    let weight = weight_of(weights, index);
-                    index += 1;
-                    let (Some(bytes), 1.., Some(known)) = (value, weight, counts.as_mut()) else {
-                        return;
-                    };
-                    if let Some(count) = known.get_mut(bytes) {
-                        *count += weight;
-                    } else if known.len() < MAX_COUNTED {
-                        known.insert(bytes.to_vec(), weight);
-                    } else {
-                        *counts = None;
-                    }
-                };
-                if Physical::of(array.data_type()) == Physical::Boolean {
-                    each_boolean(array.as_boolean(), start, end, |value| {
-                        visit(value.map(|value| if value { &b"true"[..] } else { b"false" }));
-                    });
-                } else {
-                    each_bytes(array, start, end, visit);
-                }
-            }
-            Self::Exact { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
-                each_native::<N>(array, start, end, |value| {
-                    let weight = weight_of(weights, index);
-                    index += 1;
-                    if let (Some(value), 1..) = (value, weight) {
-                        let value = value.exact();
-                        bins.add(&value, weight);
-                        *sum = sum.and_then(|sum| {
-                            sum.checked_add(value.checked_mul(i128::from(weight))?)
-                        });
-                    }
-                });
-            }, _ => {}),
-            Self::Float { bins, sum } => with_native!(Physical::of(array.data_type()), N => {
-                each_native::<N>(array, start, end, |value| {
-                    let weight = weight_of(weights, index);
-                    index += 1;
-                    if let (Some(value), 1..) = (value.filter(|value| value.is_finite()), weight) {
-                        let value = value.float() / unit;
-                        bins.add(&value, weight);
-                        sum.add(value * weight as f64);
-                    }
-                });
-            }, _ => {}),
         }
     }
 }
