@@ -10,6 +10,8 @@ mod result_bytes;
 #[path = "http/support.rs"]
 mod support;
 
+#[path = "http/kernels.rs"]
+mod kernels;
 #[path = "http/messages.rs"]
 mod messages;
 

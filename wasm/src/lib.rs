@@ -1,5 +1,6 @@
 //! JavaScript bindings of `colonnade-core`: one newtype, one delegation a method.
 
+mod kernels;
 mod zone;
 
 use colonnade_core::decode;
@@ -16,8 +17,8 @@ use zone::IntlTimeZones;
 /// ones go, `advance` that they are there. Errors thrown carry `code`, `byte` and `row`.
 #[wasm_bindgen]
 pub struct Decoder {
-    decoder: decode::Decoder,
-    zones: IntlTimeZones,
+    pub(crate) decoder: decode::Decoder,
+    pub(crate) zones: IntlTimeZones,
 }
 
 #[wasm_bindgen]
@@ -116,28 +117,6 @@ impl Decoder {
     pub fn memory_bytes(&self) -> f64 {
         self.decoder.used_bytes() as f64
     }
-
-    /// The text of `columns` in rows `[start, end)`, packed (see `RowWindow` in colonnade-core).
-    /// Texts of more than `max_chars` characters are cut and marked; 0 cuts nothing.
-    ///
-    /// # Errors
-    /// `out_of_range` where a row or column is not there.
-    pub fn window(
-        &self,
-        start: f64,
-        end: f64,
-        columns: &[u32],
-        max_chars: usize,
-    ) -> Result<Vec<u8>, JsValue> {
-        let columns: Vec<usize> = columns.iter().map(|&column| column as usize).collect();
-        let Some(table) = self.decoder.table() else {
-            return Err(js_error("out_of_range", "there are no rows yet", 0, 0));
-        };
-        table
-            .window(start as u64..end as u64, &columns, max_chars, &self.zones)
-            .map(|window| window.bytes)
-            .map_err(|error| js_error("out_of_range", &error.to_string(), table.num_rows(), 0))
-    }
 }
 
 fn schema_json(schema: &StreamSchema) -> String {
@@ -173,7 +152,7 @@ fn to_js_error(error: &DecodeError) -> JsValue {
     js_error(error.kind.code(), &error.message, error.row, error.byte)
 }
 
-fn js_error(code: &str, message: &str, row: u64, byte: u64) -> JsValue {
+pub(crate) fn js_error(code: &str, message: &str, row: u64, byte: u64) -> JsValue {
     let error = Error::new(message);
     for (key, value) in [
         ("code", JsValue::from(code)),

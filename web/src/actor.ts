@@ -1,5 +1,13 @@
 import { ColonnadeError } from "./errors.js";
-import type { Message, NoticeName, Notices, RequestName, Requests } from "./messages.js";
+import type {
+  KernelWork,
+  Message,
+  NoticeName,
+  Notices,
+  RequestName,
+  Requests,
+  ViewInfo,
+} from "./messages.js";
 
 /** The part of Worker, MessagePort and a worker's own scope that actors use. */
 export interface Endpoint {
@@ -16,7 +24,9 @@ interface Pending {
 export class Requester {
   readonly #endpoint: Endpoint;
   readonly #pending = new Map<number, Pending>();
+  readonly #jobs = new Map<number, (fraction: number) => void>();
   #nextId = 1;
+  #nextJob = 1;
   #failure: ColonnadeError | undefined;
 
   constructor(
@@ -33,6 +43,11 @@ export class Requester {
           this.#take(data.id)?.reject(ColonnadeError.fromPlain(data.error));
           break;
         case "notice":
+          if (data.name === "job") {
+            const { job, fraction } = data.data as Notices["job"];
+            this.#jobs.get(job)?.(fraction);
+            break;
+          }
           onNotice(data.name, data.data as Notices[typeof data.name]);
           break;
       }
@@ -73,6 +88,21 @@ export class Requester {
         this.#take(id)?.reject(ColonnadeError.from(thrown, "worker_failed"));
       }
     });
+  }
+
+  /** Asks for work that tells how far it is. */
+  async run(
+    work: KernelWork,
+    signal: AbortSignal | undefined,
+    onProgress: ((fraction: number) => void) | undefined,
+  ): Promise<ViewInfo | string> {
+    const job = this.#nextJob++;
+    if (onProgress !== undefined) this.#jobs.set(job, onProgress);
+    try {
+      return await this.request("run", { job, work }, { signal });
+    } finally {
+      this.#jobs.delete(job);
+    }
   }
 
   /** Rejects everything pending, and everything asked later. */

@@ -1,9 +1,10 @@
 import { ColonnadeError } from "./errors.js";
+import { Kernels, type WasmKernels } from "./kernels.js";
 import type { EndRule } from "./messages.js";
 import type { Schema } from "./schema.js";
 
 /** What the wasm module's `Decoder` offers; see `wasm/src/lib.rs`. */
-export interface WasmDecoder {
+export interface WasmDecoder extends WasmKernels {
   spacePtr(): number;
   spaceLen(): number;
   advance(numBytes: number): void;
@@ -14,7 +15,6 @@ export interface WasmDecoder {
   schemaJson(): string | undefined;
   numRows(): number;
   numBatches(): number;
-  window(start: number, end: number, columns: Uint32Array, maxChars: number): Uint8Array;
 }
 
 /** Body bytes in, rows out. After a trap every call fails with `decoder_crashed`. */
@@ -27,6 +27,8 @@ export class BodyDecoder {
   #numBytes = 0;
   #numRows = 0;
   #numBatches = 0;
+  /** Reading, sorting, filtering of what has arrived. */
+  readonly kernels = new Kernels((work) => this.#guard(work));
 
   constructor(decoder: WasmDecoder, memory: WebAssembly.Memory) {
     this.#decoder = decoder;
@@ -112,18 +114,6 @@ export class BodyDecoder {
       decoder.finish();
       return undefined;
     });
-  }
-
-  /** Rows `[start, end)` of the given columns, packed; texts are cut at `maxChars` unless it is 0. */
-  window(
-    start: number,
-    end: number,
-    columns: Uint32Array,
-    maxChars: number,
-  ): Uint8Array<ArrayBuffer> {
-    return this.#guard(
-      (decoder) => decoder.window(start, end, columns, maxChars) as Uint8Array<ArrayBuffer>,
-    );
   }
 
   #guard<T>(work: (decoder: WasmDecoder) => T): T {

@@ -1,10 +1,19 @@
 export { ColonnadeError, type ErrorDetails, type PlainError } from "./errors.js";
-export type { Interruption } from "./messages.js";
+export type { Interruption, SortKey } from "./messages.js";
 export { DEFAULT_MEMORY_BYTES, type OpenOptions, open } from "./open.js";
+export type { Predicate, PredicateValue } from "./predicate.js";
+export {
+  type ColumnValues,
+  type FindOptions,
+  type Found,
+  type RowRange,
+  View,
+  type WorkOptions,
+} from "./rows.js";
 export type { Field, Schema } from "./schema.js";
 export type { RequestOptions, TableSource } from "./source.js";
+export type { Summary } from "./summary.js";
 export {
-  type RowRange,
   Table,
   type TableEventMap,
   type TableProgress,

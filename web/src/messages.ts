@@ -69,6 +69,42 @@ export interface StreamEnd {
   canResume?: boolean;
 }
 
+/** What to sort by. */
+export interface SortKey {
+  column: string;
+  /** Largest first; default false. */
+  descending?: boolean | undefined;
+}
+
+/** A view in the worker. */
+export interface ViewInfo {
+  view: number;
+  numRows: number;
+}
+
+/** What to look for. */
+export interface FindParams {
+  text: string;
+  from: number;
+  limit: number;
+  columns: string[] | undefined;
+  matchCase: boolean;
+}
+
+/** What kernels do; view 0 is the table as it is. */
+export type KernelWork =
+  | { kind: "sort"; view: number; keys: SortKey[] }
+  | { kind: "filter"; view: number; predicate: string }
+  | { kind: "summary"; column: string }
+  | { kind: "find"; view: number; find: FindParams };
+
+/** Values of a column, little-endian; `bool` is a byte each. */
+export interface RawValues {
+  kind: "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" | "f32" | "f64" | "bool";
+  bytes: Uint8Array<ArrayBuffer>;
+  validity: Uint8Array<ArrayBuffer>;
+}
+
 /** Requests to the worker: one answer each, or an error. */
 export interface Requests {
   open: {
@@ -77,9 +113,29 @@ export interface Requests {
   };
   /** Rows `[start, end)` of the given columns as a packed window (`grid/cells.ts`). */
   window: {
-    params: { start: number; end: number; columns: Uint32Array; maxChars: number };
+    params: {
+      view: number;
+      start: number;
+      end: number;
+      columns: Uint32Array;
+      maxChars: number;
+    };
     result: Uint8Array<ArrayBuffer>;
   };
+  /** Null where the values are no numbers. */
+  values: {
+    params: { view: number; column: number; start: number; end: number };
+    result: RawValues | null;
+  };
+  /** Work in slices: a view, or JSON. `job` is the number under which progress is told. */
+  run: { params: { job: number; work: KernelWork }; result: ViewInfo | string };
+  rowNumbers: {
+    params: { view: number; start: number; end: number };
+    result: Uint32Array<ArrayBuffer>;
+  };
+  release: { params: { view: number }; result: null };
+  /** The rows as an Arrow IPC stream, in pieces. */
+  stream: { params: null; result: Uint8Array<ArrayBuffer>[] };
   /** Stops reading; the rows that arrived stay readable. */
   stop: { params: null; result: null };
   /** Tries to go on now; Chromium tells workers nothing of being online again. */
@@ -92,6 +148,8 @@ export interface Requests {
 export interface Notices {
   progress: StreamProgress;
   end: StreamProgress & StreamEnd;
+  /** How much of a job is done, of 1. */
+  job: { job: number; fraction: number };
 }
 
 export type RequestName = keyof Requests;

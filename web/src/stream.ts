@@ -1,6 +1,7 @@
 import { type Body, openBody, readBody } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
 import { ColonnadeError, cancelledError, withPlace } from "./errors.js";
+import { letMessagesIn } from "./kernels.js";
 import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
 import { PATIENCE, Reconnector } from "./reconnect.js";
 import type { Schema } from "./schema.js";
@@ -215,17 +216,5 @@ function settlesWithin(promise: Promise<unknown>, waitMs: number): Promise<boole
     const settle = () => resolve(true);
     promise.then(settle, settle);
     setTimeout(() => resolve(false), waitMs);
-  });
-}
-
-/** Waits for a task of its own, so that requests that wait in the port are answered first. */
-function letMessagesIn(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
   });
 }

@@ -1,10 +1,23 @@
+import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
+import { arrowTable } from "./arrow.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
-import type { NoticeName, Notices, StreamProgress } from "./messages.js";
+import type { NoticeName, Notices, SortKey, StreamProgress } from "./messages.js";
+import type { Predicate } from "./predicate.js";
 import { queryUrl } from "./query.js";
+import {
+  type ColumnValues,
+  type FindOptions,
+  type Found,
+  type RowRange,
+  Rows,
+  type View,
+  type WorkOptions,
+} from "./rows.js";
 import type { Schema } from "./schema.js";
 import type { PreparedSource } from "./source.js";
-import { CellKind, RowWindow } from "./window.js";
+import type { Summary } from "./summary.js";
+import type { RowWindow } from "./window.js";
 
 /**
  * Where a table is. `complete`: every row has arrived. `failed` and `cancelled`: the rows that
@@ -18,12 +31,6 @@ export interface TableProgress extends StreamProgress {
   totalRows: number | undefined;
   /** `interrupted` while a lost connection is being made again; the table is still `streaming`. */
   connection: "open" | "interrupted";
-}
-
-/** Rows `[start, end)`, counted from 0. */
-export interface RowRange {
-  start: number;
-  end: number;
 }
 
 /** The events of a {@link Table} by name. */
@@ -71,6 +78,7 @@ interface StartOptions {
 export class Table extends EventTarget {
   readonly #worker: Worker;
   readonly #requester: Requester;
+  readonly #rows: TableRows;
   readonly #prepared: PreparedSource;
   readonly #totalRows: number | undefined;
   #schema: Schema = { fields: [], metadata: {} };
@@ -128,6 +136,7 @@ export class Table extends EventTarget {
     this.#totalRows = totalRows;
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
+    this.#rows = new TableRows(this.#requester, this);
     worker.addEventListener("error", (event) => {
       event.preventDefault();
       const reason = event.message ? `: ${event.message}` : ".";
@@ -182,48 +191,54 @@ export class Table extends EventTarget {
     return this.#canResume;
   }
 
-  /**
-   * Exact texts of rows `[start, end)`, row by row; null for null. The range is clamped to the
-   * rows readable now.
-   *
-   * @param columns names or positions; default all
-   */
-  async text(
-    range: RowRange,
-    columns?: readonly (string | number)[],
-  ): Promise<(string | null)[][]> {
-    const indices = this.#columnIndices(columns);
-    const window = await this.window(range, indices, 0);
-    const rows: (string | null)[][] = [];
-    for (let row = window.start; row < window.end; row++) {
-      const texts: (string | null)[] = [];
-      for (let position = 0; position < indices.length; position++) {
-        const isNull = window.kind(row, position) === CellKind.null;
-        texts.push(isNull ? null : window.text(row, position));
-      }
-      rows.push(texts);
-    }
-    return rows;
+  /** As {@link View.text}, of the rows readable now. */
+  text(range: RowRange, columns?: readonly (string | number)[]): Promise<(string | null)[][]> {
+    return this.#rows.text(range, columns);
   }
 
-  /**
-   * A rectangle of cells for display, in one call to the worker. The range is clamped to the
-   * rows readable now.
-   *
-   * @param columns positions in the schema
-   * @param maxChars texts longer than this are cut; 0 for no limit
-   */
-  async window(
+  /** As {@link View.window}, of the rows readable now. */
+  window(
     range: RowRange,
     columns: Uint32Array,
     maxChars: number,
     signal?: AbortSignal,
   ): Promise<RowWindow> {
-    const end = clampRow(range.end, this.numRows);
-    const start = Math.min(clampRow(range.start, this.numRows), end);
-    const params = { start, end, columns, maxChars };
-    const packed = await this.#requester.request("window", params, { signal });
-    return new RowWindow(packed, start, end, columns.length);
+    return this.#rows.window(range, columns, maxChars, signal);
+  }
+
+  /** As {@link View.values}, of the rows readable now. */
+  values(column: string | number, range: RowRange): Promise<ColumnValues> {
+    return this.#rows.values(column, range);
+  }
+
+  /** As {@link View.sort}, of the rows readable now. */
+  sort(keys: readonly SortKey[], options?: WorkOptions): Promise<View> {
+    return this.#rows.sort(keys, options);
+  }
+
+  /** As {@link View.filter}, of the rows readable now. */
+  filter(predicate: Predicate, options?: WorkOptions): Promise<View> {
+    return this.#rows.filter(predicate, options);
+  }
+
+  /** As {@link View.find}, of the rows readable now. */
+  find(text: string, options?: FindOptions): Promise<Found> {
+    return this.#rows.find(text, options);
+  }
+
+  /** A column of the rows readable now in short. */
+  async summary(column: string, options: WorkOptions = {}): Promise<Summary> {
+    const json = await this.#rows.run({ kind: "summary", column }, options);
+    return JSON.parse(json as string) as Summary;
+  }
+
+  /**
+   * The rows readable now as a table of the package `apache-arrow`, which whoever uses this installs
+   * (an optional peer dependency). Rejects with `unsupported_type` and the column's name where that
+   * package has no such type.
+   */
+  async toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
+    return arrowTable(this.schema, () => this.#requester.request("stream", null, options));
   }
 
   /** Goes on after the rows that arrived, where {@link canResume}; otherwise does nothing. */
@@ -334,21 +349,22 @@ export class Table extends EventTarget {
     // Nobody waits for the answer: a server that is gone has forgotten as well.
     fetch(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
   }
-
-  #columnIndices(columns: readonly (string | number)[] | undefined): Uint32Array {
-    const { fields } = this.#schema;
-    if (columns === undefined) return Uint32Array.from(fields, (_, index) => index);
-    return Uint32Array.from(columns, (column) => {
-      const index =
-        typeof column === "number" ? column : fields.findIndex(({ name }) => name === column);
-      if (fields[index] === undefined) {
-        throw new ColonnadeError("unknown_column", `There is no column ${column}.`);
-      }
-      return index;
-    });
-  }
 }
 
-function clampRow(row: number, numRows: number): number {
-  return Math.max(0, Math.min(Math.trunc(row), numRows));
+/** The rows of a table as they arrive. */
+class TableRows extends Rows {
+  readonly #table: Table;
+
+  constructor(requester: Requester, table: Table) {
+    super(requester, 0);
+    this.#table = table;
+  }
+
+  get schema(): Schema {
+    return this.#table.schema;
+  }
+
+  get numRows(): number {
+    return this.#table.numRows;
+  }
 }

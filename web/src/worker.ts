@@ -2,6 +2,7 @@ import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, Responder } from "./actor.js";
 import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
+import type { Kernels } from "./kernels.js";
 import { TableStream } from "./stream.js";
 
 let stream: TableStream | undefined;
@@ -11,12 +12,30 @@ const responder = new Responder(globalThis as unknown as Endpoint, {
     stream = new TableStream(source, (name, data) => responder.notify(name, data));
     return { result: await stream.open(makeDecoder(memoryBytes, wasmUrl)) };
   },
-  window: ({ start, end, columns, maxChars }) => {
-    if (stream?.decoder === undefined) {
-      throw new ColonnadeError("no_rows", "There is nothing to read yet.");
-    }
-    const result = stream.decoder.window(start, end, columns, maxChars);
+  window: ({ view, start, end, columns, maxChars }) => {
+    const result = kernels().window(view, start, end, columns, maxChars);
     return { result, transfer: [result.buffer] };
+  },
+  values: ({ view, column, start, end }) => {
+    const result = kernels().values(view, column, start, end);
+    const transfer = result === null ? [] : [result.bytes.buffer, result.validity.buffer];
+    return { result, transfer };
+  },
+  run: async ({ job, work }, signal) => {
+    const tell = (fraction: number) => responder.notify("job", { job, fraction });
+    return { result: await kernels().run(work, signal, tell) };
+  },
+  rowNumbers: ({ view, start, end }) => {
+    const result = kernels().rowNumbers(view, start, end);
+    return { result, transfer: [result.buffer] };
+  },
+  stream: async (_, signal) => {
+    const result = await kernels().stream(signal);
+    return { result, transfer: result.map(({ buffer }) => buffer) };
+  },
+  release: ({ view }) => {
+    stream?.decoder?.kernels.release(view);
+    return { result: null };
   },
   stop: () => {
     stream?.stop();
@@ -31,6 +50,13 @@ const responder = new Responder(globalThis as unknown as Endpoint, {
     return { result: null };
   },
 });
+
+function kernels(): Kernels {
+  if (stream?.decoder === undefined) {
+    throw new ColonnadeError("no_rows", "There is nothing to read yet.");
+  }
+  return stream.decoder.kernels;
+}
 
 async function makeDecoder(memoryBytes: number, wasmUrl: string | undefined): Promise<BodyDecoder> {
   // Bundlers know this expression and place the file; this package's own build leaves it alone.

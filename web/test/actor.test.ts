@@ -33,6 +33,7 @@ const window = (start: number) => ({
   start,
   end: start + 1,
   columns: new Uint32Array(),
+  view: 0,
   maxChars: 0,
 });
 

@@ -68,7 +68,7 @@ class Reading {
 
   /** The texts of rows `[start, end)`. */
   texts(start: number, end: number): string {
-    const packed = this.stream.decoder?.window(start, end, Uint32Array.of(0, 1, 2), 0);
+    const packed = this.stream.decoder?.kernels.window(0, start, end, Uint32Array.of(0, 1, 2), 0);
     return Buffer.from(packed ?? []).toString("latin1");
   }
 

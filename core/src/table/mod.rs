@@ -65,6 +65,13 @@ impl Table {
         &self.columns
     }
 
+    /// Rows of each chunk; the same in every column.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn chunk_lens(&self) -> Vec<usize> {
+        let pairs = self.row_offsets.windows(2);
+        pairs.map(|pair| (pair[1] - pair[0]) as usize).collect()
+    }
+
     /// Where `row` is: the index of its chunk, and its index there. `None` beyond the last row.
     #[must_use]
     pub fn locate(&self, row: u64) -> Option<(usize, usize)> {

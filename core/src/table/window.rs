@@ -79,13 +79,51 @@ impl Table {
                 num_rows: self.num_rows(),
             });
         }
-        if let Some(&index) = columns.iter().find(|&&index| index >= self.columns().len()) {
-            return Err(WindowError::Column {
-                index,
-                num_columns: self.columns().len(),
+        self.check_columns(columns)?;
+        Ok(self.write_window(rows, columns, max_chars, zones))
+    }
+
+    /// The same for the rows at positions `[start, end)` of a view, with each text whole or cut.
+    ///
+    /// # Errors
+    /// [`WindowError`] where a position or column does not exist.
+    #[cfg(feature = "kernels")]
+    pub fn window_of(
+        &self,
+        view: &crate::kernels::Rows,
+        positions: Range<usize>,
+        columns: &[usize],
+        max_chars: usize,
+        zones: &dyn TimeZones,
+    ) -> Result<RowWindow, WindowError> {
+        if positions.start > positions.end || positions.end > view.len() {
+            return Err(WindowError::Rows {
+                start: positions.start as u64,
+                end: positions.end as u64,
+                num_rows: view.len() as u64,
             });
         }
-        let num_cells = (rows.end - rows.start) as usize * columns.len();
+        self.check_columns(columns)?;
+        let rows = positions.map(|position| view.get(position).map_or(u64::MAX, u64::from));
+        Ok(self.write_window(rows, columns, max_chars, zones))
+    }
+
+    fn check_columns(&self, columns: &[usize]) -> Result<(), WindowError> {
+        let num_columns = self.columns().len();
+        match columns.iter().find(|&&index| index >= num_columns) {
+            Some(&index) => Err(WindowError::Column { index, num_columns }),
+            None => Ok(()),
+        }
+    }
+
+    fn write_window(
+        &self,
+        rows: impl Iterator<Item = u64>,
+        columns: &[usize],
+        max_chars: usize,
+        zones: &dyn TimeZones,
+    ) -> RowWindow {
+        let num_cells = rows.size_hint().0 * columns.len();
         let mut ends = Vec::with_capacity(num_cells * 4);
         let mut kinds = Vec::with_capacity(num_cells);
         let mut texts = String::new();
@@ -109,7 +147,7 @@ impl Table {
         }
         ends.extend_from_slice(&kinds);
         ends.extend_from_slice(texts.as_bytes());
-        Ok(RowWindow { bytes: ends })
+        RowWindow { bytes: ends }
     }
 }
 

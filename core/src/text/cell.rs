@@ -248,7 +248,7 @@ fn text(value: &str, out: &mut CellText) -> CellKind {
 }
 
 /// The key of a valid slot, which validation has shown to lie in the dictionary.
-fn dictionary_key(keys: &dyn Array, index: usize) -> usize {
+pub(crate) fn dictionary_key(keys: &dyn Array, index: usize) -> usize {
     match keys.data_type() {
         DataType::Int8 => value::<Int8Type>(keys, index) as usize,
         DataType::Int16 => value::<Int16Type>(keys, index) as usize,
@@ -262,7 +262,7 @@ fn dictionary_key(keys: &dyn Array, index: usize) -> usize {
 }
 
 /// Follows dictionaries, runs and unions from a slot to where its value is, or to a null on the way.
-pub(super) fn underlying(mut array: &dyn Array, mut index: usize) -> (&dyn Array, usize) {
+pub(crate) fn underlying(mut array: &dyn Array, mut index: usize) -> (&dyn Array, usize) {
     while !array.is_null(index) {
         (array, index) = match array.data_type() {
             DataType::Dictionary(..) => {

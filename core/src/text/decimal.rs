@@ -3,7 +3,7 @@ use std::fmt::Display;
 use super::{CellKind, CellText};
 
 /// Digits with the point `scale` places from the right; zeros appended where the scale is negative.
-pub(super) fn write(unscaled: impl Display, scale: i8, out: &mut CellText) -> CellKind {
+pub(crate) fn write(unscaled: impl Display, scale: i8, out: &mut CellText) -> CellKind {
     let text = unscaled.to_string();
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => ("-", digits),

@@ -6,7 +6,7 @@ use arrow_array::types::Float16Type;
 use super::{CellKind, CellText};
 
 /// The shortest text that reads back as the same float64.
-pub(super) fn write_f64(value: f64, out: &mut CellText) -> CellKind {
+pub(crate) fn write_f64(value: f64, out: &mut CellText) -> CellKind {
     write_finite(value, value, out)
 }
 

@@ -18,6 +18,12 @@ pub use cell::{CellKind, CellText, write_cell};
 pub use json::write_json;
 pub use zone::{FixedOffsets, TimeZones};
 
+#[cfg(feature = "kernels")]
+pub(crate) use cell::{dictionary_key, underlying};
+#[cfg(feature = "kernels")]
+pub(crate) use decimal::write as write_decimal;
+#[cfg(feature = "kernels")]
+pub(crate) use float::write_f64;
 pub(crate) use json::write_json_string;
 
 /// `text` as a JSON string, quotes included.

@@ -1,0 +1,135 @@
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int16Type, Int32Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+
+use super::error::KernelError;
+use super::key::Physical;
+use crate::table::Table;
+
+/// The rows of one column as they were when a kernel began.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) data_type: DataType,
+    chunks: Vec<ArrayRef>,
+    /// Rows before each chunk, and after the last.
+    offsets: Vec<u32>,
+}
+
+impl Column {
+    /// The column at `index` of the first `num_rows` rows.
+    pub(super) fn try_new(table: &Table, index: usize) -> Result<Self, KernelError> {
+        num_rows(table)?;
+        let field = &table.schema().fields[index].field;
+        let chunks = table.columns()[index].chunks().to_vec();
+        let mut offsets = vec![0];
+        let mut end = 0;
+        for chunk in &chunks {
+            end += chunk.len() as u32;
+            offsets.push(end);
+        }
+        Ok(Self {
+            name: field.name().clone(),
+            data_type: field.data_type().clone(),
+            chunks,
+            offsets,
+        })
+    }
+
+    pub(super) fn chunks(&self) -> &[ArrayRef] {
+        &self.chunks
+    }
+
+    /// The chunk of a row below the column's length, and its index there.
+    pub(super) fn locate(&self, row: u32) -> (&ArrayRef, usize) {
+        let chunk = self.offsets.partition_point(|&start| start <= row) - 1;
+        (&self.chunks[chunk], (row - self.offsets[chunk]) as usize)
+    }
+
+    /// How the values are stored, dictionaries and runs followed.
+    pub(super) fn physical(&self) -> Physical {
+        Physical::of(value_type(&self.data_type))
+    }
+}
+
+/// Rows of the table, which kernels number with 32 bits.
+///
+/// # Errors
+/// `bad_parameter` for a table of more than 2³² − 1 rows.
+pub(super) fn num_rows(table: &Table) -> Result<u32, KernelError> {
+    u32::try_from(table.num_rows()).map_err(|_| {
+        KernelError::new(
+            "bad_parameter",
+            format!(
+                "the table has {} rows; at most 4294967295 can be sorted or searched",
+                table.num_rows()
+            ),
+        )
+    })
+}
+
+/// The index of the column `name`.
+///
+/// # Errors
+/// `unknown_column`, with the names that are near.
+pub(super) fn column_index(table: &Table, name: &str) -> Result<usize, KernelError> {
+    let fields = &table.schema().fields;
+    let found = fields.iter().position(|field| field.field.name() == name);
+    found.ok_or_else(|| {
+        let names = fields.iter().map(|field| field.field.name().as_str());
+        let hint = super::names::near_names(name, names, "columns");
+        KernelError::new(
+            "unknown_column",
+            format!("there is no column {name:?}; {hint}"),
+        )
+    })
+}
+
+/// The type of the values behind a dictionary or runs.
+pub(super) fn value_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, value) => value,
+        DataType::RunEndEncoded(_, values) => values.data_type(),
+        other => other,
+    }
+}
+
+/// The values that a dictionary or runs point to; `None` for a plain array.
+pub(super) fn pointed_values(array: &dyn Array) -> Option<&ArrayRef> {
+    match array.data_type() {
+        DataType::Dictionary(..) => Some(array.as_any_dictionary().values()),
+        DataType::RunEndEncoded(ends, _) => Some(match ends.data_type() {
+            DataType::Int16 => array.as_run::<Int16Type>().values(),
+            DataType::Int32 => array.as_run::<Int32Type>().values(),
+            _ => array.as_run::<arrow_array::types::Int64Type>().values(),
+        }),
+        _ => None,
+    }
+}
+
+/// For rows `[start, end)` of an array with [`pointed_values`]: which of those each has; `None` is null.
+pub(super) fn pointers(array: &dyn Array, start: usize, end: usize) -> Vec<Option<usize>> {
+    use arrow_array::types::{Int64Type, RunEndIndexType};
+    fn runs<R: RunEndIndexType>(array: &dyn Array, start: usize, end: usize) -> Vec<Option<usize>> {
+        let ends = array.as_run::<R>().run_ends();
+        (start..end)
+            .map(|index| Some(ends.get_physical_index(index)))
+            .collect()
+    }
+    match array.data_type() {
+        DataType::RunEndEncoded(ends, _) => match ends.data_type() {
+            DataType::Int16 => runs::<Int16Type>(array, start, end),
+            DataType::Int32 => runs::<Int32Type>(array, start, end),
+            _ => runs::<Int64Type>(array, start, end),
+        },
+        _ => {
+            let keys = array.as_any_dictionary().keys();
+            (start..end)
+                .map(|index| {
+                    (!keys.is_null(index)).then(|| crate::text::dictionary_key(keys, index))
+                })
+                .collect()
+        }
+    }
+}

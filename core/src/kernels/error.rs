@@ -1,0 +1,46 @@
+use std::fmt;
+
+/// Why a kernel cannot do what was asked: one line, with what would be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelError {
+    /// `bad_filter`, `bad_sort`, `bad_parameter`, `unknown_column` or `out_of_memory`.
+    pub code: &'static str,
+    /// What was wrong, and what would be right.
+    pub message: String,
+}
+
+impl KernelError {
+    pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
+impl fmt::Display for KernelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for KernelError {}
+
+/// An empty vector with room for `len` items, or an error where an allocation would abort.
+pub(super) fn with_room<T>(len: usize) -> Result<Vec<T>, KernelError> {
+    let mut items = Vec::new();
+    match items.try_reserve_exact(len) {
+        Ok(()) => Ok(items),
+        Err(_) => Err(KernelError::new(
+            "out_of_memory",
+            format!("there is no memory for {len} rows; filter to fewer rows first"),
+        )),
+    }
+}
+
+/// `len` times `value`, or an error where an allocation would abort.
+pub(super) fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, KernelError> {
+    let mut items = with_room(len)?;
+    items.resize(len, value);
+    Ok(items)
+}

@@ -1,0 +1,160 @@
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use serde_json::json;
+
+use super::column::{Column, column_index, value_type};
+use super::error::KernelError;
+use super::fold::Pattern;
+use super::rows::Rows;
+use crate::table::Table;
+use crate::text::{CellKind, CellText, TimeZones, write_cell};
+
+/// Cells that are looked at in one step.
+const STEP_CELLS: usize = 4096;
+
+/// The longest text to look for.
+const MAX_TEXT_BYTES: usize = 10_000;
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindRequest {
+    /// The text that a cell must hold, as cells show theirs.
+    pub text: String,
+    /// The first position to look at.
+    pub from: usize,
+    /// Rows to find at most.
+    pub limit: usize,
+    /// Names of the columns to look at; `None` means all.
+    pub columns: Option<Vec<String>>,
+    /// Whether capital and small letters differ.
+    pub match_case: bool,
+}
+
+/// Looks for a text in the cells of a view, row by row.
+#[derive(Debug)]
+pub struct FindJob {
+    base: Arc<Rows>,
+    columns: Vec<Column>,
+    pattern: Pattern,
+    limit: usize,
+    from: usize,
+    next: usize,
+    matches: Vec<(usize, Vec<usize>)>,
+}
+
+impl FindJob {
+    /// Looks in `base`, rows of `table` as it is now.
+    ///
+    /// # Errors
+    /// `bad_parameter`, `unknown_column`.
+    pub fn try_new(
+        table: &Table,
+        base: Arc<Rows>,
+        request: &FindRequest,
+    ) -> Result<Self, KernelError> {
+        let bad = |message: &str| Err(KernelError::new("bad_parameter", message));
+        if request.text.is_empty() {
+            return bad("the text to find is empty; give a text");
+        }
+        if request.text.len() > MAX_TEXT_BYTES {
+            return bad("the text to find is too long; give at most 10,000 bytes");
+        }
+        if request.limit == 0 {
+            return bad("a limit of 0 finds nothing; give 1 or more");
+        }
+        let mut indices: Vec<usize> = match &request.columns {
+            None => (0..table.columns().len()).collect(),
+            Some(names) => names
+                .iter()
+                .map(|name| column_index(table, name))
+                .collect::<Result<_, _>>()?,
+        };
+        indices.sort_unstable();
+        indices.dedup();
+        let mut columns = Vec::new();
+        for index in indices {
+            let column = Column::try_new(table, index)?;
+            if may_hold(&column.data_type, &request.text) {
+                columns.push(column);
+            }
+        }
+        Ok(Self {
+            columns,
+            pattern: Pattern::new(&request.text, request.match_case),
+            limit: request.limit,
+            from: request.from.min(base.len()),
+            next: request.from.min(base.len()),
+            base,
+            matches: Vec::new(),
+        })
+    }
+
+    /// Works for about a millisecond; true at the end, or once enough is found.
+    pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
+        if self.columns.is_empty() {
+            self.next = self.base.len();
+        }
+        let num_rows = (STEP_CELLS / self.columns.len().max(1)).max(1);
+        let end = self.base.len().min(self.next + num_rows);
+        let (mut text, mut letters) = (String::new(), Vec::new());
+        while self.next < end && self.matches.len() < self.limit {
+            let Some(row) = self.base.get(self.next) else {
+                break;
+            };
+            let mut found = Vec::new();
+            for (position, column) in self.columns.iter().enumerate() {
+                let (array, index) = column.locate(row);
+                text.clear();
+                let kind = write_cell(array, index, zones, &mut CellText::new(&mut text, 0));
+                if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
+                    found.push(position);
+                }
+            }
+            if !found.is_empty() {
+                self.matches.push((self.next, found));
+            }
+            self.next += 1;
+        }
+        self.next >= self.base.len() || self.matches.len() >= self.limit
+    }
+
+    /// Of 1.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        let num_rows = self.base.len() - self.from;
+        (self.next - self.from) as f64 / num_rows.max(1) as f64
+    }
+
+    /// `{"matches":[{"row","columns"}],"next","searched"}`, as the server answers; `row` is the
+    /// position in the view, `next` null once all rows were looked at.
+    #[must_use]
+    pub fn finish(self) -> String {
+        let name = |position: &usize| self.columns[*position].name.as_str();
+        let matches: Vec<_> = self
+            .matches
+            .iter()
+            .map(|(row, columns)| {
+                let columns: Vec<&str> = columns.iter().map(name).collect();
+                json!({"row": row, "columns": columns})
+            })
+            .collect();
+        let next = (self.next < self.base.len()).then_some(self.next);
+        let searched = self.next - self.from;
+        json!({"matches": matches, "next": next, "searched": searched}).to_string()
+    }
+}
+
+/// Whether some cell of the type could hold the text: most searches need not look at numbers.
+fn may_hold(data_type: &DataType, text: &str) -> bool {
+    let of = |characters: &str| text.chars().all(|c| characters.contains(c));
+    match value_type(data_type) {
+        data_type if data_type.is_integer() => of("-0123456789"),
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => of("-.0123456789"),
+        DataType::Null => false,
+        _ => true,
+    }
+}

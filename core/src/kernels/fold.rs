@@ -1,0 +1,131 @@
+//! Text regardless of case: Unicode's simple case folding, one character for one.
+
+/// What all characters that differ only in case have in common.
+pub(super) fn fold(letter: char) -> char {
+    if letter.is_ascii() {
+        return letter.to_ascii_lowercase();
+    }
+    match letter {
+        // The dotless i is not the i, and these three have no capital of one character.
+        'ı' => 'ı',
+        '\u{1FD3}' => '\u{390}',
+        '\u{1FE3}' => '\u{3B0}',
+        '\u{FB05}' => '\u{FB06}',
+        _ => {
+            let upper = only(letter.to_uppercase()).unwrap_or(letter);
+            only(upper.to_lowercase()).unwrap_or(upper)
+        }
+    }
+}
+
+fn only(mut letters: impl Iterator<Item = char>) -> Option<char> {
+    let first = letters.next();
+    first.filter(|_| letters.next().is_none())
+}
+
+/// A text to look for.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    /// Folded, unless case matters.
+    letters: Vec<char>,
+    /// The same where all of it is ASCII.
+    ascii: Option<Vec<u8>>,
+    match_case: bool,
+}
+
+impl Pattern {
+    pub(super) fn new(text: &str, match_case: bool) -> Self {
+        let fold = |letter| if match_case { letter } else { fold(letter) };
+        let letters: Vec<char> = text.chars().map(fold).collect();
+        let ascii = letters
+            .iter()
+            .map(|&letter| u8::try_from(letter).ok().filter(u8::is_ascii));
+        Self {
+            ascii: ascii.collect(),
+            letters,
+            match_case,
+        }
+    }
+
+    /// Whether `text` holds it; `room` is overwritten.
+    pub(super) fn is_in(&self, text: &str, room: &mut Vec<char>) -> bool {
+        match &self.ascii {
+            Some(ascii) if self.match_case => {
+                memchr::memmem::find(text.as_bytes(), ascii).is_some()
+            }
+            Some(ascii) if text.is_ascii() => has_ascii(text.as_bytes(), ascii),
+            None if !self.match_case && text.is_ascii() => false,
+            _ => {
+                room.clear();
+                let fold = |letter| {
+                    if self.match_case {
+                        letter
+                    } else {
+                        fold(letter)
+                    }
+                };
+                room.extend(text.chars().map(fold));
+                let mut places = room.windows(self.letters.len().max(1));
+                places.any(|place| place == self.letters)
+            }
+        }
+    }
+}
+
+/// `lower` has no capital letters.
+fn has_ascii(text: &[u8], lower: &[u8]) -> bool {
+    let Some(&first) = lower.first() else {
+        return true;
+    };
+    let Some(last_start) = text.len().checked_sub(lower.len()) else {
+        return false;
+    };
+    let mut starts = memchr::memchr2_iter(first, first.to_ascii_uppercase(), &text[..=last_start]);
+    starts.any(|start| text[start..start + lower.len()].eq_ignore_ascii_case(lower))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+    #[test]
+    fn every_character_folds_as_in_the_servers_search() {
+        let class_of = |letter| {
+            let mut class = ClassUnicode::new([ClassUnicodeRange::new(letter, letter)]);
+            class.case_fold_simple();
+            class
+        };
+        let is_single = |class: &ClassUnicode| class.literal().is_some();
+        for letter in '\0'..=char::MAX {
+            let class = class_of(letter);
+            for range in class.iter() {
+                for equal in range.start()..=range.end() {
+                    assert_eq!(fold(letter), fold(equal), "{letter:?} {equal:?}");
+                }
+            }
+            // What it folds to must be of its class, so that no two classes become one.
+            let folded = fold(letter);
+            let is_in = class
+                .iter()
+                .any(|r| (r.start()..=r.end()).contains(&folded));
+            // Or the pair is newer than the regex library's Unicode.
+            let is_newer = is_single(&class) && is_single(&class_of(folded));
+            assert!(is_in || is_newer, "{letter:?} {folded:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_found_wherever_they_are() {
+        let is_in =
+            |pattern: &str, text: &str| Pattern::new(pattern, false).is_in(text, &mut Vec::new());
+        assert!(is_in("BeAn", "pinto beans"));
+        assert!(is_in("kelvin", "\u{212A}ELVIN"));
+        assert!(is_in("ΣΑΣ", "ό σας"));
+        assert!(!is_in("STRASSE", "Straße"));
+        assert!(!is_in("abc", "ab"));
+        assert!(!is_in("é", "e"));
+        let exact = |text| Pattern::new("Bean", true).is_in(text, &mut Vec::new());
+        assert!(exact("a Bean ü") && !exact("a bean ü"));
+    }
+}

@@ -1,0 +1,34 @@
+//! Sort, filter, summary and find over chunked columns, in slices.
+//!
+//! A job is made of a table as it is at that moment and does a little at each `step`, so that its
+//! caller stays responsive and can drop it. Rows that arrive later are no part of it.
+
+mod column;
+mod distinct;
+mod error;
+mod filter;
+mod find;
+mod fold;
+mod histogram;
+mod ipc;
+mod key;
+mod literal;
+mod literal_time;
+mod names;
+mod predicate;
+mod radix;
+mod rows;
+mod sort;
+mod spread;
+mod summary;
+mod text_sort;
+mod values;
+
+pub use error::KernelError;
+pub use filter::FilterJob;
+pub use find::{FindJob, FindRequest};
+pub use ipc::StreamPieces;
+pub use rows::{Bitmap, Rows};
+pub use sort::{SortJob, SortKey};
+pub use summary::SummaryJob;
+pub use values::ColumnValues;

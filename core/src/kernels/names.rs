@@ -1,0 +1,52 @@
+/// A hint that lists the names closest to `wanted`, or the first few where none is close.
+pub(super) fn near_names<'a>(
+    wanted: &str,
+    names: impl IntoIterator<Item = &'a str>,
+    what: &str,
+) -> String {
+    let wanted = wanted.to_lowercase();
+    let mut ranked: Vec<(usize, &str)> = names
+        .into_iter()
+        .map(|name| (distance(&wanted, &name.to_lowercase()), name))
+        .collect();
+    if ranked.is_empty() {
+        return format!("there are no {what}");
+    }
+    let near = wanted.chars().count() / 2 + 1;
+    if ranked.iter().any(|(distance, _)| *distance <= near) {
+        ranked.sort();
+        ranked.retain(|(distance, _)| *distance <= near);
+        let list: Vec<_> = ranked
+            .iter()
+            .take(3)
+            .map(|(_, name)| format!("{name:?}"))
+            .collect();
+        return format!("did you mean {}?", list.join(" or "));
+    }
+    let more = if ranked.len() > 10 { ", …" } else { "" };
+    let list: Vec<_> = ranked
+        .iter()
+        .take(10)
+        .map(|(_, name)| format!("{name:?}"))
+        .collect();
+    format!("the {what} are {}{more}", list.join(", "))
+}
+
+/// Levenshtein's distance, 0 where one holds the other.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len() > 2 && b.contains(a) {
+        return 0;
+    }
+    let b: Vec<char> = b.chars().take(100).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().take(100).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

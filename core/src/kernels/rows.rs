@@ -1,0 +1,131 @@
+use super::error::{KernelError, with_room};
+
+/// Words of a bitmap between two counts of its rank index: 512 rows.
+const RANK_WORDS: usize = 8;
+
+/// Which rows of a table a view shows, in which order. Row numbers are the table's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rows {
+    /// The first so many.
+    All(u32),
+    /// Some, in row order.
+    Bitmap(Bitmap),
+    /// Some or all, in any order.
+    List(Vec<u32>),
+}
+
+impl Rows {
+    /// How many rows are shown.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::All(len) => *len as usize,
+            Self::Bitmap(bitmap) => bitmap.count as usize,
+            Self::List(rows) => rows.len(),
+        }
+    }
+
+    /// No row is shown.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The table's row that is shown as row `position`; `None` behind the last.
+    #[must_use]
+    pub fn get(&self, position: usize) -> Option<u32> {
+        match self {
+            Self::All(len) => (position < *len as usize).then_some(position as u32),
+            Self::Bitmap(bitmap) => bitmap.select(position),
+            Self::List(rows) => rows.get(position).copied(),
+        }
+    }
+
+    /// Those of the rows, in row order, whose bits are set in `words`.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub(super) fn intersect(&self, mut words: Vec<u64>) -> Result<Self, KernelError> {
+        match self {
+            Self::All(_) | Self::List(_) => {}
+            Self::Bitmap(bitmap) => {
+                for (word, mine) in words.iter_mut().zip(&bitmap.words) {
+                    *word &= mine;
+                }
+            }
+        }
+        Bitmap::try_new(words).map(Self::Bitmap)
+    }
+}
+
+/// A bit for each row, and how many are set before every 512th.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    ranks: Vec<u32>,
+    count: u32,
+}
+
+impl Bitmap {
+    /// `words[row / 64] >> (row % 64) & 1` says whether `row` is in.
+    fn try_new(words: Vec<u64>) -> Result<Self, KernelError> {
+        let mut ranks = with_room(words.len().div_ceil(RANK_WORDS))?;
+        let mut count = 0;
+        for block in words.chunks(RANK_WORDS) {
+            ranks.push(count);
+            count += block.iter().map(|word| word.count_ones()).sum::<u32>();
+        }
+        Ok(Self {
+            words,
+            ranks,
+            count,
+        })
+    }
+
+    /// The row that `position` rows of the bitmap come before.
+    fn select(&self, position: usize) -> Option<u32> {
+        if position >= self.count as usize {
+            return None;
+        }
+        let position = position as u32;
+        let block = self.ranks.partition_point(|&rank| rank <= position) - 1;
+        let mut left = position - self.ranks[block];
+        let start = block * RANK_WORDS;
+        for (index, &word) in self.words.iter().enumerate().skip(start) {
+            let ones = word.count_ones();
+            if left < ones {
+                let mut word = word;
+                for _ in 0..left {
+                    word &= word - 1;
+                }
+                return Some(index as u32 * 64 + word.trailing_zeros());
+            }
+            left -= ones;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bitmap_finds_its_nth_row() {
+        let wanted: Vec<u32> = (0..5000)
+            .filter(|row| row % 7 == 3 || *row > 4900)
+            .collect();
+        let mut words = vec![0u64; 5000usize.div_ceil(64)];
+        for row in &wanted {
+            words[(row / 64) as usize] |= 1 << (row % 64);
+        }
+        let rows = Rows::All(5000).intersect(words).unwrap();
+        let by_one: Vec<u32> = (0..).map_while(|position| rows.get(position)).collect();
+        assert_eq!(by_one, wanted);
+        assert_eq!(rows.len(), wanted.len());
+        let odd = rows.intersect(vec![0xAAAA_AAAA_AAAA_AAAA; 79]).unwrap();
+        let expected: Vec<u32> = wanted.into_iter().filter(|row| row % 2 == 1).collect();
+        let by_one: Vec<u32> = (0..).map_while(|position| odd.get(position)).collect();
+        assert_eq!(by_one, expected);
+    }
+}

@@ -1,0 +1,126 @@
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_buffer::ToByteSlice;
+use arrow_schema::DataType;
+
+use super::column::{Column, pointed_values, pointers, value_type};
+use super::error::KernelError;
+use super::key::{Physical, each_boolean, each_native, with_native};
+use super::rows::Rows;
+use crate::table::Table;
+
+/// Values of one column as the numbers that they are stored as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnValues {
+    /// `i8`, `i16`, `i32`, `i64`, `u8`, `u16`, `u32`, `u64`, `f32`, `f64`, or `bool`: a byte of 0 or 1.
+    pub kind: &'static str,
+    /// The values, little-endian, one after the other; 0 for null.
+    pub bytes: Vec<u8>,
+    /// 1 for a value, 0 for null.
+    pub validity: Vec<u8>,
+}
+
+impl ColumnValues {
+    /// Values of the column at `index` at positions `[start, end)` of a view; `None` where values are
+    /// not stored as one number (text, binary, decimals, intervals, nested). Times are ticks of
+    /// their unit, half floats are widened.
+    ///
+    /// # Errors
+    /// `bad_parameter` for a table that is too long.
+    pub fn read(
+        table: &Table,
+        rows: &Rows,
+        index: usize,
+        start: usize,
+        end: usize,
+    ) -> Result<Option<Self>, KernelError> {
+        let column = Column::try_new(table, index)?;
+        let Some(kind) = kind_of(value_type(&column.data_type)) else {
+            return Ok(None);
+        };
+        let mut values = Self {
+            kind,
+            bytes: Vec::new(),
+            validity: Vec::with_capacity(end - start),
+        };
+        let mut position = start;
+        while let Some(row) = rows.get(position).filter(|_| position < end) {
+            let (array, first) = column.locate(row);
+            // Rows that follow each other are read at once.
+            let mut len = 1;
+            while position + len < end
+                && first + len < array.len()
+                && rows.get(position + len) == Some(row + len as u32)
+            {
+                len += 1;
+            }
+            match pointed_values(array) {
+                None => values.push(array.as_ref(), first, first + len),
+                Some(pointed) => {
+                    for pointer in pointers(array, first, first + len) {
+                        match pointer {
+                            Some(index) => values.push(pointed.as_ref(), index, index + 1),
+                            None => values.push_null(Physical::of(pointed.data_type())),
+                        }
+                    }
+                }
+            }
+            position += len;
+        }
+        Ok(Some(values))
+    }
+
+    fn push(&mut self, array: &dyn Array, start: usize, end: usize) {
+        let physical = Physical::of(array.data_type());
+        let Self {
+            bytes, validity, ..
+        } = self;
+        match physical {
+            Physical::Boolean => each_boolean(array.as_boolean(), start, end, |value| {
+                validity.push(u8::from(value.is_some()));
+                bytes.push(u8::from(value == Some(true)));
+            }),
+            Physical::F16 => each_native::<half::f16>(array, start, end, |value| {
+                validity.push(u8::from(value.is_some()));
+                bytes.extend(value.unwrap_or_default().to_f32().to_le_bytes());
+            }),
+            physical => with_native!(physical, N => {
+                each_native::<N>(array, start, end, |value| {
+                    validity.push(u8::from(value.is_some()));
+                    bytes.extend_from_slice(value.unwrap_or_default().to_byte_slice());
+                });
+            }, _ => {}),
+        }
+    }
+
+    fn push_null(&mut self, physical: Physical) {
+        let width = match physical {
+            Physical::Boolean | Physical::I8 | Physical::U8 => 1,
+            Physical::I16 | Physical::U16 => 2,
+            Physical::I32 | Physical::U32 | Physical::F16 | Physical::F32 => 4,
+            _ => 8,
+        };
+        self.validity.push(0);
+        self.bytes.resize(self.bytes.len() + width, 0);
+    }
+}
+
+fn kind_of(data_type: &DataType) -> Option<&'static str> {
+    if data_type.is_decimal() || matches!(data_type, DataType::Interval(_)) {
+        return None;
+    }
+    Some(match Physical::of(data_type) {
+        Physical::Boolean => "bool",
+        Physical::I8 => "i8",
+        Physical::I16 => "i16",
+        Physical::I32 => "i32",
+        Physical::I64 => "i64",
+        Physical::U8 => "u8",
+        Physical::U16 => "u16",
+        Physical::U32 => "u32",
+        Physical::U64 => "u64",
+        Physical::F16 | Physical::F32 => "f32",
+        Physical::F64 => "f64",
+        _ => return None,
+    })
+}

@@ -1,0 +1,224 @@
+//! Summaries against the sorted column; texts found where they are shown.
+
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
+use arrow_schema::DataType;
+use colonnade_core::kernels::{FindJob, FindRequest, Rows, SummaryJob};
+use colonnade_core::table::Table;
+use colonnade_core::text::FixedOffsets;
+use serde_json::{Value, json};
+
+use crate::random::{Random, columns, stream};
+use crate::{SEED, all, as_value, comparator, decode, filter, fixture, plain};
+
+fn summary(table: &Table, column: &str) -> Value {
+    let mut job = SummaryJob::try_new(table, column).unwrap();
+    while !job.step() {
+        assert!((0.0..=1.0).contains(&job.fraction()));
+    }
+    serde_json::from_str(&job.finish(&FixedOffsets)).unwrap()
+}
+
+#[test]
+fn summaries_are_those_of_the_sorted_column() {
+    let mut random = Random::new(SEED + 3);
+    let batches = columns(&mut random, 9000);
+    let decoder = decode(&stream(&batches));
+    let table = decoder.table().unwrap();
+    let whole = arrow_select::concat::concat_batches(&batches[0].schema(), &batches).unwrap();
+    for (index, field) in whole.schema().fields().iter().enumerate() {
+        let summary = summary(table, field.name());
+        let array = whole.column(index);
+        let values = plain(array);
+        assert_eq!(summary["rows"], json!(values.len()));
+        assert_eq!(summary["nulls"], json!(values.null_count()), "{field}");
+        if matches!(field.data_type(), DataType::Interval(_)) {
+            assert!(summary["min"].is_null() && summary["distinct"].is_null());
+            continue;
+        }
+        let compare = comparator(array, false);
+        let mut order: Vec<usize> = (0..values.len())
+            .filter(|row| values.is_valid(*row))
+            .collect();
+        order.sort_by(|a, b| compare(*a, *b));
+        let distinct = 1 + order
+            .windows(2)
+            .filter(|pair| compare(pair[0], pair[1]).is_lt())
+            .count();
+        let error = summary["distinct"].as_f64().unwrap() / distinct as f64 - 1.0;
+        assert!(
+            error.abs() < 0.03,
+            "{field}: {} of {distinct}",
+            summary["distinct"]
+        );
+        let float = |row: &usize| {
+            let floats = matches!(values.data_type(), DataType::Float64)
+                .then(|| values.as_primitive::<Float64Type>());
+            floats.is_none_or(|floats| floats.value(*row).is_finite())
+        };
+        order.retain(float);
+        let is_same = |text: &Value, row: usize| {
+            let value = as_value(text.as_str().unwrap());
+            let equal = json!({"op": "eq", "column": field.name(), "value": value});
+            match filter(table, &equal) {
+                Ok(rows) => rows.contains(&(row as u32)),
+                Err(_) => matches!(field.data_type(), DataType::Duration(_)),
+            }
+        };
+        assert!(
+            is_same(&summary["min"], order[0]),
+            "{field} {}",
+            summary["min"]
+        );
+        assert!(
+            is_same(&summary["max"], order[order.len() - 1]),
+            "{field} {}",
+            summary["max"]
+        );
+        if let Some(counts) = summary["histogram"]["counts"].as_array() {
+            let counted: u64 = counts.iter().map(|count| count.as_u64().unwrap()).sum();
+            assert_eq!(counted, order.len() as u64, "{field}");
+            assert_eq!(
+                summary["histogram"]["edges"].as_array().unwrap().len(),
+                counts.len() + 1
+            );
+            assert!(summary["mean"].is_string(), "{field}");
+        }
+        if let Some(top) = summary["top"].as_array() {
+            for value in top {
+                let rows = filter(
+                    table,
+                    &json!({"op": "eq", "column": field.name(), "value": value["value"]}),
+                );
+                assert_eq!(value["count"], json!(rows.unwrap().len()), "{field}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_type_has_a_summary() {
+    let decoder = decode(&fixture("every_type.arrows"));
+    let table = decoder.table().unwrap();
+    let expected: Value = serde_json::from_slice(&fixture("every_type.json")).unwrap();
+    for column in expected.as_array().unwrap() {
+        let name = column["name"].as_str().unwrap();
+        let texts = column["text"].as_array().unwrap();
+        let summary = summary(table, name);
+        assert_eq!(summary["type"], column["type"], "{name}");
+        let nulls = texts.iter().filter(|text| text.is_null()).count();
+        assert_eq!(summary["nulls"], json!(nulls), "{name}");
+        for end in ["min", "max"] {
+            assert!(
+                summary[end].is_null() || texts.contains(&summary[end]),
+                "{name} {end} {}",
+                summary[end]
+            );
+        }
+    }
+}
+
+#[test]
+fn means_are_exact_or_rounded_to_the_unit() {
+    let decoder = decode(&fixture("predicates.arrows"));
+    let table = decoder.table().unwrap();
+    assert_eq!(summary(table, "dec")["mean"], "1428571428.8557143");
+    assert_eq!(
+        summary(table, "wide")["max"],
+        format!("1{}.000", "0".repeat(50))
+    );
+    assert_eq!(summary(table, "i8")["histogram"]["edges"][1], "-120");
+    let f64 = summary(table, "f64");
+    assert_eq!(
+        (&f64["nan"], &f64["infinite"], &f64["mean"]),
+        (&json!(1), &json!(2), &json!("0"))
+    );
+    assert_eq!(
+        summary(table, "dict")["top"][0],
+        json!({"value": "AIR", "count": 3})
+    );
+    assert_eq!(summary(table, "time")["mean"], "06:51:25.929");
+}
+
+fn find(table: &Table, base: Rows, request: &FindRequest) -> Value {
+    let mut job = FindJob::try_new(table, Arc::new(base), request).unwrap();
+    while !job.step(&FixedOffsets) {}
+    serde_json::from_str(&job.finish()).unwrap()
+}
+
+#[test]
+fn texts_are_found_as_they_are_shown() {
+    let decoder = decode(&fixture("predicates.arrows"));
+    let table = decoder.table().unwrap();
+    let request = |text: &str| FindRequest {
+        text: text.into(),
+        from: 0,
+        limit: 100,
+        columns: None,
+        match_case: false,
+    };
+    let air = find(table, all(table), &request("aIr"));
+    let rows: Vec<_> = air["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["row"].clone())
+        .collect();
+    assert_eq!(json!(rows), json!([0, 3, 5, 7]));
+    assert_eq!((&air["next"], &air["searched"]), (&Value::Null, &json!(8)));
+    assert_eq!(air["matches"][0]["columns"], json!(["dict"]));
+    let two = find(
+        table,
+        all(table),
+        &FindRequest {
+            limit: 1,
+            from: 1,
+            ..request("AIR")
+        },
+    );
+    assert_eq!(
+        two,
+        json!({"matches": [{"row": 3, "columns": ["dict"]}], "next": 4, "searched": 3})
+    );
+    let turned = find(
+        table,
+        Rows::List(vec![7, 3]),
+        &FindRequest {
+            match_case: true,
+            ..request("AIR")
+        },
+    );
+    assert_eq!(turned["matches"][0]["row"], 1);
+    let time = find(
+        table,
+        all(table),
+        &FindRequest {
+            columns: Some(vec!["time".into()]),
+            ..request("12:00:00.001")
+        },
+    );
+    assert_eq!(time["matches"][0]["row"], 5);
+    let none = find(
+        table,
+        all(table),
+        &FindRequest {
+            columns: Some(vec!["i64".into()]),
+            ..request("x")
+        },
+    );
+    assert_eq!(none["searched"], 8);
+    let beyond = find(
+        table,
+        all(table),
+        &FindRequest {
+            from: 99,
+            ..request("a")
+        },
+    );
+    assert_eq!(beyond, json!({"matches": [], "next": null, "searched": 0}));
+    let empty = FindJob::try_new(table, Arc::new(all(table)), &request(""));
+    assert_eq!(empty.unwrap_err().code, "bad_parameter");
+}

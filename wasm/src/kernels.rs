@@ -1,0 +1,279 @@
+//! Bindings of the kernels: views, and jobs that run in slices.
+
+use std::sync::Arc;
+
+use colonnade_core::kernels::{
+    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Rows, SortJob, SortKey,
+    StreamPieces, SummaryJob,
+};
+use colonnade_core::table::Table;
+use js_sys::Array;
+use wasm_bindgen::prelude::*;
+
+use crate::{Decoder, js_error};
+
+/// Rows of a table in an order.
+#[wasm_bindgen]
+pub struct View {
+    rows: Arc<Rows>,
+}
+
+#[wasm_bindgen]
+impl View {
+    /// How many rows there are.
+    #[wasm_bindgen(js_name = numRows)]
+    #[must_use]
+    pub fn num_rows(&self) -> u32 {
+        self.rows.len() as u32
+    }
+
+    /// The table's rows at positions `[start, end)`, as far as there are any.
+    #[wasm_bindgen(js_name = rowNumbers)]
+    #[must_use]
+    pub fn row_numbers(&self, start: u32, end: u32) -> Vec<u32> {
+        (start..end)
+            .map_while(|position| self.rows.get(position as usize))
+            .collect()
+    }
+}
+
+/// Work that is done in slices by `Decoder.step`.
+#[wasm_bindgen]
+pub struct Job {
+    work: Work,
+}
+
+enum Work {
+    Sort(SortJob),
+    Filter(FilterJob),
+    Summary(Box<SummaryJob>),
+    Find(FindJob),
+}
+
+#[wasm_bindgen]
+impl Job {
+    /// How much is done, of 1.
+    #[must_use]
+    pub fn fraction(&self) -> f64 {
+        match &self.work {
+            Work::Sort(job) => job.fraction(),
+            Work::Filter(job) => job.fraction(),
+            Work::Summary(job) => job.fraction(),
+            Work::Find(job) => job.fraction(),
+        }
+    }
+}
+
+/// Values of a column: `kind` as `ColumnValues` in colonnade-core names it, `bytes`, `validity`.
+#[wasm_bindgen]
+pub struct Values(ColumnValues);
+
+#[wasm_bindgen]
+impl Values {
+    /// The type of a value.
+    #[wasm_bindgen(getter)]
+    #[must_use]
+    pub fn kind(&self) -> String {
+        self.0.kind.to_owned()
+    }
+
+    /// The values, little-endian.
+    #[must_use]
+    pub fn bytes(&self) -> Vec<u8> {
+        self.0.bytes.clone()
+    }
+
+    /// 1 for a value, 0 for null.
+    #[must_use]
+    pub fn validity(&self) -> Vec<u8> {
+        self.0.validity.clone()
+    }
+}
+
+/// An Arrow IPC stream in pieces.
+#[wasm_bindgen]
+pub struct Pieces(StreamPieces);
+
+#[wasm_bindgen]
+impl Pieces {
+    /// The next bytes; undefined behind the last.
+    ///
+    /// # Errors
+    /// As `StreamPieces::next_piece`.
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>, JsValue> {
+        self.0.next_piece().map_err(|error| thrown(&error))
+    }
+}
+
+#[wasm_bindgen]
+impl Decoder {
+    /// All rows that can be read now.
+    #[wasm_bindgen(js_name = allRows)]
+    #[must_use]
+    pub fn all_rows(&self) -> View {
+        let num_rows = self.decoder.table().map_or(0, Table::num_rows);
+        View {
+            rows: Arc::new(Rows::All(u32::try_from(num_rows).unwrap_or(u32::MAX))),
+        }
+    }
+
+    /// Begins to sort a view by columns, each descending where `descending` is not 0.
+    ///
+    /// # Errors
+    /// As `SortJob::try_new`.
+    pub fn sort(&self, view: &View, columns: &Array, descending: &[u8]) -> Result<Job, JsValue> {
+        let names = strings(columns).into_iter().zip(descending);
+        let keys: Vec<SortKey> = names
+            .map(|(column, descending)| SortKey {
+                column,
+                descending: *descending != 0,
+            })
+            .collect();
+        let job = SortJob::try_new(self.table()?, Arc::clone(&view.rows), &keys);
+        job.map(|job| Work::Sort(job).into())
+            .map_err(|error| thrown(&error))
+    }
+
+    /// Begins to filter a view by a predicate in JSON.
+    ///
+    /// # Errors
+    /// As `FilterJob::try_new`.
+    pub fn filter(&self, view: &View, json: &str) -> Result<Job, JsValue> {
+        let job = FilterJob::try_new(self.table()?, Arc::clone(&view.rows), json, &self.zones);
+        job.map(|job| Work::Filter(job).into())
+            .map_err(|error| thrown(&error))
+    }
+
+    /// Begins to summarise a column of the table.
+    ///
+    /// # Errors
+    /// As `SummaryJob::try_new`.
+    pub fn summary(&self, column: &str) -> Result<Job, JsValue> {
+        let job = SummaryJob::try_new(self.table()?, column);
+        job.map(|job| Work::Summary(Box::new(job)).into())
+            .map_err(|error| thrown(&error))
+    }
+
+    /// Begins to look for a text in a view; in all columns where none is named.
+    ///
+    /// # Errors
+    /// As `FindJob::try_new`.
+    pub fn find(
+        &self,
+        view: &View,
+        text: String,
+        from: f64,
+        limit: f64,
+        columns: &JsValue,
+        match_case: bool,
+    ) -> Result<Job, JsValue> {
+        let request = FindRequest {
+            text,
+            from: from as usize,
+            limit: limit as usize,
+            columns: columns.dyn_ref().map(strings),
+            match_case,
+        };
+        let job = FindJob::try_new(self.table()?, Arc::clone(&view.rows), &request);
+        job.map(|job| Work::Find(job).into())
+            .map_err(|error| thrown(&error))
+    }
+
+    /// Works for a millisecond or so; true once the job is done.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub fn step(&self, job: &mut Job) -> Result<bool, JsValue> {
+        match &mut job.work {
+            Work::Sort(job) => job.step().map_err(|error| thrown(&error)),
+            Work::Filter(job) => Ok(job.step()),
+            Work::Summary(job) => Ok(job.step()),
+            Work::Find(job) => Ok(job.step(&self.zones)),
+        }
+    }
+
+    /// What a job that is done came to: a `View`, or JSON.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    #[wasm_bindgen(js_name = finishJob)]
+    pub fn finish_job(&self, job: Job) -> Result<JsValue, JsValue> {
+        let rows = match job.work {
+            Work::Sort(job) => job.finish(),
+            Work::Filter(job) => job.finish().map_err(|error| thrown(&error))?,
+            Work::Summary(job) => return Ok(job.finish(&self.zones).into()),
+            Work::Find(job) => return Ok(job.finish().into()),
+        };
+        let rows = Arc::new(rows);
+        Ok(View { rows }.into())
+    }
+
+    /// The text of `columns` at positions `[start, end)` of a view, packed (see `RowWindow` in
+    /// colonnade-core). Texts of more than `max_chars` characters are cut and marked; 0 cuts nothing.
+    ///
+    /// # Errors
+    /// `out_of_range` where a position or column is not there.
+    pub fn window(
+        &self,
+        view: &View,
+        start: u32,
+        end: u32,
+        columns: &[u32],
+        max_chars: usize,
+    ) -> Result<Vec<u8>, JsValue> {
+        let columns: Vec<usize> = columns.iter().map(|&column| column as usize).collect();
+        let positions = start as usize..end as usize;
+        let table = self.table()?;
+        table
+            .window_of(&view.rows, positions, &columns, max_chars, &self.zones)
+            .map(|window| window.bytes)
+            .map_err(|error| js_error("out_of_range", &error.to_string(), table.num_rows(), 0))
+    }
+
+    /// Values of a column at positions `[start, end)` of a view; undefined where they are no numbers.
+    ///
+    /// # Errors
+    /// As `ColumnValues::read`.
+    pub fn values(
+        &self,
+        view: &View,
+        column: usize,
+        start: u32,
+        end: u32,
+    ) -> Result<Option<Values>, JsValue> {
+        let (start, end) = (start as usize, end as usize);
+        ColumnValues::read(self.table()?, &view.rows, column, start, end)
+            .map(|values| values.map(Values))
+            .map_err(|error| thrown(&error))
+    }
+
+    /// Begins to write the rows as an Arrow IPC stream.
+    ///
+    /// # Errors
+    /// As `StreamPieces::try_new`.
+    #[wasm_bindgen(js_name = toStream)]
+    pub fn to_stream(&self) -> Result<Pieces, JsValue> {
+        StreamPieces::try_new(self.table()?)
+            .map(Pieces)
+            .map_err(|error| thrown(&error))
+    }
+
+    fn table(&self) -> Result<&Table, JsValue> {
+        let none = || js_error("no_rows", "There is nothing to read yet.", 0, 0);
+        self.decoder.table().ok_or_else(none)
+    }
+}
+
+impl From<Work> for Job {
+    fn from(work: Work) -> Self {
+        Self { work }
+    }
+}
+
+fn strings(array: &Array) -> Vec<String> {
+    array.iter().filter_map(|item| item.as_string()).collect()
+}
+
+fn thrown(error: &KernelError) -> JsValue {
+    js_error(error.code, &error.message, 0, 0)
+}

@@ -1,0 +1,193 @@
+import { ColonnadeError } from "./errors.js";
+import type { FindParams, KernelWork, RawValues, ViewInfo } from "./messages.js";
+
+/** How long the worker computes before it looks at its messages. */
+const SLICE_MS = 8;
+
+/** How often a job says how far it is, in milliseconds. */
+const PROGRESS_INTERVAL_MS = 50;
+
+/** What the wasm module's `View` offers. */
+export interface WasmView {
+  numRows(): number;
+  rowNumbers(start: number, end: number): Uint32Array;
+  free(): void;
+}
+
+/** What the wasm module's `Job` offers. */
+export interface WasmJob {
+  fraction(): number;
+  free(): void;
+}
+
+/** What the wasm module's `Decoder` offers besides decoding; see `wasm/src/kernels.rs`. */
+export interface WasmKernels {
+  allRows(): WasmView;
+  sort(view: WasmView, columns: string[], descending: Uint8Array): WasmJob;
+  filter(view: WasmView, predicate: string): WasmJob;
+  summary(column: string): WasmJob;
+  find(
+    view: WasmView,
+    text: string,
+    from: number,
+    limit: number,
+    columns: string[] | undefined,
+    matchCase: boolean,
+  ): WasmJob;
+  step(job: WasmJob): boolean;
+  finishJob(job: WasmJob): WasmView | string;
+  window(
+    view: WasmView,
+    start: number,
+    end: number,
+    columns: Uint32Array,
+    maxChars: number,
+  ): Uint8Array;
+  toStream(): { next(): Uint8Array | undefined; free(): void };
+  values(
+    view: WasmView,
+    column: number,
+    start: number,
+    end: number,
+  ): { kind: string; bytes(): Uint8Array; validity(): Uint8Array; free(): void } | undefined;
+}
+
+/** Calls the decoder so that a trap is remembered; see `BodyDecoder.use`. */
+type Use = <T>(work: (decoder: WasmKernels) => T) => T;
+
+/** The views of a table by number, and the jobs that make them. View 0 is the table as it is. */
+export class Kernels {
+  readonly #use: Use;
+  readonly #views = new Map<number, WasmView>();
+  #nextView = 1;
+
+  constructor(use: Use) {
+    this.#use = use;
+  }
+
+  /** Runs a job in slices; between them, messages are answered. */
+  async run(
+    work: KernelWork,
+    signal: AbortSignal,
+    tell: (fraction: number) => void,
+  ): Promise<ViewInfo | string> {
+    const job = this.#begin(work);
+    let toldMs = performance.now();
+    try {
+      for (;;) {
+        const sliceMs = performance.now() + SLICE_MS;
+        let isDone = false;
+        while (!isDone && performance.now() < sliceMs) {
+          isDone = this.#use((decoder) => decoder.step(job));
+        }
+        if (isDone) break;
+        if (performance.now() - toldMs > PROGRESS_INTERVAL_MS) {
+          tell(job.fraction());
+          toldMs = performance.now();
+        }
+        await letMessagesIn();
+        if (signal.aborted) throw new ColonnadeError("cancelled", "The request was cancelled.");
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof ColonnadeError) || thrown.code !== "decoder_crashed") job.free();
+      throw thrown;
+    }
+    const result = this.#use((decoder) => decoder.finishJob(job));
+    if (typeof result === "string") return result;
+    const view = this.#nextView++;
+    this.#views.set(view, result);
+    return { view, numRows: result.numRows() };
+  }
+
+  window(
+    view: number,
+    start: number,
+    end: number,
+    columns: Uint32Array,
+    maxChars: number,
+  ): Uint8Array<ArrayBuffer> {
+    return this.#with(view, (decoder, rows) =>
+      decoder.window(rows, start, end, columns, maxChars),
+    ) as Uint8Array<ArrayBuffer>;
+  }
+
+  values(view: number, column: number, start: number, end: number): RawValues | null {
+    return this.#with(view, (decoder, rows) => {
+      const values = decoder.values(rows, column, start, end);
+      if (values === undefined) return null;
+      const raw = { kind: values.kind, bytes: values.bytes(), validity: values.validity() };
+      values.free();
+      return raw as RawValues;
+    });
+  }
+
+  rowNumbers(view: number, start: number, end: number): Uint32Array<ArrayBuffer> {
+    return this.#with(view, (_, rows) => rows.rowNumbers(start, end)) as Uint32Array<ArrayBuffer>;
+  }
+
+  /** The table as an Arrow IPC stream, in pieces. */
+  async stream(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
+    const pieces = this.#use((decoder) => decoder.toStream());
+    const stream: Uint8Array<ArrayBuffer>[] = [];
+    for (;;) {
+      const piece = this.#use(() => pieces.next()) as Uint8Array<ArrayBuffer> | undefined;
+      if (piece === undefined || signal.aborted) break;
+      stream.push(piece);
+      await letMessagesIn();
+    }
+    pieces.free();
+    return stream;
+  }
+
+  /** Forgets a view. */
+  release(view: number): void {
+    this.#views.get(view)?.free();
+    this.#views.delete(view);
+  }
+
+  #begin(work: KernelWork): WasmJob {
+    switch (work.kind) {
+      case "sort": {
+        const columns = work.keys.map(({ column }) => column);
+        const descending = Uint8Array.from(work.keys, (key) => (key.descending ? 1 : 0));
+        return this.#with(work.view, (decoder, rows) => decoder.sort(rows, columns, descending));
+      }
+      case "filter":
+        return this.#with(work.view, (decoder, rows) => decoder.filter(rows, work.predicate));
+      case "summary":
+        return this.#use((decoder) => decoder.summary(work.column));
+      case "find": {
+        const { text, from, limit, columns, matchCase }: FindParams = work.find;
+        return this.#with(work.view, (decoder, rows) =>
+          decoder.find(rows, text, from, limit, columns, matchCase),
+        );
+      }
+    }
+  }
+
+  #with<T>(view: number, work: (decoder: WasmKernels, rows: WasmView) => T): T {
+    return this.#use((decoder) => {
+      if (view === 0) {
+        const all = decoder.allRows();
+        const result = work(decoder, all);
+        all.free();
+        return result;
+      }
+      const rows = this.#views.get(view);
+      if (rows === undefined) throw new ColonnadeError("closed", "The view was closed.");
+      return work(decoder, rows);
+    });
+  }
+}
+
+/** Waits for a task of its own, so that requests that wait in the port are answered first. */
+export function letMessagesIn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}

@@ -1,0 +1,16 @@
+/** What a value of a column is compared with; exact values beyond 2⁵³ as texts or bigints. */
+export type PredicateValue = string | number | bigint | boolean;
+
+/**
+ * Which rows are wanted, as `POST /v1/query` takes it. Dates and times are texts
+ * (`2024-07-01T12:00:00Z`), binary is hex. `contains` and `starts_with` look at text, integers and
+ * booleans.
+ */
+export type Predicate =
+  | { op: "eq" | "ne" | "lt" | "le" | "gt" | "ge"; column: string; value: PredicateValue }
+  | { op: "in"; column: string; value: readonly PredicateValue[] }
+  | { op: "is_null" | "not_null"; column: string }
+  | { op: "contains" | "starts_with"; column: string; value: string }
+  | { and: readonly Predicate[] }
+  | { or: readonly Predicate[] }
+  | { not: Predicate };

@@ -1,0 +1,175 @@
+import { readFileSync } from "node:fs";
+import type { MessageChannel as NodeChannel } from "node:worker_threads";
+import { tableFromArrays, tableFromIPC, tableToIPC } from "apache-arrow";
+import { beforeAll, expect, test } from "vitest";
+import init, { Decoder } from "../pkg/colonnade_wasm.js";
+import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";
+import { arrowTable } from "../src/arrow.js";
+import { BodyDecoder } from "../src/decoder.js";
+import type { Predicate } from "../src/predicate.js";
+import { View } from "../src/rows.js";
+import { seededRandom } from "./random.js";
+
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url));
+const cases = (name: string) => JSON.parse(read(`../fixtures/${name}.json`).toString());
+
+async function decode(stream: Uint8Array): Promise<BodyDecoder> {
+  const { memory } = await init({ module_or_path: read("pkg/colonnade_wasm_bg.wasm") });
+  const decoder = new BodyDecoder(new Decoder(2 ** 31), memory);
+  decoder.push(stream);
+  return decoder;
+}
+
+/** The rows of a stream, as a page sees them through a port. */
+async function rowsOf(stream: Uint8Array): Promise<View> {
+  const decoder = await decode(stream);
+  const { kernels } = decoder;
+  const { port1, port2 } = new MessageChannel();
+  const handlers: Partial<Handlers> = {
+    window: (p) => ({ result: kernels.window(p.view, p.start, p.end, p.columns, p.maxChars) }),
+    values: (p) => ({ result: kernels.values(p.view, p.column, p.start, p.end) }),
+    rowNumbers: (p) => ({ result: kernels.rowNumbers(p.view, p.start, p.end) }),
+    run: async ({ job, work }, signal) => {
+      const tell = (fraction: number) => responder.notify("job", { job, fraction });
+      return { result: await kernels.run(work, signal, tell) };
+    },
+    release: ({ view }) => {
+      kernels.release(view);
+      return { result: null };
+    },
+  };
+  const responder = new Responder(port2 as unknown as Endpoint, handlers as Handlers);
+  const requester = new Requester(port1 as unknown as Endpoint, () => undefined);
+  for (const port of [port1, port2]) {
+    port.start();
+    // Node would wait for them.
+    (port as unknown as InstanceType<typeof NodeChannel>["port1"]).unref();
+  }
+  const schema = decoder.schema ?? { fields: [], metadata: {} };
+  return new View(requester, schema, { view: 0, numRows: decoder.numRows });
+}
+
+let table: View;
+beforeAll(async () => {
+  table = await rowsOf(read("../fixtures/predicates.arrows"));
+});
+
+const numbers = async (view: View) => [...(await view.rowNumbers({ start: 0, end: view.numRows }))];
+
+test("filters are those of the server", async () => {
+  for (const { filter, rows, error } of cases("predicates")) {
+    const found = table.filter(filter as Predicate);
+    if (error === undefined)
+      expect(await numbers(await found), JSON.stringify(filter)).toEqual(rows);
+    else await expect(found, JSON.stringify(filter)).rejects.toMatchObject({ code: error });
+  }
+});
+
+test("sorts are those of the server", async () => {
+  for (const { sort, rows } of cases("sorts")) {
+    const keys = sort.map((item: string) => ({
+      column: item.replace(/^-/, ""),
+      descending: item.startsWith("-"),
+    }));
+    expect(await numbers(await table.sort(keys)), sort.join()).toEqual(rows);
+  }
+});
+
+test("a view is read, sorted and filtered as a table is", async () => {
+  const airs = await table.filter({ op: "contains", column: "dict", value: "AI" });
+  expect(airs.numRows).toBe(5);
+  const sorted = await airs.sort([{ column: "i64", descending: true }]);
+  expect(await numbers(sorted)).toEqual([5, 1, 0, 3, 6]);
+  expect(await sorted.rowNumber(1)).toBe(1);
+  expect(await sorted.rowNumber(5)).toBeUndefined();
+  expect(await sorted.text({ start: 1, end: 9 }, ["i64", "dict"])).toEqual([
+    ["9007199254740993", "RAIL"],
+    ["0", "AIR"],
+    ["-1", "AIR"],
+    ["-9223372036854775808", "RAIL"],
+  ]);
+  const negative = await sorted.filter({ op: "lt", column: "i64", value: 0n });
+  expect(await numbers(negative)).toEqual([3, 6]);
+  negative.close();
+  await expect(negative.text({ start: 0, end: 1 })).rejects.toMatchObject({ code: "closed" });
+});
+
+test("values are exact and say which are null", async () => {
+  const i64 = await table.values("i64", { start: 1, end: 5 });
+  expect(i64.values).toEqual(BigInt64Array.of(2n ** 53n + 1n, 2n ** 53n, -1n, 0n));
+  expect(i64.validity).toEqual(Uint8Array.of(1, 1, 1, 0));
+  const f64 = await table.values("f64", { start: 0, end: 99 });
+  expect(f64.values).toEqual(Float64Array.of(-0, 0, Number.NaN, 1.5, -1.5, Infinity, -Infinity, 0));
+  expect((await table.values("dec", { start: 0, end: 4 })).values).toEqual([
+    "1.00",
+    "1.01",
+    "-1.00",
+    "",
+  ]);
+  expect((await table.values("bool", { start: 0, end: 3 })).values).toEqual(Uint8Array.of(1, 0, 0));
+  const utc = await table.values("utc", { start: 3, end: 4 });
+  expect(utc.values).toEqual(BigInt64Array.of(1_719_835_200_000_000n));
+  await expect(table.values("i46", { start: 0, end: 1 })).rejects.toMatchObject({
+    code: "unknown_column",
+  });
+});
+
+test("numbers that JSON lacks reach the filter", async () => {
+  const nan = await table.filter({ op: "eq", column: "f64", value: Number.NaN });
+  expect(await numbers(nan)).toEqual([2]);
+  const infinite = await table.filter({ op: "ge", column: "f64", value: Infinity });
+  expect(await numbers(infinite)).toEqual([2, 5]);
+});
+
+test("a text is found where it is shown", async () => {
+  expect(await table.find("air", { limit: 2 })).toEqual({
+    matches: [
+      { row: 0, columns: ["dict"] },
+      { row: 3, columns: ["dict"] },
+    ],
+    next: 4,
+    searched: 4,
+  });
+  await expect(table.find("")).rejects.toMatchObject({ code: "bad_parameter" });
+});
+
+async function toArrow(stream: Uint8Array) {
+  const { kernels, schema } = await decode(stream);
+  if (schema === undefined) throw new Error("There is no schema.");
+  return arrowTable(schema, () => kernels.stream(new AbortController().signal));
+}
+
+test("apache-arrow gets the same table", async () => {
+  const stream = read("../fixtures/predicates.arrows");
+  const [ours, theirs] = [await toArrow(stream), tableFromIPC(stream)];
+  expect(ours.schema.toString()).toBe(theirs.schema.toString());
+  expect(ours.toArray().map(String)).toEqual(theirs.toArray().map(String));
+  expect(ours.getChild("dict")?.toArray()).toEqual(theirs.getChild("dict")?.toArray());
+});
+
+test("a table that apache-arrow cannot read is refused by the column's name", async () => {
+  const refused = toArrow(read("../fixtures/every_type.arrows"));
+  await expect(refused).rejects.toMatchObject({
+    code: "unsupported_type",
+    message: expect.stringContaining('"decimal32"'),
+  });
+});
+
+test("long work tells how far it is, and can be stopped", async () => {
+  const random = seededRandom(7);
+  const x = Float64Array.from({ length: 1_000_000 }, () => random() - 0.5);
+  const many = await rowsOf(tableToIPC(tableFromArrays({ x }), "stream"));
+  expect(many.numRows).toBe(1_000_000);
+  const told: number[] = [];
+  const onProgress = (fraction: number) => told.push(fraction);
+  const sorted = await many.sort([{ column: "x" }], { onProgress });
+  const { values } = await sorted.values("x", { start: 0, end: 1_000_000 });
+  expect(values).toEqual(x.toSorted());
+  expect(told).toEqual(told.toSorted((a, b) => a - b));
+  const controller = new AbortController();
+  const stopped = many.sort([{ column: "x" }], { signal: controller.signal });
+  setTimeout(() => controller.abort());
+  await expect(stopped).rejects.toMatchObject({ code: "cancelled" });
+  const positive = await many.filter({ op: "gt", column: "x", value: 0 });
+  expect(positive.numRows).toBe(x.filter((value) => value > 0).length);
+});
