@@ -1,10 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
 import { test as base, type Page } from "@playwright/test";
 import { ReplayServer } from "../../web/test/replay.js";
 import { cell, expect, goToRow } from "./fixtures.js";
-import { inCheckout } from "./server.js";
+import { packageFile } from "./package.js";
 
-const TYPES: Record<string, string> = { js: "text/javascript", wasm: "application/wasm" };
 const PAGE = `<!doctype html><title>Resume</title><script type="module" src="/define.js"></script>
 <colonnade-viewer style="height: 400px" src="/v1/tables/numbered/rows"></colonnade-viewer>`;
 
@@ -13,13 +11,7 @@ const test = base.extend<{ server: ReplayServer }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
   server: async ({}, use) => {
     const server = new ReplayServer();
-    server.file = (path) => {
-      if (path === "/") return { type: "text/html", bytes: Buffer.from(PAGE) };
-      const file = inCheckout(`web/dist${path}`);
-      const type = TYPES[path.split(".").at(-1) ?? ""];
-      if (type === undefined || !existsSync(file)) return undefined;
-      return { type, bytes: readFileSync(file) };
-    };
+    server.file = (path) => packageFile(path, PAGE);
     await server.listen();
     await use(server);
     await server.close();

@@ -10,6 +10,12 @@ export function inCheckout(path: string): string {
   return `${root}/${path}`;
 }
 
+/** A file of the demo tables. */
+export function demoFile(name: string): string {
+  const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME, HOME } = process.env;
+  return `${COLONNADE_CACHE_DIR ?? `${XDG_CACHE_HOME ?? `${HOME}/.cache`}/colonnade`}/${name}`;
+}
+
 /** The state of a query as `GET /v1/query/{id}` tells it. */
 export interface QueryRecord {
   id: string;
@@ -26,11 +32,14 @@ export class Server {
     private readonly process: ChildProcess,
   ) {}
 
-  /** Starts `colonnade serve` with `args`; resolves once it says where it listens. */
-  static async start(args: string[] = []): Promise<Server> {
+  /**
+   * Starts `colonnade serve` with `args`, on a free port unless `port` says otherwise; resolves once
+   * it says where it listens.
+   */
+  static async start(args: string[] = [], port = 0): Promise<Server> {
     const child = spawn(
       inCheckout("target/release/colonnade"),
-      ["serve", "--listen", "127.0.0.1:0", ...args],
+      ["serve", "--listen", `127.0.0.1:${port}`, ...args],
       { stdio: ["ignore", "pipe", "pipe"] },
     );
     let log = "";

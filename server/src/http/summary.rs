@@ -16,7 +16,7 @@ use crate::http::AppState;
 use crate::http::rows::{bad, unique};
 use crate::http::stream::permit;
 use crate::order::RowRange;
-use crate::query::{Query as KeptQuery, QueryRuntime};
+use crate::query::{Query as KeptQuery, QueryRuntime, timed_out};
 use crate::request::{Source, parse_id};
 use crate::summary::{Summary, summarise};
 
@@ -61,8 +61,14 @@ pub(super) async fn of_column(
     let work = runtime
         .handle()
         .spawn(async move { summarise(&state, plan, &column).await });
-    let summary = AbortOnDropHandle::new(work).await.map_err(|_| stopped())?;
-    summary.map(Json)
+    let work = AbortOnDropHandle::new(work);
+    let summary = match app.results.query_timeout() {
+        Some(timeout) => tokio::time::timeout(timeout, work)
+            .await
+            .map_err(|_| timed_out())?,
+        None => work.await,
+    };
+    summary.map_err(|_| stopped())?.map(Json)
 }
 
 /// The rows that were asked for, as they were or will be for every other reader.

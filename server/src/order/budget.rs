@@ -100,8 +100,7 @@ impl Budget {
         } else {
             self.limit_bytes / 4 * 3
         };
-        let fits = state.used_bytes.saturating_add(bytes) <= limit
-            && (is_head || self.pool.has_room(bytes));
+        let fits = state.used_bytes.saturating_add(bytes) <= limit && self.pool.has_room(bytes);
         let is_due = is_head && state.queued[part] == 0;
         if fits || is_due {
             self.add(&mut state, bytes);
@@ -247,8 +246,11 @@ mod tests {
         );
         let first = grows(&a, 1, 70).unwrap();
         assert!(grows(&b, 1, 40).is_none(), "the other stream has it");
-        let head = grows(&b, 0, 40).unwrap();
+        let mut head = grows(&b, 0, 40).unwrap();
         assert_eq!(pool.used_bytes(), 110);
+        let message = head.split(40, 0);
+        assert!(!head.try_grow_now(10), "one message is enough");
+        drop(message);
         drop((first, head));
         assert_eq!(pool.used_bytes(), 0);
         assert!(grows(&b, 1, 40).is_some());

@@ -18,5 +18,5 @@ pub use reader::{Reader, Wish};
 pub use record::{Query, QueryStatus};
 pub use registry::Registry;
 pub use results::{Results, ResultsConfig};
-pub use run::Run;
+pub use run::{Run, timed_out};
 pub use runtime::QueryRuntime;

@@ -109,7 +109,9 @@ impl Reader {
                 return Some(Ok(message));
             }
             let Wish { row, end_row, .. } = self.wish;
-            if end_row.is_some_and(|end| row >= end) {
+            // The run's own end is more than its last row: that its sources are still the same.
+            let is_within = self.run.end_row != end_row;
+            if is_within && end_row.is_some_and(|end| row >= end) {
                 return None;
             }
             let (run, id) = (&self.run, self.id);

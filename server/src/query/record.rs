@@ -217,7 +217,7 @@ impl Query {
     /// A run has ended.
     pub(super) fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
         match end {
-            Ok(()) => {
+            Ok(()) if self.reached_end(run) => {
                 let end_row = run.log.rows().end;
                 let mut progress = self.lock();
                 let whole = progress.rows.is_none_or(|rows| rows < end_row);
@@ -230,7 +230,8 @@ impl Query {
             Err(error) if error.kind != ErrorKind::Cancelled => {
                 self.end(State::Failed(error.clone()));
             }
-            Err(_) => {
+            // Stopped, or all that was asked for here.
+            _ => {
                 let others =
                     |other: &Arc<Run>| !std::ptr::eq(other.as_ref(), run) && other.is_running();
                 if !self.lock_runs().iter().any(others) {
@@ -238,6 +239,14 @@ impl Query {
                 }
             }
         }
+    }
+
+    /// Whether a run that ended well saw the last row of the result, and not only of a part of it.
+    fn reached_end(&self, run: &Run) -> bool {
+        let Some(end_row) = run.end_row else {
+            return true;
+        };
+        run.log.rows().end < end_row || self.request.range.end() == Some(end_row)
     }
 
     /// Why it failed, if it did.
@@ -280,6 +289,12 @@ impl Query {
     /// Whether rows are on disk.
     pub(super) fn has_disk(&self) -> bool {
         self.lock_runs().iter().any(|run| run.log.has_disk())
+    }
+
+    /// How many of its runs have not ended.
+    pub(super) fn num_runs(&self) -> usize {
+        let runs = self.lock_runs();
+        runs.iter().filter(|run| run.is_running()).count()
     }
 
     /// Whether rows are kept.

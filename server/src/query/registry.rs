@@ -12,26 +12,24 @@ use crate::query::saved::Saved;
 use crate::query::{Query, QueryObserver};
 use crate::request::Request;
 
-/// How long a query is kept after its last request.
-const KEEP: Duration = Duration::from_secs(600);
-
 /// How many queries that do nothing are kept at most.
 const MAX_IDLE: usize = 1000;
 
 /// How many deleted queries can be told from unknown ones.
 const MAX_DELETED: usize = 1000;
 
-/// The queries that run, and those that were asked for in the last 10 minutes.
+/// The queries that run, and those that were asked for a short time ago.
 #[derive(Debug)]
 pub struct Registry {
     queries: Mutex<HashMap<Uuid, Arc<Query>>>,
     saved: Saved,
+    keep: Duration,
     deleted: Mutex<VecDeque<Uuid>>,
 }
 
 impl Registry {
     /// A registry with the queries that an earlier process saved.
-    pub(super) fn new(saved: Saved) -> Self {
+    pub(super) fn new(saved: Saved, keep: Duration) -> Self {
         let queries = saved
             .load()
             .into_iter()
@@ -39,6 +37,7 @@ impl Registry {
         Self {
             queries: Mutex::new(queries.collect()),
             saved,
+            keep,
             deleted: Mutex::default(),
         }
     }
@@ -82,7 +81,7 @@ impl Registry {
         let query = queries.get(&id).map(Arc::clone).ok_or_else(|| {
             QueryError::new(
                 ErrorKind::UnknownQuery,
-                format!("no query {id} is running or was asked for in the last 10 minutes"),
+                format!("no query {id} is running or was asked for a short time ago"),
                 "GET /v1/query lists those that are known",
             )
         })?;
@@ -132,6 +131,11 @@ impl Registry {
         drop(queries);
         all.sort_by_key(|query| std::cmp::Reverse(query.started()));
         all
+    }
+
+    /// How many runs have not ended.
+    pub fn num_runs(&self) -> usize {
+        self.lock().values().map(|query| query.num_runs()).sum()
     }
 
     /// How many hold rows for their next reader.
@@ -185,7 +189,7 @@ impl Registry {
             .collect();
         idle.sort_unstable();
         for (index, (unused_for, id)) in idle.into_iter().enumerate() {
-            if unused_for > KEEP || index >= MAX_IDLE {
+            if unused_for > self.keep || index >= MAX_IDLE {
                 queries.remove(&id);
                 self.saved.remove(id);
             }

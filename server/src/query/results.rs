@@ -17,7 +17,7 @@ use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::metrics::Metrics;
 use crate::order::{Pool, RowRange, StitchPlan, Stitcher};
 use crate::query::reader::{Wish, rows_expired};
-use crate::query::run::{Pump, cancelled, timed_out};
+use crate::query::run::{Pump, RunParts, cancelled, timed_out};
 use crate::query::saved::Saved;
 use crate::query::{Facts, Query, QueryRuntime, Reader, Registry, Run};
 use crate::request::{Request, Source, parse_id};
@@ -43,6 +43,10 @@ pub struct ResultsConfig {
     pub spool_folder: PathBuf,
     /// Where queries are remembered for a later process.
     pub queries_folder: PathBuf,
+    /// How long a query is kept after its last request.
+    pub keep: Duration,
+    /// Runs that the memory permits at the same time.
+    pub max_runs: usize,
     /// The longest time of execution.
     pub query_timeout: Option<Duration>,
     /// Threads of one run, and parts that run at the same time.
@@ -69,7 +73,7 @@ impl Results {
     /// No queries yet, but those that an earlier process saved. Blocks on the file system.
     pub fn new(engine: Arc<Engine>, metrics: Arc<Metrics>, config: ResultsConfig) -> Arc<Self> {
         Arc::new(Self {
-            registry: Registry::new(Saved::new(config.queries_folder.clone())),
+            registry: Registry::new(Saved::new(config.queries_folder.clone()), config.keep),
             spool: Spool::new(
                 config.spool_folder.clone(),
                 config.log_memory_bytes,
@@ -166,6 +170,11 @@ impl Results {
         self.stream(query, query.request.range).await
     }
 
+    /// The longest time of execution.
+    pub fn query_timeout(&self) -> Option<Duration> {
+        self.config.query_timeout
+    }
+
     /// Threads of one run, and of one export.
     pub fn num_threads(&self) -> usize {
         self.config.num_threads
@@ -244,6 +253,16 @@ impl Results {
         query: &Arc<Query>,
         wish: Wish,
     ) -> Result<Arc<Run>, QueryError> {
+        if self.registry.num_runs() >= self.config.max_runs {
+            return Err(QueryError::new(
+                ErrorKind::TooManyStreams,
+                format!(
+                    "{} queries run, as many as the server's memory permits",
+                    self.config.max_runs
+                ),
+                "try again in a second, or start the server with a larger --memory",
+            ));
+        }
         let runtime = QueryRuntime::start(self.config.num_threads).map_err(|error| {
             QueryError::new(
                 ErrorKind::TooManyStreams,
@@ -274,23 +293,21 @@ impl Results {
             EmptyBatch::try_new(&started.encoding.schema).map_err(|error| cannot_encode(&error))?;
         let connections = self.runtime.get_or_init(Handle::current);
         let log = Log::new(Arc::clone(&self.spool), wish.row, !started.is_seekable);
-        let run = Arc::new(Run::new(
-            wish.row,
-            wish.end_row,
-            started.encoding.codec,
-            schema.clone(),
+        let run = Arc::new(Run::new(RunParts {
+            start_row: wish.row,
+            end_row: wish.end_row,
+            codec: started.encoding.codec,
+            schema: schema.clone(),
             empty,
-            snapshot_of(&query.request, &facts),
+            snapshot: snapshot_of(&query.request, &facts),
             log,
-            connections.clone(),
-        ));
-        let memory_bytes = self.config.stream_memory_bytes;
+            runtime: connections.clone(),
+        }));
         let plan = StitchPlan {
             schema,
             range: started.range,
-            num_parallel: (memory_bytes / PART_WORKING_BYTES)
-                .clamp(1, self.config.num_threads as u64) as usize,
-            budget_bytes: memory_bytes / 8 * 3,
+            num_parallel: self.num_parallel(),
+            budget_bytes: self.config.stream_memory_bytes / 8 * 3,
             batch_bytes: started.encoding.batch_bytes as u64,
             pool: Arc::clone(&self.pool),
         };
@@ -306,6 +323,16 @@ impl Results {
         query.add_run(Arc::clone(&run));
         connections.spawn(pump.drive());
         Ok(run)
+    }
+
+    /// How many parts of a new run may work at the same time: the fewer, the more runs there are.
+    fn num_parallel(&self) -> usize {
+        let num_runs = self.registry.num_runs() as u64 + 1;
+        let memory_bytes = self
+            .config
+            .stream_memory_bytes
+            .min(self.config.ahead_bytes / num_runs);
+        (memory_bytes / PART_WORKING_BYTES).clamp(1, self.config.num_threads as u64) as usize
     }
 
     async fn plan(

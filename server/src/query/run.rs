@@ -16,6 +16,20 @@ use crate::query::{Query, QueryRuntime, Results};
 use crate::source::Table;
 use crate::spool::Log;
 
+/// What a run is made of.
+#[derive(Debug)]
+pub(super) struct RunParts {
+    pub(super) start_row: u64,
+    pub(super) end_row: Option<u64>,
+    pub(super) codec: Option<Codec>,
+    pub(super) schema: IpcMessage,
+    pub(super) empty: EmptyBatch,
+    pub(super) snapshot: u64,
+    pub(super) log: Log,
+    /// Where its timers live.
+    pub(super) runtime: Handle,
+}
+
 /// The rows of a query from `start_row` on, as they come. It works only while a reader wants rows
 /// that are not there yet, and is cancelled when its last reader has left for longer than it lingers.
 #[derive(Debug)]
@@ -53,28 +67,19 @@ struct Readers {
 
 impl Run {
     /// A run that has not begun.
-    pub(super) fn new(
-        start_row: u64,
-        end_row: Option<u64>,
-        codec: Option<Codec>,
-        schema: IpcMessage,
-        empty: EmptyBatch,
-        snapshot: u64,
-        log: Log,
-        runtime: Handle,
-    ) -> Self {
+    pub(super) fn new(parts: RunParts) -> Self {
         Self {
-            start_row,
-            end_row,
-            codec,
-            schema,
-            empty,
-            snapshot,
-            log,
+            start_row: parts.start_row,
+            end_row: parts.end_row,
+            codec: parts.codec,
+            schema: parts.schema,
+            empty: parts.empty,
+            snapshot: parts.snapshot,
+            log: parts.log,
             cancel: CancellationToken::new(),
             readers: Mutex::default(),
             demand: Notify::new(),
-            runtime,
+            runtime: parts.runtime,
         }
     }
 
@@ -242,7 +247,8 @@ pub(super) fn cancelled() -> QueryError {
     )
 }
 
-pub(super) fn timed_out() -> QueryError {
+/// The failure of a query that runs too long.
+pub fn timed_out() -> QueryError {
     QueryError::new(
         ErrorKind::QueryTimeout,
         "the query ran longer than the server permits",

@@ -17,6 +17,9 @@ const HOT_BYTES: u64 = 8 << 20;
 /// a reader that has stalled has in the buffers of its connection.
 const WINDOW_BYTES: u64 = 16 << 20;
 
+/// The same when all logs together use more memory than they may.
+const SMALL_WINDOW_BYTES: u64 = 1 << 20;
+
 /// The messages of a run, from its first row that is still kept. One writer, any number of readers.
 #[derive(Debug)]
 pub struct Log {
@@ -261,7 +264,8 @@ impl Log {
     fn coldest_message(&self) -> Option<IpcMessage> {
         let state = self.lock();
         let limit_bytes = match (self.keeps_all, self.spool.memory.has_room(0)) {
-            (false, _) => WINDOW_BYTES,
+            (false, true) => WINDOW_BYTES,
+            (false, false) => SMALL_WINDOW_BYTES,
             (true, true) => HOT_BYTES,
             (true, false) => 0,
         };

@@ -65,6 +65,33 @@ async fn any_row_of_a_kept_result_can_be_read_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_limit_is_an_end_like_any_other() {
+    let (table, _) = scripted("t", numbered(3, 10_000));
+    let (endless, _) = scripted("endless", vec![vec![Step::Forever]]);
+    let server = Server::of(vec![table, endless]).await;
+    for (k, range, rows) in [
+        (1, "limit=12000", 12_000),
+        (2, "offset=500&limit=1000", 1500),
+        (3, "offset=29990&limit=1000", 30_000),
+        (4, "limit=0", 0),
+    ] {
+        let path = format!("/v1/tables/t/rows?id={}&{range}", id(k));
+        assert!(server.get(&path).await.is_complete(), "{range}");
+        let record = server.json(&format!("/v1/query/{}", id(k))).await;
+        let told = (&record["state"], &record["rows"]);
+        assert_eq!(told, (&json!("done"), &json!(rows)), "{range}");
+    }
+    // The end of a part that somebody reads is not the end of the result.
+    let path = format!("/v1/tables/endless/rows?id={}", id(5));
+    drop(server.open(&path).await);
+    server.until_state(&id(5), "cancelled").await;
+    let part = format!("/v1/query/{}/rows?offset=10&limit=100", id(5));
+    assert_eq!(server.get(&part).await.rows().num_rows(), 100);
+    let record = server.until_state(&id(5), "cancelled").await;
+    assert_eq!(record["rows"], json!(null));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_readers_share_one_run() {
     let (table, counts) = scripted("t", numbered(4, 20_000));
     let server = Server::of(vec![table]).await;
@@ -274,6 +301,23 @@ async fn what_a_restart_lost_is_read_again_where_that_is_certain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_was_served_is_done() {
+    let (table, _) = scripted("t", numbered(3, 10_000));
+    let server = Server::of(vec![table]).await;
+    for number in 1..100 {
+        let (offset, limit) = (number * 100, number % 3 * 700);
+        let path = format!(
+            "/v1/tables/t/rows?id={}&offset={offset}&limit={limit}",
+            id(number)
+        );
+        assert!(server.get(&path).await.is_complete());
+        let record = server.json(&format!("/v1/query/{}", id(number))).await;
+        assert_eq!(record["state"], "done", "{record}");
+        assert_eq!(record["rows_sent"], limit);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn unknown_and_wrong_ids() {
     let (table, _) = scripted("t", numbered(1, 1000));
     let server = Server::of(vec![table]).await;
@@ -372,4 +416,74 @@ async fn no_query_waits_for_its_own_rows() {
     assert_eq!(server.post(&own).await.code(), "unknown_query");
     let status = server.get(&format!("/v1/query/{}", id(1))).await;
     assert_eq!(status.code(), "unknown_query");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_nobody_asks_for_is_forgotten_with_its_files() {
+    let config = AppConfig {
+        keep_results: Duration::from_millis(300),
+        ..config()
+    };
+    let (table, _) = scripted("t", numbered(4, 400_000));
+    let server = Server::start(&config, vec![table]).await;
+    let body = json!({ "sql": "select n, t from t where n >= 0", "id": id(1) });
+    assert_eq!(server.post(&body).await.rows().num_rows(), 1_600_000);
+    let disk_bytes = async || {
+        let metrics = server.get("/metrics").await;
+        let text = String::from_utf8(metrics.body).unwrap();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("colonnade_spool_disk_bytes "));
+        line.unwrap()
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+    };
+    assert!(disk_bytes().await > 0);
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while disk_bytes().await > 0 {
+        assert!(std::time::Instant::now() < deadline, "the files stay");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        // Looking at the list is no request for the result.
+        server.json("/v1/query").await;
+    }
+    let gone = server.get(&format!("/v1/query/{}/rows", id(1))).await;
+    assert_eq!((gone.status, gone.code().as_str()), (404, "unknown_query"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_more_runs_than_the_memory_permits() {
+    let config = AppConfig {
+        memory_bytes: 1 << 20,
+        ..config()
+    };
+    let (table, _) = scripted("t", vec![vec![Step::Forever]]);
+    let server = Server::start(&config, vec![table]).await;
+    let mut running = Vec::new();
+    for number in 1..5 {
+        let mut response = server
+            .open(&format!("/v1/tables/t/rows?id={}", id(number)))
+            .await;
+        assert_eq!(response.status, 200);
+        response.chunk().await.unwrap();
+        running.push(response);
+    }
+    let refused = server.get("/v1/tables/t/rows").await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (503, "too_many_streams")
+    );
+    assert_eq!(refused.header("retry-after"), "1");
+    // One more reader of what runs costs no run.
+    let shared = server
+        .get(&format!("/v1/query/{}/rows?limit=5", id(1)))
+        .await;
+    assert_eq!(shared.numbers().len(), 5);
+    running.pop();
+    server.until_state(&id(4), "cancelled").await;
+    let mut next = server.open("/v1/tables/t/rows").await;
+    assert_eq!(next.status, 200);
+    next.chunk().await.unwrap();
 }

@@ -1,0 +1,276 @@
+import { mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test as base, type Page } from "@playwright/test";
+import type { Table } from "colonnade";
+import type { ColonnadeViewer } from "colonnade/define";
+import { seededRandom } from "../../web/test/random.js";
+import { writeColours } from "./colours.js";
+import { expect } from "./fixtures.js";
+import { PageServer } from "./package.js";
+import { CuttingProxy } from "./proxy.js";
+import { demoFile, Server } from "./server.js";
+
+// Connections between the real element and the real server that break, and servers that die.
+
+const SEED = Number(process.env.COLONNADE_SEED ?? Date.now() % 1_000_000);
+const NUM_CUTS = 6;
+
+const COLUMNS = "l_orderkey,l_quantity,l_shipdate,l_comment";
+const SORT = "-l_extendedprice,l_comment";
+const NESTED =
+  "select l_orderkey, named_struct('price', l_extendedprice, 'dates', make_array(l_shipdate, l_receiptdate)) as of, " +
+  "arrow_cast(l_shipmode, 'Dictionary(Int32, Utf8)') as mode, arrow_cast(l_comment, 'Dictionary(Int32, Utf8)') as said " +
+  "from lineitem limit 150000";
+
+const RESULTS: Record<string, string | { sql: string }> = {
+  "a table": `/v1/tables/lineitem/rows?columns=${COLUMNS}&offset=1000&limit=400000`,
+  "a sorted table": `/v1/tables/lineitem/rows?columns=${COLUMNS},l_extendedprice&sort=${SORT}&filter=l_orderkey<700000&limit=250000`,
+  "dictionaries and nested values of a file": "/v1/tables/colours/rows",
+  "dictionaries and nested values of a statement": { sql: NESTED },
+};
+
+interface Stage {
+  page: PageServer;
+  folder: string;
+  colours: string;
+}
+
+const test = base.extend<object, { stage: Stage }>({
+  stage: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const page = new PageServer(
+        `<!doctype html><title>Cuts</title><script type="module" src="/define.js"></script>
+        <colonnade-viewer style="height: 400px"></colonnade-viewer>`,
+      );
+      await page.listen();
+      const folder = mkdtempSync(join(tmpdir(), "colonnade-"));
+      const colours = join(folder, "colours.arrow");
+      writeColours(colours, 20);
+      await use({ page, folder, colours });
+      page.close();
+      rmSync(folder, { recursive: true });
+    },
+    { scope: "worker" },
+  ],
+});
+
+/** The demo's lineitem beside a file of ours. */
+function serve({ page, folder, colours }: Stage, data: string, port = 0): Promise<Server> {
+  const args = ["--allow-origin", page.origin, "--data-dir", join(folder, data)];
+  return Server.start(
+    [`lineitem=${demoFile("lineitem.parquet")}`, `colours=${colours}`, ...args],
+    port,
+  );
+}
+
+/** What `open` takes for a result, in the page. */
+interface Asked {
+  url: string;
+  body: string | null;
+}
+
+function ask(origin: string, result: string | { sql: string }): Asked {
+  return typeof result === "string"
+    ? { url: origin + result, body: null }
+    : { url: `${origin}/v1/query`, body: JSON.stringify(result) };
+}
+
+/** Puts into the page what the tests call there. */
+async function prepare(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    await customElements.whenDefined("colonnade-viewer");
+    const entry = "/index.js";
+    const { open } = (await import(entry)) as typeof import("colonnade");
+    const requestOf = ({ url, body }: { url: string; body: string | null }) => {
+      const headers = { "content-type": "application/json" };
+      return body === null ? url : new Request(url, { method: "POST", headers, body });
+    };
+    /** A hash of all texts, by way of the public `text`. */
+    const digest = async (table: Table) => {
+      let hash = new Uint8Array();
+      for (let start = 0; start < table.numRows; start += 5000) {
+        const end = Math.min(start + 5000, table.numRows);
+        const texts = new TextEncoder().encode(JSON.stringify(await table.text({ start, end })));
+        const joined = new Uint8Array(hash.length + texts.length);
+        joined.set(hash);
+        joined.set(texts, hash.length);
+        hash = new Uint8Array(await crypto.subtle.digest("SHA-256", joined));
+      }
+      return `${table.numRows} ${Array.from(hash, (byte) => byte.toString(16)).join(" ")}`;
+    };
+    const viewer = document.querySelector("colonnade-viewer") as ColonnadeViewer;
+    /** Everything that the status line and alerts have said. */
+    const said: string[] = [];
+    const listen = () => {
+      for (const spoken of viewer.shadowRoot?.querySelectorAll("[part=status], [role=alert]") ??
+        []) {
+        const text = `${spoken.role ?? ""} ${spoken.textContent?.trim()}`;
+        if (said.at(-1) !== text) said.push(text);
+      }
+    };
+    if (viewer.shadowRoot === null) throw new Error("the element has no shadow root");
+    const options = { childList: true, characterData: true, subtree: true };
+    new MutationObserver(listen).observe(viewer.shadowRoot, options);
+    Object.assign(globalThis, { open, requestOf, digest, viewer, said });
+  });
+}
+
+declare const open: typeof import("colonnade").open;
+declare const requestOf: (asked: Asked) => string | Request;
+declare const digest: (table: Table) => Promise<string>;
+declare const viewer: ColonnadeViewer;
+declare const said: string[];
+
+/** A result without a cut: a digest of its rows, and how many bytes it took. */
+function readUncut(page: Page, asked: Asked): Promise<{ rows: string; numBytes: number }> {
+  return page.evaluate(async (asked) => {
+    const table = await open(requestOf(asked));
+    await table.done;
+    const rows = await digest(table);
+    const numBytes = table.progress.bytes;
+    table.close();
+    return { rows, numBytes };
+  }, asked);
+}
+
+function show(page: Page, asked: Asked): Promise<void> {
+  return page.evaluate((asked) => {
+    viewer.source = requestOf(asked);
+  }, asked);
+}
+
+/** Waits for the last row of what the element shows, and digests it. */
+function readShown(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const table = await viewer.ready;
+    await table.done;
+    if (table.state !== "complete") throw new Error(`the table is ${table.state}`);
+    return digest(table);
+  });
+}
+
+/** What the element said: that it goes on, and nothing alarming. */
+async function expectCalm(page: Page): Promise<void> {
+  const heard = await page.evaluate(() => said);
+  expect(heard.join("\n")).toMatch(/Connection lost at row [\d,]+\. Resuming…/);
+  expect(heard.filter((text) => text.startsWith("alert"))).toEqual([]);
+}
+
+for (const [name, result] of Object.entries(RESULTS)) {
+  test(`${name}: every row once, however often the connection breaks`, async ({ page, stage }) => {
+    console.log(`COLONNADE_SEED=${SEED}`);
+    const random = seededRandom(SEED);
+    const server = await serve(stage, "cuts");
+    const proxy = await CuttingProxy.start(server.origin);
+    try {
+      await page.goto(stage.page.origin);
+      await prepare(page);
+      const uncut = await readUncut(page, ask(server.origin, result));
+      const places = Array.from({ length: NUM_CUTS }, () =>
+        Math.floor(random() * 0.9 * uncut.numBytes),
+      );
+      proxy.cuts = places
+        .sort((a, b) => a - b)
+        .map((at) => ({ at, by: random() < 0.5 ? "fin" : "reset" }));
+      await show(page, ask(proxy.origin, result));
+      expect(await readShown(page)).toBe(uncut.rows);
+      expect(proxy.cuts).toEqual([]);
+      await expectCalm(page);
+    } finally {
+      await proxy.close();
+      await server.kill();
+    }
+  });
+
+  test(`${name}: every row once, though the server dies twice`, async ({ page, stage }) => {
+    console.log(`COLONNADE_SEED=${SEED}`);
+    const random = seededRandom(SEED);
+    let server = await serve(stage, "deaths");
+    const port = Number(new URL(server.origin).port);
+    const proxy = await CuttingProxy.start(server.origin);
+    try {
+      await page.goto(stage.page.origin);
+      await prepare(page);
+      const uncut = await readUncut(page, ask(server.origin, result));
+      const die = async () => {
+        await server.kill();
+      };
+      proxy.cuts = [0, 0.5].map((start) => ({
+        at: Math.floor((start + random() * 0.4) * uncut.numBytes),
+        by: "reset",
+        meanwhile: die,
+      }));
+      await show(page, ask(proxy.origin, result));
+      for (let deaths = 1; deaths <= 2; deaths++) {
+        const before = proxy.numRefused;
+        await expect.poll(() => proxy.cuts.length, { timeout: 90_000 }).toBe(2 - deaths);
+        await expect.poll(() => proxy.numRefused).toBeGreaterThan(before);
+        server = await serve(stage, "deaths", port);
+      }
+      expect(await readShown(page)).toBe(uncut.rows);
+      await expectCalm(page);
+    } finally {
+      await proxy.close();
+      await server.kill();
+    }
+  });
+}
+
+test("a file that is replaced meanwhile: the rows stay, and the alert says why no more come", async ({
+  page,
+  stage,
+}) => {
+  const server = await serve(stage, "replaced");
+  const proxy = await CuttingProxy.start(server.origin);
+  const other = join(stage.folder, "other");
+  writeColours(other, 20, 1);
+  try {
+    await page.goto(stage.page.origin);
+    await prepare(page);
+    const replace = async () => renameSync(other, stage.colours);
+    proxy.cuts = [{ at: 4_000_000, by: "fin", meanwhile: replace }];
+    await show(page, ask(proxy.origin, "/v1/tables/colours/rows"));
+    await expect(page.getByRole("alert")).toContainText("changed");
+    await expect(page.getByRole("alert")).toContainText("source_changed");
+    const [state, numRows, texts] = await page.evaluate(async () => {
+      const table = await viewer.ready;
+      return [table.state, table.numRows, await table.text({ start: 0, end: 2 }, ["n"])] as const;
+    });
+    expect(state).toBe("failed");
+    expect(numRows).toBeGreaterThan(0);
+    expect(numRows).toBeLessThan(400_000);
+    expect(texts).toEqual([["0"], ["1"]]);
+  } finally {
+    writeColours(stage.colours, 20);
+    await proxy.close();
+    await server.kill();
+  }
+});
+
+test("a query that somebody deletes ends with that word, and is not run again", async ({
+  page,
+  stage,
+}) => {
+  const server = await serve(stage, "deleted");
+  const proxy = await CuttingProxy.start(server.origin);
+  try {
+    await page.goto(stage.page.origin);
+    await prepare(page);
+    const deleteAll = async () => {
+      for (const { id } of await server.queries()) {
+        await fetch(`${server.origin}/v1/query/${id}`, { method: "DELETE" });
+      }
+    };
+    proxy.cuts = [{ at: 4_000_000, by: "reset", meanwhile: deleteAll }];
+    await show(page, ask(proxy.origin, "/v1/tables/lineitem/rows"));
+    await expect(page.getByRole("alert")).toContainText("was deleted");
+    const state = await page.evaluate(async () => (await viewer.ready).state);
+    expect(state).toBe("failed");
+    expect(await server.queries()).toEqual([]);
+  } finally {
+    await proxy.close();
+    await server.kill();
+  }
+});

@@ -1,0 +1,115 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { test as base, expect } from "@playwright/test";
+import { hasPython } from "./readers.js";
+import { inCheckout, Server } from "./server.js";
+import { writeWords } from "./words.js";
+
+// Every example of the pages, as it stands there, but for where the server listens. The first ID and
+// the token are variables of the shell.
+
+const PAGES = ["docs/http.md", "README.md"];
+const ADDRESS = /localhost:7878/g;
+const TOKEN = "0123456789abcdef0123456789abcdef";
+
+interface Example {
+  line: number;
+  language: "shell" | "python";
+  text: string;
+}
+
+/** The blocks of a page in its order: those fenced as `python`, and indented ones that call curl. */
+function examplesOf(page: string): Example[] {
+  const blocks = /^```(\w*)\n([\s\S]*?)^```$|((?:^ {4}.*\n(?:\n(?= {4}))?)+)/gm;
+  const examples: Example[] = [];
+  for (const { index, 1: language, 2: fenced, 3: indented } of page.matchAll(blocks)) {
+    const line = page.slice(0, index).split("\n").length;
+    if (language === "python") examples.push({ line, language, text: fenced ?? "" });
+    const text = indented?.replace(/^ {4}/gm, "") ?? "";
+    if (/^(?:\$ )?curl /m.test(text)) examples.push({ line, language: "shell", text });
+  }
+  return examples;
+}
+
+interface Stage {
+  folder: string;
+  server: Server;
+  guarded: Server;
+}
+
+const test = base.extend<object, { stage: Stage }>({
+  stage: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const folder = mkdtempSync(join(tmpdir(), "colonnade-"));
+      writeWords(join(folder, "trips.arrows"));
+      writeFileSync(join(folder, "trips.csv.gz"), gzipSync("from,to\nA,B\n"));
+      writeFileSync(join(folder, "token"), TOKEN, { mode: 0o600 });
+      const server = await Server.start(["--writable"]);
+      const guarded = await Server.start(["--token-file", join(folder, "token")]);
+      await use({ folder, server, guarded });
+      await Promise.all([server.kill(), guarded.kill()]);
+      rmSync(folder, { recursive: true });
+    },
+    { scope: "worker" },
+  ],
+});
+
+/** Runs an example; a status of 400 or more is a failure with exit code 22, as `curl --fail` has it. */
+async function run({ language, text }: Example, { folder, server, guarded }: Stage) {
+  const { host } = new URL(text.includes("$TOKEN") ? guarded.origin : server.origin);
+  const program = text.replace(ADDRESS, host);
+  const shell = `set -euo pipefail\ncurl() { command curl -sS --fail-with-body "$@"; }\n${program}`;
+  const [command, args] =
+    language === "python" ? ["python3", ["-c", program]] : ["bash", ["-c", shell]];
+  const packages = process.env.COLONNADE_PYTHON_PACKAGES;
+  // The id stands in one example, for all that follow.
+  const env = { ...process.env, PYTHONPATH: packages, TOKEN, ID: idOf(program) };
+  const options = { cwd: folder, env, maxBuffer: 2 ** 26 };
+  return promisify(execFile)(command as string, args as string[], options).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    (error) => ({ code: error.code as number, stdout: error.stdout, stderr: error.stderr }),
+  );
+}
+
+let knownId: string | undefined;
+
+function idOf(program: string): string | undefined {
+  knownId = /^ID=(\S+)$/m.exec(program)?.[1] ?? knownId;
+  return knownId;
+}
+
+for (const page of PAGES) {
+  const text = readFileSync(inCheckout(page), "utf8");
+  const examples = examplesOf(text);
+
+  test(`${page}: no example is overlooked`, () => {
+    const count = (text: string) => text.match(/\bcurl -|^import [a-z]/gm)?.length ?? 0;
+    const code = text.replace(/`[^`\n]+`/g, "");
+    const inExamples = examples.map((example) => count(example.text));
+    expect(inExamples.reduce((a, b) => a + b, 0)).toBe(count(code));
+    expect(examples.length).toBeGreaterThan(0);
+  });
+
+  for (const example of examples) {
+    const [first = ""] = example.text.split("\n");
+    test(`${page}:${example.line} ${first}`, async ({ stage }) => {
+      const wantsPython = example.language === "python" || example.text.includes("python3");
+      test.skip(wantsPython && !hasPython, "pyarrow is not here; npm test said so");
+      const [, call, shown] = /^\$ (.*\n)([\s\S]*)$/.exec(example.text) ?? [];
+      if (call === undefined) {
+        const { code, stdout, stderr } = await run(example, stage);
+        expect(code, `${stdout}\n${stderr}`).toBe(0);
+      } else {
+        // What is shown with its answer is refused.
+        const { code, stdout } = await run({ ...example, text: call }, stage);
+        expect(code, stdout).toBe(22);
+        expect(JSON.parse(stdout)).toEqual(JSON.parse(shown ?? ""));
+      }
+    });
+  }
+}

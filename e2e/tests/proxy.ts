@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/** Where a connection ends: after `at` bytes of answers, counted over all connections. */
+export interface Cut {
+  at: number;
+  /** In order, or as when the machine behind it is gone. */
+  by: "fin" | "reset";
+  /** What happens before the client notices. */
+  meanwhile?: () => Promise<void>;
+}
+
+/** A TCP proxy before a server, which ends connections where it is told to. */
+export class CuttingProxy {
+  /** Ahead, by ascending `at`. */
+  cuts: Cut[] = [];
+  /** Connections that found no server. */
+  numRefused = 0;
+  #numBytes = 0;
+  readonly #target: URL;
+  readonly #sockets = new Set<Socket>();
+  readonly #listener: Server;
+
+  private constructor(target: string) {
+    this.#target = new URL(target);
+    this.#listener = createServer((client) => this.#join(client));
+  }
+
+  /** A proxy on a free port of loopback before the server with that origin. */
+  static async start(target: string): Promise<CuttingProxy> {
+    const proxy = new CuttingProxy(target);
+    proxy.#listener.listen(0, "127.0.0.1");
+    await once(proxy.#listener, "listening");
+    return proxy;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    const closed = once(this.#listener, "close");
+    this.#listener.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #join(client: Socket): void {
+    const server = connect(Number(this.#target.port), this.#target.hostname);
+    for (const [socket, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.#sockets.add(socket);
+      socket.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code === "ECONNREFUSED") this.numRefused++;
+      });
+      socket.on("end", () => other.end());
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        other.destroySoon();
+      });
+      socket.on("drain", () => other.resume());
+    }
+    client.on("data", (bytes) => {
+      if (!server.write(bytes)) client.pause();
+    });
+    server.on("data", (bytes) => {
+      const [cut] = this.cuts;
+      const numLeft = cut === undefined ? Number.POSITIVE_INFINITY : cut.at - this.#numBytes;
+      const passed = bytes.subarray(0, Math.max(0, numLeft));
+      this.#numBytes += passed.length;
+      if (!client.write(passed)) server.pause();
+      if (cut === undefined || numLeft > bytes.length) return;
+      this.cuts.shift();
+      server.removeAllListeners("data");
+      server.removeAllListeners("close");
+      void this.#cut(cut, client, server);
+    });
+  }
+
+  async #cut(cut: Cut, client: Socket, server: Socket): Promise<void> {
+    await cut.meanwhile?.();
+    server.destroy();
+    this.#sockets.delete(server);
+    if (cut.by === "fin") client.end();
+    else client.resetAndDestroy();
+  }
+}
