@@ -21,8 +21,9 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::catalog::{Catalog, Entry};
 use crate::encode::{Codec, wire_schema};
-use crate::engine_error::plan_error;
+use crate::engine_error::{execution_error, plan_error};
 use crate::error::{ErrorKind, QueryError, StartError};
+use crate::functions::{check_constants, limit_functions};
 use crate::order::{Encoding, Part, RowRange};
 use crate::part_reader::encode_parts;
 use crate::plan::{
@@ -143,6 +144,7 @@ impl Engine {
             options.set(key, value).map_err(failed)?;
         }
         let context = SessionContext::new_with_config_rt(session, runtime);
+        limit_functions(&context).map_err(failed)?;
         let catalog = Arc::new(Catalog::new(tables));
         let default = context.copied_config().options().catalog.clone();
         context
@@ -237,6 +239,8 @@ impl Engine {
             .plan_parts(&state, &logical, range, num_bytes)
             .await
             .map_err(error)?;
+        let batch_rows = state.config().batch_size();
+        check_constants(physical.as_ref(), batch_rows).map_err(|error| execution_error(&error))?;
         let yielding = yield_in_joins(physical).map_err(error)?;
         let resolved = resolve_ties(yielding, range.end()).map_err(error)?;
         let plan = resolved.plan;

@@ -13,6 +13,7 @@ mod engine_error;
 pub mod error;
 pub mod export;
 pub mod find;
+mod functions;
 pub mod http;
 pub mod log;
 mod memory;

@@ -9,6 +9,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 
+use crate::engine::PART_BYTES;
 use crate::engine_error::{execution_error, is_about_text};
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::order::{Encoding, Part, encode_part};
@@ -40,6 +41,37 @@ pub(crate) fn encode_parts(
                 as Part
         })
         .collect()
+}
+
+/// Reads all rows of a table of files that say where each row is, and keeps none; `false` where the
+/// files do not say.
+///
+/// # Errors
+/// What a query that reads those rows would fail with.
+pub(crate) async fn read_through(
+    table: &Arc<Table>,
+    state: SessionState,
+) -> Result<bool, QueryError> {
+    let columns: Vec<usize> = (0..table.schema.fields().len()).collect();
+    let rows = 0..table.num_rows.unwrap_or(0);
+    let files = table.file_table();
+    let scan = files.map(|files| files.scan_rows(&state, &columns, rows, PART_BYTES));
+    let scan = scan.transpose().map_err(|error| execution_error(&error))?;
+    let Some(scan) = scan.flatten() else {
+        return Ok(false);
+    };
+    let num_parts = scan.part_rows.len();
+    let reader = Arc::new(PartReader {
+        plan: scan.plan,
+        state,
+        used: vec![Arc::clone(table)],
+        part_rows: Some(scan.part_rows),
+    });
+    for index in 0..num_parts {
+        let mut batches = Arc::clone(&reader).read(index);
+        while batches.next().await.transpose()?.is_some() {}
+    }
+    Ok(true)
 }
 
 /// Reads the partitions of one plan.
@@ -112,7 +144,8 @@ impl PartReader {
         if is_about_text(&error) {
             let used = self.used.clone();
             let search = tokio::task::spawn_blocking(move || {
-                used.iter().find_map(|table| table.find_broken_row())
+                used.iter()
+                    .find_map(|table| table.find_broken_row(&|| false))
             });
             if let Ok(Some(found)) = search.await {
                 return found;

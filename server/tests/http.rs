@@ -27,6 +27,8 @@ mod export_route;
 mod failure;
 #[path = "http/find.rs"]
 mod find;
+#[path = "http/functions.rs"]
+mod functions;
 #[path = "http/guard.rs"]
 mod guard;
 #[path = "http/metrics.rs"]

@@ -10,6 +10,7 @@ use axum::http::header::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
@@ -64,9 +65,13 @@ async fn receive(
     take_body(&mut upload, text(CONTENT_TYPE), app, body).await?;
 
     let shared = app.clone();
+    let cancel = CancellationToken::new();
+    // The handler is dropped when the sender leaves.
+    let _cancel_when_dropped = cancel.clone().drop_guard();
     let committed = tokio::task::spawn_blocking(move || {
-        let catalog = shared.engine.catalog();
-        shared.uploads.commit(upload, catalog, describe)
+        shared
+            .uploads
+            .commit(upload, &shared.engine, describe, &cancel)
     });
     let (committed, description) = committed.await.map_err(|_| {
         QueryError::new(

@@ -16,6 +16,9 @@ use crate::source::{Compression, FileKind, SourceFile};
 /// Rows whose text decides the types.
 const INFER_ROWS: usize = 20_000;
 
+/// Rows that are tried at once when a broken one is looked for.
+const SEARCH_ROWS: usize = 64;
+
 /// Uncompressed files up to this size are searched for line breaks inside quotes. A larger one is
 /// read in one piece, which is always right.
 const MAX_SEARCH_BYTES: u64 = 4 << 30;
@@ -152,14 +155,17 @@ pub(super) fn find_broken_row(
     files: &[SourceFile],
     kind: FileKind,
     schema: &SchemaRef,
+    is_cancelled: &dyn Fn() -> bool,
 ) -> Option<QueryError> {
     files.iter().find_map(|file| {
         let reader = ReaderBuilder::new(Arc::clone(schema))
             .with_header(true)
             .with_delimiter(kind.format.delimiter())
+            .with_batch_size(SEARCH_ROWS)
             .build(open(file, kind).ok()?)
             .ok()?;
-        let error = reader.into_iter().find_map(Result::err)?;
+        let mut batches = reader.into_iter().take_while(|_| !is_cancelled());
+        let error = batches.find_map(Result::err)?;
         Some(describe(&error, file, kind, schema))
     })
 }

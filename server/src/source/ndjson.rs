@@ -18,6 +18,9 @@ const INFER_LINES: usize = 20_000;
 /// Lines that are tried at once when a broken one is looked for.
 const SEARCH_LINES: usize = 1024;
 
+/// No more lines are tried at once when they are that large.
+const SEARCH_BYTES: usize = 1 << 20;
+
 /// The columns of an NDJSON file, from its first lines. Lines that are no objects do not count
 /// here; they are reported where they are read.
 ///
@@ -77,15 +80,23 @@ pub(super) fn find_broken_row(
     files: &[SourceFile],
     kind: FileKind,
     schema: &SchemaRef,
+    is_cancelled: &dyn Fn() -> bool,
 ) -> Option<QueryError> {
-    files.iter().find_map(|file| search(file, kind, schema))
+    files
+        .iter()
+        .find_map(|file| search(file, kind, schema, is_cancelled))
 }
 
-fn search(file: &SourceFile, kind: FileKind, schema: &SchemaRef) -> Option<QueryError> {
+fn search(
+    file: &SourceFile,
+    kind: FileKind,
+    schema: &SchemaRef,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Option<QueryError> {
     let mut lines = open(file, kind).ok()?.split(b'\n');
     let mut first_line = 1;
     loop {
-        let mut block = Vec::new();
+        let (mut block, mut block_bytes) = (Vec::new(), 0);
         for line in lines.by_ref().take(SEARCH_LINES) {
             let Ok(mut line) = line else {
                 return Some(QueryError::new(
@@ -99,9 +110,13 @@ fn search(file: &SourceFile, kind: FileKind, schema: &SchemaRef) -> Option<Query
                 ));
             };
             line.push(b'\n');
+            block_bytes += line.len();
             block.push(line);
+            if block_bytes > SEARCH_BYTES {
+                break;
+            }
         }
-        if block.is_empty() {
+        if block.is_empty() || is_cancelled() {
             return None;
         }
         if decode(&block.concat(), schema).is_err() {

@@ -147,14 +147,17 @@ impl Table {
         self.stored.is_some()
     }
 
-    /// Finds the first row of a text file that cannot be read. Reads the files; slow.
-    pub fn find_broken_row(&self) -> Option<QueryError> {
+    /// Finds the first row of a text file that cannot be read. Reads the files, some rows at once,
+    /// until `is_cancelled`; blocks.
+    pub fn find_broken_row(&self, is_cancelled: &dyn Fn() -> bool) -> Option<QueryError> {
         let set = self.files.as_ref()?;
         match set.kind.format {
             FileFormat::Csv | FileFormat::Tsv => {
-                csv::find_broken_row(&set.files, set.kind, &self.schema)
+                csv::find_broken_row(&set.files, set.kind, &self.schema, is_cancelled)
             }
-            FileFormat::Ndjson => ndjson::find_broken_row(&set.files, set.kind, &self.schema),
+            FileFormat::Ndjson => {
+                ndjson::find_broken_row(&set.files, set.kind, &self.schema, is_cancelled)
+            }
             _ => None,
         }
     }

@@ -12,6 +12,9 @@ use crate::source::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 /// The largest body of one message, compressed or not: it is in memory while it is read.
 const MAX_BODY_BYTES: u64 = 1 << 30;
 
+/// The longest row of a text.
+const MAX_ROW_BYTES: u64 = 16 << 20;
+
 /// How much of a text is looked at for bytes that text does not have.
 const TEXT_START_BYTES: u64 = 64 << 10;
 
@@ -25,7 +28,10 @@ const FREE_TEXT_BYTES: u64 = 1 << 30;
 ///
 /// # Errors
 /// `unsupported_media_type`, `bad_upload`, `missing_end_of_stream`.
-pub(super) fn kind_of(path: &Path) -> Result<FileKind, QueryError> {
+pub(super) fn kind_of(
+    path: &Path,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<FileKind, QueryError> {
     let cannot_read = |error: io::Error| bad(format!("the upload cannot be read: {error}"));
     let file = File::open(path).map_err(cannot_read)?;
     let num_bytes = file.metadata().map_err(cannot_read)?.len();
@@ -42,7 +48,7 @@ pub(super) fn kind_of(path: &Path) -> Result<FileKind, QueryError> {
             )
         })?;
     if kind.format.is_text() {
-        check_text(path, kind, num_bytes)?;
+        check_text(path, kind, num_bytes, is_cancelled)?;
     }
     if kind.format == FileFormat::ArrowStream {
         check_stream(file, num_bytes)?;
@@ -83,8 +89,13 @@ pub(super) fn suggested_extension(media_type: &str) -> &'static str {
     }
 }
 
-/// Text has no zero bytes at its start; compressed text is whole and of a size that text has.
-fn check_text(path: &Path, kind: FileKind, num_bytes: u64) -> Result<(), QueryError> {
+/// Text has no zero bytes at its start and no endless rows; compressed text is whole and of a size that text has.
+fn check_text(
+    path: &Path,
+    kind: FileKind,
+    num_bytes: u64,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Result<(), QueryError> {
     let damaged = |error: &dyn std::fmt::Display| bad(format!("the upload is damaged: {error}"));
     let file = File::open(path).map_err(|error| damaged(&error))?;
     let mut text = kind
@@ -100,18 +111,91 @@ fn check_text(path: &Path, kind: FileKind, num_bytes: u64) -> Result<(), QueryEr
     if start.contains(&0) {
         return Err(bad("the upload is declared as text and holds zero bytes"));
     }
-    if kind.compression == Compression::None {
-        return Ok(());
+    let max_bytes = match kind.compression {
+        Compression::None => u64::MAX,
+        _ => num_bytes.saturating_mul(MAX_EXPANSION) + FREE_TEXT_BYTES,
+    };
+    let mut rows = RowLengths::new(kind.format);
+    let mut text_bytes = 0;
+    let mut text = start.as_slice().chain(text).take(max_bytes);
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        let read = text.read(&mut piece).map_err(|error| damaged(&error))?;
+        if read == 0 {
+            break;
+        }
+        text_bytes += read as u64;
+        if !rows.are_short(&piece[..read]) {
+            return Err(bad(format!(
+                "row {} of the upload is longer than {MAX_ROW_BYTES} bytes",
+                rows.num_rows + 1
+            )));
+        }
+        if is_cancelled() {
+            return Err(cancelled());
+        }
     }
-    let max_bytes = num_bytes.saturating_mul(MAX_EXPANSION) + FREE_TEXT_BYTES;
-    let text_bytes =
-        io::copy(&mut text.take(max_bytes), &mut io::sink()).map_err(|error| damaged(&error))?;
     if text_bytes == max_bytes {
         return Err(bad(format!(
             "the upload expands to more than {MAX_EXPANSION} times its size"
         )));
     }
     Ok(())
+}
+
+/// Follows the rows of a text, of which each is in memory while it is read.
+struct RowLengths {
+    delimiter: Option<u8>,
+    quote: Quote,
+    row_bytes: u64,
+    num_rows: u64,
+}
+
+/// Where in a CSV field the text is.
+#[derive(Clone, Copy, PartialEq)]
+enum Quote {
+    Start,
+    Plain,
+    Inside,
+    /// Behind a quote inside quotes: the end, or the first of two.
+    Behind,
+}
+
+impl RowLengths {
+    fn new(format: FileFormat) -> Self {
+        Self {
+            delimiter: (format != FileFormat::Ndjson).then(|| format.delimiter()),
+            quote: Quote::Start,
+            row_bytes: 0,
+            num_rows: 0,
+        }
+    }
+
+    /// Whether no row is too long so far.
+    fn are_short(&mut self, text: &[u8]) -> bool {
+        for &byte in text {
+            if byte == b'\n' && self.quote != Quote::Inside {
+                (self.quote, self.row_bytes) = (Quote::Start, 0);
+                self.num_rows += 1;
+                continue;
+            }
+            self.row_bytes += 1;
+            if self.row_bytes > MAX_ROW_BYTES {
+                return false;
+            }
+            let Some(delimiter) = self.delimiter else {
+                continue;
+            };
+            self.quote = match (self.quote, byte) {
+                (Quote::Start | Quote::Behind, b'"') => Quote::Inside,
+                (Quote::Inside, b'"') => Quote::Behind,
+                (Quote::Inside, _) => Quote::Inside,
+                (_, byte) if byte == delimiter => Quote::Start,
+                _ => Quote::Plain,
+            };
+        }
+        true
+    }
 }
 
 /// Reads all headers, and no bodies: those are checked whenever they are read.
@@ -145,6 +229,15 @@ fn cut(num_rows: u64, num_bytes: u64) -> QueryError {
             "the Arrow stream ends after {num_rows} rows, at byte {num_bytes}, without its end-of-stream marker"
         ),
         "send all of it: its writer closes the stream with FF FF FF FF 00 00 00 00",
+    )
+}
+
+/// Nobody waits for the answer any more.
+pub(super) fn cancelled() -> QueryError {
+    QueryError::new(
+        ErrorKind::Cancelled,
+        "the upload's sender left before it was checked",
+        "send it again, and wait for the answer",
     )
 }
 

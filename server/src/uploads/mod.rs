@@ -2,6 +2,7 @@
 
 mod check;
 mod quota;
+mod read;
 mod receive;
 mod stored;
 
@@ -12,11 +13,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 pub use receive::Upload;
 pub use stored::StoredFile;
 
 use crate::catalog::Catalog;
+use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::metrics::Metrics;
 use crate::source::Table;
@@ -164,17 +167,18 @@ impl Uploads {
     }
 
     /// Makes a table of an upload that has arrived whole. Reads it: call it where blocking is
-    /// allowed. `describe` may refuse the table.
+    /// allowed. `describe` may refuse the table; `cancel` ends the reading.
     ///
     /// # Errors
-    /// It is no table, or the name has become one of a source.
+    /// It is no table, a row of it cannot be read, or the name has become one of a source.
     pub fn commit<T>(
         &self,
         upload: Upload,
-        catalog: &Catalog,
+        engine: &Engine,
         describe: impl FnOnce(&Table) -> Result<T, QueryError>,
+        cancel: &CancellationToken,
     ) -> Result<(Committed, T), QueryError> {
-        let (mut upload, stored, table) = upload.check()?;
+        let (mut upload, stored, table) = upload.check(engine, cancel)?;
         let description = upload.settle(describe(&table))?;
         let mut all = self.lock();
         let name = upload.name().to_owned();
@@ -185,7 +189,7 @@ impl Uploads {
                 .map_err(|error| receive::disk(&error)),
         )?;
         let table = Arc::new(table.with_stored(Arc::clone(&stored)));
-        catalog.put(Arc::clone(&table));
+        engine.catalog().put(Arc::clone(&table));
         let old = all.insert(name, stored);
         if let Some(old) = &old {
             old.remove();

@@ -8,14 +8,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
 use crate::source::Table;
 use crate::uploads::Uploads;
 use crate::uploads::check::{bad, extension, kind_of, suggested_extension};
 use crate::uploads::quota::Quota;
+use crate::uploads::read::read_whole;
 use crate::uploads::stored::{Manifest, Unpublished};
 
 /// Pieces of a body that may wait for the disk.
@@ -136,14 +139,22 @@ impl Upload {
     }
 
     /// Whether that is a table.
-    pub(super) fn check(mut self) -> Result<(Self, Unpublished, Table), QueryError> {
-        let checked = self.checked();
+    pub(super) fn check(
+        mut self,
+        engine: &Engine,
+        cancel: &CancellationToken,
+    ) -> Result<(Self, Unpublished, Table), QueryError> {
+        let checked = self.checked(engine, cancel);
         let (stored, table) = self.settle(checked)?;
         Ok((self, stored, table))
     }
 
-    fn checked(&mut self) -> Result<(Unpublished, Table), QueryError> {
-        let kind = kind_of(&self.part)?;
+    fn checked(
+        &mut self,
+        engine: &Engine,
+        cancel: &CancellationToken,
+    ) -> Result<(Unpublished, Table), QueryError> {
+        let kind = kind_of(&self.part, &|| cancel.is_cancelled())?;
         let manifest = Manifest {
             id: self.id,
             name: self.name.clone(),
@@ -162,6 +173,7 @@ impl Upload {
         if table.schema.fields().is_empty() {
             return Err(bad(format!("{}: the table has no columns", self.name)));
         }
+        read_whole(&table, engine, cancel)?;
         Ok((stored, table))
     }
 

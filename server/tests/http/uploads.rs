@@ -240,6 +240,9 @@ async fn what_is_refused() {
     let cut_parquet = &cut_parquet[..cut_parquet.len() - 1];
     let cut_file = file(&[batch(0, 1000)]);
     let cut_file = &cut_file[..cut_file.len() - 1];
+    let mut broken_body = parquet(&[batch(0, 1000)]);
+    // In the pages, behind the magic number; the footer stays whole.
+    broken_body[4..2000].fill(0xFF);
     for (name, body, status, code) in [
         ("x", no_marker, 400, "missing_end_of_stream"),
         ("x", &good[..good.len() - 9], 400, "missing_end_of_stream"),
@@ -254,6 +257,10 @@ async fn what_is_refused() {
         ("x", &bomb, 400, "bad_upload"),
         ("x", cut_parquet, 400, "bad_upload"),
         ("x", cut_file, 400, "bad_upload"),
+        ("x", b"a,b\n1,2\n3,4,5\n", 400, "bad_upload"),
+        ("x", b"a,b\n1,2\n3,\xFF\n", 400, "bad_upload"),
+        ("x", b"{\"a\":1}\n{\"a\":2}\n{a", 400, "bad_upload"),
+        ("x", &broken_body, 400, "bad_upload"),
         ("source", &good, 409, "name_in_use"),
         ("..%2Fx", &good, 400, "bad_name"),
         ("%2E%2E", &good, 400, "bad_name"),
@@ -278,6 +285,24 @@ async fn what_is_refused() {
             assert!(detail.contains(row) || body.len() == 100, "{detail}");
         }
     }
+    let csv = [("content-type", "text/csv")];
+    let ndjson = [("content-type", "application/x-ndjson")];
+    for (headers, body, place) in [
+        (csv, b"a,b\n1\n2,3,4\n".as_slice(), "x, line 2"),
+        (csv, b"a,b\n1,2\n3,\xE4\n", "x, line 3"),
+        (ndjson, b"{\"a\":1}\n{a", "x, line 2"),
+    ] {
+        let outcome = put_as(&server, "x", &headers, body).await;
+        assert_eq!(
+            (outcome.status, outcome.code().as_str()),
+            (400, "bad_upload")
+        );
+        let detail = outcome.problem()["detail"].to_string();
+        assert!(detail.contains(place), "{detail}");
+    }
+    let endless = format!("a,b\n1,\"{}\"\n", "\n".repeat(17 << 20));
+    let outcome = put_as(&server, "x", &csv, endless.as_bytes()).await;
+    assert_eq!(outcome.code(), "bad_upload");
     let brotli = [("content-encoding", "br")];
     assert_eq!(put_as(&server, "x", &brotli, &good).await.status, 415);
     assert_eq!(delete(&server, "source").await.code(), "name_in_use");

@@ -1,0 +1,60 @@
+//! Reading an uploaded table once from its first row to its last.
+
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::Engine;
+use crate::error::{ErrorKind, QueryError};
+use crate::part_reader::read_through;
+use crate::query::QueryRuntime;
+use crate::source::Table;
+use crate::uploads::check::{bad, cancelled};
+
+/// That each row of a table can be read. Holds one batch of rows at a time; blocks.
+///
+/// # Errors
+/// `bad_upload` with the first thing that is wrong; `cancelled`.
+pub(super) fn read_whole(
+    table: &Table,
+    engine: &Engine,
+    cancel: &CancellationToken,
+) -> Result<(), QueryError> {
+    let broken_row = table.find_broken_row(&|| cancel.is_cancelled());
+    if cancel.is_cancelled() {
+        return Err(cancelled());
+    }
+    if let Some(broken) = broken_row {
+        return Err(as_bad(&broken));
+    }
+    // Threads with deep stacks: a damaged file can make a reader recurse, or panic.
+    let runtime = QueryRuntime::start(1).map_err(|error| {
+        QueryError::new(
+            ErrorKind::Internal,
+            format!("the upload cannot be read: {error}"),
+            "try again",
+        )
+    })?;
+    let name = &table.name;
+    let (table, state) = (Arc::new(table.clone()), engine.state());
+    let reading = runtime
+        .handle()
+        .spawn(async move { read_through(&table, state).await });
+    Handle::current().block_on(async {
+        tokio::select! {
+            read = reading => match read {
+                Ok(read) => read.map(drop).map_err(|error| as_bad(&error)),
+                Err(_) => Err(bad(format!("{name}: the file is damaged"))),
+            },
+            () = cancel.cancelled() => Err(cancelled()),
+        }
+    })
+}
+
+fn as_bad(error: &QueryError) -> QueryError {
+    match error.kind {
+        ErrorKind::ResourcesExhausted | ErrorKind::StorageFull => error.clone(),
+        _ => QueryError::new(ErrorKind::BadUpload, &error.message, &error.hint),
+    }
+}
