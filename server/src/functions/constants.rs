@@ -36,11 +36,18 @@ pub(crate) fn check_constants(plan: &dyn ExecutionPlan, batch_rows: usize) -> Re
     if constant_bytes.saturating_mul(batch_rows as u64) <= MAX_RESULT_BYTES {
         return Ok(());
     }
-    let num_rows = plan
-        .children()
-        .into_iter()
-        .map(|child| rows_of(child.as_ref()).map_or(batch_rows, |rows| rows.min(batch_rows)))
-        .fold(1, usize::max);
+    // A scan may compute expressions itself.
+    let children = plan.children();
+    let num_rows = if children.is_empty() {
+        rows_of(plan)
+    } else {
+        children
+            .into_iter()
+            .map(|child| rows_of(child.as_ref()))
+            .collect::<Option<Vec<_>>>()
+            .and_then(|rows| rows.into_iter().max())
+    };
+    let num_rows = num_rows.unwrap_or(batch_rows).clamp(1, batch_rows);
     let max_bytes = MAX_RESULT_BYTES / num_rows as u64;
     if constant_bytes > max_bytes {
         return Err(DataFusionError::Execution(format!(

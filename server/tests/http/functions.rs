@@ -2,22 +2,35 @@
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::util::display::array_value_to_string;
+use datafusion::parquet::arrow::ArrowWriter;
+use tempfile::TempDir;
+
+use colonnade_server::source::open_all;
 
 use crate::support::*;
 
-/// A server with a table `t` of rows 0 to 20,000.
-async fn server() -> Server {
+/// A server with a table `t` of rows 0 to 20,000, and `file` of the same in Parquet.
+async fn server() -> (TempDir, Server) {
     let rows = vec![Step::Rows {
         start: 0,
         num_rows: 20_000,
     }];
     let (table, _) = scripted("t", vec![rows]);
-    Server::of(vec![table]).await
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.parquet");
+    let rows = batch(0, 20_000);
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
+    writer.write(&rows).unwrap();
+    writer.close().unwrap();
+    let mut tables = open_all(&[path.display().to_string()]).unwrap();
+    tables.push(table);
+    (folder, Server::of(tables).await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn none_makes_more_than_its_limit() {
-    let server = server().await;
+    let (_folder, server) = server().await;
     for sql in [
         "select repeat('a', 2000000000)",
         "select repeat(t, 2000000000) from t",
@@ -47,6 +60,7 @@ async fn none_makes_more_than_its_limit() {
         "select arrow_cast(null, 'FixedSizeBinary(2000000000)')",
         "select repeat('a', 1000000) from t",
         "select n, concat(t, repeat('a', 1000000)) from t",
+        "select repeat('a', 1000000) from file",
     ] {
         let outcome = server.sql(sql).await;
         assert!(!outcome.is_complete(), "{sql}");
@@ -68,7 +82,7 @@ async fn none_makes_more_than_its_limit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ordinary_calls_give_their_rows() {
-    let server = server().await;
+    let (_folder, server) = server().await;
     for (expression, expected) in [
         ("repeat('ab', 3)", "ababab"),
         ("repeat('ab', -3)", ""),
