@@ -1,0 +1,116 @@
+// The streams that everybody reads: made of seeded random numbers, uncompressed, with their marker.
+
+import {
+  Dictionary,
+  Field,
+  Float64,
+  Int32,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+
+const SEED = 0x9e3779b9;
+
+/** What is searched for: it stands in the last row alone. */
+export const NEEDLE = "zebra crossing";
+
+/** Streams by name, at full size or (`quick`) small: `{ rows, batchRows, columns }`. */
+const SHAPES = {
+  floats: { rows: 1_000_000, batchRows: 1000, columns: 10, quickRows: 20_000, make: floatBatch },
+  small: { rows: 524_288, batchRows: 128, columns: 16, quickRows: 4096, make: floatBatch },
+  column: { rows: 10_000_000, batchRows: 65_536, columns: 1, quickRows: 200_000, make: wideFloats },
+  text: { rows: 1_000_000, batchRows: 65_536, columns: 1, quickRows: 20_000, make: sentences },
+  utf8: { rows: 500_000, batchRows: 65_536, columns: 4, quickRows: 10_000, make: words },
+  dictionary: { rows: 1_000_000, batchRows: 65_536, columns: 4, quickRows: 20_000, make: codes },
+};
+
+/**
+ * The bytes of a stream.
+ *
+ * @param {keyof typeof SHAPES} name
+ * @param {boolean} isQuick a fiftieth of it or so
+ */
+export function makeStream(name, isQuick) {
+  const shape = SHAPES[name];
+  const numRows = isQuick ? shape.quickRows : shape.rows;
+  const random = randomBits(SEED);
+  const names = Array.from({ length: shape.columns }, (_, index) => `c${index}`);
+  const batches = [];
+  let schema;
+  for (let row = 0; row < numRows; row += shape.batchRows) {
+    const length = Math.min(shape.batchRows, numRows - row);
+    const isLast = row + length === numRows;
+    const children = names.map((_, index) => shape.make(length, random, isLast, index));
+    schema ??= new Schema(names.map((name, index) => new Field(name, children[index].type, false)));
+    const type = new Struct(schema.fields);
+    batches.push(new RecordBatch(schema, makeData({ type, length, nullCount: 0, children })));
+  }
+  const bytes = tableToIPC(new Table(batches), "stream");
+  return { bytes, numRows, numBatches: batches.length, numColumns: names.length };
+}
+
+/** Multiples of 1/1024 below 1024: sums of them are exact in any order. */
+function floatBatch(length, random) {
+  const data = Float64Array.from({ length }, () => (random() >>> 12) / 1024);
+  return makeData({ type: new Float64(), length, nullCount: 0, data });
+}
+
+/** Between −0.5 and 0.5, of 32 random bits. */
+function wideFloats(length, random) {
+  const data = Float64Array.from({ length }, () => random() / 2 ** 32 - 0.5);
+  return makeData({ type: new Float64(), length, nullCount: 0, data });
+}
+
+/** Lower-case words of 2 to 18 letters. */
+function words(length, random) {
+  const lengths = Array.from({ length }, () => 2 + (random() % 17));
+  return utf8(lengths, () => 97 + (random() % 26));
+}
+
+/** 80 letters and blanks each; the last of all ends in {@link NEEDLE}. */
+function sentences(length, random, isLast) {
+  const letters = "eeetaoinshrdlu    ";
+  const column = utf8(Array(length).fill(80), () => letters.charCodeAt(random() % letters.length));
+  if (isLast) new TextEncoder().encodeInto(NEEDLE, column.values.subarray(-NEEDLE.length));
+  return column;
+}
+
+function utf8(lengths, letter) {
+  const valueOffsets = new Int32Array(lengths.length + 1);
+  lengths.forEach((length, index) => {
+    valueOffsets[index + 1] = valueOffsets[index] + length;
+  });
+  const data = Uint8Array.from({ length: valueOffsets[lengths.length] }, letter);
+  return makeData({ type: new Utf8(), length: lengths.length, nullCount: 0, valueOffsets, data });
+}
+
+const DICTIONARY = vectorFromArray(
+  Array.from({ length: 1000 }, (_, index) => `category ${index}`),
+  new Utf8(),
+);
+
+/** Of 1000 texts. */
+function codes(length, random, _isLast, id) {
+  const type = new Dictionary(new Utf8(), new Int32(), id);
+  const data = Int32Array.from({ length }, () => random() % 1000);
+  return makeData({ type, length, nullCount: 0, data, dictionary: DICTIONARY });
+}
+
+/** Unsigned 32-bit numbers, always the same ones: splitmix32. */
+function randomBits(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let bits = state ^ (state >>> 16);
+    bits = Math.imul(bits, 0x21f0aaad);
+    bits ^= bits >>> 15;
+    bits = Math.imul(bits, 0x735a2d97);
+    return (bits ^ (bits >>> 15)) >>> 0;
+  };
+}

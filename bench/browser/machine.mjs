@@ -1,0 +1,76 @@
+// What the numbers were taken on, and who else used the processors meanwhile.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { cpus, loadavg, release, totalmem } from "node:os";
+
+/** Machine, versions and flags, as told beside the numbers. */
+export function describeMachine(chromium, versions) {
+  const [cpu] = cpus();
+  return {
+    processors: `${cpus().length} × ${cpu?.model.trim() ?? "unknown"}`,
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    kernel: release(),
+    chromium,
+    node: process.versions.node,
+    ...versions,
+  };
+}
+
+/** Load average of the last minute. */
+export function load() {
+  return Number(loadavg()[0]?.toFixed(2));
+}
+
+/** The share of all processors, of 1, that programs other than this one's took between two looks. */
+export class Others {
+  #last = look();
+
+  /** Since the last call; undefined where the system does not tell. */
+  share() {
+    const [before, now] = [this.#last, look()];
+    this.#last = now;
+    if (before === undefined || now === undefined) return undefined;
+    const total = now.total - before.total;
+    const others = now.busy - before.busy - (now.own - before.own);
+    return total === 0 ? 0 : Math.max(0, others / total);
+  }
+}
+
+/** Ticks since the start of the machine: of all processors, of them busy, and busy for us. */
+function look() {
+  if (process.platform !== "linux") return undefined;
+  const [user, nice, system, idle, wait, ...rest] = readFileSync("/proc/stat", "utf8")
+    .split("\n", 1)[0]
+    .trim()
+    .split(/\s+/)
+    .slice(1, 9)
+    .map(Number);
+  const busy = user + nice + system + rest.reduce((sum, ticks) => sum + ticks, 0);
+  return { total: busy + idle + wait, busy, own: ownTicks() };
+}
+
+/** Ticks of this process, its descendants, and those of them that have ended. */
+function ownTicks() {
+  const ticks = new Map();
+  const children = new Map();
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    let stat;
+    try {
+      stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    } catch {
+      continue; // It has ended since.
+    }
+    // The command, in brackets, may hold blanks.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const parent = Number(fields[1]);
+    ticks.set(
+      Number(pid),
+      fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0),
+    );
+    children.set(parent, [...(children.get(parent) ?? []), Number(pid)]);
+  }
+  const sum = (pid) =>
+    (children.get(pid) ?? []).reduce((total, child) => total + sum(child), ticks.get(pid) ?? 0);
+  return sum(process.pid);
+}

@@ -1,0 +1,49 @@
+import { type Decoded, fetchBody, type Input, sum } from "./tasks.js";
+
+/** What Chromium hands out at once at most. */
+const BUFFER_BYTES = 2 * 1024 * 1024;
+const PAGE_BYTES = 65_536;
+
+const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
+
+/** Takes the bytes of a stream in: from the network with a BYOB reader and one recycled buffer. */
+async function drain(input: Input, take: (bytes: Uint8Array) => void): Promise<void> {
+  if (input.chunks !== undefined) {
+    for (const chunk of input.chunks) take(chunk);
+    return;
+  }
+  const body = await fetchBody(input.url);
+  const reader = body.getReader({ mode: "byob" });
+  let buffer = new ArrayBuffer(BUFFER_BYTES);
+  for (;;) {
+    const { value, done } = await reader.read(new Uint8Array(buffer));
+    if (done) return;
+    take(value);
+    buffer = value.buffer;
+  }
+}
+
+/** Only takes the bytes. */
+export async function drainOnly(input: Input): Promise<Decoded> {
+  await drain(input, () => undefined);
+  return { release: () => undefined };
+}
+
+/** Copies every byte once into wasm memory, which the first run grows and later ones find warm. */
+export async function copyToWasm(input: Input): Promise<Decoded> {
+  const missing = input.numBytes - memory.buffer.byteLength;
+  if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
+  const bytes = new Uint8Array(memory.buffer);
+  let offset = 0;
+  await drain(input, (chunk) => {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  });
+  const values = new Float64Array(memory.buffer, 0, Math.floor(offset / 8));
+  return {
+    // All bytes as numbers: nearly all of a stream of floats is that.
+    touch: () => sum(values),
+    release: () => undefined,
+    memoryBytes: memory.buffer.byteLength,
+  };
+}

@@ -1,0 +1,40 @@
+import type { BodyDecoder } from "../../web/src/decoder.js";
+import type { KernelWork } from "../../web/src/messages.js";
+import type { Run } from "./tasks.js";
+
+/** The kernels that are timed, over the first column; `text` is looked for. */
+function works(type: string, needle: string): Record<string, KernelWork> {
+  const find = { text: needle, from: 0, limit: 10, columns: undefined, matchCase: true };
+  if (type === "string") {
+    return {
+      find: { kind: "find", view: 0, find },
+      "find, any case": { kind: "find", view: 0, find: { ...find, matchCase: false } },
+    };
+  }
+  const predicate = JSON.stringify({ op: "gt", column: "c0", value: "0.4" });
+  return {
+    sort: { kind: "sort", view: 0, keys: [{ column: "c0" }] },
+    filter: { kind: "filter", view: 0, predicate },
+    summary: { kind: "summary", column: "c0" },
+  };
+}
+
+/** Runs each kernel once in the slices that the package uses; a checksum of what they found. */
+export async function runKernels({ kernels, schema }: BodyDecoder, needle: string): Promise<Run> {
+  const run: Run = { ms: {}, checksum: 0 };
+  const signal = new AbortController().signal;
+  for (const [name, work] of Object.entries(works(schema?.fields[0]?.type ?? "", needle))) {
+    const startMs = performance.now();
+    const result = await kernels.run(work, signal, () => undefined);
+    run.ms[name] = performance.now() - startMs;
+    if (typeof result === "string") {
+      run.checksum = (run.checksum ?? 0) + (JSON.parse(result).matches?.[0]?.row ?? 0);
+      continue;
+    }
+    const { view, numRows } = result;
+    const [middle = 0] = kernels.rowNumbers(view, numRows >> 1, (numRows >> 1) + 1);
+    run.checksum = (run.checksum ?? 0) + numRows + middle;
+    kernels.release(view);
+  }
+  return run;
+}

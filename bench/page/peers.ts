@@ -1,0 +1,72 @@
+import { tableFromIPC } from "@uwdata/flechette";
+import { type DataType, type RecordBatch, RecordBatchReader } from "apache-arrow";
+import { type Decoded, type Input, streamOf, sum, textValue } from "./tasks.js";
+
+/** apache-arrow's reader of streams: batches as they come. */
+export async function arrowAsync(input: Input): Promise<Decoded> {
+  const reader =
+    input.chunks === undefined
+      ? await RecordBatchReader.from(fetch(input.url))
+      : await RecordBatchReader.from(streamOf(input.chunks));
+  const batches: RecordBatch[] = [];
+  for await (const batch of reader) batches.push(batch);
+  return { touch: () => touchBatches(batches), release: () => undefined };
+}
+
+/** apache-arrow's reader of bytes that are there; it takes them in pieces. */
+export async function arrowSync(input: Input): Promise<Decoded> {
+  if (input.chunks === undefined) throw new Error("the sync reader cannot fetch");
+  const batches: RecordBatch[] = [...RecordBatchReader.from(input.chunks)];
+  return { touch: () => touchBatches(batches), release: () => undefined };
+}
+
+function touchBatches(batches: RecordBatch[]): number {
+  let total = 0;
+  for (const batch of batches) {
+    for (let index = 0; index < batch.numCols; index++) {
+      const column = batch.getChildAt<DataType>(index);
+      for (const { values } of column?.data ?? []) {
+        if (values instanceof Float64Array) total += sum(values);
+        else for (const text of column ?? []) total += textValue(text as string);
+      }
+    }
+  }
+  return total;
+}
+
+/** flechette, which wants the whole stream in one buffer: fetched so, or put together here. */
+export async function flechette(input: Input): Promise<Decoded> {
+  if (input.chunks !== undefined) return parse(assemble(input.chunks, input.numBytes));
+  return parse(await (await fetch(input.url)).arrayBuffer());
+}
+
+/** flechette where its one buffer is there already. */
+export async function flechetteWhole(input: Input): Promise<Decoded> {
+  return parse(input.whole ?? new ArrayBuffer(0));
+}
+
+function parse(bytes: ArrayBuffer | Uint8Array): Decoded {
+  const table = tableFromIPC(bytes);
+  const touch = () => {
+    let total = 0;
+    for (let index = 0; index < table.numCols; index++) {
+      const column = table.getChildAt(index);
+      for (const batch of column.data) {
+        if (batch.values instanceof Float64Array) total += sum(batch.values);
+        else for (const text of batch) total += textValue(text as string);
+      }
+    }
+    return total;
+  };
+  return { touch, release: () => undefined };
+}
+
+function assemble(chunks: Uint8Array[], numBytes: number): Uint8Array {
+  const bytes = new Uint8Array(numBytes);
+  let offset = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return bytes;
+}

@@ -1,0 +1,80 @@
+import { openBuffer, openStream, openUrl, prepare, readWithModule } from "./colonnade.js";
+import { copyToWasm, drainOnly } from "./floors.js";
+import { runKernels } from "./kernels.js";
+import { arrowAsync, arrowSync, flechette, flechetteWhole } from "./peers.js";
+import type { Input, Reader, Run, Task } from "./tasks.js";
+
+const CHUNK_BYTES = 64 * 1024;
+
+/** Everybody by the name that `workloads.mjs` uses. */
+const READERS: Record<string, Reader> = {
+  drain: drainOnly,
+  copy: copyToWasm,
+  module: readWithModule,
+  "open(stream)": openStream,
+  "open(buffer)": openBuffer,
+  "open(url)": openUrl,
+  "apache-arrow async": arrowAsync,
+  "apache-arrow sync": arrowSync,
+  flechette,
+  "flechette, one buffer": flechetteWhole,
+};
+
+/** Chromium is started so that this is there; between runs, so that none pays for another's. */
+declare const gc: () => void;
+
+globalThis.onmessage = async ({ data }: MessageEvent<Task>) => {
+  try {
+    globalThis.postMessage({ runs: await perform(data) });
+  } catch (thrown) {
+    globalThis.postMessage({ error: thrown instanceof Error ? thrown.stack : String(thrown) });
+  }
+};
+
+async function perform(task: Task): Promise<Run[]> {
+  await prepare();
+  const input = await makeInput(task);
+  if (task.kind === "kernels") {
+    const { body } = await readWithModule(input);
+    const runs: Run[] = [];
+    for (let run = 0; run < task.numRuns; run++) runs.push(await runKernels(body, task.needle));
+    return runs;
+  }
+  const read = READERS[task.reader];
+  if (read === undefined) throw new Error(`there is no reader "${task.reader}"`);
+  const runs: Run[] = [];
+  for (let run = 0; run < task.numRuns; run++) {
+    gc();
+    runs.push(await once(read, input, task.touches));
+  }
+  return runs;
+}
+
+async function once(read: Reader, input: Input, touches: boolean): Promise<Run> {
+  const startMs = performance.now();
+  const decoded = await read(input);
+  const decodedMs = performance.now();
+  const run: Run = { ms: { decode: decodedMs - startMs }, memoryBytes: decoded.memoryBytes };
+  if (touches && decoded.touch !== undefined) {
+    run.checksum = await decoded.touch();
+    run.ms.touch = performance.now() - decodedMs;
+    run.ms.both = performance.now() - startMs;
+  }
+  decoded.release();
+  return run;
+}
+
+async function makeInput({ url, kind }: Task): Promise<Input> {
+  if (kind === "network") {
+    const response = await fetch(url, { method: "HEAD" });
+    const numBytes = Number(response.headers.get("content-length"));
+    return { url, numBytes, chunks: undefined, whole: undefined };
+  }
+  const whole = await (await fetch(url)).arrayBuffer();
+  const numBytes = whole.byteLength;
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for (let start = 0; start < numBytes; start += CHUNK_BYTES) {
+    chunks.push(new Uint8Array(whole.slice(start, start + CHUNK_BYTES)));
+  }
+  return { url, numBytes, chunks, whole };
+}
