@@ -1,5 +1,7 @@
-import type { ColonnadeViewer, Table } from "../../web/src/index.js";
+import type { ColonnadeViewer, open } from "../../web/src/index.js";
 import type { Run, Task } from "./tasks.js";
+
+type Package = { open: typeof open };
 
 /** Frames of the main thread while something happened. */
 interface Frames {
@@ -34,12 +36,13 @@ const IDLE_MS = 1000;
 
 globalThis.scrollWhile = async (url) => {
   await import(/* @vite-ignore */ `${"/colonnade/define.js"}`);
-  const viewer = document.createElement("colonnade-viewer") as ColonnadeViewer;
-  viewer.setAttribute("src", url);
-  document.body.append(viewer);
-  await viewer.ready;
-  const table = viewer.table as Table;
+  const { open } = (await import(/* @vite-ignore */ `${"/colonnade/index.js"}`)) as Package;
+  const table = await open(url);
   await table.done;
+  const viewer = document.createElement("colonnade-viewer") as ColonnadeViewer;
+  viewer.table = table;
+  document.body.append(viewer);
+  await viewer.updateComplete;
   const scroller = viewer.shadowRoot?.querySelector("[role=grid]") as HTMLElement;
   const value = 0.4;
   const works: Record<string, () => Promise<unknown>> = {

@@ -77,16 +77,16 @@ impl Values {
         self.0.kind.to_owned()
     }
 
-    /// The values, little-endian.
+    /// The values, little-endian; empty the next time.
     #[must_use]
-    pub fn bytes(&self) -> Vec<u8> {
-        self.0.bytes.clone()
+    pub fn bytes(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0.bytes)
     }
 
-    /// 1 for a value, 0 for null.
+    /// 1 for a value, 0 for null; empty the next time.
     #[must_use]
-    pub fn validity(&self) -> Vec<u8> {
-        self.0.validity.clone()
+    pub fn validity(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.0.validity)
     }
 }
 

@@ -140,8 +140,12 @@ export class TableStream {
     const pieces = readBody(body.stream, signal, this.#stallMs);
     for await (const piece of pieces) {
       this.#lastPieceMs = performance.now();
-      decoder.push(piece);
-      await this.#tellSchema(decoder);
+      try {
+        decoder.push(piece);
+      } finally {
+        // A table whose first piece is bad behind good rows is there, with those rows.
+        await this.#tellSchema(decoder);
+      }
       this.#interruption = undefined;
       this.#tell(decoder);
       // The marker is the end; what a producer sends behind it is none of ours.

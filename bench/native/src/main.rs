@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use colonnade_core::decode::Decoder;
-use colonnade_core::kernels::{FilterJob, FindJob, FindRequest, Rows, SortJob, SortKey, SummaryJob};
+use colonnade_core::kernels::{
+    FilterJob, FindJob, FindRequest, Rows, SortJob, SortKey, SummaryJob,
+};
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
 use colonnade_core::wire::Limits;

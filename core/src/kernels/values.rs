@@ -41,19 +41,20 @@ impl ColumnValues {
         let mut values = Self {
             kind,
             bytes: Vec::new(),
-            validity: Vec::with_capacity(end - start),
+            validity: Vec::new(),
         };
+        let end = end.min(rows.len());
         let mut position = start;
         while let Some(row) = rows.get(position).filter(|_| position < end) {
             let (array, first) = column.locate(row);
             // Rows that follow each other are read at once.
-            let mut len = 1;
-            while position + len < end
-                && first + len < array.len()
-                && rows.get(position + len) == Some(row + len as u32)
-            {
-                len += 1;
-            }
+            let most = (end - position).min(array.len() - first);
+            let len = match rows {
+                Rows::All(_) => most,
+                _ => (1..most)
+                    .find(|&len| rows.get(position + len) != Some(row + len as u32))
+                    .unwrap_or(most),
+            };
             match pointed_values(array) {
                 None => values.push(array.as_ref(), first, first + len),
                 Some(pointed) => {
@@ -84,6 +85,12 @@ impl ColumnValues {
                 validity.push(u8::from(value.is_some()));
                 bytes.extend(value.unwrap_or_default().to_f32().to_le_bytes());
             }),
+            physical if array.nulls().is_none() => with_native!(physical, N => {
+                let data = array.to_data();
+                let values = &data.buffer::<N>(0)[start..end];
+                validity.resize(validity.len() + values.len(), 1);
+                bytes.extend_from_slice(values.to_byte_slice());
+            }, _ => {}),
             physical => with_native!(physical, N => {
                 each_native::<N>(array, start, end, |value| {
                     validity.push(u8::from(value.is_some()));
