@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { build } from "vite";
 import { root } from "../../scripts/run.mjs";
 
@@ -20,7 +22,7 @@ export async function openSite(streams) {
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? "/", "http://localhost").pathname;
     const [, folder, name] = path.split("/");
-    if (folder === "streams" && streams.has(name)) return void send(response, streams.get(name));
+    if (folder === "streams" && streams.has(name)) return send(response, streams.get(name));
     const file =
       path === "/" ? readFileSync(join(root, "bench/page/index.html")) : readFile(folder, name);
     const type = TYPES[path === "/" ? "html" : (name?.split(".").at(-1) ?? "")];
@@ -41,23 +43,21 @@ export async function openSite(streams) {
   return { origin, close };
 }
 
-/** Writes of a MiB, as fast as they are taken. */
-async function send(response, bytes) {
+function send(response, bytes) {
   response.writeHead(200, {
     "content-type": "application/vnd.apache.arrow.stream",
     "content-length": bytes.length,
     "cache-control": "no-store",
   });
+  // A reader that leaves early is none of our business.
+  pipeline(Readable.from(pieces(bytes)), response).catch(() => undefined);
+}
+
+/** Writes of a MiB, as fast as they are taken. */
+function* pieces(bytes) {
   for (let start = 0; start < bytes.length; start += WRITE_BYTES) {
-    if (response.destroyed) return;
-    if (!response.write(bytes.subarray(start, start + WRITE_BYTES))) {
-      await new Promise((resolve) => {
-        response.once("drain", resolve);
-        response.once("close", resolve);
-      });
-    }
+    yield bytes.subarray(start, start + WRITE_BYTES);
   }
-  response.end();
 }
 
 /** The page's scripts by name, the peers inside. */
