@@ -73,7 +73,7 @@ fn assert_equal(name: &str, decoder: &Decoder, expected: &[RecordBatch]) {
         .collect();
     for (index, column) in table.columns().iter().enumerate() {
         assert_eq!(column.chunks().len(), with_rows.len(), "{name}: batches");
-        for (chunk, batch) in column.chunks().iter().zip(&with_rows) {
+        for (chunk, batch) in column.chunks().zip(&with_rows) {
             let wanted = batch.column(index);
             assert_eq!(texts(chunk), texts(wanted), "{name}: column {index}");
             // The JSON reader gives a map's entries other field names than the file has.
@@ -156,6 +156,7 @@ fn inputs_that_once_crashed_a_reader_end_in_an_error_or_a_table() {
             Err(_) => num_refused += 1,
         }
         read_first_rows(&decoder);
+        assert_valid(&decoder);
     }
     println!("hostile streams: {num_refused} refused, {num_read} read");
     assert!(num_refused > 0);
@@ -167,6 +168,39 @@ fn read_first_rows(decoder: &Decoder) {
         let rows = 0..table.num_rows().min(100);
         let columns: Vec<usize> = (0..table.columns().len()).collect();
         table.window(rows, &columns, 200, &FixedOffsets).unwrap();
+    }
+}
+
+/// What the decoder's own check has passed, arrow-rs's full validation passes as well.
+fn assert_valid(decoder: &Decoder) {
+    for column in decoder.table().iter().flat_map(|table| table.columns()) {
+        column.validate_full().unwrap();
+    }
+}
+
+#[test]
+fn arrays_are_the_same_whenever_they_are_made() {
+    for path in gold_streams() {
+        let bytes = fs::read(&path).unwrap();
+        let late = decode(&bytes, 4096);
+        // Each array is looked at as soon as its batch is there.
+        let mut early = Decoder::new(u64::MAX, Limits::default());
+        for chunk in bytes.chunks(64) {
+            early.push(chunk).unwrap();
+            let columns = early.table().map_or(&[][..], |table| table.columns());
+            columns
+                .iter()
+                .flat_map(|column| column.chunks())
+                .for_each(drop);
+        }
+        let columns = |decoder: &Decoder| -> Vec<Vec<ArrayRef>> {
+            let columns = decoder.table().unwrap().columns().iter();
+            columns
+                .map(|column| column.chunks().cloned().collect())
+                .collect()
+        };
+        assert_eq!(columns(&early), columns(&late), "{}", path.display());
+        assert_valid(&late);
     }
 }
 
@@ -183,6 +217,7 @@ fn one_flipped_bit_never_panics() {
             let mut decoder = Decoder::new(64 << 20, Limits::default());
             let _ = decoder.push(&flipped);
             read_first_rows(&decoder);
+            assert_valid(&decoder);
         }
     }
 }
@@ -209,10 +244,6 @@ fn batches_share_nothing_with_the_next_dictionary() {
     writer.finish().unwrap();
     let decoder = decode(&writer.into_inner().unwrap(), 3);
     let chunks = decoder.table().unwrap().columns()[0].chunks();
-    let values: Vec<String> = chunks
-        .iter()
-        .flat_map(texts)
-        .map(|(_, text)| text)
-        .collect();
+    let values: Vec<String> = chunks.flat_map(texts).map(|(_, text)| text).collect();
     assert_eq!(values, ["a", "b", "q", "r"]);
 }

@@ -189,7 +189,7 @@ impl Search {
             let mut columns = Vec::new();
             for (column, name) in &self.columns {
                 text.clear();
-                let array = &rows.columns()[*column].chunks()[chunk];
+                let array = rows.columns()[*column].chunk(chunk);
                 let mut out = CellText::new(&mut text, 0);
                 let kind = write_cell(array, index, &FixedOffsets, &mut out);
                 if kind != CellKind::Null && self.pattern.is_match(&text) {

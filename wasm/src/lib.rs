@@ -5,11 +5,17 @@ mod zone;
 
 use colonnade_core::decode;
 use colonnade_core::text::json_string;
-use colonnade_core::wire::{DecodeError, Limits, StreamSchema};
+use colonnade_core::wire::{DecodeError, Limits, SlabPool, StreamSchema};
 use js_sys::{Error, Reflect};
 use wasm_bindgen::prelude::*;
 
 use zone::IntlTimeZones;
+
+thread_local! {
+    /// Memory of streams that are gone, for those that come: memory that was written before is far
+    /// faster than new one.
+    static POOL: SlabPool = SlabPool::default();
+}
 
 /// Decodes one Arrow IPC stream as its bytes land, or several responses that are one result.
 ///
@@ -30,8 +36,9 @@ impl Decoder {
         std::panic::set_hook(Box::new(|panic| {
             web_sys::console::error_1(&panic.to_string().into());
         }));
+        let pool = POOL.with(SlabPool::clone);
         Self {
-            decoder: decode::Decoder::new(memory_bytes as u64, Limits::default()),
+            decoder: decode::Decoder::with_pool(memory_bytes as u64, Limits::default(), pool),
             zones: IntlTimeZones::default(),
         }
     }
@@ -111,7 +118,7 @@ impl Decoder {
         self.decoder.progress().num_batches as f64
     }
 
-    /// Bytes of message bodies that are kept.
+    /// Bytes of memory that hold message bodies.
     #[wasm_bindgen(js_name = memoryBytes)]
     #[must_use]
     pub fn memory_bytes(&self) -> f64 {

@@ -1,20 +1,22 @@
 //! From checked messages to arrays.
 
-mod array;
+mod check;
 mod continuity;
-mod dictionary;
+mod dictionaries;
+mod text;
 
 use std::sync::Arc;
 
-use arrow_array::make_array;
+use arrow_buffer::Buffer;
 
-use crate::table::Table;
+use crate::table::{Batch, Table};
 use crate::wire::{
-    DecodeError, DecodeErrorKind, Frame, Framer, Limits, Message, StreamSchema, read_layout,
+    AlignedBody, BatchHeader, DecodeError, DecodeErrorKind, Frame, Framer, Limits, Message,
+    SlabPool, StreamSchema, decompress_body, read_layout,
 };
-use array::{Body, build_array};
+use check::check_array;
 use continuity::Continuity;
-use dictionary::Dictionaries;
+use dictionaries::Dictionaries;
 
 /// How far a stream has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +39,6 @@ pub struct Progress {
 pub struct Decoder {
     framer: Framer,
     limits: Limits,
-    /// Budget for the bodies of all batches, in bytes.
-    memory_bytes: u64,
-    used_bytes: u64,
     dictionaries: Dictionaries,
     table: Option<Table>,
     num_batches: u64,
@@ -52,13 +51,15 @@ impl Decoder {
     /// A decoder at the start of a stream that keeps at most `memory_bytes` of message bodies.
     #[must_use]
     pub fn new(memory_bytes: u64, limits: Limits) -> Self {
-        let mut framer = Framer::new(limits.clone());
-        framer.set_remaining_budget_bytes(memory_bytes);
+        Self::with_pool(memory_bytes, limits, SlabPool::default())
+    }
+
+    /// The same, with the memory of `pool`, which gets it back when the rows are dropped.
+    #[must_use]
+    pub fn with_pool(memory_bytes: u64, limits: Limits, pool: SlabPool) -> Self {
         Self {
-            framer,
+            framer: Framer::with_memory(limits.clone(), memory_bytes, pool),
             limits,
-            memory_bytes,
-            used_bytes: 0,
             dictionaries: Dictionaries::default(),
             table: None,
             num_batches: 0,
@@ -72,16 +73,10 @@ impl Decoder {
     /// error; keeps the rows. The response is a stream of its own: the same schema, every dictionary
     /// that it uses, then batches that say their rows.
     pub fn resume(&mut self, first_row: u64) {
-        self.framer = Framer::new(self.limits.clone());
-        self.bound_memory();
+        self.framer.restart();
         self.dictionaries = Dictionaries::default();
         self.has_schema = false;
         self.continuity = self.continuity.resumed(first_row, self.num_rows());
-    }
-
-    fn bound_memory(&mut self) {
-        self.framer
-            .set_remaining_budget_bytes(self.memory_bytes.saturating_sub(self.used_bytes));
     }
 
     /// Where the next bytes of the stream go; empty once it is complete or has failed.
@@ -138,31 +133,34 @@ impl Decoder {
             ));
         };
         self.continuity.check(&frame, table.num_rows())?;
-        let cap_bytes = self.limits.max_decompressed_bytes;
+        let fields = &table.schema().fields;
         match frame.message {
             Message::Schema(_) => {}
-            Message::Dictionary(header) => {
-                let mut body = Body::new(frame.body, &header.values, cap_bytes);
+            Message::Dictionary(dictionary) => {
+                let (header, body) = plain(
+                    dictionary.values,
+                    frame.body,
+                    &mut self.framer,
+                    &self.limits,
+                )?;
+                let (id, is_delta) = (dictionary.id, dictionary.is_delta);
+                let schema = table.schema();
                 self.dictionaries
-                    .accept(&header, &mut body, table.schema())?;
-                self.used_bytes += body.kept_bytes();
+                    .accept(id, is_delta, &header, &body, schema)?;
             }
             Message::Batch(header) => {
-                let mut body = Body::new(frame.body, &header, cap_bytes);
-                let fields = &table.schema().fields;
-                let columns = read_layout(&header, fields)?
-                    .iter()
-                    .zip(fields)
-                    .map(|(slot, field)| {
-                        build_array(slot, field, &mut body, &self.dictionaries).map(make_array)
-                    })
-                    .collect::<Result<Vec<_>, _>>()?;
-                table.append(&columns, header.num_rows);
+                read_layout(&header, fields)?;
+                let (header, body) = plain(header, frame.body, &mut self.framer, &self.limits)?;
+                let by_id = self.dictionaries.by_id();
+                for (slot, field) in read_layout(&header, fields)?.iter().zip(fields) {
+                    check_array(slot, field, &body, by_id)?;
+                }
+                // SAFETY: every column has just passed.
+                let batch = unsafe { Batch::new_unchecked(header, body, Arc::clone(by_id)) };
+                table.append(batch);
                 self.num_batches += 1;
-                self.used_bytes += body.kept_bytes();
             }
         }
-        self.bound_memory();
         Ok(())
     }
 
@@ -228,22 +226,37 @@ impl Decoder {
     }
 
     /// Takes the rows so far out, so that they can be dropped while the stream goes on; `None` until
-    /// the schema is known. Dictionaries stay, rows of later batches are counted from 0 again.
+    /// the schema is known. Dictionaries stay, rows of later batches are counted from 0 again. What
+    /// is taken counts as used until it is dropped.
     pub fn take_table(&mut self) -> Option<Table> {
         let table = self.table.as_mut()?;
         let empty = Table::new(Arc::clone(table.schema()));
-        self.used_bytes = 0;
-        self.framer.set_remaining_budget_bytes(self.memory_bytes);
         Some(std::mem::replace(table, empty))
     }
 
-    /// Bytes of message bodies that are kept.
+    /// Bytes of memory that hold message bodies: of those that are read, of tables that were taken
+    /// and are still there, and what lies unused between them.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
-        self.used_bytes
+        self.framer.used_bytes()
     }
 
     fn num_rows(&self) -> u64 {
         self.table.as_ref().map_or(0, Table::num_rows)
     }
+}
+
+/// A batch without compression.
+fn plain(
+    header: BatchHeader,
+    body: AlignedBody,
+    framer: &mut Framer,
+    limits: &Limits,
+) -> Result<(BatchHeader, Buffer), DecodeError> {
+    let Some(codec) = header.compression else {
+        return Ok((header, body.into_buffer()));
+    };
+    let cap_bytes = limits.max_decompressed_bytes;
+    let (header, body) = decompress_body(header, &body, codec, framer.arena(), cap_bytes)?;
+    Ok((header, body.into_buffer()))
 }

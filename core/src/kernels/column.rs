@@ -22,7 +22,7 @@ impl Column {
     pub(super) fn try_new(table: &Table, index: usize) -> Result<Self, KernelError> {
         num_rows(table)?;
         let field = &table.schema().fields[index].field;
-        let chunks = table.columns()[index].chunks().to_vec();
+        let chunks = table.columns()[index].chunks().cloned().collect::<Vec<_>>();
         let mut offsets = vec![0];
         let mut end = 0;
         for chunk in &chunks {

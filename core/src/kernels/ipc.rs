@@ -34,7 +34,7 @@ impl StreamPieces {
             columns: table
                 .columns()
                 .iter()
-                .map(|column| column.chunks().to_vec())
+                .map(|column| column.chunks().cloned().collect())
                 .collect(),
             batch_rows: table.chunk_lens(),
             next_batch: 0,

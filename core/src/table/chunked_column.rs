@@ -1,19 +1,75 @@
-use arrow_array::ArrayRef;
+use std::sync::{Arc, OnceLock};
 
-/// One column: an array for each batch that has rows.
-#[derive(Debug, Default)]
+use arrow_array::ArrayRef;
+use arrow_schema::ArrowError;
+
+use super::batch::Batch;
+use crate::wire::{ColumnStart, StreamSchema};
+
+/// One column: an array for each batch that has rows, made when it is first looked at.
+#[derive(Debug)]
 pub struct ChunkedColumn {
-    chunks: Vec<ArrayRef>,
+    schema: Arc<StreamSchema>,
+    index: usize,
+    start: ColumnStart,
+    chunks: Vec<Chunk>,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    batch: Arc<Batch>,
+    array: OnceLock<ArrayRef>,
 }
 
 impl ChunkedColumn {
-    pub(super) fn push(&mut self, chunk: ArrayRef) {
-        self.chunks.push(chunk);
+    /// The columns of `schema`, without rows.
+    pub(super) fn all(schema: &Arc<StreamSchema>) -> Vec<Self> {
+        let starts = ColumnStart::all(&schema.fields).into_iter();
+        let columns = starts.enumerate().map(|(index, start)| Self {
+            schema: Arc::clone(schema),
+            index,
+            start,
+            chunks: Vec::new(),
+        });
+        columns.collect()
+    }
+
+    pub(super) fn push(&mut self, batch: &Arc<Batch>) {
+        self.chunks.push(Chunk {
+            batch: Arc::clone(batch),
+            array: OnceLock::new(),
+        });
+    }
+
+    /// How many arrays there are.
+    #[must_use]
+    pub fn num_chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// The array at `chunk_index`, which is below [`num_chunks`](Self::num_chunks).
+    #[must_use]
+    pub fn chunk(&self, chunk_index: usize) -> &ArrayRef {
+        let chunk = &self.chunks[chunk_index];
+        let field = &self.schema.fields[self.index];
+        chunk
+            .array
+            .get_or_init(|| chunk.batch.array(field, self.start))
     }
 
     /// The arrays in row order, none empty.
-    #[must_use]
-    pub fn chunks(&self) -> &[ArrayRef] {
-        &self.chunks
+    pub fn chunks(&self) -> impl ExactSizeIterator<Item = &ArrayRef> {
+        (0..self.num_chunks()).map(|chunk_index| self.chunk(chunk_index))
+    }
+
+    /// Validates all values again with arrow-rs, which is slow: for tests of the decoder's own check.
+    ///
+    /// # Errors
+    /// What arrow-rs says of the first array that is not valid.
+    pub fn validate_full(&self) -> Result<(), ArrowError> {
+        let field = &self.schema.fields[self.index];
+        self.chunks
+            .iter()
+            .try_for_each(|chunk| chunk.batch.array_data(field, self.start).validate_full())
     }
 }

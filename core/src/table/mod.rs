@@ -1,14 +1,16 @@
 //! The rows so far: columns of several arrays each, addressed by row.
 
+mod batch;
 mod chunked_column;
+mod dictionary;
 mod window;
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-
 use crate::wire::StreamSchema;
+pub(crate) use batch::{Batch, array_data, has_nulls};
 pub use chunked_column::ChunkedColumn;
+pub(crate) use dictionary::{DictionariesById, Dictionary};
 pub use window::{RowWindow, WindowError};
 
 /// An append-only table. Row k is row k of the stream; batch boundaries show nowhere above it.
@@ -24,27 +26,24 @@ impl Table {
     /// A table of no rows.
     #[must_use]
     pub fn new(schema: Arc<StreamSchema>) -> Self {
-        let columns = schema
-            .fields
-            .iter()
-            .map(|_| ChunkedColumn::default())
-            .collect();
         Self {
+            columns: ChunkedColumn::all(&schema),
             schema,
-            columns,
             row_offsets: vec![0],
         }
     }
 
-    /// Appends one batch: an array for each column, each of `num_rows` rows. Costs nothing in rows.
-    pub(crate) fn append(&mut self, batch: &[ArrayRef], num_rows: usize) {
+    /// Appends one batch, unless it has no rows. Costs nothing in rows.
+    pub(crate) fn append(&mut self, batch: Batch) {
+        let num_rows = batch.num_rows() as u64;
         if num_rows == 0 {
             return;
         }
-        for (column, array) in self.columns.iter_mut().zip(batch) {
-            column.push(array.clone());
+        let batch = Arc::new(batch);
+        for column in &mut self.columns {
+            column.push(&batch);
         }
-        self.row_offsets.push(self.num_rows() + num_rows as u64);
+        self.row_offsets.push(self.num_rows() + num_rows);
     }
 
     /// The schema of the stream.

@@ -135,7 +135,7 @@ impl Table {
             for &column in columns {
                 let start = texts.len();
                 let mut cell = CellText::new(&mut texts, max_chars);
-                let array = &self.columns()[column].chunks()[chunk];
+                let array = self.columns()[column].chunk(chunk);
                 let mut kind = write_cell(array, index, zones, &mut cell) as u8;
                 if cell.was_cut() {
                     kind |= CellKind::CUT;

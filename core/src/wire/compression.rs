@@ -7,6 +7,10 @@ use std::borrow::Cow;
 use std::io::Read;
 
 use super::message::within;
+#[cfg(feature = "decode")]
+use super::slab::{AlignedBody, Arena, Region};
+#[cfg(feature = "decode")]
+use super::{BatchHeader, BufferRange};
 use super::{DecodeError, DecodeErrorKind};
 
 /// How the buffers of a batch are compressed.
@@ -19,9 +23,16 @@ pub enum Codec {
 }
 
 const PREFIX_BYTES: usize = 8;
+/// Every decompressed buffer begins at a multiple of this.
+#[cfg(feature = "decode")]
+const BUFFER_ALIGNMENT_BYTES: u64 = 64;
 
-/// The uncompressed length that a compressed `buffer` claims, checked against `cap_bytes`.
+/// The uncompressed length that a compressed `buffer` claims, checked against `cap_bytes`; 0 for an
+/// empty one.
 fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
+    if buffer.is_empty() {
+        return Ok(0);
+    }
     let Some(prefix) = buffer.first_chunk::<PREFIX_BYTES>() else {
         return Err(DecodeError::header(
             "a compressed buffer is shorter than its 8-byte length prefix",
@@ -31,6 +42,39 @@ fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
         -1 => Ok((buffer.len() - PREFIX_BYTES) as u64),
         claimed => within(claimed, cap_bytes, "decompressed length"),
     }
+}
+
+/// The bytes after the prefix, where they are not compressed.
+fn stored(buffer: &[u8]) -> Option<&[u8]> {
+    match buffer.split_first_chunk::<PREFIX_BYTES>() {
+        Some((prefix, payload)) => (i64::from_le_bytes(*prefix) == -1).then_some(payload),
+        None => Some(&[]),
+    }
+}
+
+fn invalid(what: impl std::fmt::Display) -> DecodeError {
+    DecodeError::new(
+        DecodeErrorKind::InvalidData,
+        format!("a buffer does not decompress: {what}"),
+    )
+}
+
+fn reader(buffer: &[u8], codec: Codec) -> Result<Box<dyn Read + '_>, DecodeError> {
+    let payload = &buffer[PREFIX_BYTES..];
+    Ok(match codec {
+        Codec::Lz4Frame => Box::new(lz4_flex::frame::FrameDecoder::new(payload)),
+        Codec::Zstd => Box::new(ruzstd::decoding::StreamingDecoder::new(payload).map_err(invalid)?),
+    })
+}
+
+fn check_length(num_bytes: u64, claimed: u64) -> Result<(), DecodeError> {
+    if num_bytes == claimed {
+        return Ok(());
+    }
+    Err(DecodeError::new(
+        DecodeErrorKind::InvalidData,
+        format!("a buffer decompresses to {num_bytes} bytes or more; its prefix says {claimed}"),
+    ))
 }
 
 /// The uncompressed bytes of one buffer of a compressed body; at most `cap_bytes`.
@@ -45,36 +89,75 @@ pub fn decompress(
     codec: Codec,
     cap_bytes: u64,
 ) -> Result<Cow<'_, [u8]>, DecodeError> {
-    if buffer.is_empty() {
-        return Ok(Cow::Borrowed(buffer));
-    }
     let claimed = claimed_bytes(buffer, cap_bytes)?;
-    let payload = &buffer[PREFIX_BYTES..];
-    if buffer.starts_with(&(-1i64).to_le_bytes()) {
-        return Ok(Cow::Borrowed(payload));
+    if let Some(stored) = stored(buffer) {
+        return Ok(Cow::Borrowed(stored));
     }
     let mut out = Vec::new();
-    let read = match codec {
-        Codec::Lz4Frame => lz4_flex::frame::FrameDecoder::new(payload)
-            .take(claimed + 1)
-            .read_to_end(&mut out)
-            .map_err(|error| error.to_string()),
-        Codec::Zstd => ruzstd::decoding::StreamingDecoder::new(payload)
-            .map_err(|error| error.to_string())
-            .and_then(|decoder| {
-                decoder
-                    .take(claimed + 1)
-                    .read_to_end(&mut out)
-                    .map_err(|error| error.to_string())
-            }),
-    };
-    let invalid = |what: String| DecodeError::new(DecodeErrorKind::InvalidData, what);
-    read.map_err(|error| invalid(format!("a buffer does not decompress: {error}")))?;
-    if out.len() as u64 != claimed {
-        return Err(invalid(format!(
-            "a buffer decompresses to {} bytes or more; its prefix says {claimed}",
-            out.len()
-        )));
-    }
+    reader(buffer, codec)?
+        .take(claimed + 1)
+        .read_to_end(&mut out)
+        .map_err(invalid)?;
+    check_length(out.len() as u64, claimed)?;
     Ok(Cow::Owned(out))
+}
+
+/// The whole body of a batch, each buffer decompressed into one place of `arena`, and `header` with
+/// where the buffers are there; at most `cap_bytes`.
+///
+/// # Errors
+/// As [`decompress`]; `MemoryBudgetExceeded`.
+#[cfg(feature = "decode")]
+pub(crate) fn decompress_body(
+    mut header: BatchHeader,
+    body: &[u8],
+    codec: Codec,
+    arena: &mut Arena,
+    cap_bytes: u64,
+) -> Result<(BatchHeader, AlignedBody), DecodeError> {
+    let stored_ranges = std::mem::take(&mut header.buffers);
+    let mut end = 0u64;
+    for BufferRange { offset, length } in &stored_ranges {
+        let claimed = claimed_bytes(&body[*offset..*offset + *length], cap_bytes - end)?;
+        header.buffers.push(BufferRange {
+            offset: end as usize,
+            length: claimed as usize,
+        });
+        // Never more than the cap: the next claim is measured against what is left.
+        let padded = (end + claimed).checked_next_multiple_of(BUFFER_ALIGNMENT_BYTES);
+        end = padded.map_or(cap_bytes, |end| end.min(cap_bytes));
+    }
+    let mut region = arena.reserve(end)?;
+    for (from, to) in stored_ranges.iter().zip(&header.buffers) {
+        region.write(&[0; BUFFER_ALIGNMENT_BYTES as usize][..to.offset - region.filled()]);
+        let buffer = &body[from.offset..from.offset + from.length];
+        match stored(buffer) {
+            Some(bytes) => region.write(bytes),
+            None => read_exactly(&mut *reader(buffer, codec)?, to.length, &mut region)?,
+        }
+    }
+    header.compression = None;
+    Ok((header, region.complete()))
+}
+
+/// Writes what comes out of `reader`, which has to be exactly `claimed` bytes.
+#[cfg(feature = "decode")]
+fn read_exactly(
+    reader: &mut dyn Read,
+    claimed: usize,
+    region: &mut Region,
+) -> Result<(), DecodeError> {
+    let mut num_bytes = 0;
+    while num_bytes < claimed {
+        let space = region.space();
+        let wanted = space.len().min(claimed - num_bytes);
+        let read = reader.read(&mut space[..wanted]).map_err(invalid)?;
+        if read == 0 {
+            return check_length(num_bytes as u64, claimed as u64);
+        }
+        region.advance(read);
+        num_bytes += read;
+    }
+    let behind = reader.read(&mut [0]).map_err(invalid)?;
+    check_length((num_bytes + behind) as u64, claimed as u64)
 }

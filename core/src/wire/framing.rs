@@ -4,93 +4,15 @@
 //! 8 bytes), body. A length of zero is the end-of-stream marker. Before Arrow 0.15 there was no
 //! continuation; the length came first.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
-
 use super::integrity::Integrity;
-use super::{DecodeError, DecodeErrorKind, Limits, Message};
+use super::slab::{Arena, Region, has_room};
+use super::{AlignedBody, DecodeError, DecodeErrorKind, Limits, Message, SlabPool};
 
 const CONTINUATION: [u8; 4] = [0xff; 4];
-
-/// Bytes at an address that is a multiple of 64, as Arrow recommends for buffers.
-#[derive(Debug)]
-pub struct AlignedBody {
-    start: NonNull<u8>,
-    len: usize,
-}
-
-// SAFETY: the allocation is owned and reached only through `&self` or `&mut self`.
-unsafe impl Send for AlignedBody {}
-// SAFETY: as above; `&self` only reads.
-unsafe impl Sync for AlignedBody {}
-
-impl AlignedBody {
-    const ALIGNMENT: usize = 64;
-
-    /// `len` zero bytes.
-    ///
-    /// # Errors
-    /// `MemoryBudgetExceeded` where the allocator refuses.
-    pub fn try_new(len: usize) -> Result<Self, DecodeError> {
-        if len == 0 {
-            return Ok(Self {
-                start: NonNull::dangling(),
-                len,
-            });
-        }
-        Layout::from_size_align(len, Self::ALIGNMENT)
-            .ok()
-            // SAFETY: the layout's size is not zero.
-            .and_then(|layout| NonNull::new(unsafe { alloc_zeroed(layout) }))
-            .map(|start| Self { start, len })
-            .ok_or_else(|| {
-                DecodeError::new(
-                    DecodeErrorKind::MemoryBudgetExceeded,
-                    format!("no memory for {len} more bytes"),
-                )
-            })
-    }
-
-    #[cfg(feature = "decode")]
-    pub(crate) fn into_buffer(self) -> arrow_buffer::Buffer {
-        let (start, len) = (self.start, self.len);
-        if len == 0 {
-            return arrow_buffer::Buffer::from_vec(Vec::<u8>::new());
-        }
-        // SAFETY: `start` and `len` describe the allocation that `self` owns, and the buffer keeps
-        // `self` alive.
-        unsafe {
-            arrow_buffer::Buffer::from_custom_allocation(start, len, std::sync::Arc::new(self))
-        }
-    }
-}
-
-impl Drop for AlignedBody {
-    fn drop(&mut self) {
-        if self.len > 0
-            && let Ok(layout) = Layout::from_size_align(self.len, Self::ALIGNMENT)
-        {
-            // SAFETY: allocated in `try_new` with this layout.
-            unsafe { dealloc(self.start.as_ptr(), layout) }
-        }
-    }
-}
-
-impl Deref for AlignedBody {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        // SAFETY: `start` is valid for `len` initialised bytes (dangling only where `len` is 0).
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
-    }
-}
-
-impl DerefMut for AlignedBody {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `deref`, and `&mut self` is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
-    }
-}
+/// Metadata from here on is looked for room for first.
+const LARGE_METADATA_BYTES: usize = 64 << 10;
+/// What is kept of a byte of metadata at most, fields of a schema with their strings included.
+const HEADER_BYTES_PER_BYTE: usize = 8;
 
 /// One message whose header has been checked, with its body.
 #[derive(Debug)]
@@ -115,8 +37,7 @@ enum State {
     /// The buffers.
     Body {
         header: Option<(Message, Integrity)>,
-        body: AlignedBody,
-        filled: usize,
+        body: Region,
     },
     /// The end-of-stream marker was seen; what follows belongs to nobody.
     Complete,
@@ -141,27 +62,48 @@ pub struct Framer {
     position: u64,
     /// Where the current message began.
     message_start: u64,
-    /// How many more body bytes may be allocated.
-    remaining_budget_bytes: u64,
+    /// Where bodies go.
+    arena: Arena,
 }
 
 impl Framer {
     /// A framer at the start of a stream, without a memory budget.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
+        Self::with_memory(limits, u64::MAX, SlabPool::default())
+    }
+
+    /// A framer whose bodies lie in slabs of `pool` and take at most `memory_bytes` at a time: a
+    /// message with a longer one is refused before there is room for it.
+    #[must_use]
+    pub fn with_memory(limits: Limits, memory_bytes: u64, pool: SlabPool) -> Self {
         Self {
             limits,
             state: State::START,
             position: 0,
             message_start: 0,
-            remaining_budget_bytes: u64::MAX,
+            arena: Arena::new(pool, memory_bytes),
         }
     }
 
-    /// Bounds the bodies still to come: a message with a longer one is refused before it is
-    /// allocated.
-    pub fn set_remaining_budget_bytes(&mut self, bytes: u64) {
-        self.remaining_budget_bytes = bytes;
+    /// A further stream begins: forgets the half-read message and any error.
+    #[cfg(feature = "decode")]
+    pub(crate) fn restart(&mut self) {
+        self.state = State::START;
+        self.position = 0;
+        self.message_start = 0;
+    }
+
+    /// Where bodies go.
+    #[cfg(feature = "decode")]
+    pub(crate) fn arena(&mut self) -> &mut Arena {
+        &mut self.arena
+    }
+
+    /// Bytes of memory that the bodies so far hold, as long as something refers to them.
+    #[must_use]
+    pub fn used_bytes(&self) -> u64 {
+        self.arena.used_bytes()
     }
 
     /// Where the next bytes go; never empty until the stream is complete or has failed.
@@ -169,7 +111,7 @@ impl Framer {
         match &mut self.state {
             State::Prefix { bytes, filled } => &mut bytes[*filled..],
             State::Metadata { bytes, filled } => &mut bytes[*filled..],
-            State::Body { body, filled, .. } => &mut body[*filled..],
+            State::Body { body, .. } => body.space(),
             State::Complete | State::Failed(_) => &mut [],
         }
     }
@@ -207,44 +149,32 @@ impl Framer {
                 }
                 let (message, body_bytes) = Message::read(bytes, &self.limits)?;
                 let integrity = Integrity::read(bytes)?;
-                if body_bytes > self.remaining_budget_bytes {
-                    return Err(DecodeError::new(
-                        DecodeErrorKind::MemoryBudgetExceeded,
-                        format!(
-                            "the next message holds {body_bytes} bytes, but the memory budget has {} left",
-                            self.remaining_budget_bytes
-                        ),
-                    ));
-                }
-                let len = usize::try_from(body_bytes).map_err(|_| {
-                    DecodeError::header("the body is larger than this machine's memory")
-                })?;
+                self.arena.check_budget(body_bytes)?;
+                let is_compressed = match &message {
+                    Message::Schema(_) => false,
+                    Message::Dictionary(header) => header.values.compression.is_some(),
+                    Message::Batch(header) => header.compression.is_some(),
+                };
+                let body = if is_compressed {
+                    self.arena.reserve_alone(body_bytes)?
+                } else {
+                    self.arena.reserve(body_bytes)?
+                };
                 self.state = State::Body {
                     header: Some((message, integrity)),
-                    body: AlignedBody::try_new(len)?,
-                    filled: 0,
+                    body,
                 };
                 self.step(0)
             }
-            State::Body {
-                header,
-                body,
-                filled,
-            } => {
-                *filled += num_bytes;
-                if *filled < body.len() {
+            State::Body { header, body } => {
+                body.advance(num_bytes);
+                if !body.is_complete() {
                     return Ok(None);
                 }
                 let frame = header.take().map(|(message, integrity)| Frame {
                     message,
                     integrity,
-                    body: std::mem::replace(
-                        body,
-                        AlignedBody {
-                            start: NonNull::dangling(),
-                            len: 0,
-                        },
-                    ),
+                    body: std::mem::replace(body, Region::empty()).complete(),
                     byte: self.message_start,
                 });
                 self.message_start = self.position;
@@ -293,14 +223,14 @@ impl Framer {
             ));
         }
         let length = length as usize;
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(length).map_err(|_| {
-            DecodeError::new(
+        if length >= LARGE_METADATA_BYTES && !has_room(length.saturating_mul(HEADER_BYTES_PER_BYTE))
+        {
+            return Err(DecodeError::new(
                 DecodeErrorKind::MemoryBudgetExceeded,
                 format!("no memory for {length} bytes of metadata"),
-            )
-        })?;
-        bytes.resize(length, 0);
+            ));
+        }
+        let mut bytes = vec![0; length];
         let filled = if has_continuation {
             0
         } else {

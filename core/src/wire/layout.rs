@@ -100,6 +100,68 @@ pub fn read_layout(header: &BatchHeader, fields: &[SchemaField]) -> Result<Vec<A
     Ok(slots)
 }
 
+/// Where a column begins in the lists of every batch of a schema.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ColumnStart {
+    /// Arrays before it.
+    nodes: usize,
+    /// Buffers before it, data of views aside.
+    buffers: usize,
+    /// View arrays before it, which have data buffers as well, as many as the batch says.
+    views: usize,
+    /// Unions before it, which have one buffer more before V5.
+    unions: usize,
+}
+
+impl ColumnStart {
+    /// The starts of `fields`.
+    pub(crate) fn all(fields: &[SchemaField]) -> Vec<Self> {
+        let mut next = Self::default();
+        let mut starts = Vec::with_capacity(fields.len());
+        for field in fields {
+            starts.push(next);
+            next.pass(field);
+        }
+        starts
+    }
+
+    fn pass(&mut self, field: &SchemaField) {
+        let data_type = field.field.data_type();
+        self.nodes += 1;
+        each_role(data_type, MetadataVersion::V5, |_| self.buffers += 1);
+        self.views += usize::from(is_view(data_type));
+        self.unions += usize::from(matches!(data_type, DataType::Union(..)));
+        if field.dictionary.is_none() {
+            for child in &field.children {
+                self.pass(child);
+            }
+        }
+    }
+}
+
+/// The slot of `field`, which begins at `start`.
+///
+/// # Errors
+/// As [`read_layout`]; none for a header that it has read.
+pub(crate) fn read_column(
+    header: &BatchHeader,
+    field: &SchemaField,
+    start: ColumnStart,
+) -> Result<ArraySlot> {
+    let views = header.variadic_buffer_counts.iter().take(start.views);
+    let unions = match header.version {
+        MetadataVersion::V4 => start.unions,
+        MetadataVersion::V5 => 0,
+    };
+    let mut reader = Reader {
+        header,
+        next_node: start.nodes,
+        next_buffer: start.buffers + unions + views.sum::<usize>(),
+        next_variadic: start.views,
+    };
+    reader.slot(field)
+}
+
 struct Reader<'a> {
     header: &'a BatchHeader,
     next_node: usize,
@@ -121,15 +183,21 @@ impl Reader<'_> {
             })?;
         self.next_node += 1;
         let data_type = field.field.data_type();
-        let mut buffers = Vec::new();
-        for role in roles(data_type, self.header.version) {
-            let range = self.buffer()?;
+        let mut buffers = Vec::with_capacity(3);
+        let nowhere = BufferRange {
+            offset: 0,
+            length: 0,
+        };
+        each_role(data_type, self.header.version, |role| {
+            buffers.push((role, nowhere));
+        });
+        for (role, range) in &mut buffers {
+            *range = self.buffer()?;
             if self.header.compression.is_none() {
-                check_size(role, node, range.length as u64, field)?;
+                check_size(*role, node, range.length as u64, field)?;
             }
-            buffers.push((role, range));
         }
-        if matches!(data_type, DataType::Utf8View | DataType::BinaryView) {
+        if is_view(data_type) {
             let count = self
                 .header
                 .variadic_buffer_counts
@@ -160,7 +228,7 @@ impl Reader<'_> {
 }
 
 /// Refuses a buffer of `length` bytes that is too short for its rows.
-pub(crate) fn check_size(
+fn check_size(
     role: BufferRole,
     node: FieldNode,
     length_bytes: u64,
@@ -179,38 +247,55 @@ pub(crate) fn check_size(
 
 /// The buffers that `data_type` has in a batch, view data aside.
 /// Spec: "Buffer listing for each layout", and for unions before V5 the validity that they had.
-fn roles(data_type: &DataType, version: MetadataVersion) -> Vec<BufferRole> {
+fn each_role(data_type: &DataType, version: MetadataVersion, mut take: impl FnMut(BufferRole)) {
     use BufferRole::{Bits, Fixed, Offsets, Validity, Values};
-    match data_type {
-        DataType::Null | DataType::RunEndEncoded(..) => vec![],
-        DataType::Boolean => vec![Validity, Bits],
-        DataType::Utf8 | DataType::Binary => vec![Validity, Offsets(4), Values],
-        DataType::LargeUtf8 | DataType::LargeBinary => vec![Validity, Offsets(8), Values],
-        DataType::Utf8View | DataType::BinaryView => vec![Validity, Fixed(16)],
-        DataType::List(_) | DataType::Map(..) => vec![Validity, Offsets(4)],
-        DataType::LargeList(_) => vec![Validity, Offsets(8)],
-        DataType::ListView(_) => vec![Validity, Fixed(4), Fixed(4)],
-        DataType::LargeListView(_) => vec![Validity, Fixed(8), Fixed(8)],
-        DataType::Struct(_) | DataType::FixedSizeList(..) => vec![Validity],
-        DataType::Union(_, mode) => {
-            let mut roles = match mode {
-                UnionMode::Sparse => vec![Fixed(1)],
-                UnionMode::Dense => vec![Fixed(1), Fixed(4)],
-            };
-            if version == MetadataVersion::V4 {
-                roles.insert(0, Validity);
-            }
-            roles
-        }
-        DataType::FixedSizeBinary(width) => vec![Validity, Fixed(u64::from(width.unsigned_abs()))],
-        DataType::Dictionary(index, _) => {
-            vec![Validity, Fixed(index.primitive_width().unwrap_or(8) as u64)]
-        }
-        primitive => vec![
-            Validity,
-            Fixed(primitive.primitive_width().unwrap_or(8) as u64),
-        ],
+    let has_validity = match data_type {
+        DataType::Null | DataType::RunEndEncoded(..) => false,
+        DataType::Union(..) => version == MetadataVersion::V4,
+        _ => true,
+    };
+    if has_validity {
+        take(Validity);
     }
+    match data_type {
+        DataType::Null
+        | DataType::RunEndEncoded(..)
+        | DataType::Struct(_)
+        | DataType::FixedSizeList(..) => {}
+        DataType::Boolean => take(Bits),
+        DataType::Utf8 | DataType::Binary => {
+            take(Offsets(4));
+            take(Values);
+        }
+        DataType::LargeUtf8 | DataType::LargeBinary => {
+            take(Offsets(8));
+            take(Values);
+        }
+        DataType::Utf8View | DataType::BinaryView => take(Fixed(16)),
+        DataType::List(_) | DataType::Map(..) => take(Offsets(4)),
+        DataType::LargeList(_) => take(Offsets(8)),
+        DataType::ListView(_) => {
+            take(Fixed(4));
+            take(Fixed(4));
+        }
+        DataType::LargeListView(_) => {
+            take(Fixed(8));
+            take(Fixed(8));
+        }
+        DataType::Union(_, mode) => {
+            take(Fixed(1));
+            if *mode == UnionMode::Dense {
+                take(Fixed(4));
+            }
+        }
+        DataType::FixedSizeBinary(width) => take(Fixed(u64::from(width.unsigned_abs()))),
+        DataType::Dictionary(index, _) => take(Fixed(index.primitive_width().unwrap_or(8) as u64)),
+        primitive => take(Fixed(primitive.primitive_width().unwrap_or(8) as u64)),
+    }
+}
+
+fn is_view(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8View | DataType::BinaryView)
 }
 
 fn check_children(

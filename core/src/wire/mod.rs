@@ -12,18 +12,22 @@ mod layout;
 mod limits;
 mod message;
 mod schema;
+mod slab;
 mod survey;
 mod type_name;
 
+#[cfg(feature = "decode")]
+pub(crate) use compression::decompress_body;
 pub use compression::{Codec, decompress};
 pub use describe::{FieldDescription, describe_fields};
 pub use error::{DecodeError, DecodeErrorKind};
-pub use framing::{AlignedBody, Frame, Framer};
-#[cfg(feature = "decode")]
-pub(crate) use layout::check_size;
+pub use framing::{Frame, Framer};
 pub use layout::{ArraySlot, BufferRange, BufferRole, read_layout};
+#[cfg(feature = "decode")]
+pub(crate) use layout::{ColumnStart, read_column};
 pub use limits::Limits;
 pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVersion};
 pub use schema::{DictionaryEncoding, SchemaField, StreamSchema};
+pub use slab::{AlignedBody, SlabPool};
 pub use survey::{Survey, SurveyError, SurveyedKind, SurveyedMessage, survey_file, survey_stream};
 pub use type_name::type_name;

@@ -59,7 +59,7 @@ impl RowWriter for CsvWriter {
             };
             for (position, column) in rows.columns().iter().enumerate() {
                 let start = next_field(out, position);
-                let array = &column.chunks()[chunk];
+                let array = column.chunk(chunk);
                 let kind = write_cell(array, index, &FixedOffsets, &mut CellText::new(out, 0));
                 if kind != CellKind::Null {
                     end_field(out, start, self.escaped[position]);

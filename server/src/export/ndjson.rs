@@ -63,7 +63,7 @@ impl RowWriter for NdjsonWriter {
             }
             for (key, column) in self.keys.iter().zip(rows.columns()) {
                 out.push_str(key);
-                let array = column.chunks()[chunk].as_ref();
+                let array = column.chunk(chunk).as_ref();
                 write_json(array, index, &FixedOffsets, &mut CellText::new(out, 0));
             }
             out.push_str("}\n");

@@ -1,0 +1,130 @@
+//! One batch as it came, and the arrays that are made of it.
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow_data::{ArrayData, ArrayDataBuilder};
+use arrow_schema::DataType;
+
+use super::dictionary::DictionariesById;
+use crate::wire::{
+    ArraySlot, BatchHeader, BufferRole, ColumnStart, FieldNode, SchemaField, read_column,
+};
+
+/// A batch whose header and buffers have been checked ([`crate::decode`]), as it is kept: where its
+/// buffers are, not what they mean.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    header: BatchHeader,
+    body: Buffer,
+    dictionaries: DictionariesById,
+}
+
+impl Batch {
+    /// A batch that has been checked whole; otherwise its arrays are not sound.
+    ///
+    /// # Safety
+    /// `read_layout` has read the header, which has no compression, and `check_array` has passed
+    /// every column, with these dictionaries and this body.
+    pub(crate) unsafe fn new_unchecked(
+        header: BatchHeader,
+        body: Buffer,
+        dictionaries: DictionariesById,
+    ) -> Self {
+        Self {
+            header,
+            body,
+            dictionaries,
+        }
+    }
+
+    pub(crate) fn num_rows(&self) -> usize {
+        self.header.num_rows
+    }
+
+    /// The array of `field`, which begins at `start`. Costs nothing in rows but the count of its
+    /// nulls, and what [`Dictionary::array`](super::dictionary::Dictionary::array) says.
+    pub(super) fn array(&self, field: &SchemaField, start: ColumnStart) -> ArrayRef {
+        make_array(self.array_data(field, start))
+    }
+
+    pub(super) fn array_data(&self, field: &SchemaField, start: ColumnStart) -> ArrayData {
+        match read_column(&self.header, field, start) {
+            // SAFETY: `new_unchecked` asks for it.
+            Ok(slot) => unsafe { array_data(&slot, field, &self.body, &self.dictionaries) },
+            // Not reached: the header was read before.
+            Err(_) => ArrayData::new_null(field.field.data_type(), self.header.num_rows),
+        }
+    }
+}
+
+/// The array of a slot in `body`.
+///
+/// # Safety
+/// `check_array` has passed the slot, with these dictionaries and this body.
+pub(crate) unsafe fn array_data(
+    slot: &ArraySlot,
+    field: &SchemaField,
+    body: &Buffer,
+    dictionaries: &DictionariesById,
+) -> ArrayData {
+    let data_type = field.field.data_type();
+    let mut nulls = None;
+    let mut buffers = Vec::with_capacity(slot.buffers.len());
+    for (role, range) in &slot.buffers {
+        let buffer = body.slice_with_length(range.offset, range.length);
+        if *role != BufferRole::Validity {
+            buffers.push(exact(buffer, *role, slot.node));
+        } else if has_nulls(slot, data_type) {
+            let bits = BooleanBuffer::new(buffer, 0, slot.node.num_rows);
+            nulls = Some(NullBuffer::new(bits));
+        }
+    }
+    let builder = ArrayDataBuilder::new(data_type.clone())
+        .len(slot.node.num_rows)
+        .nulls(nulls);
+    if let (Some(encoding), [keys]) = (&field.dictionary, buffers.as_slice()) {
+        let builder = match dictionaries.get(&encoding.id) {
+            Some(dictionary) => dictionary.look_up(builder, keys, &slot.node, data_type),
+            None => builder
+                .add_buffer(keys.clone())
+                .add_child_data(ArrayData::new_empty(&encoding.value_type)),
+        };
+        // SAFETY: as below.
+        return unsafe { build(builder) };
+    }
+    let children = slot.children.iter().zip(&field.children);
+    let children = children
+        // SAFETY: a passed slot's children have passed.
+        .map(|(child, field)| unsafe { array_data(child, field, body, dictionaries) })
+        .collect();
+    // SAFETY: the caller vouches for what the buffers hold.
+    unsafe { build(builder.buffers(buffers).child_data(children)) }
+}
+
+/// # Safety
+/// The data is valid for its type, alignment aside.
+unsafe fn build(builder: ArrayDataBuilder) -> ArrayData {
+    // SAFETY: as above; nothing reads the values before they are aligned.
+    let mut data = unsafe { builder.build_unchecked() };
+    data.align_buffers();
+    data
+}
+
+/// Whether the validity of a slot counts: before V5 unions had one as well.
+pub(crate) fn has_nulls(slot: &ArraySlot, data_type: &DataType) -> bool {
+    slot.node.null_count > 0 && !matches!(data_type, DataType::Union(..))
+}
+
+/// Exactly the bytes that the rows need: padding that is no whole element would not pass for a typed
+/// buffer, and an array of no rows may come without its one offset, which arrow-rs wants.
+fn exact(buffer: Buffer, role: BufferRole, node: FieldNode) -> Buffer {
+    match role {
+        BufferRole::Offsets(width) if node.num_rows == 0 => {
+            Buffer::from_vec(vec![0u8; width as usize])
+        }
+        BufferRole::Offsets(_) | BufferRole::Fixed(_) => {
+            buffer.slice_with_length(0, role.least_bytes(node) as usize)
+        }
+        BufferRole::Validity | BufferRole::Bits | BufferRole::Values => buffer,
+    }
+}

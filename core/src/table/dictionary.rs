@@ -1,0 +1,154 @@
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use arrow_buffer::{Buffer, MutableBuffer};
+use arrow_data::transform::MutableArrayData;
+use arrow_data::{ArrayData, ArrayDataBuilder};
+use arrow_schema::DataType;
+
+use crate::wire::{DecodeError, DecodeErrorKind, FieldNode};
+
+/// The dictionaries that a batch was sent with, by their ids.
+pub(crate) type DictionariesById = Arc<HashMap<i64, Arc<Dictionary>>>;
+
+/// The values of one dictionary, in the parts in which they came: the first and its deltas. Parts are
+/// never joined, so a delta costs nothing but itself; a batch's keys keep their meaning when more come.
+#[derive(Debug)]
+pub(crate) struct Dictionary {
+    value_type: DataType,
+    parts: RwLock<Vec<Part>>,
+}
+
+#[derive(Debug)]
+struct Part {
+    values: ArrayData,
+    /// Key of its first value.
+    start: usize,
+    /// Bytes that this part and those before it came with.
+    end_bytes: u64,
+}
+
+impl Part {
+    fn end(&self) -> usize {
+        self.start + self.values.len()
+    }
+}
+
+impl Dictionary {
+    pub(crate) fn new(values: ArrayData, num_bytes: u64) -> Self {
+        let value_type = values.data_type().clone();
+        let first = Part {
+            values,
+            start: 0,
+            end_bytes: num_bytes,
+        };
+        Self {
+            value_type,
+            parts: RwLock::new(vec![first]),
+        }
+    }
+
+    /// Appends values.
+    ///
+    /// # Errors
+    /// `OverLimit` where values of all parts could be more than an array can hold.
+    pub(crate) fn append(&self, values: ArrayData, num_bytes: u64) -> Result<(), DecodeError> {
+        let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
+        let start = parts.last().map_or(0, Part::end);
+        let end_bytes = parts.last().map_or(0, |part| part.end_bytes) + num_bytes;
+        let max_bytes = i32::MAX as u64;
+        if end_bytes > max_bytes || (start + values.len()) as u64 > max_bytes {
+            return Err(DecodeError::new(
+                DecodeErrorKind::OverLimit,
+                format!("a dictionary grows beyond {max_bytes} bytes or values"),
+            ));
+        }
+        parts.push(Part {
+            values,
+            start,
+            end_bytes,
+        });
+        Ok(())
+    }
+
+    /// Type of the values.
+    pub(crate) fn value_type(&self) -> &DataType {
+        &self.value_type
+    }
+
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
+        parts.last().map_or(0, Part::end)
+    }
+
+    /// Adds keys and values to `builder`, an array of `node` with checked keys. Where the keys reach
+    /// into several parts the values are those that the array uses, and its keys count these:
+    /// O(rows · log rows), whatever the size of the dictionary.
+    pub(super) fn look_up(
+        &self,
+        builder: ArrayDataBuilder,
+        keys: &Buffer,
+        node: &FieldNode,
+        data_type: &DataType,
+    ) -> ArrayDataBuilder {
+        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
+        let width = match data_type {
+            DataType::Dictionary(key, _) => key.primitive_width().unwrap_or(8),
+            _ => 8,
+        };
+        let end = parts.last().map_or(0, Part::end);
+        let read = |key: &[u8]| {
+            let mut wide = [0; 8];
+            wide[..width].copy_from_slice(key);
+            // Of a null it may be anything.
+            usize::try_from(u64::from_le_bytes(wide))
+                .ok()
+                .filter(|&key| key < end)
+        };
+        let keys_of_rows = || keys.chunks_exact(width).map(read);
+        let is_in_first = |key: Option<usize>| key.is_none_or(|key| key < parts[0].end());
+        if parts.len() == 1 || keys_of_rows().all(is_in_first) {
+            return builder
+                .add_buffer(keys.clone())
+                .add_child_data(parts[0].values.clone());
+        }
+        let mut used: Vec<usize> = keys_of_rows().flatten().collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut new_keys = MutableBuffer::with_capacity(node.num_rows * width);
+        for key in keys_of_rows() {
+            let new_key = key
+                .and_then(|key| used.binary_search(&key).ok())
+                .unwrap_or(0);
+            new_keys.extend_from_slice(&(new_key as u64).to_le_bytes()[..width]);
+        }
+        builder
+            .add_buffer(new_keys.into())
+            .add_child_data(gather(&parts, &used))
+    }
+}
+
+/// The values at `keys`, which are ascending.
+fn gather(parts: &[Part], keys: &[usize]) -> ArrayData {
+    let part_of = |key| parts.partition_point(|part| part.end() <= key);
+    // Ranges of keys that follow each other in one part.
+    let mut ranges: Vec<(usize, usize, usize)> = Vec::new();
+    for &key in keys {
+        match ranges.last_mut() {
+            Some((part, _, end)) if *end == key && key < parts[*part].end() => *end += 1,
+            _ => ranges.push((part_of(key), key, key + 1)),
+        }
+    }
+    let mut sources: Vec<usize> = ranges.iter().map(|(part, ..)| *part).collect();
+    sources.dedup();
+    let values = sources.iter().map(|&part| &parts[part].values).collect();
+    let mut gathered = MutableArrayData::new(values, false, keys.len());
+    for (part, start, end) in ranges {
+        let source = sources.partition_point(|&other| other < part);
+        let first = parts[part].start;
+        // Not an error: `append` keeps all parts together within what an array can hold.
+        let _ = gathered.try_extend(source, start - first, end - first);
+    }
+    gathered.freeze()
+}
