@@ -27,7 +27,8 @@ test("addresses beyond 2 GiB are right, and memory that does not grow is an erro
   const module = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
   const { memory } = await init({ module_or_path: module });
   const open = () => new BodyDecoder(new Decoder(MEMORY_BYTES), memory);
-  const first = ({ kernels }: BodyDecoder) => kernels.values(0, 0, 0, numbers.length);
+  const first = ({ kernels }: BodyDecoder) =>
+    kernels.values(0, 0, 0, numbers.length)?.bytes ?? new Uint8Array(0);
   const expected = new Uint8Array(numbers.buffer);
 
   const claims = claiming();
@@ -40,13 +41,13 @@ test("addresses beyond 2 GiB are right, and memory that does not grow is an erro
   while (memory.buffer.byteLength <= 2 ** 31) claim();
   const high = open();
   high.push(stream);
-  expect(Buffer.compare(first(high).bytes, expected)).toBe(0);
+  expect(Buffer.compare(first(high), expected)).toBe(0);
 
   expect(() => {
     for (let claimed = 0; claimed <= MAX_MODULE_BYTES; claimed += CLAIMED_BYTES) claim();
   }).toThrow(expect.objectContaining({ code: "memory_budget_exceeded" }));
   // The module goes on.
-  expect(Buffer.compare(first(high).bytes, expected)).toBe(0);
+  expect(Buffer.compare(first(high), expected)).toBe(0);
   const next = open();
   next.push(stream.subarray(0, 1000));
   expect(next.schema?.fields[0]?.name).toBe("numbers");
