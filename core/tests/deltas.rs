@@ -7,8 +7,10 @@ use std::time::Instant;
 
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::{DictionaryHandling, IpcWriteOptions, StreamWriter};
 use colonnade_core::decode::Decoder;
+use colonnade_core::kernels::StreamPieces;
 use colonnade_core::text::{CellText, FixedOffsets, write_cell};
 use colonnade_core::wire::Limits;
 
@@ -89,6 +91,27 @@ fn every_batch_keeps_its_values_when_it_is_looked_at_early() {
     }
     let column = &decoder.table().unwrap().columns()[0];
     for (step, chunk) in column.chunks().enumerate() {
+        assert_eq!(texts(chunk), expected(step));
+    }
+}
+
+#[test]
+fn a_stream_with_deltas_can_be_written_again() {
+    let mut decoder = Decoder::new(u64::MAX, Limits::default());
+    decoder.push(&stream(50)).unwrap();
+    let mut pieces = StreamPieces::new(decoder.table().unwrap());
+    let written: Vec<u8> = std::iter::from_fn(|| pieces.next_piece())
+        .flatten()
+        .collect();
+    let reader = StreamReader::try_new(written.as_slice(), None).unwrap();
+    for (step, batch) in reader.enumerate() {
+        assert_eq!(texts(batch.unwrap().column(0)), expected(step));
+    }
+    let mut again = Decoder::new(u64::MAX, Limits::default());
+    again.push(&written).unwrap();
+    again.finish().unwrap();
+    let chunks = again.table().unwrap().columns()[0].chunks();
+    for (step, chunk) in chunks.enumerate() {
         assert_eq!(texts(chunk), expected(step));
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_integration_test::ArrowJson;
 use colonnade_core::decode::Decoder;
+use colonnade_core::kernels::StreamPieces;
 use colonnade_core::text::{CellText, FixedOffsets, write_cell};
 use colonnade_core::wire::{DecodeErrorKind, Limits, survey_file, survey_stream};
 
@@ -201,6 +202,28 @@ fn arrays_are_the_same_whenever_they_are_made() {
         };
         assert_eq!(columns(&early), columns(&late), "{}", path.display());
         assert_valid(&late);
+    }
+}
+
+#[test]
+fn the_pieces_of_a_table_are_the_stream_again() {
+    for path in gold_streams() {
+        let name = path.display();
+        let decoder = decode(&fs::read(&path).unwrap(), 4096);
+        let mut pieces = StreamPieces::new(decoder.table().unwrap());
+        let written: Vec<u8> = std::iter::from_fn(|| pieces.next_piece())
+            .flatten()
+            .collect();
+        assert_equal(
+            &format!("{name} again"),
+            &decode(&written, 7),
+            &expected_batches(&path),
+        );
+        // Other readers, which verify the FlatBuffers, read the same rows.
+        let reader = arrow_ipc::reader::StreamReader::try_new(written.as_slice(), None);
+        let rows = reader.unwrap().map(|batch| batch.unwrap().num_rows());
+        let num_rows = decoder.table().unwrap().num_rows();
+        assert_eq!(rows.sum::<usize>() as u64, num_rows, "{name}");
     }
 }
 

@@ -97,11 +97,8 @@ pub struct Pieces(StreamPieces);
 #[wasm_bindgen]
 impl Pieces {
     /// The next bytes; undefined behind the last.
-    ///
-    /// # Errors
-    /// As `StreamPieces::next_piece`.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, JsValue> {
-        self.0.next_piece().map_err(|error| thrown(&error))
+    pub fn next(&mut self) -> Option<Vec<u8>> {
+        self.0.next_piece()
     }
 }
 
@@ -250,12 +247,10 @@ impl Decoder {
     /// Begins to write the rows as an Arrow IPC stream.
     ///
     /// # Errors
-    /// As `StreamPieces::try_new`.
+    /// `no_rows` before the schema is known.
     #[wasm_bindgen(js_name = toStream)]
     pub fn to_stream(&self) -> Result<Pieces, JsValue> {
-        StreamPieces::try_new(self.table()?)
-            .map(Pieces)
-            .map_err(|error| thrown(&error))
+        self.table().map(StreamPieces::new).map(Pieces)
     }
 
     fn table(&self) -> Result<&Table, JsValue> {

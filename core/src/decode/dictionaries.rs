@@ -1,16 +1,15 @@
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
-
 use super::check::check_array;
-use crate::table::{DictionariesById, Dictionary, array_data};
-use crate::wire::{BatchHeader, DecodeError, DecodeErrorKind, StreamSchema, read_layout};
+use crate::table::{Content, DictionariesById, Dictionary, array_data};
+use crate::wire::{DecodeError, DecodeErrorKind, StreamSchema, read_layout};
 
 /// The dictionaries of a stream as they stand now. Batches hold on to those that they were sent with,
 /// so a replacement changes only what comes after it.
 #[derive(Debug, Default)]
 pub(super) struct Dictionaries {
     by_id: DictionariesById,
+    num_messages: u64,
 }
 
 impl Dictionaries {
@@ -23,8 +22,7 @@ impl Dictionaries {
         &mut self,
         id: i64,
         is_delta: bool,
-        header: &BatchHeader,
-        body: &Buffer,
+        content: Content,
         schema: &Arc<StreamSchema>,
     ) -> Result<(), DecodeError> {
         let field = schema.dictionary_field(id).ok_or_else(|| {
@@ -34,6 +32,7 @@ impl Dictionaries {
             )
         })?;
         let field = field.dictionary_values();
+        let Content { header, body } = &content;
         let slots = read_layout(header, std::slice::from_ref(&field))?;
         let [slot] = slots.as_slice() else {
             return Err(DecodeError::new(
@@ -44,11 +43,12 @@ impl Dictionaries {
         check_array(slot, &field, body, &self.by_id)?;
         // SAFETY: the slot has passed.
         let values = unsafe { array_data(slot, &field, body, &self.by_id) };
-        let num_bytes = body.len() as u64;
+        let position = self.num_messages;
+        self.num_messages += 1;
         match self.by_id.get(&id) {
-            Some(dictionary) if is_delta => dictionary.append(values, num_bytes),
+            Some(dictionary) if is_delta => dictionary.append(values, content, position),
             _ => {
-                let dictionary = Arc::new(Dictionary::new(values, num_bytes));
+                let dictionary = Arc::new(Dictionary::new(values, content, position));
                 Arc::make_mut(&mut self.by_id).insert(id, dictionary);
                 Ok(())
             }

@@ -7,9 +7,7 @@ mod text;
 
 use std::sync::Arc;
 
-use arrow_buffer::Buffer;
-
-use crate::table::{Batch, Table};
+use crate::table::{Batch, Content, Table};
 use crate::wire::{
     AlignedBody, BatchHeader, DecodeError, DecodeErrorKind, Frame, Framer, Limits, Message,
     SlabPool, StreamSchema, decompress_body, read_layout,
@@ -137,26 +135,22 @@ impl Decoder {
         match frame.message {
             Message::Schema(_) => {}
             Message::Dictionary(dictionary) => {
-                let (header, body) = plain(
-                    dictionary.values,
-                    frame.body,
-                    &mut self.framer,
-                    &self.limits,
-                )?;
                 let (id, is_delta) = (dictionary.id, dictionary.is_delta);
-                let schema = table.schema();
+                let framer = &mut self.framer;
+                let content = plain(dictionary.values, frame.body, framer, &self.limits)?;
                 self.dictionaries
-                    .accept(id, is_delta, &header, &body, schema)?;
+                    .accept(id, is_delta, content, table.schema())?;
             }
             Message::Batch(header) => {
                 read_layout(&header, fields)?;
-                let (header, body) = plain(header, frame.body, &mut self.framer, &self.limits)?;
+                let content = plain(header, frame.body, &mut self.framer, &self.limits)?;
                 let by_id = self.dictionaries.by_id();
-                for (slot, field) in read_layout(&header, fields)?.iter().zip(fields) {
-                    check_array(slot, field, &body, by_id)?;
+                let slots = read_layout(&content.header, fields)?;
+                for (slot, field) in slots.iter().zip(fields) {
+                    check_array(slot, field, &content.body, by_id)?;
                 }
                 // SAFETY: every column has just passed.
-                let batch = unsafe { Batch::new_unchecked(header, body, Arc::clone(by_id)) };
+                let batch = unsafe { Batch::new_unchecked(content, Arc::clone(by_id)) };
                 table.append(batch);
                 self.num_batches += 1;
             }
@@ -246,17 +240,20 @@ impl Decoder {
     }
 }
 
-/// A batch without compression.
+/// What a message brought, decompressed.
 fn plain(
     header: BatchHeader,
     body: AlignedBody,
     framer: &mut Framer,
     limits: &Limits,
-) -> Result<(BatchHeader, Buffer), DecodeError> {
-    let Some(codec) = header.compression else {
-        return Ok((header, body.into_buffer()));
+) -> Result<Content, DecodeError> {
+    let (header, body) = match header.compression {
+        None => (header, body),
+        Some(codec) => {
+            let cap_bytes = limits.max_decompressed_bytes;
+            decompress_body(header, &body, codec, framer.arena(), cap_bytes)?
+        }
     };
-    let cap_bytes = limits.max_decompressed_bytes;
-    let (header, body) = decompress_body(header, &body, codec, framer.arena(), cap_bytes)?;
-    Ok((header, body.into_buffer()))
+    let body = body.into_buffer();
+    Ok(Content { header, body })
 }

@@ -1,80 +1,70 @@
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, Schema, SchemaRef};
+use crate::table::{Batch, Dictionary, Table};
+use crate::wire::{StreamSchema, write_schema};
 
-use super::error::KernelError;
-use crate::table::Table;
-
-/// Writes the rows of a table as an Arrow IPC stream, piece by piece and uncompressed.
+/// The rows of a table as an Arrow IPC stream, piece by piece and uncompressed: the messages as they
+/// came, but for empty batches, compression and what a producer said of its messages.
 pub struct StreamPieces {
-    schema: SchemaRef,
-    writer: StreamWriter<Vec<u8>>,
-    columns: Vec<Vec<ArrayRef>>,
-    /// Rows of each batch.
-    batch_rows: Vec<usize>,
-    next_batch: usize,
-    is_finished: bool,
+    pieces: VecDeque<Piece>,
+    /// The dictionaries that have been written, with how many of their parts.
+    written: HashMap<i64, (Arc<Dictionary>, usize)>,
+}
+
+enum Piece {
+    Schema(Arc<StreamSchema>),
+    Batch(Arc<Batch>),
+    EndOfStream,
 }
 
 impl StreamPieces {
     /// A stream of `table` as it is now.
-    ///
-    /// # Errors
-    /// `not_writable` for a schema that arrow-rs does not write.
-    pub fn try_new(table: &Table) -> Result<Self, KernelError> {
-        let stream = table.schema();
-        let schema = Schema::new_with_metadata(stream.arrow_fields(), stream.metadata.clone());
-        let schema = Arc::new(schema);
-        Ok(Self {
-            writer: StreamWriter::try_new(Vec::new(), &schema)
-                .map_err(|error| not_writable(&error))?,
-            schema,
-            columns: table
-                .columns()
-                .iter()
-                .map(|column| column.chunks().cloned().collect())
-                .collect(),
-            batch_rows: table.chunk_lens(),
-            next_batch: 0,
-            is_finished: false,
+    #[must_use]
+    pub fn new(table: &Table) -> Self {
+        let schema = Piece::Schema(Arc::clone(table.schema()));
+        let batches = table.batches().map(|batch| Piece::Batch(Arc::clone(batch)));
+        let pieces = std::iter::once(schema).chain(batches);
+        Self {
+            pieces: pieces.chain([Piece::EndOfStream]).collect(),
+            written: HashMap::new(),
+        }
+    }
+
+    /// The next bytes: the schema, a batch with the dictionaries that it needs, the end-of-stream
+    /// marker; `None` behind that.
+    pub fn next_piece(&mut self) -> Option<Vec<u8>> {
+        Some(match self.pieces.pop_front()? {
+            Piece::Schema(schema) => write_schema(&schema.encoded),
+            Piece::Batch(batch) => {
+                let mut out = Vec::new();
+                self.write_dictionaries(&batch, &mut out);
+                batch.content().write(None, &mut out);
+                out
+            }
+            Piece::EndOfStream => vec![0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0],
         })
     }
 
-    /// The next bytes: the schema, a batch with its dictionaries, the end-of-stream marker; `None`
-    /// behind that.
-    ///
-    /// # Errors
-    /// `not_writable` for an array that arrow-rs does not write.
-    pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>, KernelError> {
-        if self.writer.get_ref().is_empty() {
-            if self.is_finished {
-                return Ok(None);
+    /// Writes the parts that are missing, in the order in which they came: values may refer to
+    /// dictionaries before them.
+    fn write_dictionaries(&mut self, batch: &Batch, out: &mut Vec<u8>) {
+        let mut missing = Vec::new();
+        for (&id, dictionary) in batch.dictionaries().iter() {
+            let written = self.written.get(&id);
+            let num_written = written
+                .filter(|(written, _)| Arc::ptr_eq(written, dictionary))
+                .map_or(0, |(_, num_parts)| *num_parts);
+            let parts = dictionary.parts_from(num_written);
+            let num_parts = num_written + parts.len();
+            for (index, (position, content)) in parts.into_iter().enumerate() {
+                missing.push((position, id, num_written + index > 0, content));
             }
-            self.write_next().map_err(|error| not_writable(&error))?;
+            self.written.insert(id, (Arc::clone(dictionary), num_parts));
         }
-        Ok(Some(std::mem::take(self.writer.get_mut())))
+        missing.sort_unstable_by_key(|(position, ..)| *position);
+        for (_, id, is_delta, content) in missing {
+            content.write(Some((id, is_delta)), out);
+        }
     }
-
-    fn write_next(&mut self) -> Result<(), ArrowError> {
-        let Some(&num_rows) = self.batch_rows.get(self.next_batch) else {
-            self.is_finished = true;
-            return self.writer.finish();
-        };
-        let columns = self.columns.iter();
-        let columns = columns.map(|chunks| Arc::clone(&chunks[self.next_batch]));
-        let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
-        let schema = Arc::clone(&self.schema);
-        let batch = RecordBatch::try_new_with_options(schema, columns.collect(), &options)?;
-        self.next_batch += 1;
-        self.writer.write(&batch)
-    }
-}
-
-fn not_writable(error: &ArrowError) -> KernelError {
-    KernelError::new(
-        "not_writable",
-        format!("the table cannot be written as Arrow: {error}; leave that column out"),
-    )
 }

@@ -6,16 +6,36 @@ use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::DataType;
 
 use super::dictionary::DictionariesById;
+#[cfg(feature = "kernels")]
+use crate::wire::write_head;
 use crate::wire::{
     ArraySlot, BatchHeader, BufferRole, ColumnStart, FieldNode, SchemaField, read_column,
 };
 
-/// A batch whose header and buffers have been checked ([`crate::decode`]), as it is kept: where its
-/// buffers are, not what they mean.
+/// What a message brought: where its buffers are, not what they mean. It has no compression (any
+/// more).
+#[derive(Debug, Clone)]
+pub(crate) struct Content {
+    pub(crate) header: BatchHeader,
+    pub(crate) body: Buffer,
+}
+
+impl Content {
+    /// Appends the message to `out`: a record batch, or values of the dictionary of that id, a delta
+    /// or not.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn write(&self, dictionary: Option<(i64, bool)>, out: &mut Vec<u8>) {
+        let body_bytes = self.body.len().next_multiple_of(8);
+        out.extend(write_head(&self.header, dictionary, body_bytes));
+        out.extend_from_slice(&self.body);
+        out.resize(out.len().next_multiple_of(8), 0);
+    }
+}
+
+/// A batch whose header and buffers have been checked ([`crate::decode`]).
 #[derive(Debug)]
 pub(crate) struct Batch {
-    header: BatchHeader,
-    body: Buffer,
+    content: Content,
     dictionaries: DictionariesById,
 }
 
@@ -25,20 +45,25 @@ impl Batch {
     /// # Safety
     /// `read_layout` has read the header, which has no compression, and `check_array` has passed
     /// every column, with these dictionaries and this body.
-    pub(crate) unsafe fn new_unchecked(
-        header: BatchHeader,
-        body: Buffer,
-        dictionaries: DictionariesById,
-    ) -> Self {
+    pub(crate) unsafe fn new_unchecked(content: Content, dictionaries: DictionariesById) -> Self {
         Self {
-            header,
-            body,
+            content,
             dictionaries,
         }
     }
 
     pub(crate) fn num_rows(&self) -> usize {
-        self.header.num_rows
+        self.content.header.num_rows
+    }
+
+    #[cfg(feature = "kernels")]
+    pub(crate) fn content(&self) -> &Content {
+        &self.content
+    }
+
+    #[cfg(feature = "kernels")]
+    pub(crate) fn dictionaries(&self) -> &DictionariesById {
+        &self.dictionaries
     }
 
     /// The array of `field`, which begins at `start`. Costs nothing in rows but the count of its
@@ -48,11 +73,12 @@ impl Batch {
     }
 
     pub(super) fn array_data(&self, field: &SchemaField, start: ColumnStart) -> ArrayData {
-        match read_column(&self.header, field, start) {
+        let Content { header, body } = &self.content;
+        match read_column(header, field, start) {
             // SAFETY: `new_unchecked` asks for it.
-            Ok(slot) => unsafe { array_data(&slot, field, &self.body, &self.dictionaries) },
+            Ok(slot) => unsafe { array_data(&slot, field, body, &self.dictionaries) },
             // Not reached: the header was read before.
-            Err(_) => ArrayData::new_null(field.field.data_type(), self.header.num_rows),
+            Err(_) => ArrayData::new_null(field.field.data_type(), header.num_rows),
         }
     }
 }

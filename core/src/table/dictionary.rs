@@ -6,6 +6,7 @@ use arrow_data::transform::MutableArrayData;
 use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::DataType;
 
+use super::batch::Content;
 use crate::wire::{DecodeError, DecodeErrorKind, FieldNode};
 
 /// The dictionaries that a batch was sent with, by their ids.
@@ -21,6 +22,10 @@ pub(crate) struct Dictionary {
 
 #[derive(Debug)]
 struct Part {
+    content: Content,
+    /// The number of dictionary messages before it.
+    #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
+    position: u64,
     values: ArrayData,
     /// Key of its first value.
     start: usize,
@@ -35,12 +40,15 @@ impl Part {
 }
 
 impl Dictionary {
-    pub(crate) fn new(values: ArrayData, num_bytes: u64) -> Self {
+    /// The values of `content`, which is the message at `position` among the dictionary batches.
+    pub(crate) fn new(values: ArrayData, content: Content, position: u64) -> Self {
         let value_type = values.data_type().clone();
         let first = Part {
-            values,
             start: 0,
-            end_bytes: num_bytes,
+            end_bytes: content.body.len() as u64,
+            values,
+            content,
+            position,
         };
         Self {
             value_type,
@@ -52,10 +60,15 @@ impl Dictionary {
     ///
     /// # Errors
     /// `OverLimit` where values of all parts could be more than an array can hold.
-    pub(crate) fn append(&self, values: ArrayData, num_bytes: u64) -> Result<(), DecodeError> {
+    pub(crate) fn append(
+        &self,
+        values: ArrayData,
+        content: Content,
+        position: u64,
+    ) -> Result<(), DecodeError> {
         let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
         let start = parts.last().map_or(0, Part::end);
-        let end_bytes = parts.last().map_or(0, |part| part.end_bytes) + num_bytes;
+        let end_bytes = parts.last().map_or(0, |part| part.end_bytes) + content.body.len() as u64;
         let max_bytes = i32::MAX as u64;
         if end_bytes > max_bytes || (start + values.len()) as u64 > max_bytes {
             return Err(DecodeError::new(
@@ -65,10 +78,22 @@ impl Dictionary {
         }
         parts.push(Part {
             values,
+            content,
+            position,
             start,
             end_bytes,
         });
         Ok(())
+    }
+
+    /// The parts from `index` on, each with its position.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn parts_from(&self, index: usize) -> Vec<(u64, Content)> {
+        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
+        let parts = parts.iter().skip(index);
+        parts
+            .map(|part| (part.position, part.content.clone()))
+            .collect()
     }
 
     /// Type of the values.

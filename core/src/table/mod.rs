@@ -8,7 +8,7 @@ mod window;
 use std::sync::Arc;
 
 use crate::wire::StreamSchema;
-pub(crate) use batch::{Batch, array_data, has_nulls};
+pub(crate) use batch::{Batch, Content, array_data, has_nulls};
 pub use chunked_column::ChunkedColumn;
 pub(crate) use dictionary::{DictionariesById, Dictionary};
 pub use window::{RowWindow, WindowError};
@@ -18,6 +18,8 @@ pub use window::{RowWindow, WindowError};
 pub struct Table {
     schema: Arc<StreamSchema>,
     columns: Vec<ChunkedColumn>,
+    /// The batches that have rows.
+    batches: Vec<Arc<Batch>>,
     /// Rows before each batch, and after the last; strictly ascending.
     row_offsets: Vec<u64>,
 }
@@ -28,6 +30,7 @@ impl Table {
     pub fn new(schema: Arc<StreamSchema>) -> Self {
         Self {
             columns: ChunkedColumn::all(&schema),
+            batches: Vec::new(),
             schema,
             row_offsets: vec![0],
         }
@@ -43,6 +46,7 @@ impl Table {
         for column in &mut self.columns {
             column.push(&batch);
         }
+        self.batches.push(batch);
         self.row_offsets.push(self.num_rows() + num_rows);
     }
 
@@ -69,6 +73,12 @@ impl Table {
     pub(crate) fn chunk_lens(&self) -> Vec<usize> {
         let pairs = self.row_offsets.windows(2);
         pairs.map(|pair| (pair[1] - pair[0]) as usize).collect()
+    }
+
+    /// The batches that have rows.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn batches(&self) -> impl Iterator<Item = &Arc<Batch>> {
+        self.batches.iter()
     }
 
     /// Where `row` is: the index of its chunk, and its index there. `None` beyond the last row.

@@ -53,6 +53,11 @@ impl<'a> Table<'a> {
         Self::at(buffer, follow(buffer, 0)?)
     }
 
+    /// What the table stands in.
+    pub(super) fn buffer(&self) -> &'a [u8] {
+        self.buffer
+    }
+
     fn at(buffer: &'a [u8], position: usize) -> Result<Self> {
         let back = i64::from(u32_at(buffer, position)?.cast_signed());
         let vtable = usize::try_from(position as i64 - back).map_err(|_| outside())?;

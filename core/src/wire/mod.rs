@@ -15,6 +15,8 @@ mod schema;
 mod slab;
 mod survey;
 mod type_name;
+#[cfg(feature = "kernels")]
+mod write;
 
 #[cfg(feature = "decode")]
 pub(crate) use compression::decompress_body;
@@ -27,7 +29,9 @@ pub use layout::{ArraySlot, BufferRange, BufferRole, read_layout};
 pub(crate) use layout::{ColumnStart, read_column};
 pub use limits::Limits;
 pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVersion};
-pub use schema::{DictionaryEncoding, SchemaField, StreamSchema};
+pub use schema::{DictionaryEncoding, EncodedSchema, SchemaField, StreamSchema};
 pub use slab::{AlignedBody, SlabPool};
 pub use survey::{Survey, SurveyError, SurveyedKind, SurveyedMessage, survey_file, survey_stream};
 pub use type_name::type_name;
+#[cfg(feature = "kernels")]
+pub(crate) use write::{write_head, write_schema};

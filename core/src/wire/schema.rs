@@ -43,6 +43,33 @@ pub struct StreamSchema {
     pub fields: Vec<SchemaField>,
     /// Custom metadata of the schema.
     pub metadata: HashMap<String, String>,
+    /// The bytes that it was read from.
+    pub encoded: EncodedSchema,
+}
+
+/// A schema as a FlatBuffers table in the message or footer that it came by. One schema may be encoded
+/// in different ways, so any two of these are equal.
+#[derive(Clone)]
+pub struct EncodedSchema {
+    #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
+    pub(super) buffer: Vec<u8>,
+    /// Where the table is in `buffer`.
+    #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
+    pub(super) position: usize,
+}
+
+impl PartialEq for EncodedSchema {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for EncodedSchema {}
+
+impl std::fmt::Debug for EncodedSchema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("EncodedSchema")
+    }
 }
 
 impl SchemaField {
@@ -98,6 +125,10 @@ pub(super) fn read_schema(table: &Table, limits: &Limits) -> Result<StreamSchema
     Ok(StreamSchema {
         fields: reader.fields(table.vector(1, 4)?, 1)?,
         metadata: read_metadata(table.vector(2, 4)?)?,
+        encoded: EncodedSchema {
+            buffer: table.buffer().to_vec(),
+            position: table.position(),
+        },
     })
 }
 

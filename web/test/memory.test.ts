@@ -1,0 +1,54 @@
+import { readFileSync } from "node:fs";
+import { tableFromArrays, tableToIPC } from "apache-arrow";
+import { expect, test } from "vitest";
+import init, { Decoder } from "../pkg/colonnade_wasm.js";
+import { BodyDecoder } from "../src/decoder.js";
+
+const MEMORY_BYTES = 2 ** 40;
+const CLAIMED_BYTES = 2 ** 28;
+const MAX_MODULE_BYTES = 2 ** 32;
+
+const numbers = Float64Array.from({ length: 1_000_000 }, (_, row) => row / 7);
+const stream = tableToIPC(tableFromArrays({ numbers }), "stream");
+
+/** A stream whose only batch claims a long body, of which nothing comes. */
+function claiming(): Uint8Array {
+  const bytes = tableToIPC(tableFromArrays({ x: new Float64Array(1) }), "stream");
+  const at = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const message = 8 + at.getInt32(4, true);
+  // The field `bodyLength` of the FlatBuffers table that the metadata begins with.
+  const table = message + 8 + at.getUint32(message + 8, true);
+  const vtable = table - at.getInt32(table, true);
+  at.setBigInt64(table + at.getUint16(vtable + 10, true), BigInt(CLAIMED_BYTES), true);
+  return bytes.subarray(0, message + 8 + at.getInt32(message + 4, true));
+}
+
+test("addresses beyond 2 GiB are right, and memory that does not grow is an error", async () => {
+  const module = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
+  const { memory } = await init({ module_or_path: module });
+  const open = () => new BodyDecoder(new Decoder(MEMORY_BYTES), memory);
+  const first = ({ kernels }: BodyDecoder) =>
+    kernels.values(0, 0, 0, numbers.length)?.bytes ?? new Uint8Array(0);
+  const expected = new Uint8Array(numbers.buffer);
+
+  const claims = claiming();
+  const held: BodyDecoder[] = [];
+  const claim = () => {
+    const decoder = open();
+    held.push(decoder);
+    decoder.push(claims);
+  };
+  while (memory.buffer.byteLength <= 2 ** 31) claim();
+  const high = open();
+  high.push(stream);
+  expect(Buffer.compare(first(high), expected)).toBe(0);
+
+  expect(() => {
+    for (let claimed = 0; claimed <= MAX_MODULE_BYTES; claimed += CLAIMED_BYTES) claim();
+  }).toThrow(expect.objectContaining({ code: "memory_budget_exceeded" }));
+  // The module goes on.
+  expect(Buffer.compare(first(high), expected)).toBe(0);
+  const next = open();
+  next.push(stream.subarray(0, 1000));
+  expect(next.schema?.fields[0]?.name).toBe("numbers");
+}, 60_000);
