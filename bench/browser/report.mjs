@@ -3,8 +3,8 @@
 /** Above this share of the processors, others decide what is measured. */
 const MAX_OTHERS_SHARE = 0.1;
 
-/** What the decoder takes from its memory at once. */
-const SLAB_BYTES = 16 * 1024 * 1024;
+/** The most that the decoder takes from its memory at once: `core/src/wire/slab.rs`. */
+const SLAB_BYTES = 32 * 1024 * 1024;
 
 const NAMES = {
   copy: "floor: copied once into wasm memory",

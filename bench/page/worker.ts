@@ -5,6 +5,8 @@ import { arrowAsync, arrowSync, flechette, flechetteWhole } from "./peers.js";
 import type { Input, Reader, Run, Task } from "./tasks.js";
 
 const CHUNK_BYTES = 64 * 1024;
+/** A new renderer is busy with itself for a while, which is nothing of the readers'. */
+const SETTLE_MS = 500;
 
 /** Everybody by the name that `workloads.mjs` uses. */
 const READERS: Record<string, Reader> = {
@@ -34,6 +36,7 @@ globalThis.onmessage = async ({ data }: MessageEvent<Task>) => {
 async function perform(task: Task): Promise<Run[]> {
   await prepare();
   const input = await makeInput(task);
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   if (task.kind === "kernels") {
     const { body } = await readWithModule(input);
     const runs: Run[] = [];

@@ -6,6 +6,7 @@
 //! when the last array that lies in it is dropped.
 
 use std::alloc::{Layout, alloc, dealloc};
+use std::cmp::Reverse;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
@@ -95,14 +96,18 @@ impl SlabPool {
         self.free().iter().map(|memory| memory.capacity).sum()
     }
 
-    /// The smallest free memory of `least` to `most` bytes.
+    /// The smallest free memory of `least` to `most` bytes; of equal ones that which was written
+    /// furthest: the first touch of a page costs more than writing it.
     fn take(&self, least: usize, most: u64) -> Option<Memory> {
         let mut free = self.free();
         let fitting = free
             .iter()
             .enumerate()
             .filter(|(_, memory)| memory.capacity >= least && memory.capacity as u64 <= most);
-        let (index, _) = fitting.min_by_key(|(_, memory)| memory.capacity)?;
+        let (index, _) = fitting.min_by_key(|(_, memory)| {
+            let initialised = memory.initialised.load(Ordering::Relaxed);
+            (memory.capacity, Reverse(initialised))
+        })?;
         Some(free.swap_remove(index))
     }
 
