@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use colonnade_core::semantics::near_names;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
@@ -27,7 +28,7 @@ use crate::functions::{check_constants, limit_functions};
 use crate::order::{Encoding, Part, RowRange};
 use crate::part_reader::encode_parts;
 use crate::plan::{
-    Order, near_names, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
+    Order, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
 };
 use crate::request::{Filter, Request, Source, TableQuery};
 use crate::seek::Seek;

@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::io;
 
+use colonnade_core::semantics::near_names;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, QueryError};
-use crate::plan::near_names;
 
 /// An error of planning. `columns` and `tables` are the names to suggest; `kind` is for whatever is
 /// neither an unknown column nor an unknown table.

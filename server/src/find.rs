@@ -3,21 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use colonnade_core::semantics::{Pattern, check_find, may_hold, near_names};
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellKind, CellText, FixedOffsets, write_cell};
-use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::datatypes::Schema;
 use futures::StreamExt;
-use regex::{Regex, RegexBuilder};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
 use crate::cells::CellReader;
 use crate::error::{ErrorKind, QueryError};
-use crate::plan::near_names;
 use crate::result::ResultStream;
-
-/// The longest text to look for.
-const MAX_TEXT_BYTES: usize = 10_000;
 
 /// What to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,34 +109,17 @@ pub async fn find(
 
 /// Where and for what to look.
 struct Search {
-    pattern: Regex,
+    text: String,
+    pattern: Pattern,
     /// Index and name.
     columns: Vec<(usize, String)>,
 }
 
 impl Search {
     fn try_new(schema: &Schema, request: &FindRequest) -> Result<Self, QueryError> {
-        let bad =
-            |message: &str, hint: &str| QueryError::new(ErrorKind::BadParameter, message, hint);
-        if request.text.is_empty() {
-            return Err(bad(
-                "the text to find is empty",
-                "give text=, percent-encoded",
-            ));
-        }
-        if request.text.len() > MAX_TEXT_BYTES {
-            return Err(bad(
-                "the text to find is too long",
-                "give at most 10,000 bytes",
-            ));
-        }
-        if request.limit == 0 {
-            return Err(bad("limit=0 finds nothing", "give limit=1 or more"));
-        }
-        let pattern = RegexBuilder::new(&regex::escape(&request.text))
-            .case_insensitive(!request.match_case)
-            .build()
-            .map_err(|_| bad("the text to find is too long", "give a shorter text"))?;
+        check_find(&request.text, request.limit).map_err(|refusal| {
+            QueryError::new(ErrorKind::BadParameter, refusal.message, refusal.hint)
+        })?;
         let fields = schema.fields().iter().enumerate();
         let columns = match &request.columns {
             None => fields.collect(),
@@ -165,10 +144,10 @@ impl Search {
             }
         };
         Ok(Self {
-            pattern,
+            text: request.text.clone(),
+            pattern: Pattern::new(&request.text, request.match_case),
             columns: columns
                 .into_iter()
-                .filter(|(_, field)| may_hold(field.data_type(), &request.text))
                 .map(|(index, field)| (index, field.name().clone()))
                 .collect(),
         })
@@ -178,45 +157,37 @@ impl Search {
     /// after the last one that was looked at.
     fn look(&self, rows: &Table, start: u64, limit: usize) -> (Vec<(u64, Vec<String>)>, u64) {
         let mut matches = Vec::new();
-        let mut text = String::new();
-        if self.columns.is_empty() {
+        let (mut text, mut letters) = (String::new(), Vec::new());
+        let fields = &rows.schema().fields;
+        let columns: Vec<_> = self
+            .columns
+            .iter()
+            .filter(|(index, _)| may_hold(fields[*index].field.data_type(), &self.text))
+            .collect();
+        if columns.is_empty() {
             return (matches, rows.num_rows());
         }
         for row in start..rows.num_rows() {
             let Some((chunk, index)) = rows.locate(row) else {
                 break;
             };
-            let mut columns = Vec::new();
-            for (column, name) in &self.columns {
+            let mut found = Vec::new();
+            for (column, name) in &columns {
                 text.clear();
                 let array = rows.columns()[*column].chunk(chunk);
                 let mut out = CellText::new(&mut text, 0);
                 let kind = write_cell(array, index, &FixedOffsets, &mut out);
-                if kind != CellKind::Null && self.pattern.is_match(&text) {
-                    columns.push(name.clone());
+                if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
+                    found.push(name.clone());
                 }
             }
-            if !columns.is_empty() {
-                matches.push((row, columns));
+            if !found.is_empty() {
+                matches.push((row, found));
                 if matches.len() == limit {
                     return (matches, row + 1);
                 }
             }
         }
         (matches, rows.num_rows())
-    }
-}
-
-/// Whether some cell of the type could hold the text: most searches need not look at numbers.
-fn may_hold(data_type: &DataType, text: &str) -> bool {
-    let of = |characters: &str| text.chars().all(|c| characters.contains(c));
-    match data_type {
-        data_type if data_type.is_integer() => of("-0123456789"),
-        DataType::Decimal32(..)
-        | DataType::Decimal64(..)
-        | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => of("-.0123456789"),
-        DataType::Null => false,
-        _ => true,
     }
 }

@@ -23,6 +23,7 @@ pub mod order;
 mod part_reader;
 pub mod plan;
 pub mod query;
+mod read_at;
 pub mod request;
 pub mod result;
 mod seek;

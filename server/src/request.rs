@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::order::RowRange;
-use crate::plan::Predicate;
 
 /// The smallest and the largest target for one message.
 const BATCH_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=16 << 20;
@@ -48,8 +47,8 @@ pub struct TableQuery {
 pub enum Filter {
     /// One SQL expression.
     Text(String),
-    /// As JSON.
-    Json(Predicate),
+    /// A predicate as JSON; planning reads it.
+    Json(serde_json::Value),
 }
 
 /// One column to sort by.

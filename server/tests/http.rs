@@ -7,6 +7,8 @@
 mod client;
 #[path = "http/result_bytes.rs"]
 mod result_bytes;
+#[path = "http/scripted.rs"]
+mod scripted;
 #[path = "http/support.rs"]
 mod support;
 
@@ -40,6 +42,10 @@ mod order;
 mod program;
 #[path = "http/query.rs"]
 mod query;
+#[path = "http/quotas.rs"]
+mod quotas;
+#[path = "http/requery.rs"]
+mod requery;
 #[path = "http/results.rs"]
 mod results;
 #[path = "http/resume.rs"]

@@ -5,6 +5,7 @@ use arrow_schema::DataType;
 
 use super::error::KernelError;
 use super::key::Physical;
+use crate::semantics::{near_names, value_type};
 use crate::table::Table;
 
 /// The rows of one column as they were when a kernel began.
@@ -78,21 +79,12 @@ pub(super) fn column_index(table: &Table, name: &str) -> Result<usize, KernelErr
     let found = fields.iter().position(|field| field.field.name() == name);
     found.ok_or_else(|| {
         let names = fields.iter().map(|field| field.field.name().as_str());
-        let hint = super::names::near_names(name, names, "columns");
+        let hint = near_names(name, names, "columns");
         KernelError::new(
             "unknown_column",
             format!("there is no column {name:?}; {hint}"),
         )
     })
-}
-
-/// The type of the values behind a dictionary or runs.
-pub(super) fn value_type(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, value) => value,
-        DataType::RunEndEncoded(_, values) => values.data_type(),
-        other => other,
-    }
 }
 
 /// The values that a dictionary or runs point to; `None` for a plain array.

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::semantics::Refusal;
+
 /// Why a kernel cannot do what was asked: one line, with what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelError {
@@ -15,6 +17,10 @@ impl KernelError {
             code,
             message: message.into(),
         }
+    }
+
+    pub(super) fn refused(code: &'static str, refusal: &Refusal) -> Self {
+        Self::new(code, format!("{}; {}", refusal.message, refusal.hint))
     }
 }
 

@@ -4,14 +4,15 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
-use super::column::{num_rows, pointed_values, pointers, value_type};
+use super::column::{num_rows, pointed_values, pointers};
 use super::error::{KernelError, filled};
 use super::key::{
     Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
 };
 use super::literal::Literal;
-use super::predicate::{Leaf, Op, Predicate, Test, parse_predicate};
+use super::predicate::{Leaf, Predicate, Test, parse_predicate};
 use super::rows::Rows;
+use crate::semantics::{Comparison, value_type};
 use crate::table::Table;
 use crate::text::{CellKind, CellText, FixedOffsets, TimeZones, underlying, write_cell};
 
@@ -419,7 +420,7 @@ impl LiteralKey for Key256 {
 /// A test of keys.
 enum KeyTest<K> {
     Constant(bool),
-    Compare(Op, K),
+    Compare(Comparison, K),
     /// Ascending.
     In(Vec<K>),
 }
@@ -437,14 +438,20 @@ impl<K: LiteralKey> KeyTest<K> {
         }
     }
 
-    fn compare(op: Op, literal: &Literal) -> Self {
+    fn compare(op: Comparison, literal: &Literal) -> Self {
         match literal {
-            Literal::Below => Self::Constant(matches!(op, Op::Ne | Op::Gt | Op::Ge)),
-            Literal::Above => Self::Constant(matches!(op, Op::Ne | Op::Lt | Op::Le)),
+            Literal::Below => Self::Constant(matches!(
+                op,
+                Comparison::Ne | Comparison::Gt | Comparison::Ge
+            )),
+            Literal::Above => Self::Constant(matches!(
+                op,
+                Comparison::Ne | Comparison::Lt | Comparison::Le
+            )),
             Literal::After(before) => match (op, K::of(before)) {
-                (Op::Lt | Op::Le, Some(key)) => Self::Compare(Op::Le, key),
-                (Op::Gt | Op::Ge, Some(key)) => Self::Compare(Op::Gt, key),
-                _ => Self::Constant(op == Op::Ne),
+                (Comparison::Lt | Comparison::Le, Some(key)) => Self::Compare(Comparison::Le, key),
+                (Comparison::Gt | Comparison::Ge, Some(key)) => Self::Compare(Comparison::Gt, key),
+                _ => Self::Constant(op == Comparison::Ne),
             },
             literal => match K::of(literal) {
                 Some(key) => Self::Compare(op, key),
@@ -457,12 +464,12 @@ impl<K: LiteralKey> KeyTest<K> {
     fn holds(&self, key: K) -> bool {
         match self {
             Self::Constant(value) => *value,
-            Self::Compare(Op::Eq, other) => key == *other,
-            Self::Compare(Op::Ne, other) => key != *other,
-            Self::Compare(Op::Lt, other) => key < *other,
-            Self::Compare(Op::Le, other) => key <= *other,
-            Self::Compare(Op::Gt, other) => key > *other,
-            Self::Compare(Op::Ge, other) => key >= *other,
+            Self::Compare(Comparison::Eq, other) => key == *other,
+            Self::Compare(Comparison::Ne, other) => key != *other,
+            Self::Compare(Comparison::Lt, other) => key < *other,
+            Self::Compare(Comparison::Le, other) => key <= *other,
+            Self::Compare(Comparison::Gt, other) => key > *other,
+            Self::Compare(Comparison::Ge, other) => key >= *other,
             Self::In(keys) => keys.binary_search(&key).is_ok(),
         }
     }
@@ -475,12 +482,12 @@ fn bytes_hold(test: &Test, value: &[u8]) -> bool {
     };
     match test {
         Test::Compare(op, literal) => with(literal).is_some_and(|order| match op {
-            Op::Eq => order.is_eq(),
-            Op::Ne => order.is_ne(),
-            Op::Lt => order.is_lt(),
-            Op::Le => order.is_le(),
-            Op::Gt => order.is_gt(),
-            Op::Ge => order.is_ge(),
+            Comparison::Eq => order.is_eq(),
+            Comparison::Ne => order.is_ne(),
+            Comparison::Lt => order.is_lt(),
+            Comparison::Le => order.is_le(),
+            Comparison::Gt => order.is_gt(),
+            Comparison::Ge => order.is_ge(),
         }),
         Test::In(literals) => literals
             .iter()

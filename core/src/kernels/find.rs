@@ -1,20 +1,16 @@
 use std::sync::Arc;
 
-use arrow_schema::DataType;
 use serde_json::json;
 
-use super::column::{Column, column_index, value_type};
+use super::column::{Column, column_index};
 use super::error::KernelError;
-use super::fold::Pattern;
 use super::rows::Rows;
+use crate::semantics::{Pattern, check_find, may_hold};
 use crate::table::Table;
 use crate::text::{CellKind, CellText, TimeZones, write_cell};
 
 /// Cells that are looked at in one step.
 const STEP_CELLS: usize = 4096;
-
-/// The longest text to look for.
-const MAX_TEXT_BYTES: usize = 10_000;
 
 /// What to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,16 +49,8 @@ impl FindJob {
         base: Arc<Rows>,
         request: &FindRequest,
     ) -> Result<Self, KernelError> {
-        let bad = |message: &str| Err(KernelError::new("bad_parameter", message));
-        if request.text.is_empty() {
-            return bad("the text to find is empty; give a text");
-        }
-        if request.text.len() > MAX_TEXT_BYTES {
-            return bad("the text to find is too long; give at most 10,000 bytes");
-        }
-        if request.limit == 0 {
-            return bad("a limit of 0 finds nothing; give 1 or more");
-        }
+        check_find(&request.text, request.limit)
+            .map_err(|refusal| KernelError::refused("bad_parameter", &refusal))?;
         let mut indices: Vec<usize> = match &request.columns {
             None => (0..table.columns().len()).collect(),
             Some(names) => names
@@ -142,19 +130,5 @@ impl FindJob {
         let next = (self.next < self.base.len()).then_some(self.next);
         let searched = self.next - self.from;
         json!({"matches": matches, "next": next, "searched": searched}).to_string()
-    }
-}
-
-/// Whether some cell of the type could hold the text: most searches need not look at numbers.
-fn may_hold(data_type: &DataType, text: &str) -> bool {
-    let of = |characters: &str| text.chars().all(|c| characters.contains(c));
-    match value_type(data_type) {
-        data_type if data_type.is_integer() => of("-0123456789"),
-        DataType::Decimal32(..)
-        | DataType::Decimal64(..)
-        | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => of("-.0123456789"),
-        DataType::Null => false,
-        _ => true,
     }
 }

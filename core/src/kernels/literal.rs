@@ -5,6 +5,7 @@ use arrow_schema::DataType;
 
 use super::key::{Key256, Keyed, Physical};
 use super::literal_time::{parse_date, parse_time, parse_timestamp};
+use crate::semantics::{DecimalPlace, from_hex};
 use crate::text::TimeZones;
 
 /// A value as the key of a type, or where it lies beside all keys.
@@ -89,61 +90,18 @@ pub(super) fn parse_literal(
 }
 
 fn decimal(text: &str, scale: i8, physical: Physical) -> Option<Literal> {
-    let is_negative = text.starts_with('-');
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let mut all = format!("{whole}{fraction}");
-    if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    if is_negative {
-        all.insert(0, '-');
-    }
-    let significant = all.trim_start_matches(['-', '0']).len();
-    if significant > 76 || fraction.len() > 76 {
-        return None;
-    }
-    let value = i256::from_string(&all)?;
-    let places = i64::from(scale) - fraction.len() as i64;
-    let beyond = if is_negative {
-        Literal::Below
-    } else {
-        Literal::Above
+    let beyond = |value: i256| match value.is_negative() {
+        true => Literal::Below,
+        false => Literal::Above,
     };
-    if value == i256::ZERO {
-        return narrowed(value, physical);
-    }
-    let power = |places: i64| i256::from_i128(10).checked_pow(u32::try_from(places).ok()?);
-    if places >= 0 {
-        let scaled = power(places).and_then(|power| value.checked_mul(power));
-        return Some(
-            scaled
-                .and_then(|value| narrowed(value, physical))
-                .unwrap_or(beyond),
-        );
-    }
-    let (floor, is_exact) = match power(-places) {
-        Some(power) => {
-            let quotient = value.checked_div(power)?;
-            let rest = value.checked_rem(power)?;
-            let floor = if rest.is_negative() {
-                quotient.wrapping_sub(i256::ONE)
-            } else {
-                quotient
-            };
-            (floor, rest == i256::ZERO)
-        }
-        None if is_negative => (i256::MINUS_ONE, false),
-        None => (i256::ZERO, false),
-    };
-    let literal = match narrowed(floor, physical) {
-        Some(literal) => literal,
-        None => return Some(beyond),
-    };
-    Some(if is_exact {
-        literal
-    } else {
-        Literal::After(Box::new(literal))
+    Some(match DecimalPlace::of(text, scale)? {
+        DecimalPlace::At(value) => narrowed(value, physical).unwrap_or_else(|| beyond(value)),
+        DecimalPlace::After(value) => match narrowed(value, physical) {
+            Some(literal) => Literal::After(Box::new(literal)),
+            None => beyond(value),
+        },
+        DecimalPlace::Below => Literal::Below,
+        DecimalPlace::Above => Literal::Above,
     })
 }
 
@@ -156,17 +114,6 @@ fn narrowed(value: i256, physical: Physical) -> Option<Literal> {
         Physical::I128 => Some(Literal::Wide(narrow()?.key())),
         _ => Some(Literal::Widest(value.key())),
     }
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    if !digits.len().is_multiple_of(2) || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok())
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,21 +1,15 @@
-//! The JSON filter as a tree over columns: `{"op": …, "column": …, "value": …}`, combined by `and`,
-//! `or`, `not`. The server reads the same JSON with the same meaning.
+//! The JSON filter as a tree over columns.
 
 use arrow_schema::DataType;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::column::{Column, column_index, value_type};
+use super::column::{Column, column_index};
 use super::error::KernelError;
 use super::key::Physical;
 use super::literal::{Literal, parse_literal};
+use crate::semantics::{self, Comparison, Refusal, literal_text, no_plain_text, value_type};
 use crate::table::Table;
 use crate::text::TimeZones;
-
-/// How deep `and`, `or` and `not` may nest.
-const MAX_DEPTH: usize = 32;
-
-/// How many values `in` takes, and how many predicates `and` and `or`.
-const MAX_ITEMS: usize = 10_000;
 
 #[derive(Debug)]
 pub(super) enum Predicate {
@@ -34,7 +28,7 @@ pub(super) struct Leaf {
 
 #[derive(Debug)]
 pub(super) enum Test {
-    Compare(Op, Literal),
+    Compare(Comparison, Literal),
     In(Vec<Literal>),
     /// Also true and false of null.
     IsNull {
@@ -44,16 +38,6 @@ pub(super) enum Test {
     StartsWith(Vec<u8>),
     /// The same for every row, null or not.
     Constant(bool),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
 }
 
 /// Reads the JSON.
@@ -67,118 +51,55 @@ pub(super) fn parse_predicate(
 ) -> Result<Predicate, KernelError> {
     let value = serde_json::from_str(json)
         .map_err(|error| bad(format!("the filter is no JSON: {error}")))?;
-    Reader { table, zones }.predicate(&value, 0)
+    let predicate = semantics::Predicate::parse(&value).map_err(|error| refused(&error))?;
+    Binder { table, zones }.predicate(&predicate)
 }
 
-struct Reader<'a> {
+/// Binds names and values to columns and their types.
+struct Binder<'a> {
     table: &'a Table,
     zones: &'a dyn TimeZones,
 }
 
-impl Reader<'_> {
-    fn predicate(&self, value: &Value, depth: usize) -> Result<Predicate, KernelError> {
-        if depth > MAX_DEPTH {
-            return Err(bad(format!(
-                "the filter nests deeper than {MAX_DEPTH} levels; write it flatter"
-            )));
-        }
-        let form = "write {\"op\": …, \"column\": …, \"value\": …}, {\"and\": […]}, {\"or\": […]} or {\"not\": …}";
-        let Value::Object(object) = value else {
-            return Err(bad(format!("{value} is no predicate; {form}")));
+impl Binder<'_> {
+    fn predicate(&self, predicate: &semantics::Predicate) -> Result<Predicate, KernelError> {
+        use semantics::Predicate as P;
+        let all = |items: &[P]| {
+            let bound = items.iter().map(|item| self.predicate(item));
+            bound.collect::<Result<Vec<_>, _>>()
         };
-        let only = |key| (object.len() == 1).then(|| object.get(key)).flatten();
-        if let Some(Value::Array(items)) = only("and") {
-            return self.items(items, depth).map(Predicate::And);
-        }
-        if let Some(Value::Array(items)) = only("or") {
-            return self.items(items, depth).map(Predicate::Or);
-        }
-        if let Some(inner) = only("not") {
-            let inner = self.predicate(inner, depth + 1)?;
-            return Ok(Predicate::Not(Box::new(inner)));
-        }
-        let is_known = |key: &String| ["op", "column", "value"].contains(&key.as_str());
-        match (object.get("op"), object.get("column")) {
-            (Some(Value::String(op)), Some(Value::String(column)))
-                if object.keys().all(is_known) =>
-            {
-                self.leaf(op, column, object)
-                    .map(|leaf| Predicate::Leaf(Box::new(leaf)))
+        Ok(match predicate {
+            P::And(items) => Predicate::And(all(items)?),
+            P::Or(items) => Predicate::Or(all(items)?),
+            P::Not(inner) => Predicate::Not(Box::new(self.predicate(inner)?)),
+            P::Test { column, test } => {
+                let column = Column::try_new(self.table, column_index(self.table, column)?)?;
+                let test = self.test(test, &column)?;
+                Predicate::Leaf(Box::new(Leaf { column, test }))
             }
-            _ => Err(bad(format!("{value} is no predicate; {form}"))),
-        }
+        })
     }
 
-    fn items(&self, items: &[Value], depth: usize) -> Result<Vec<Predicate>, KernelError> {
-        if items.len() > MAX_ITEMS {
-            return Err(bad(format!(
-                "the filter joins more than {MAX_ITEMS} predicates; write a shorter one"
-            )));
-        }
-        items
-            .iter()
-            .map(|item| self.predicate(item, depth + 1))
-            .collect()
-    }
-
-    fn leaf(&self, op: &str, name: &str, object: &Map<String, Value>) -> Result<Leaf, KernelError> {
-        let column = Column::try_new(self.table, column_index(self.table, name)?)?;
-        let given = object.get("value").filter(|value| !value.is_null());
-        let value = || {
-            given.ok_or_else(|| {
-                bad(format!(
-                    "the filter on {name:?} has no value; give \"value\", or use is_null or not_null"
-                ))
-            })
-        };
-        let text = || match value()? {
-            Value::String(text) => Ok(text.as_bytes()),
-            other => Err(bad(format!(
-                "the filter on {name:?} looks for {other}, which is no text; give \"value\" as a string"
-            ))),
-        };
-        let compare = |op| Ok(Test::Compare(op, self.literal(value()?, &column)?));
-        let test = match op {
-            "eq" => compare(Op::Eq),
-            "ne" => compare(Op::Ne),
-            "lt" => compare(Op::Lt),
-            "le" => compare(Op::Le),
-            "gt" => compare(Op::Gt),
-            "ge" => compare(Op::Ge),
-            "is_null" | "not_null" if given.is_some() => Err(bad(format!(
-                "is_null and not_null on {name:?} take no value; leave \"value\" out"
-            ))),
-            "is_null" => Ok(Test::IsNull { negated: false }),
-            "not_null" => Ok(Test::IsNull { negated: true }),
-            "contains" => {
-                let finder = memchr::memmem::Finder::new(text()?).into_owned();
-                has_plain_text(&column).map(|()| Test::Contains(Box::new(finder)))
+    fn test(&self, test: &semantics::Test, column: &Column) -> Result<Test, KernelError> {
+        use semantics::Test as T;
+        Ok(match test {
+            T::Compare(comparison, value) => {
+                Test::Compare(*comparison, self.literal(value, column)?)
             }
-            "starts_with" => {
-                let start = text()?.to_vec();
-                has_plain_text(&column).map(|()| Test::StartsWith(start))
+            T::In([]) => Test::Constant(false),
+            T::In(values) => {
+                let literals = values.iter().map(|value| self.literal(value, column));
+                Test::In(literals.collect::<Result<_, _>>()?)
             }
-            "in" => match value()? {
-                Value::Array(values) if values.is_empty() => Ok(Test::Constant(false)),
-                Value::Array(values) if values.len() <= MAX_ITEMS => values
-                    .iter()
-                    .map(|value| self.literal(value, &column))
-                    .collect::<Result<_, _>>()
-                    .map(Test::In),
-                Value::Array(_) => Err(bad(format!(
-                    "in takes at most {MAX_ITEMS} values; write a shorter list"
-                ))),
-                _ => Err(bad(format!(
-                    "in on {name:?} takes a list; give \"value\" as an array"
-                ))),
-            },
-            _ => Err(bad(format!(
-                "there is no op {op:?}; use eq, ne, lt, le, gt, ge, in, is_null, not_null, contains or starts_with"
-            ))),
-        };
-        Ok(Leaf {
-            test: test?,
-            column,
+            T::IsNull { negated } => Test::IsNull { negated: *negated },
+            T::Contains(text) => {
+                has_plain_text(column)?;
+                Test::Contains(Box::new(memchr::memmem::Finder::new(text).into_owned()))
+            }
+            T::StartsWith(text) => {
+                has_plain_text(column)?;
+                Test::StartsWith(text.as_bytes().to_vec())
+            }
         })
     }
 
@@ -192,16 +113,7 @@ impl Reader<'_> {
                 crate::wire::type_name(target)
             )));
         }
-        let text = match value {
-            Value::String(text) => text.clone(),
-            Value::Number(number) => number.to_string(),
-            Value::Bool(value) => value.to_string(),
-            other => {
-                return Err(bad(format!(
-                    "the filter on {name:?} compares with {other}; give a string, a number or a boolean"
-                )));
-            }
-        };
+        let text = literal_text(value, name).map_err(|error| refused(&error))?;
         parse_literal(&text, target, self.zones).ok_or_else(|| {
             let hint = match target {
                 DataType::Binary
@@ -230,11 +142,12 @@ fn has_plain_text(column: &Column) -> Result<(), KernelError> {
     if is_plain {
         return Ok(());
     }
-    Err(bad(format!(
-        "contains and starts_with look at text, integers and booleans; column {:?} is {}",
-        column.name,
-        crate::wire::type_name(data_type)
-    )))
+    let type_name = crate::wire::type_name(data_type);
+    Err(refused(&no_plain_text(&column.name, &type_name)))
+}
+
+fn refused(refusal: &Refusal) -> KernelError {
+    KernelError::refused("bad_filter", refusal)
 }
 
 fn bad(message: String) -> KernelError {

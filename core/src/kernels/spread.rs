@@ -3,8 +3,8 @@ use std::collections::HashMap;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 
-use super::histogram::{Bins, FloatSum};
 use super::key::{Keyed, Physical, each_boolean, each_bytes, each_native, with_native};
+use crate::semantics::{Bins, FloatSum};
 
 /// Different values that are counted at most; of columns with more, none is told.
 const MAX_COUNTED: usize = 1 << 20;

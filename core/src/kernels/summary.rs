@@ -8,14 +8,14 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 use serde_json::{Map, Value, json};
 
-use super::column::{Column, column_index, pointed_values, pointers, value_type};
+use super::column::{Column, column_index, pointed_values, pointers};
 use super::distinct::Distinct;
 use super::error::KernelError;
-use super::histogram::{Bins, FloatSum, exact_edges, float_edges};
 use super::key::{
     Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
 };
 use super::spread::{Spread, weight_of};
+use crate::semantics::{Bins, FloatSum, exact_edges, float_edges, value_type};
 use crate::table::Table;
 use crate::text::{
     CellKind, CellText, TimeZones, underlying, write_cell, write_decimal, write_f64,

@@ -3,10 +3,11 @@ use arrow_array::cast::AsArray;
 use arrow_buffer::ToByteSlice;
 use arrow_schema::DataType;
 
-use super::column::{Column, pointed_values, pointers, value_type};
+use super::column::{Column, pointed_values, pointers};
 use super::error::KernelError;
 use super::key::{Physical, each_boolean, each_native, with_native};
 use super::rows::Rows;
+use crate::semantics::value_type;
 use crate::table::Table;
 
 /// Values of one column as the numbers that they are stored as.

@@ -9,4 +9,4 @@ mod views;
 pub use cut::{cut_message, decode_message};
 pub use encoder::{Codec, EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
 pub use recode::Recoder;
-pub use schema::{schema_message, unpacked_schema, wire_schema};
+pub use schema::{describe, schema_message, type_name, unpacked_schema, wire_schema};

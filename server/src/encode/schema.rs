@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use colonnade_core::wire::{DecodeError, FieldDescription, Limits, describe_fields};
 use datafusion::arrow::datatypes::{
     DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionFields,
 };
@@ -15,6 +16,23 @@ use crate::message::{IpcMessage, MessageKind};
 pub fn wire_schema(schema: &Schema) -> SchemaRef {
     let fields: Fields = schema.fields().iter().map(wire_field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// Name, type as pyarrow prints it, and nullability of each column.
+///
+/// # Errors
+/// A schema that the decoder would refuse, such as one that nests too deeply.
+pub fn describe(schema: &Schema) -> Result<Vec<FieldDescription>, DecodeError> {
+    describe_fields(&schema_message(schema).frame(), &Limits::default())
+}
+
+/// The type of a column, as pyarrow prints it.
+///
+/// # Errors
+/// See [`describe`].
+pub fn type_name(field: &Field) -> Result<String, DecodeError> {
+    let fields = describe(&Schema::new(vec![field.clone()]))?;
+    Ok(fields.into_iter().map(|field| field.type_name).collect())
 }
 
 /// The schema without dictionaries: their values stand in their place.

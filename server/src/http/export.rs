@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
@@ -17,9 +16,9 @@ use futures::StreamExt;
 use crate::error::QueryError;
 use crate::export::{ExportOptions, ExportProgress, export};
 use crate::http::AppState;
-use crate::http::rows::unique;
+use crate::http::extract::{Id, Parameters};
 use crate::http::stream::{X_QUERY_ID, permit};
-use crate::request::{Request, Source, parse_id};
+use crate::request::{Request, Source};
 use crate::result::ResultStream;
 use crate::stream::FLUSH_MS;
 
@@ -29,11 +28,10 @@ const HOLD_MS: u64 = 100;
 /// The whole result as one file.
 pub(super) async fn file(
     State(app): State<AppState>,
-    Path(id): Path<String>,
-    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Id(id): Id,
+    Parameters(parameters): Parameters,
 ) -> Result<Response, QueryError> {
-    let id = parse_id(&id)?;
-    let options = ExportOptions::parse(&unique(parameters)?)?;
+    let options = ExportOptions::parse(&parameters)?;
     let permit = permit(&app)?;
     let query = app.results.registry.get(id)?;
     let mut result = app.results.whole(&query).await?;

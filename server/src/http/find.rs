@@ -3,18 +3,16 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 
 use crate::error::QueryError;
 use crate::export::schema_of;
 use crate::find::{FindRequest, Found, find};
 use crate::http::AppState;
-use crate::http::rows::{bad, number, unique};
+use crate::http::extract::{Id, Parameters, bad, number, unknown};
 use crate::http::stream::permit;
 use crate::order::RowRange;
-use crate::plan::parse_list;
-use crate::request::parse_id;
+use crate::plan::parse_columns;
 
 /// One answer takes no longer, so that a client can show how far it is, and stop.
 const SLICE: Duration = Duration::from_secs(2);
@@ -25,11 +23,10 @@ const MAX_LIMIT: u64 = 10_000;
 /// The next rows that hold a text.
 pub(super) async fn matches(
     State(app): State<AppState>,
-    Path(id): Path<String>,
-    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Id(id): Id,
+    Parameters(parameters): Parameters,
 ) -> Result<Json<Found>, QueryError> {
-    let id = parse_id(&id)?;
-    let mut request = parse(unique(parameters)?)?;
+    let mut request = parse(parameters)?;
     let _permit = permit(&app)?;
     let query = app.results.registry.get(id)?;
     let asked = query.request.range;
@@ -65,11 +62,7 @@ fn parse(parameters: Vec<(String, String)>) -> Result<FindRequest, QueryError> {
                 }
                 request.limit = limit as usize;
             }
-            "columns" => {
-                let items = parse_list(&value, false)
-                    .map_err(|error| bad(format!("columns: {error}"), ""))?;
-                request.columns = Some(items.into_iter().map(|item| item.name).collect());
-            }
+            "columns" => request.columns = Some(parse_columns(&value)?),
             "case" => {
                 request.match_case = match value.as_str() {
                     "exact" => true,
@@ -82,12 +75,7 @@ fn parse(parameters: Vec<(String, String)>) -> Result<FindRequest, QueryError> {
                     }
                 };
             }
-            _ => {
-                return Err(bad(
-                    format!("there is no parameter {key:?}"),
-                    "use text, from, limit, columns or case",
-                ));
-            }
+            _ => return Err(unknown(&key, "text, from, limit, columns or case")),
         }
     }
     Ok(request)

@@ -3,6 +3,7 @@
 mod assets;
 mod exchange;
 mod export;
+mod extract;
 mod find;
 mod guard;
 mod metrics;

@@ -2,8 +2,7 @@
 
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -11,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::http::rows::{bad, checksum, number, unique};
+use crate::http::extract::{Id, Parameters, bad, checksum, number, unknown};
 use crate::http::stream::{accepted_codec, deliver, permit, respond};
 use crate::order::RowRange;
-use crate::plan::{Predicate, parse_list};
+use crate::plan::parse_columns;
 use crate::query::{QueryStatus, Wish};
 use crate::request::{
     CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
@@ -100,16 +99,6 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
         (None, table, query) if table.is_some() != query.is_some() => {
             let is_table = table.is_some();
             let filter = body.filter.filter(|filter| !filter.is_null());
-            let filter = filter
-                .map(|filter| serde_json::from_value::<Predicate>(filter).map(Filter::Json))
-                .transpose()
-                .map_err(|_| {
-                    QueryError::new(
-                        ErrorKind::BadFilter,
-                        "the filter is no predicate",
-                        r#"write {"op": "eq|ne|lt|le|gt|ge|in|is_null|not_null|contains|starts_with", "column": …, "value": …}, or {"and": […]}, {"or": […]}, {"not": …}"#,
-                    )
-                })?;
             let sort = body
                 .sort
                 .unwrap_or_default()
@@ -123,7 +112,7 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
             let rows = TableQuery {
                 table,
                 columns: body.columns,
-                filter,
+                filter: filter.map(Filter::Json),
                 sort,
             };
             if is_table {
@@ -162,9 +151,9 @@ fn sort_key(item: SortItem) -> Result<SortKey, QueryError> {
             descending,
         });
     }
-    match parse_list(rest, false).as_deref() {
-        Ok([item]) => Ok(SortKey {
-            column: item.name.clone(),
+    match parse_columns(rest).as_deref() {
+        Ok([column]) => Ok(SortKey {
+            column: column.clone(),
             descending,
         }),
         _ => Err(QueryError::new(
@@ -196,34 +185,28 @@ pub(super) async fn list(State(app): State<AppState>) -> Json<QueryList> {
 /// One query.
 pub(super) async fn status(
     State(app): State<AppState>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<Json<QueryStatus>, QueryError> {
-    Ok(Json(app.results.registry.get(parse_id(&id)?)?.status()))
+    Ok(Json(app.results.registry.get(id)?.status()))
 }
 
 /// Rows of a query that is known, as they were or will be for every other reader.
 pub(super) async fn rows(
     State(app): State<AppState>,
-    Path(id): Path<String>,
+    Id(id): Id,
     headers: HeaderMap,
-    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Parameters(parameters): Parameters,
 ) -> Result<Response, QueryError> {
-    let id = parse_id(&id)?;
     let mut range = RowRange::default();
     let mut lingers = None;
     let mut has_checksums = false;
-    for (key, value) in unique(parameters)? {
+    for (key, value) in parameters {
         match key.as_str() {
             "offset" => range.offset = number(&key, &value)?,
             "limit" => range.limit = Some(number(&key, &value)?),
             "linger_s" => lingers = Some(linger(number(&key, &value)?)?),
             "checksum" => has_checksums = checksum(&value)?,
-            _ => {
-                return Err(bad(
-                    format!("there is no parameter {key:?}"),
-                    "use offset, limit, linger_s or checksum",
-                ));
-            }
+            _ => return Err(unknown(&key, "offset, limit, linger_s or checksum")),
         }
     }
     let permit = permit(&app)?;
@@ -241,8 +224,8 @@ pub(super) async fn rows(
 /// Cancels a query at once and forgets it.
 pub(super) async fn delete(
     State(app): State<AppState>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<StatusCode, QueryError> {
-    app.results.registry.delete(parse_id(&id)?)?;
+    app.results.registry.delete(id)?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use datafusion::common::TableReference;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
@@ -13,27 +12,24 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::engine_error::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::http::rows::{bad, unique};
+use crate::http::extract::{Id, Parameters, bad, unknown};
 use crate::http::stream::permit;
 use crate::order::RowRange;
 use crate::query::{Query as KeptQuery, QueryRuntime, timed_out};
-use crate::request::{Source, parse_id};
+use crate::request::Source;
 use crate::summary::{Summary, summarise};
 
 /// A column in short.
 pub(super) async fn of_column(
     State(app): State<AppState>,
-    Path(id): Path<String>,
-    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    Id(id): Id,
+    Parameters(parameters): Parameters,
 ) -> Result<Json<Summary>, QueryError> {
-    let id = parse_id(&id)?;
     let mut column = None;
-    for (key, value) in unique(parameters)? {
+    for (key, value) in parameters {
         match key.as_str() {
             "column" => column = Some(value),
-            _ => {
-                return Err(bad(format!("there is no parameter {key:?}"), "use column"));
-            }
+            _ => return Err(unknown(&key, "column")),
         }
     }
     let column = column.ok_or_else(|| bad("no column is named", "give column="))?;

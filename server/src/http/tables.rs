@@ -2,18 +2,18 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use colonnade_core::wire::{Limits, describe_fields};
+use colonnade_core::semantics::near_names;
 use serde::Serialize;
 
 use crate::catalog::Entry;
-use crate::encode::{schema_message, wire_schema};
+use crate::encode::{self, wire_schema};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::plan::near_names;
+use crate::http::extract::Name;
 use crate::source::Table;
 
 #[derive(Serialize)]
@@ -56,7 +56,7 @@ pub(super) async fn list(
 /// One of them.
 pub(super) async fn one(
     State(app): State<AppState>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
 ) -> Result<Response, QueryError> {
     let entries = entries(&app).await?;
@@ -113,8 +113,7 @@ fn info(table: &Table) -> Result<TableInfo, QueryError> {
             "",
         )
     };
-    let message = schema_message(&wire_schema(&table.schema));
-    let fields = describe_fields(&message.frame(), &Limits::default())
+    let fields = encode::describe(&wire_schema(&table.schema))
         .map_err(|error| internal(error.to_string()))?;
     Ok(TableInfo {
         name: table.name.clone(),

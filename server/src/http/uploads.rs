@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION,
 };
@@ -15,13 +15,14 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::exchange::body_timeout;
+use crate::http::extract::Name;
 use crate::http::tables::describe;
 use crate::uploads::Upload;
 
 /// Makes a table of the body.
 pub(super) async fn put(
     State(app): State<AppState>,
-    Path(name): Path<String>,
+    Name(name): Name,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
@@ -123,7 +124,7 @@ async fn take_body(
 /// Removes an uploaded table.
 pub(super) async fn delete(
     State(app): State<AppState>,
-    Path(name): Path<String>,
+    Name(name): Name,
 ) -> Result<StatusCode, QueryError> {
     let removal = {
         let app = Arc::new(app);

@@ -3,7 +3,7 @@
 mod complexity;
 mod filter;
 mod limit;
-mod names;
+mod list;
 mod order;
 mod plain_scan;
 mod predicate;
@@ -13,9 +13,9 @@ mod ties;
 
 pub use filter::parse_filter;
 pub use limit::strip_limit;
-pub use names::{ListItem, near_names, parse_list};
+pub use list::{parse_columns, parse_sort};
 pub use order::{Order, order_of};
 pub use plain_scan::PlainScan;
-pub use predicate::{Predicate, predicate_expr};
+pub use predicate::predicate_expr;
 pub use statement::plan_sql;
 pub use ties::{Resolved, resolve_ties};

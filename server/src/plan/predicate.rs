@@ -1,122 +1,51 @@
-//! The JSON filter: `{"op": …, "column": …, "value": …}`, combined by `and`, `or`, `not`.
+//! The JSON filter as an expression.
 
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use colonnade_core::semantics::{
+    Comparison, DecimalPlace, Predicate, Refusal, Test, from_hex, literal_text, near_names,
+    no_plain_text,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, i256};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::functions::expr_fn::{contains, starts_with};
 use datafusion::logical_expr::{Expr, Operator, binary_expr, cast, lit, not};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::encode::type_name;
 use crate::error::{ErrorKind, QueryError};
-use crate::plan::near_names;
-
-/// How deep `and`, `or` and `not` may nest.
-const MAX_DEPTH: usize = 32;
-
-/// How many values `in` takes, and how many predicates `and` and `or`.
-const MAX_ITEMS: usize = 10_000;
-
-/// A predicate as the JSON has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Predicate {
-    /// All of them.
-    And(And),
-    /// One of them.
-    Or(Or),
-    /// The opposite.
-    Not(Not),
-    /// A comparison of one column.
-    Compare(Compare),
-}
-
-/// `{"and": […]}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct And {
-    and: Vec<Predicate>,
-}
-
-/// `{"or": […]}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Or {
-    or: Vec<Predicate>,
-}
-
-/// `{"not": …}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Not {
-    not: Box<Predicate>,
-}
-
-/// `{"op": …, "column": …, "value": …}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Compare {
-    op: Op,
-    column: String,
-    #[serde(default)]
-    value: Option<Value>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Op {
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    In,
-    IsNull,
-    NotNull,
-    Contains,
-    StartsWith,
-}
 
 /// The predicate as an expression over `schema`.
 ///
 /// # Errors
 /// `bad_filter` or `unknown_column`, with what would be right.
-pub fn predicate_expr(predicate: &Predicate, schema: &Schema) -> Result<Expr, QueryError> {
-    expr_of(predicate, schema, 0)
+pub fn predicate_expr(json: &Value, schema: &Schema) -> Result<Expr, QueryError> {
+    expr_of(&Predicate::parse(json).map_err(refused)?, schema)
 }
 
-fn expr_of(predicate: &Predicate, schema: &Schema, depth: usize) -> Result<Expr, QueryError> {
-    if depth > MAX_DEPTH {
-        return Err(bad(
-            format!("the filter nests deeper than {MAX_DEPTH} levels"),
-            "write it flatter",
-        ));
-    }
+fn expr_of(predicate: &Predicate, schema: &Schema) -> Result<Expr, QueryError> {
     match predicate {
-        Predicate::And(And { and }) => fold(and, Operator::And, schema, depth),
-        Predicate::Or(Or { or }) => fold(or, Operator::Or, schema, depth),
-        Predicate::Not(Not { not: inner }) => Ok(not(expr_of(inner, schema, depth + 1)?)),
-        Predicate::Compare(compare) => compare_expr(compare, schema),
+        Predicate::And(items) => fold(items, Operator::And, schema),
+        Predicate::Or(items) => fold(items, Operator::Or, schema),
+        Predicate::Not(inner) => Ok(not(expr_of(inner, schema)?)),
+        Predicate::Test { column, test } => {
+            let field = schema.field_with_name(column).map_err(|_| {
+                let names = schema.fields().iter().map(|field| field.name().as_str());
+                QueryError::new(
+                    ErrorKind::UnknownColumn,
+                    format!("there is no column {column:?}"),
+                    near_names(column, names, "columns"),
+                )
+            })?;
+            test_expr(test, field)
+        }
     }
 }
 
-fn fold(
-    items: &[Predicate],
-    op: Operator,
-    schema: &Schema,
-    depth: usize,
-) -> Result<Expr, QueryError> {
-    if items.len() > MAX_ITEMS {
-        return Err(bad(
-            format!("the filter joins more than {MAX_ITEMS} predicates"),
-            "write a shorter one",
-        ));
-    }
+/// A balanced tree, so that the depth stays small.
+fn fold(items: &[Predicate], op: Operator, schema: &Schema) -> Result<Expr, QueryError> {
     let mut exprs = items
         .iter()
-        .map(|item| expr_of(item, schema, depth + 1))
+        .map(|item| expr_of(item, schema))
         .collect::<Result<Vec<_>, _>>()?;
-    // A balanced tree, so that the depth stays small.
     while exprs.len() > 1 {
         let mut halves = Vec::with_capacity(exprs.len().div_ceil(2));
         let mut pairs = exprs.into_iter();
@@ -131,197 +60,175 @@ fn fold(
     Ok(exprs.pop().unwrap_or_else(|| lit(op == Operator::And)))
 }
 
-fn compare_expr(compare: &Compare, schema: &Schema) -> Result<Expr, QueryError> {
-    let field = schema.field_with_name(&compare.column).map_err(|_| {
-        QueryError::new(
-            ErrorKind::UnknownColumn,
-            format!("there is no column {:?}", compare.column),
-            near_names(
-                &compare.column,
-                schema.fields().iter().map(|f| f.name().as_str()),
-                "columns",
-            ),
-        )
-    })?;
+fn test_expr(test: &Test, field: &Field) -> Result<Expr, QueryError> {
     let column = Expr::Column(Column::new_unqualified(field.name()));
-    let value = || {
-        compare
-            .value
-            .as_ref()
-            .filter(|value| !value.is_null())
-            .ok_or_else(|| {
-                bad(
-                    format!("the filter on {:?} has no value", field.name()),
-                    "give \"value\", or use is_null or not_null",
-                )
-            })
-    };
-    let text = |value: &Value| {
-        value.as_str().map(str::to_owned).ok_or_else(|| {
-            bad(
-                format!(
-                    "the filter on {:?} looks for {value}, which is no text",
-                    field.name()
-                ),
-                "give \"value\" as a string",
-            )
-        })
-    };
-    let operator = match compare.op {
-        Op::Eq => Operator::Eq,
-        Op::Ne => Operator::NotEq,
-        Op::Lt => Operator::Lt,
-        Op::Le => Operator::LtEq,
-        Op::Gt => Operator::Gt,
-        Op::Ge => Operator::GtEq,
-        Op::IsNull | Op::NotNull
-            if compare.value.as_ref().is_some_and(|value| !value.is_null()) =>
-        {
-            return Err(bad(
-                format!("is_null and not_null on {:?} take no value", field.name()),
-                "leave \"value\" out",
-            ));
+    Ok(match test {
+        Test::Compare(comparison, value) => {
+            compare_expr(column, *comparison, literal(value, field)?)
         }
-        Op::IsNull => return Ok(column.is_null()),
-        Op::NotNull => return Ok(column.is_not_null()),
-        Op::Contains => return Ok(contains(as_text(column, field), lit(text(value()?)?))),
-        Op::StartsWith => return Ok(starts_with(as_text(column, field), lit(text(value()?)?))),
-        Op::In => {
-            let Value::Array(values) = value()? else {
-                return Err(bad(
-                    format!("in on {:?} takes a list", field.name()),
-                    "give \"value\" as an array",
-                ));
-            };
-            if values.len() > MAX_ITEMS {
-                return Err(bad(
-                    format!("in takes at most {MAX_ITEMS} values"),
-                    "write a shorter list",
-                ));
+        Test::In([]) => lit(false),
+        Test::In(values) => {
+            let mut list = Vec::with_capacity(values.len());
+            for value in *values {
+                if let Literal::Value(value) = literal(value, field)? {
+                    list.push(Expr::Literal(value, None));
+                }
             }
-            let list = values
-                .iter()
-                .map(|value| literal(value, field).map(|value| Expr::Literal(value, None)))
-                .collect::<Result<Vec<_>, _>>()?;
-            return Ok(if list.is_empty() {
-                lit(false)
+            if list.is_empty() {
+                never(column)
             } else {
                 column.in_list(list, false)
-            });
+            }
         }
-    };
-    Ok(binary_expr(
-        column,
-        operator,
-        Expr::Literal(literal(value()?, field)?, None),
-    ))
+        Test::IsNull { negated: false } => column.is_null(),
+        Test::IsNull { negated: true } => column.is_not_null(),
+        Test::Contains(text) => contains(as_text(column, field)?, lit(*text)),
+        Test::StartsWith(text) => starts_with(as_text(column, field)?, lit(*text)),
+    })
 }
 
-fn as_text(column: Expr, field: &Field) -> Expr {
+/// The column as the text that it has everywhere, in every program.
+fn as_text(column: Expr, field: &Field) -> Result<Expr, QueryError> {
+    let is_text = |data_type: &DataType| {
+        matches!(
+            data_type,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+        )
+    };
+    if is_text(field.data_type()) {
+        return Ok(column);
+    }
+    let values = value_type(field);
+    if is_text(values) || values.is_integer() || *values == DataType::Boolean {
+        return Ok(cast(column, DataType::Utf8));
+    }
+    let type_name = type_name(field).map_err(|error| bad(error.to_string(), ""))?;
+    Err(refused(no_plain_text(field.name(), &type_name)))
+}
+
+/// The type of the values behind a dictionary or runs.
+fn value_type(field: &Field) -> &DataType {
     match field.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => column,
-        _ => cast(column, DataType::Utf8),
+        DataType::Dictionary(_, value) => value,
+        DataType::RunEndEncoded(_, values) => values.data_type(),
+        other => other,
     }
 }
 
-/// A JSON value as a value of the column's type; exact, or an error.
-fn literal(value: &Value, field: &Field) -> Result<ScalarValue, QueryError> {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Bool(value) => value.to_string(),
-        other => {
-            return Err(bad(
-                format!("the filter on {:?} compares with {other}", field.name()),
-                "give a string, a number or a boolean",
-            ));
+/// What a column is compared with.
+enum Literal {
+    /// A value of its type.
+    Value(ScalarValue),
+    /// Between this value of its type and the next.
+    After(ScalarValue),
+    /// Less than every value of its type.
+    Below,
+    /// Greater than every value of its type.
+    Above,
+}
+
+fn compare_expr(column: Expr, comparison: Comparison, literal: Literal) -> Expr {
+    use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
+    let compare = |op, value| binary_expr(column.clone(), op, Expr::Literal(value, None));
+    match (literal, comparison) {
+        (Literal::Value(value), Eq) => compare(Operator::Eq, value),
+        (Literal::Value(value), Ne) => compare(Operator::NotEq, value),
+        (Literal::Value(value), Lt) => compare(Operator::Lt, value),
+        (Literal::Value(value) | Literal::After(value), Le) | (Literal::After(value), Lt) => {
+            compare(Operator::LtEq, value)
         }
-    };
-    let target = match field.data_type() {
-        DataType::Dictionary(_, value) => value.as_ref(),
-        DataType::RunEndEncoded(_, values) => values.data_type(),
-        other => other,
-    };
+        (Literal::Value(value) | Literal::After(value), Gt) | (Literal::After(value), Ge) => {
+            compare(Operator::Gt, value)
+        }
+        (Literal::Value(value), Ge) => compare(Operator::GtEq, value),
+        (Literal::After(_) | Literal::Below | Literal::Above, Eq)
+        | (Literal::Below, Lt | Le)
+        | (Literal::Above, Gt | Ge) => never(column),
+        (Literal::After(_) | Literal::Below | Literal::Above, Ne)
+        | (Literal::Below, Gt | Ge)
+        | (Literal::Above, Lt | Le) => not(never(column)),
+    }
+}
+
+/// False of every value, null of null.
+fn never(column: Expr) -> Expr {
+    column.is_null().and(lit(ScalarValue::Boolean(None)))
+}
+
+/// A JSON value as a value of the column's type; exact, or an error.
+fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
+    let text = literal_text(value, field.name()).map_err(refused)?;
+    let target = value_type(field);
     let refuse = || {
         bad(
             format!("{text:?} is not a value of column {:?}", field.name()),
             format!("give a value of type {target}"),
         )
     };
-    match target {
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            Ok(ScalarValue::try_new_text(target, text))
-        }
+    let value = match target {
+        DataType::Utf8 => ScalarValue::Utf8(Some(text)),
+        DataType::LargeUtf8 => ScalarValue::LargeUtf8(Some(text)),
+        DataType::Utf8View => ScalarValue::Utf8View(Some(text)),
         DataType::Binary
         | DataType::LargeBinary
         | DataType::BinaryView
         | DataType::FixedSizeBinary(_) => {
             let bytes = from_hex(&text)
                 .ok_or_else(|| bad(format!("{text:?} is not hex"), "give bytes as hex digits"))?;
-            Ok(ScalarValue::Binary(Some(bytes)))
+            ScalarValue::Binary(Some(bytes))
         }
-        DataType::Decimal32(..)
-        | DataType::Decimal64(..)
-        | DataType::Decimal128(..)
-        | DataType::Decimal256(..) => decimal(&text).ok_or_else(refuse),
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => {
+            let place = DecimalPlace::of(&text, *scale).ok_or_else(refuse)?;
+            return Ok(decimal(place, target, *precision, *scale));
+        }
         _ => match ScalarValue::try_from_string(text.clone(), target) {
-            Ok(value) if !value.is_null() => Ok(value),
-            _ => Err(refuse()),
+            Ok(value) if !value.is_null() => value,
+            _ => return Err(refuse()),
         },
-    }
-}
-
-/// The number with all its digits, so that nothing is rounded before it is compared.
-fn decimal(text: &str) -> Option<ScalarValue> {
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    if whole.is_empty() && fraction.is_empty()
-        || !whole
-            .bytes()
-            .chain(fraction.bytes())
-            .all(|b| b.is_ascii_digit())
-    {
-        return None;
-    }
-    let scale = i8::try_from(fraction.len()).ok()?;
-    let precision = (whole.trim_start_matches('0').len() + fraction.len()).clamp(1, 76);
-    let data_type = if precision <= 38 {
-        DataType::Decimal128(precision.max(scale as usize) as u8, scale)
-    } else {
-        DataType::Decimal256(precision as u8, scale)
     };
-    ScalarValue::try_from_string(text.to_owned(), &data_type)
-        .ok()
-        .filter(|value| !value.is_null())
+    Ok(Literal::Value(value))
 }
 
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.strip_prefix("0x").unwrap_or(text);
-    if !digits.len().is_multiple_of(2) || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return None;
-    }
-    (0..digits.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).ok())
-        .collect()
-}
-
-trait TextScalar {
-    fn try_new_text(data_type: &DataType, text: String) -> ScalarValue;
-}
-
-impl TextScalar for ScalarValue {
-    fn try_new_text(data_type: &DataType, text: String) -> ScalarValue {
-        match data_type {
-            DataType::LargeUtf8 => ScalarValue::LargeUtf8(Some(text)),
-            DataType::Utf8View => ScalarValue::Utf8View(Some(text)),
-            _ => ScalarValue::Utf8(Some(text)),
+/// A decimal of the column's own type and scale, so that nothing is rounded or cast.
+fn decimal(place: DecimalPlace, data_type: &DataType, precision: u8, scale: i8) -> Literal {
+    let (number, wrap): (_, fn(ScalarValue) -> Literal) = match place {
+        DecimalPlace::At(number) => (number, Literal::Value),
+        DecimalPlace::After(number) => (number, Literal::After),
+        DecimalPlace::Below => return Literal::Below,
+        DecimalPlace::Above => return Literal::Above,
+    };
+    let narrow = || number.to_i128();
+    let value = match data_type {
+        DataType::Decimal32(..) => narrow()
+            .and_then(|number| i32::try_from(number).ok())
+            .map(|number| ScalarValue::Decimal32(Some(number), precision, scale)),
+        DataType::Decimal64(..) => narrow()
+            .and_then(|number| i64::try_from(number).ok())
+            .map(|number| ScalarValue::Decimal64(Some(number), precision, scale)),
+        DataType::Decimal128(..) => {
+            narrow().map(|number| ScalarValue::Decimal128(Some(number), precision, scale))
         }
+        _ => {
+            let number = i256::from_le_bytes(number.to_le_bytes());
+            Some(ScalarValue::Decimal256(Some(number), precision, scale))
+        }
+    };
+    match value {
+        Some(value) => wrap(value),
+        None if number.is_negative() => Literal::Below,
+        None => Literal::Above,
     }
 }
 
 fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
     QueryError::new(ErrorKind::BadFilter, message, hint)
+}
+
+fn refused(refusal: Refusal) -> QueryError {
+    bad(refusal.message, refusal.hint)
 }
 
 #[cfg(test)]
@@ -341,8 +248,8 @@ mod tests {
     }
 
     fn text(json: &str) -> Result<String, String> {
-        let predicate: Predicate = serde_json::from_str(json).map_err(|e| e.to_string())?;
-        predicate_expr(&predicate, &schema())
+        let json = serde_json::from_str(json).map_err(|e| e.to_string())?;
+        predicate_expr(&json, &schema())
             .map(|e| e.to_string())
             .map_err(|e| e.kind.code().to_owned())
     }
@@ -359,8 +266,8 @@ mod tests {
         );
         assert_eq!(text(r#"{"and":[]}"#).unwrap(), "Boolean(true)");
         assert_eq!(
-            text(r#"{"op":"eq","column":"d","value":"1.005"}"#).unwrap(),
-            "d = Decimal128(1.005,4,3)"
+            text(r#"{"op":"lt","column":"d","value":"1.005"}"#).unwrap(),
+            "d <= Decimal128(1.00,12,2)"
         );
         let both = text(
             r#"{"not":{"or":[{"op":"lt","column":"n","value":1},{"op":"in","column":"t","value":["a","b"]}]}}"#,

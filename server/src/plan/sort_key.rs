@@ -8,16 +8,19 @@ use datafusion::arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, Float16Type, Float32Type, Float64Type, Schema, SchemaRef,
 };
 use datafusion::common::cast::as_primitive_array;
+use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::TaskContext;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, EmissionType, apply_expression_roots,
+};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
-    Partitioning, PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties, SendableRecordBatchStream,
 };
 use futures::StreamExt;
 
@@ -120,36 +123,19 @@ impl ExecutionPlan for SortKeyExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
     ) -> Result<TreeNodeRecursion> {
-        let mut recursion = TreeNodeRecursion::Continue;
-        for key in &self.floats {
-            recursion = f(&key.expr)?;
-        }
-        Ok(recursion)
+        apply_expression_roots(self.floats.iter().map(|key| &key.expr), f)
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match <[_; 1]>::try_from(children) {
-            Ok([input]) => Ok(Arc::new(Self::try_new(
-                input,
-                self.floats.clone(),
-                self.has_position,
-            )?)),
-            Err(_) => Err(DataFusionError::Internal("a sort key has one input".into())),
-        }
-    }
-
+    // The default `replace_children` comes here too.
     fn with_new_children(
         self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(
-            children,
-            ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute),
-        )
+        let (Some(input), true) = (children.pop(), children.is_empty()) else {
+            return internal_err!("a sort key has one input");
+        };
+        let node = Self::try_new(input, self.floats.clone(), self.has_position)?;
+        Ok(Arc::new(node))
     }
 
     fn execute(

@@ -10,6 +10,8 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
+use crate::read_at::read_exact_at;
+
 /// Descriptors that the process keeps open for its tables; the files after those are opened for
 /// each read. Small systems permit 256 descriptors, and connections need some.
 const MAX_KEPT: usize = 128;
@@ -212,24 +214,6 @@ fn numbers(metadata: &fs::Metadata) -> (u64, u64) {
 #[cfg(not(unix))]
 fn numbers(_: &fs::Metadata) -> (u64, u64) {
     (0, 0)
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let num_bytes = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
-        if num_bytes == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        bytes = &mut bytes[num_bytes..];
-        offset += num_bytes as u64;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

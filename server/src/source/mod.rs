@@ -2,6 +2,7 @@
 
 mod arrow;
 mod csv;
+mod cursor;
 mod file;
 mod kind;
 mod naming;

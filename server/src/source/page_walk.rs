@@ -1,6 +1,6 @@
 //! Finds the pages of a Parquet file that has no offset index, so that it can be entered at each.
 
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -12,6 +12,7 @@ use datafusion::parquet::file::reader::{ChunkReader, Length};
 use datafusion::parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::source::SourceFile;
+use crate::source::cursor::Cursor;
 
 /// Row groups up to this size are read from their start; a larger one is worth the walk.
 const SMALL_BYTES: i64 = 16 << 20;
@@ -90,35 +91,15 @@ impl Length for Chunks<'_> {
 }
 
 impl ChunkReader for Chunks<'_> {
-    type T = BufReader<Tail>;
+    type T = BufReader<Cursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let tail = Tail {
-            file: self.0.clone(),
-            position: start,
-        };
-        Ok(BufReader::with_capacity(HEADER_BYTES, tail))
+        let cursor = Cursor::new(self.0, start);
+        Ok(BufReader::with_capacity(HEADER_BYTES, cursor))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         Ok(self.0.read(start..start.saturating_add(length as u64))?)
-    }
-}
-
-/// The rest of a file from a position on.
-pub(super) struct Tail {
-    file: SourceFile,
-    position: u64,
-}
-
-impl Read for Tail {
-    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        let left = self.file.size_bytes().saturating_sub(self.position);
-        let num_bytes = bytes.len().min(left.min(1 << 30) as usize);
-        self.file
-            .read_into(self.position, &mut bytes[..num_bytes])?;
-        self.position += num_bytes as u64;
-        Ok(num_bytes)
     }
 }
 
@@ -148,7 +129,7 @@ impl Length for Offsets {
 }
 
 impl ChunkReader for Offsets {
-    type T = BufReader<Tail>;
+    type T = BufReader<Cursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::message::{IpcMessage, MessageKind};
+use crate::read_at::{read_exact_at, write_all_at};
 use crate::spool::Usage;
 
 /// A file without a name: its space is free again when the last handle is gone, however the server
@@ -62,8 +63,8 @@ impl Segment {
     /// The disk is full or fails.
     pub(super) fn append(self: &Arc<Self>, message: &IpcMessage) -> io::Result<Place> {
         let offset = self.num_bytes();
-        write_at(&self.file, &message.metadata, offset)?;
-        write_at(
+        write_all_at(&self.file, &message.metadata, offset)?;
+        write_all_at(
             &self.file,
             &message.body,
             offset + message.metadata.len() as u64,
@@ -101,7 +102,7 @@ impl Place {
                 body_bytes,
             } => {
                 let mut bytes = vec![0; metadata_bytes + body_bytes];
-                read_at(&segment.file, &mut bytes, *offset)?;
+                read_exact_at(&segment.file, &mut bytes, *offset)?;
                 let mut metadata = Bytes::from(bytes);
                 let body = metadata.split_off(*metadata_bytes);
                 Ok(IpcMessage {
@@ -113,37 +114,4 @@ impl Place {
             }
         }
     }
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-fn write_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, offset)?;
-        bytes = &bytes[written..];
-        offset += written as u64;
-    }
-    Ok(())
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        bytes = &mut bytes[read..];
-        offset += read as u64;
-    }
-    Ok(())
 }

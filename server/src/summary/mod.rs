@@ -3,9 +3,10 @@
 mod histogram;
 mod number;
 
+use colonnade_core::semantics::near_names;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, UInt64Type};
 use datafusion::common::Column;
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
@@ -16,10 +17,9 @@ use futures::TryStreamExt;
 use serde::Serialize;
 
 use crate::cells::texts;
-use crate::encode::schema_message;
+use crate::encode::type_name;
 use crate::engine_error::execution_error;
 use crate::error::{ErrorKind, QueryError};
-use crate::plan::near_names;
 use histogram::{Numbers, cannot_summarise};
 
 pub use histogram::Histogram;
@@ -226,7 +226,8 @@ async fn totals(
     let (rows, valid) = (number(0), number(1));
     let mut answer = Summary {
         column: field.name().clone(),
-        type_name: type_name(field)?,
+        type_name: type_name(field)
+            .map_err(|error| DataFusionError::Internal(error.to_string()))?,
         rows,
         nulls: rows - valid,
         distinct: None,
@@ -262,16 +263,6 @@ fn text_as(array: &ArrayRef, data_type: &DataType) -> Result<Option<String>, Dat
     let batch = RecordBatch::try_from_iter([("value", array)])?;
     let mut columns = texts(&batch).map_err(|error| DataFusionError::Internal(error.message))?;
     Ok(columns.remove(0).remove(0))
-}
-
-fn type_name(field: &Field) -> Result<String, DataFusionError> {
-    let message = schema_message(&Schema::new(vec![field.clone()]));
-    let fields = colonnade_core::wire::describe_fields(
-        &message.frame(),
-        &colonnade_core::wire::Limits::default(),
-    )
-    .map_err(|error| DataFusionError::Internal(error.to_string()))?;
-    Ok(fields.into_iter().map(|field| field.type_name).collect())
 }
 
 /// The most frequent values; those that are equally frequent in their own order.

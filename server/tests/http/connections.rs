@@ -9,12 +9,9 @@ use tokio::net::TcpStream;
 use crate::support::*;
 
 async fn server(config: AppConfig) -> Server {
-    let rows = vec![Step::Rows {
-        start: 0,
-        num_rows: 5,
-    }];
-    let (table, _) = scripted("t", vec![rows]);
-    Server::start(&config, vec![table]).await
+    Server::start_scripts(&config, vec![vec![Step::rows(0, 5)]])
+        .await
+        .0
 }
 
 /// A connection for bytes that a client would not write.

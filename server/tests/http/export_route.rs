@@ -14,16 +14,7 @@ async fn asked(server: &Server, body: Value) -> String {
 
 #[tokio::test]
 async fn over_http() {
-    let (table, _) = scripted(
-        "say \"ü\"",
-        vec![
-            vec![Step::Rows {
-                start: 0,
-                num_rows: 500
-            }];
-            2
-        ],
-    );
+    let (table, _) = scripted("say \"ü\"", vec![vec![Step::rows(0, 500)]; 2]);
     let server = Server::of(vec![table]).await;
     let id = asked(&server, json!({ "table": "say \"ü\"" })).await;
     let file = server
@@ -62,22 +53,12 @@ async fn over_http() {
     let refused = server
         .get(&format!("/v1/query/{interval}/export?format=parquet"))
         .await;
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (422, "not_exportable")
-    );
+    refused.assert_refused(422, "not_exportable");
 }
 
 #[tokio::test]
 async fn only_the_rows_that_were_asked_for() {
-    let (table, _) = scripted(
-        "t",
-        vec![vec![Step::Rows {
-            start: 0,
-            num_rows: 100,
-        }]],
-    );
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(vec![vec![Step::rows(0, 100)]]).await;
     let id = asked(&server, json!({ "table": "t", "offset": 10, "limit": 5 })).await;
     let file = server
         .get(&format!("/v1/query/{id}/export?format=ndjson"))
@@ -89,13 +70,9 @@ async fn only_the_rows_that_were_asked_for() {
 
 #[tokio::test]
 async fn a_late_failure_breaks_the_body() {
-    let rows = Step::Rows {
-        start: 0,
-        num_rows: 100_000,
-    };
+    let rows = Step::rows(0, 100_000);
     let late = Step::Delay(std::time::Duration::from_millis(300));
-    let (table, _) = scripted("t", vec![vec![rows, late, Step::Fail]]);
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(vec![vec![rows, late, Step::Fail]]).await;
     let id = id(7);
     let mut first = server
         .open(&format!("/v1/tables/t/rows?id={id}&linger_s=60"))
@@ -116,8 +93,7 @@ async fn a_late_failure_breaks_the_body() {
 
 #[tokio::test]
 async fn no_rows_are_a_whole_file() {
-    let (table, _) = scripted("t", vec![vec![]]);
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(vec![vec![]]).await;
     let id = asked(&server, json!({ "table": "t" })).await;
     for (format, begins) in [
         ("csv", "n,t\n"),

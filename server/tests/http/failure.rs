@@ -15,21 +15,14 @@ async fn a_failure_in_the_middle_ends_without_the_marker() {
         (1, Step::Fail, "execution_error"),
         (2, Step::Panic, "internal"),
     ] {
-        let good = vec![Step::Rows {
-            start: 0,
-            num_rows: 50_000,
-        }];
+        let good = vec![Step::rows(0, 50_000)];
         // Later than the hold of the status, so that the failure comes after the first byte.
         let bad = vec![
-            Step::Rows {
-                start: 50_000,
-                num_rows: 10,
-            },
+            Step::rows(50_000, 10),
             Step::Delay(Duration::from_millis(250)),
             last,
         ];
-        let (table, counts) = scripted("t", vec![good, bad, vec![Step::Forever]]);
-        let server = Server::of(vec![table]).await;
+        let (server, counts) = Server::of_scripts(vec![good, bad, vec![Step::Forever]]).await;
         let outcome = server
             .get(&format!("/v1/tables/t/rows?id={}", id(number)))
             .await;
@@ -60,8 +53,7 @@ async fn a_failure_before_the_first_row_is_a_problem() {
         (Step::Fail, 422, "execution_error"),
         (Step::Panic, 500, "internal"),
     ] {
-        let (table, _) = scripted("t", vec![vec![last]]);
-        let server = Server::of(vec![table]).await;
+        let (server, _) = Server::of_scripts(vec![vec![last]]).await;
         let outcome = server.get(&format!("/v1/tables/t/rows?id={}", id(3))).await;
         // To print a panic can take longer than the status is held.
         if outcome.status == 200 {
@@ -75,8 +67,7 @@ async fn a_failure_before_the_first_row_is_a_problem() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_leaves_stops_the_work() {
-    let (table, counts) = scripted("t", vec![vec![Step::Forever]; 3]);
-    let server = Server::of(vec![table]).await;
+    let (server, counts) = Server::of_scripts(vec![vec![Step::Forever]; 3]).await;
     let mut response = server
         .open(&format!("/v1/tables/t/rows?id={}", id(4)))
         .await;
@@ -95,8 +86,7 @@ async fn a_reader_that_leaves_stops_the_work() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_leaves_a_silent_stream_stops_the_work() {
-    let (table, counts) = scripted("t", vec![vec![Step::Silence]]);
-    let server = Server::of(vec![table]).await;
+    let (server, counts) = Server::of_scripts(vec![vec![Step::Silence]]).await;
     let response = server
         .open(&format!("/v1/tables/t/rows?id={}", id(5)))
         .await;
@@ -107,8 +97,7 @@ async fn a_reader_that_leaves_a_silent_stream_stops_the_work() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn delete_stops_the_work() {
-    let (table, counts) = scripted("t", vec![vec![Step::Forever]; 3]);
-    let server = Server::of(vec![table]).await;
+    let (server, counts) = Server::of_scripts(vec![vec![Step::Forever]; 3]).await;
     let mut response = server
         .open(&format!("/v1/tables/t/rows?id={}", id(6)))
         .await;
@@ -123,7 +112,7 @@ async fn delete_stops_the_work() {
     );
     // It is forgotten; whoever reads its rows is not told that it never was.
     let rows = server.get(&format!("{record}/rows")).await;
-    assert_eq!((rows.status, rows.code().as_str()), (410, "rows_expired"));
+    rows.assert_refused(410, "rows_expired");
     assert_eq!(server.ask("DELETE", &record, &[], b"").await.status, 404);
     assert_eq!(
         server.get(&format!("/v1/query/{}", id(6))).await.code(),
@@ -133,16 +122,12 @@ async fn delete_stops_the_work() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stalled_reader_costs_a_bounded_number_of_rows() {
-    let (table, counts) = scripted("t", vec![vec![Step::Forever]; 4]);
     let stream_memory_bytes = 8 << 20;
-    let server = Server::start(
-        &AppConfig {
-            stream_memory_bytes,
-            ..config()
-        },
-        vec![table],
-    )
-    .await;
+    let config = AppConfig {
+        stream_memory_bytes,
+        ..config()
+    };
+    let (server, counts) = Server::start_scripts(&config, vec![vec![Step::Forever]; 4]).await;
     let address = server.url.strip_prefix("http://").unwrap();
     let mut socket = TcpStream::connect(address).unwrap();
     write!(
@@ -164,16 +149,7 @@ async fn a_stalled_reader_costs_a_bounded_number_of_rows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_query_that_runs_too_long_fails() {
-    let (table, counts) = scripted(
-        "t",
-        vec![vec![
-            Step::Rows {
-                start: 0,
-                num_rows: 10,
-            },
-            Step::Silence,
-        ]],
-    );
+    let (table, counts) = scripted("t", vec![vec![Step::rows(0, 10), Step::Silence]]);
     let query_timeout = Some(Duration::from_millis(300));
     let server = Server::start(
         &AppConfig {
@@ -206,10 +182,7 @@ async fn too_many_streams() {
     let mut first = server.open("/v1/tables/t/rows").await;
     first.chunk().await.unwrap().unwrap();
     let second = server.get("/v1/tables/t/rows").await;
-    assert_eq!(
-        (second.status, second.code().as_str()),
-        (503, "too_many_streams")
-    );
+    second.assert_refused(503, "too_many_streams");
     assert_eq!(second.header("retry-after"), "1");
     drop(first);
     let deadline = Instant::now() + PATIENCE;
@@ -221,8 +194,7 @@ async fn too_many_streams() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shutdown_ends_streams_without_the_marker() {
-    let (table, counts) = scripted("t", vec![vec![Step::Forever]]);
-    let mut server = Server::of(vec![table]).await;
+    let (mut server, counts) = Server::of_scripts(vec![vec![Step::Forever]]).await;
     let mut response = server.open("/v1/tables/t/rows").await;
     response.chunk().await.unwrap().unwrap();
     server.stop();

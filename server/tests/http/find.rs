@@ -10,7 +10,7 @@ use futures::StreamExt;
 use serde_json::{Value, json};
 
 use crate::result_bytes::{result_of, stream_of};
-use crate::support::{PATIENCE, Server, Step, scripted};
+use crate::support::{PATIENCE, Server, Step};
 
 fn request(text: &str) -> FindRequest {
     FindRequest {
@@ -184,17 +184,7 @@ async fn a_failure_is_no_end() {
 
 #[tokio::test]
 async fn over_http() {
-    let (table, _) = scripted(
-        "t",
-        vec![
-            vec![Step::Rows {
-                start: 0,
-                num_rows: 500
-            }];
-            2
-        ],
-    );
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(vec![vec![Step::rows(0, 500)]; 2]).await;
     let outcome = server.post(&json!({ "table": "t" })).await;
     let id = outcome.header("x-query-id").to_owned();
     let found = server

@@ -11,11 +11,7 @@ use crate::support::*;
 
 /// A server with a table `t` of rows 0 to 20,000, and `file` of the same in Parquet.
 async fn server() -> (TempDir, Server) {
-    let rows = vec![Step::Rows {
-        start: 0,
-        num_rows: 20_000,
-    }];
-    let (table, _) = scripted("t", vec![rows]);
+    let (table, _) = scripted("t", vec![vec![Step::rows(0, 20_000)]]);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.parquet");
     let rows = batch(0, 20_000);

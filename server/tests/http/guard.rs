@@ -6,14 +6,10 @@ use colonnade_server::http::GuardConfig;
 use crate::support::*;
 
 async fn server(guard: GuardConfig) -> Server {
-    let (table, _) = scripted(
-        "t",
-        vec![vec![Step::Rows {
-            start: 0,
-            num_rows: 5,
-        }]],
-    );
-    Server::start(&AppConfig { guard, ..config() }, vec![table]).await
+    let config = AppConfig { guard, ..config() };
+    Server::start_scripts(&config, vec![vec![Step::rows(0, 5)]])
+        .await
+        .0
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,8 @@
 //! Parameters, SQL, filters and records.
 
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use serde_json::json;
 
 use crate::support::*;
@@ -54,6 +57,47 @@ async fn parameters_are_refused() {
             (400, code),
             "{parameters}"
         );
+        assert_ne!(outcome.problem()["hint"], "", "{parameters}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_that_are_no_text_are_refused() {
+    let server = small().await;
+    for (method, path) in [
+        ("GET", "/v1/tables/%ff"),
+        ("PUT", "/v1/tables/%ff"),
+        ("DELETE", "/v1/tables/%ff"),
+        ("GET", "/v1/tables/%ff/rows"),
+        ("GET", "/v1/query/%ff"),
+        ("DELETE", "/v1/query/%ff"),
+        ("GET", "/v1/query/%ff/rows"),
+        ("GET", "/v1/query/%ff/export"),
+        ("GET", "/v1/query/%ff/find?text=a"),
+        ("GET", "/v1/query/%ff/summary?column=a"),
+    ] {
+        let outcome = read(server.ask(method, path, &[], b"").await).await;
+        outcome.assert_refused(400, "bad_parameter");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_may_have_an_empty_name() {
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![2, 1, 3]));
+    let batch = RecordBatch::try_from_iter([("", values)]).unwrap();
+    let (table, _) = scripted_as("t", &batch.schema(), vec![vec![Step::Batch(batch)]]);
+    let server = Server::of(vec![table]).await;
+    for path in ["columns=%22%22&sort=-%22%22", "sort=-%22%22"] {
+        let outcome = server.get(&format!("/v1/tables/t/rows?{path}")).await;
+        assert_eq!(outcome.numbers(), [3, 2, 1], "{path}");
+    }
+    for sort in [
+        json!(["-"]),
+        json!(["-\"\""]),
+        json!([{"column": "", "descending": true}]),
+    ] {
+        let outcome = server.post(&json!({ "table": "t", "sort": sort })).await;
+        assert_eq!(outcome.numbers(), [3, 2, 1], "{sort}");
     }
 }
 
@@ -244,7 +288,7 @@ async fn records() {
     assert!(record["batches_sent"].as_u64() > Some(0) && record["elapsed_ms"].is_u64());
     let again = format!("/v1/tables/t/rows?id={}&sort=n", id(9));
     let again = server.get(&again).await;
-    assert_eq!((again.status, again.code().as_str()), (409, "id_in_use"));
+    again.assert_refused(409, "id_in_use");
     server.get("/v1/tables/nope/rows").await;
     let list = server.json("/v1/query").await;
     let states: Vec<_> = list["queries"]

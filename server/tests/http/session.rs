@@ -9,11 +9,7 @@ use crate::support::*;
 const TOKEN: &str = "0123456789abcdef";
 
 async fn server() -> Server {
-    let rows = vec![Step::Rows {
-        start: 0,
-        num_rows: 5,
-    }];
-    let (table, _) = scripted("t", vec![rows]);
+    let (table, _) = scripted("t", vec![vec![Step::rows(0, 5)]]);
     let guard = GuardConfig {
         token: Some(TOKEN.into()),
         origins: vec!["https://listed.example".into()],

@@ -13,7 +13,7 @@ use datafusion::prelude::SessionContext;
 use serde_json::json;
 
 use crate::result_bytes::{column, fixture};
-use crate::support::{Server, Step, scripted};
+use crate::support::{Server, Step};
 
 async fn summary_of(batch: RecordBatch, name: &str) -> Summary {
     let context = SessionContext::new();
@@ -175,17 +175,7 @@ async fn no_rows_and_no_such_column() {
 
 #[tokio::test]
 async fn over_http() {
-    let (table, _) = scripted(
-        "t",
-        vec![
-            vec![Step::Rows {
-                start: 0,
-                num_rows: 500
-            }];
-            2
-        ],
-    );
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(vec![vec![Step::rows(0, 500)]; 2]).await;
     for (body, rows, max) in [
         (json!({ "table": "t", "sort": ["-n"] }), 1000, "499"),
         (

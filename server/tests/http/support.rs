@@ -1,31 +1,22 @@
-//! A server in this process, its client, and tables that behave as a test wants.
+//! A server in this process and its client.
 
-use std::future::Future;
+use std::ops::Range;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use colonnade_server::source::{Table, open_all};
 use colonnade_server::{App, AppConfig};
-use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{Int64Array, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::ipc::reader::StreamReader;
-use datafusion::catalog::streaming::StreamingTable;
-use datafusion::error::DataFusionError;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::streaming::PartitionStream;
-use futures::Stream;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use crate::client::{self, Response};
+pub(crate) use crate::scripted::*;
 
 /// The end-of-stream marker.
 pub(crate) const MARKER: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
@@ -71,6 +62,20 @@ impl Server {
 
     pub(crate) async fn of(tables: Vec<Table>) -> Self {
         Self::start(&config(), tables).await
+    }
+
+    /// Of one table `t` that follows scripts.
+    pub(crate) async fn of_scripts(scripts: Vec<Vec<Step>>) -> (Self, Arc<Counts>) {
+        Self::start_scripts(&config(), scripts).await
+    }
+
+    /// The same with another configuration.
+    pub(crate) async fn start_scripts(
+        config: &AppConfig,
+        scripts: Vec<Vec<Step>>,
+    ) -> (Self, Arc<Counts>) {
+        let (table, counts) = scripted("t", scripts);
+        (Self::start(config, vec![table]).await, counts)
     }
 
     pub(crate) fn stop(&mut self) {
@@ -179,6 +184,15 @@ impl Outcome {
         numbers(&self.rows(), 0)
     }
 
+    /// Whether column 0 is just these numbers.
+    pub(crate) fn has_numbers(&self, numbers: Range<i64>) -> bool {
+        self.numbers().into_iter().eq(numbers)
+    }
+
+    pub(crate) fn assert_refused(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.code().as_str()), (status, code));
+    }
+
     pub(crate) fn problem(&self) -> Value {
         assert!(self.status >= 400, "{} is no failure", self.status);
         assert_eq!(self.header("content-type"), "application/problem+json");
@@ -224,188 +238,6 @@ pub(crate) fn path(folder: &Path, name: &str) -> String {
 /// A query id from a number.
 pub(crate) fn id(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
-}
-
-/// Rows `[start, start + num_rows)`: the number and a text of it.
-pub(crate) fn batch(start: i64, num_rows: i64) -> RecordBatch {
-    let text = StringArray::from_iter_values((start..start + num_rows).map(|k| format!("row {k}")));
-    let columns: Vec<ArrayRef> = vec![
-        Arc::new(Int64Array::from_iter_values(start..start + num_rows)),
-        Arc::new(text),
-    ];
-    RecordBatch::try_new(schema(), columns).unwrap()
-}
-
-pub(crate) fn schema() -> SchemaRef {
-    Arc::new(Schema::new(vec![
-        Field::new("n", DataType::Int64, true),
-        Field::new("t", DataType::Utf8, true),
-    ]))
-}
-
-/// What a scripted partition does, one step after the other.
-#[derive(Debug, Clone)]
-pub(crate) enum Step {
-    /// Yields these rows.
-    Rows { start: i64, num_rows: i64 },
-    /// Yields this.
-    Batch(RecordBatch),
-    /// Takes its time.
-    Delay(Duration),
-    /// Fails.
-    Fail,
-    /// Panics.
-    Panic,
-    /// Yields rows without end.
-    Forever,
-    /// Yields nothing more and does not end.
-    Silence,
-}
-
-/// What scripted partitions count.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    /// Streams that exist now.
-    pub(crate) running: AtomicUsize,
-    /// Streams that were ever begun.
-    pub(crate) begun: AtomicUsize,
-    /// Rows that were ever yielded.
-    pub(crate) num_rows: AtomicI64,
-}
-
-impl Counts {
-    /// Polls until no stream exists any more.
-    pub(crate) async fn until_idle(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.running.load(Ordering::SeqCst) > 0 {
-            assert!(Instant::now() < deadline, "work goes on");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-
-    /// Polls until rows no longer come, and returns how many did.
-    pub(crate) async fn until_still(&self) -> i64 {
-        let deadline = Instant::now() + PATIENCE;
-        let (mut seen, mut since) = (-1, Instant::now());
-        loop {
-            let now = self.num_rows.load(Ordering::SeqCst);
-            if now != seen {
-                (seen, since) = (now, Instant::now());
-            } else if since.elapsed() > Duration::from_millis(300) && now > 0 {
-                return now;
-            }
-            assert!(Instant::now() < deadline, "rows come without end");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    }
-}
-
-/// A table whose partitions follow scripts.
-pub(crate) fn scripted(name: &str, scripts: Vec<Vec<Step>>) -> (Table, Arc<Counts>) {
-    scripted_as(name, &schema(), scripts)
-}
-
-/// The same with other columns than [`schema`]'s.
-pub(crate) fn scripted_as(
-    name: &str,
-    schema: &SchemaRef,
-    scripts: Vec<Vec<Step>>,
-) -> (Table, Arc<Counts>) {
-    let counts = Arc::new(Counts::default());
-    let partitions = scripts
-        .into_iter()
-        .map(|steps| {
-            Arc::new(Scripted {
-                schema: Arc::clone(schema),
-                steps,
-                counts: Arc::clone(&counts),
-            }) as Arc<dyn PartitionStream>
-        })
-        .collect();
-    let provider = StreamingTable::try_new(Arc::clone(schema), partitions).unwrap();
-    (Table::from_provider(name, Arc::new(provider)), counts)
-}
-
-#[derive(Debug)]
-struct Scripted {
-    schema: SchemaRef,
-    steps: Vec<Step>,
-    counts: Arc<Counts>,
-}
-
-impl PartitionStream for Scripted {
-    fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
-    fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
-        self.counts.running.fetch_add(1, Ordering::SeqCst);
-        self.counts.begun.fetch_add(1, Ordering::SeqCst);
-        let stream = ScriptedStream {
-            steps: self.steps.clone().into(),
-            counts: Arc::clone(&self.counts),
-            sleep: None,
-            next_row: 0,
-        };
-        Box::pin(RecordBatchStreamAdapter::new(
-            Arc::clone(&self.schema),
-            stream,
-        ))
-    }
-}
-
-struct ScriptedStream {
-    steps: std::collections::VecDeque<Step>,
-    counts: Arc<Counts>,
-    sleep: Option<Pin<Box<tokio::time::Sleep>>>,
-    next_row: i64,
-}
-
-impl Stream for ScriptedStream {
-    type Item = Result<RecordBatch, DataFusionError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            if let Some(sleep) = &mut self.sleep {
-                if sleep.as_mut().poll(cx).is_pending() {
-                    return Poll::Pending;
-                }
-                self.sleep = None;
-            }
-            let rows = |stream: &mut Self, start, num_rows| {
-                stream.counts.num_rows.fetch_add(num_rows, Ordering::SeqCst);
-                Poll::Ready(Some(Ok(batch(start, num_rows))))
-            };
-            match self.steps.pop_front() {
-                None => return Poll::Ready(None),
-                Some(Step::Rows { start, num_rows }) => return rows(&mut self, start, num_rows),
-                Some(Step::Batch(batch)) => return Poll::Ready(Some(Ok(batch))),
-                Some(Step::Delay(delay)) => self.sleep = Some(Box::pin(tokio::time::sleep(delay))),
-                Some(Step::Fail) => {
-                    return Poll::Ready(Some(Err(DataFusionError::Execution(
-                        "told to fail".into(),
-                    ))));
-                }
-                Some(Step::Panic) => panic!("told to panic"),
-                Some(Step::Forever) => {
-                    self.steps.push_front(Step::Forever);
-                    let start = self.next_row;
-                    self.next_row += 1000;
-                    return rows(&mut self, start, 1000);
-                }
-                Some(Step::Silence) => {
-                    self.steps.push_front(Step::Silence);
-                    return Poll::Pending;
-                }
-            }
-        }
-    }
-}
-
-impl Drop for ScriptedStream {
-    fn drop(&mut self) {
-        self.counts.running.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 /// Numbers that look random and are the same for the same seed; xorshift64.

@@ -27,10 +27,7 @@ fn writable(folder: &Path) -> AppConfig {
 
 /// A server with a source `source` and an empty data folder.
 async fn server(folder: &Path) -> Server {
-    let rows = vec![Step::Rows {
-        start: 0,
-        num_rows: 5,
-    }];
+    let rows = vec![Step::rows(0, 5)];
     let (table, _) = scripted("source", vec![rows]);
     Server::start(&writable(folder), vec![table]).await
 }
@@ -293,10 +290,7 @@ async fn what_is_refused() {
         (ndjson, b"{\"a\":1}\n{a", "x, line 2"),
     ] {
         let outcome = put_as(&server, "x", &headers, body).await;
-        assert_eq!(
-            (outcome.status, outcome.code().as_str()),
-            (400, "bad_upload")
-        );
+        outcome.assert_refused(400, "bad_upload");
         let detail = outcome.problem()["detail"].to_string();
         assert!(detail.contains(place), "{detail}");
     }

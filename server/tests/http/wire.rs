@@ -65,8 +65,7 @@ fn texts(batch: &RecordBatch, column: usize) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_say_where_they_belong() {
-    let (table, _) = scripted("t", two_parts(40_000));
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(two_parts(40_000)).await;
     let outcome = server
         .get("/v1/tables/t/rows?checksum=xxh3&batch_bytes=16384&offset=700")
         .await;
@@ -98,10 +97,7 @@ async fn messages_say_where_they_belong() {
     assert!(messages.iter().all(|message| message.labels.xxh3.is_none()));
     assert_eq!(messages.last().unwrap().labels.total_rows, Some(5));
     let refused = server.get("/v1/tables/t/rows?checksum=md5").await;
-    assert_eq!(
-        (refused.status, refused.code().as_str()),
-        (400, "bad_parameter")
-    );
+    refused.assert_refused(400, "bad_parameter");
     let body = json!({ "table": "t", "limit": 5, "checksum": "xxh3" });
     let posted = server.post(&body).await;
     let messages = crate::messages::messages(&posted.body);
@@ -120,10 +116,8 @@ async fn responses_that_may_be_joined_say_so() {
         assert!(messages[2..].iter().all(|m| m.labels.snapshot.is_none()));
         messages[1].labels.snapshot.unwrap()
     };
-    let (table, _) = scripted("t", two_parts(1000));
-    let first = Server::of(vec![table]).await;
-    let (table, _) = scripted("t", two_parts(1000));
-    let second = Server::of(vec![table]).await;
+    let (first, _) = Server::of_scripts(two_parts(1000)).await;
+    let (second, _) = Server::of_scripts(two_parts(1000)).await;
     let sorted = json!({ "table": "t", "sort": ["-n"] });
     let from_row = json!({ "table": "t", "sort": ["-n"], "offset": 77 });
     let one = snapshot(&first, sorted.clone()).await;
@@ -142,8 +136,7 @@ async fn responses_that_may_be_joined_say_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bodies_are_compressed_as_the_client_likes() {
-    let (table, _) = scripted("t", two_parts(40_000));
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(two_parts(40_000)).await;
     let plain = server.get("/v1/tables/t/rows").await;
     for (codecs, name, codec) in [
         ("; codecs=\"lz4, zstd\"", "lz4", CompressionType::LZ4_FRAME),
@@ -175,14 +168,7 @@ async fn bodies_are_compressed_as_the_client_likes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_takes_no_codec_is_given_none() {
-    let (table, _) = scripted(
-        "t",
-        vec![vec![Step::Rows {
-            start: 0,
-            num_rows: 50_000,
-        }]],
-    );
-    let server = Server::of(vec![table]).await;
+    let (server, _) = Server::of_scripts(vec![vec![Step::rows(0, 50_000)]]).await;
     let accept = format!("{ARROW}; codecs=lz4");
     let path = format!("/v1/tables/t/rows?id={}", id(1));
     let first = read(server.ask("GET", &path, &[("accept", &accept)], b"").await).await;

@@ -6,7 +6,7 @@ use datafusion::arrow::array::*;
 use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes::*;
 
-use super::{Failure, NUM_ROWS, TEXTS, cycle, numbers};
+use super::{Columns, Failure, NUM_ROWS, TEXTS, cycle, primitive};
 
 /// Lengths of the lists, one after the other; `None` is a null list.
 const LENGTHS: [Option<usize>; 6] = [Some(2), Some(0), None, Some(3), Some(1), Some(7)];
@@ -21,7 +21,7 @@ fn lengths() -> (Vec<usize>, NullBuffer) {
 }
 
 /// Adds lists, structs, maps, unions and runs.
-pub(super) fn add_nested(columns: &mut Vec<(&str, ArrayRef)>) -> Result<(), Failure> {
+pub(super) fn add(columns: &mut Columns) -> Result<(), Failure> {
     let (lengths, nulls) = lengths();
     let num_items: usize = lengths.iter().sum();
     let items: ArrayRef = Arc::new(
@@ -63,14 +63,18 @@ pub(super) fn add_nested(columns: &mut Vec<(&str, ArrayRef)>) -> Result<(), Fail
     let of_lists_item = Arc::new(Field::new_list_field(list.data_type().clone(), true));
     let ones = OffsetBuffer::<i32>::from_lengths(std::iter::repeat_n(1, NUM_ROWS));
     let of_lists = ListArray::try_new(of_lists_item, ones, Arc::new(list.clone()), None)?;
-    columns.push(("list", Arc::new(list.clone())));
-    columns.push(("large_list", Arc::new(large)));
-    columns.push(("fixed_size_list", Arc::new(fixed)));
-    columns.push(("list_view", Arc::new(view)));
-    columns.push(("list of lists", Arc::new(of_lists)));
+    columns.put("list", list.clone());
+    columns.put("large_list", large);
+    columns.put("fixed_size_list", fixed);
+    columns.put("list_view", view);
+    columns.put("list of lists", of_lists);
 
     let texts: ArrayRef = Arc::new(cycle(&TEXTS).collect::<StringArray>());
-    let exact: ArrayRef = Arc::new(numbers::<Int64Type>(&[9_007_199_254_740_993, -1, i64::MAX]));
+    let exact: ArrayRef = Arc::new(primitive::<Int64Type>(&[
+        9_007_199_254_740_993,
+        -1,
+        i64::MAX,
+    ]));
     let fields: Fields = vec![
         Field::new("text", DataType::Utf8, true),
         Field::new("exact", DataType::Int64, true),
@@ -83,7 +87,7 @@ pub(super) fn add_nested(columns: &mut Vec<(&str, ArrayRef)>) -> Result<(), Fail
         Arc::new(list) as ArrayRef,
     ];
     let structs = StructArray::try_new(fields, parts, Some(nulls.clone()))?;
-    columns.push(("struct", Arc::new(structs)));
+    columns.put("struct", structs);
 
     let keys = Arc::new(
         (0..num_items)
@@ -97,16 +101,10 @@ pub(super) fn add_nested(columns: &mut Vec<(&str, ArrayRef)>) -> Result<(), Fail
     .into();
     let entries = StructArray::try_new(entry_fields.clone(), vec![keys, items], None)?;
     let entry = Arc::new(Field::new("entries", DataType::Struct(entry_fields), false));
-    columns.push((
+    columns.put(
         "map",
-        Arc::new(MapArray::try_new(
-            entry,
-            offsets,
-            entries,
-            Some(nulls),
-            false,
-        )?),
-    ));
+        MapArray::try_new(entry, offsets, entries, Some(nulls), false)?,
+    );
 
     let union_fields: UnionFields = [
         (0_i8, Arc::new(Field::new("text", DataType::Utf8, true))),
@@ -126,8 +124,8 @@ pub(super) fn add_nested(columns: &mut Vec<(&str, ArrayRef)>) -> Result<(), Fail
     )?;
     let places: ScalarBuffer<i32> = (0..NUM_ROWS as i32).map(|k| k / 2).collect();
     let dense = UnionArray::try_new(union_fields, type_ids, Some(places), children)?;
-    columns.push(("sparse_union", Arc::new(sparse)));
-    columns.push(("dense_union", Arc::new(dense)));
+    columns.put("sparse_union", sparse);
+    columns.put("dense_union", dense);
 
     let run_ends = Int32Array::from(vec![5, 6, 14, 24]);
     let values = StringArray::from(vec![
@@ -136,9 +134,9 @@ pub(super) fn add_nested(columns: &mut Vec<(&str, ArrayRef)>) -> Result<(), Fail
         None,
         Some("ten of these"),
     ]);
-    columns.push((
+    columns.put(
         "run_end_encoded",
-        Arc::new(RunArray::<Int32Type>::try_new(&run_ends, &values)?),
-    ));
+        RunArray::<Int32Type>::try_new(&run_ends, &values)?,
+    );
     Ok(())
 }

@@ -5,7 +5,7 @@ mod block;
 mod body;
 mod scan;
 
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::BufReader;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::arrow::ipc::convert::{fb_to_schema, try_schema_from_flatbuffer_bytes};
 use datafusion::arrow::ipc::root_as_footer;
 
+use crate::source::cursor::Cursor;
 use crate::source::{FileFormat, SourceFile};
 
 pub(super) use scan::ArrowScan;
@@ -55,7 +56,7 @@ impl ArrowFile {
     /// # Errors
     /// One line that says what is wrong with the file.
     pub(super) fn open(file: &SourceFile, format: FileFormat) -> Result<Self, String> {
-        let reader = BufReader::with_capacity(1 << 16, Cursor { file, position: 0 });
+        let reader = BufReader::with_capacity(1 << 16, Cursor::new(file, 0));
         let survey = match format {
             FileFormat::ArrowStream => survey_stream(reader, &limits()),
             _ => survey_file(reader, &limits()),
@@ -118,33 +119,4 @@ fn read_schema(survey: &Survey, format: FileFormat) -> Result<Schema, String> {
         .schema()
         .map(fb_to_schema)
         .ok_or_else(|| "the footer has no schema".to_owned())
-}
-
-/// Reads a file from a position on.
-struct Cursor<'a> {
-    file: &'a SourceFile,
-    position: u64,
-}
-
-impl Read for Cursor<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let left = self.file.size_bytes().saturating_sub(self.position);
-        let num_bytes = bytes.len().min(left.min(1 << 30) as usize);
-        self.file
-            .read_into(self.position, &mut bytes[..num_bytes])?;
-        self.position += num_bytes as u64;
-        Ok(num_bytes)
-    }
-}
-
-impl Seek for Cursor<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let position = match to {
-            SeekFrom::Start(position) => Some(position),
-            SeekFrom::End(distance) => self.file.size_bytes().checked_add_signed(distance),
-            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
-        };
-        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.position)
-    }
 }

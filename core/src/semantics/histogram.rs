@@ -1,43 +1,50 @@
-//! How numbers are spread. The same edges as the server's.
-
 /// The most bins of a histogram.
 const MAX_BINS: usize = 32;
 
-/// Bin `k` holds the values from `edges[k]` to below `edges[k + 1]`; the last one its upper edge too.
+/// How numbers are spread. Bin `k` holds the values from `edges[k]` to below `edges[k + 1]`; the last
+/// one its upper edge too.
 #[derive(Debug)]
-pub(super) struct Bins<T> {
-    pub(super) edges: Vec<T>,
-    pub(super) counts: Vec<u64>,
+pub struct Bins<T> {
+    /// One more than counts, ascending.
+    pub edges: Vec<T>,
+    /// Values in each bin.
+    pub counts: Vec<u64>,
 }
 
 impl<T: PartialOrd> Bins<T> {
-    pub(super) fn new(edges: Vec<T>) -> Self {
+    /// Empty bins between these edges.
+    #[must_use]
+    pub fn new(edges: Vec<T>) -> Self {
         let counts = vec![0; edges.len().saturating_sub(1)];
         Self { edges, counts }
     }
 
-    pub(super) fn add(&mut self, value: &T, weight: u64) {
-        let inner = &self.edges[1..self.counts.len().max(1)];
+    /// Counts a value between the first and the last edge `weight` times.
+    pub fn add(&mut self, value: &T, weight: u64) {
+        let inner = self.edges.get(1..self.counts.len()).unwrap_or_default();
         let bin = inner.partition_point(|edge| edge <= value);
         if let Some(count) = self.counts.get_mut(bin) {
             *count += weight;
         }
     }
 
-    pub(super) fn num_values(&self) -> u64 {
+    /// All that were counted.
+    #[must_use]
+    pub fn num_values(&self) -> u64 {
         self.counts.iter().sum()
     }
 }
 
 /// A sum with the error of each addition carried along (Neumaier).
 #[derive(Debug, Default)]
-pub(super) struct FloatSum {
+pub struct FloatSum {
     sum: f64,
     error: f64,
 }
 
 impl FloatSum {
-    pub(super) fn add(&mut self, value: f64) {
+    /// Adds a number.
+    pub fn add(&mut self, value: f64) {
         let sum = self.sum + value;
         self.error += if self.sum.abs() >= value.abs() {
             (self.sum - sum) + value
@@ -47,14 +54,17 @@ impl FloatSum {
         self.sum = sum;
     }
 
-    pub(super) fn total(&self) -> f64 {
+    /// The sum so far; not finite where it is beyond all numbers.
+    #[must_use]
+    pub fn total(&self) -> f64 {
         let total = self.sum + self.error;
         if total.is_finite() { total } else { self.sum }
     }
 }
 
 /// Bins of the same whole width; the last one ends behind `highest`.
-pub(super) fn exact_edges(lowest: i128, highest: i128) -> Vec<i128> {
+#[must_use]
+pub fn exact_edges(lowest: i128, highest: i128) -> Vec<i128> {
     let span = highest.abs_diff(lowest);
     let width = (span / MAX_BINS as u128 + 1) as i128;
     let mut edges = vec![lowest];
@@ -70,7 +80,8 @@ pub(super) fn exact_edges(lowest: i128, highest: i128) -> Vec<i128> {
 }
 
 /// Bins of about the same width; fewer where floats do not lie closely enough.
-pub(super) fn float_edges(lowest: f64, highest: f64) -> Vec<f64> {
+#[must_use]
+pub fn float_edges(lowest: f64, highest: f64) -> Vec<f64> {
     let num_bins = MAX_BINS as f64;
     let mut edges: Vec<f64> = (0..=MAX_BINS)
         .map(|k| {
@@ -95,10 +106,45 @@ mod tests {
     use super::*;
 
     #[test]
+    fn edges() {
+        assert_eq!(exact_edges(1, 7), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(exact_edges(5, 5), [5, 6]);
+        assert_eq!(float_edges(0.0, 32.0)[..3], [0.0, 1.0, 2.0]);
+        assert_eq!(float_edges(2.5, 2.5), [2.5, 2.5]);
+        for (lowest, highest) in [
+            (f64::MIN, f64::MAX),
+            (1.0, 1.0_f64.next_up()),
+            (0.0, 5e-324),
+        ] {
+            let edges = float_edges(lowest, highest);
+            assert!(edges.windows(2).all(|pair| pair[0] < pair[1]), "{edges:?}");
+            assert_eq!((edges[0], edges[edges.len() - 1]), (lowest, highest));
+        }
+    }
+
+    #[test]
+    fn an_edge_belongs_to_the_upper_bin() {
+        let mut bins = Bins::new(float_edges(-1.0, 1.0));
+        for value in [-1.0, -0.5, 0.0, 0.999, 1.0] {
+            bins.add(&value, 1);
+        }
+        assert_eq!(bins.num_values(), 5);
+        assert_eq!(bins.counts[MAX_BINS - 1], 2);
+        Bins::new(Vec::new()).add(&0, 1);
+    }
+
+    #[test]
     fn every_value_has_a_bin() {
-        for (lowest, highest) in [(0, 0), (1, 7), (-1000, 1000), (i128::MIN, i128::MAX)] {
+        for (lowest, highest) in [
+            (0, 0),
+            (0, 31),
+            (0, 32),
+            (-1000, 1000),
+            (i128::MIN, i128::MAX),
+        ] {
             let mut bins = Bins::new(exact_edges(lowest, highest));
-            assert!(bins.counts.len() <= MAX_BINS && bins.edges.is_sorted());
+            assert!(bins.counts.len() <= MAX_BINS);
+            assert!(bins.edges.windows(2).all(|pair| pair[0] < pair[1]));
             bins.add(&lowest, 1);
             bins.add(&highest, 2);
             assert_eq!(bins.num_values(), 3);

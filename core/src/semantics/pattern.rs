@@ -1,7 +1,9 @@
 //! Text regardless of case: Unicode's simple case folding, one character for one.
 
+use memchr::memmem::Finder;
+
 /// What all characters that differ only in case have in common.
-pub(super) fn fold(letter: char) -> char {
+fn fold(letter: char) -> char {
     if letter.is_ascii() {
         return letter.to_ascii_lowercase();
     }
@@ -25,50 +27,46 @@ fn only(mut letters: impl Iterator<Item = char>) -> Option<char> {
 
 /// A text to look for.
 #[derive(Debug)]
-pub(super) struct Pattern {
-    /// Folded, unless case matters.
+pub struct Pattern {
+    /// As it is, or folded where case does not matter.
+    text: String,
+    /// The characters of `text`.
     letters: Vec<char>,
-    /// The same where all of it is ASCII.
-    ascii: Option<Vec<u8>>,
+    /// Finds `text` as it is; made once, since making one costs more than searching a cell.
+    finder: Finder<'static>,
     match_case: bool,
 }
 
 impl Pattern {
-    pub(super) fn new(text: &str, match_case: bool) -> Self {
-        let fold = |letter| if match_case { letter } else { fold(letter) };
-        let letters: Vec<char> = text.chars().map(fold).collect();
-        let ascii = letters
-            .iter()
-            .map(|&letter| u8::try_from(letter).ok().filter(u8::is_ascii));
+    /// Looks for `text`; `match_case` where capital and small letters differ.
+    #[must_use]
+    pub fn new(text: &str, match_case: bool) -> Self {
+        let letters: Vec<char> = if match_case {
+            text.chars().collect()
+        } else {
+            text.chars().map(fold).collect()
+        };
+        let text: String = letters.iter().collect();
         Self {
-            ascii: ascii.collect(),
+            finder: Finder::new(&text).into_owned(),
+            text,
             letters,
             match_case,
         }
     }
 
     /// Whether `text` holds it; `room` is overwritten.
-    pub(super) fn is_in(&self, text: &str, room: &mut Vec<char>) -> bool {
-        match &self.ascii {
-            Some(ascii) if self.match_case => {
-                memchr::memmem::find(text.as_bytes(), ascii).is_some()
-            }
-            Some(ascii) if text.is_ascii() => has_ascii(text.as_bytes(), ascii),
-            None if !self.match_case && text.is_ascii() => false,
-            _ => {
-                room.clear();
-                let fold = |letter| {
-                    if self.match_case {
-                        letter
-                    } else {
-                        fold(letter)
-                    }
-                };
-                room.extend(text.chars().map(fold));
-                let mut places = room.windows(self.letters.len().max(1));
-                places.any(|place| place == self.letters)
-            }
+    pub fn is_in(&self, text: &str, room: &mut Vec<char>) -> bool {
+        if self.match_case {
+            return self.finder.find(text.as_bytes()).is_some();
         }
+        if text.is_ascii() {
+            return self.text.is_ascii() && has_ascii(text.as_bytes(), self.text.as_bytes());
+        }
+        room.clear();
+        room.extend(text.chars().map(fold));
+        let mut places = room.windows(self.letters.len().max(1));
+        places.any(|place| place == self.letters)
     }
 }
 
@@ -90,7 +88,7 @@ mod tests {
     use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
     #[test]
-    fn every_character_folds_as_in_the_servers_search() {
+    fn every_character_folds_as_unicode_says() {
         let class_of = |letter| {
             let mut class = ClassUnicode::new([ClassUnicodeRange::new(letter, letter)]);
             class.case_fold_simple();
@@ -127,5 +125,6 @@ mod tests {
         assert!(!is_in("é", "e"));
         let exact = |text| Pattern::new("Bean", true).is_in(text, &mut Vec::new());
         assert!(exact("a Bean ü") && !exact("a bean ü"));
+        assert!(Pattern::new("aß", true).is_in("Maß", &mut Vec::new()));
     }
 }

@@ -1,5 +1,6 @@
 /// A hint that lists the names closest to `wanted`, or the first few where none is close.
-pub(super) fn near_names<'a>(
+#[must_use]
+pub fn near_names<'a>(
     wanted: &str,
     names: impl IntoIterator<Item = &'a str>,
     what: &str,
@@ -49,4 +50,20 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near() {
+        let names = ["l_orderkey", "l_partkey", "l_comment"];
+        assert!(near_names("orderkey", names, "columns").contains("l_orderkey"));
+        assert!(near_names("L_PARTKEY", names, "columns").contains("did you mean \"l_partkey\""));
+        assert_eq!(
+            near_names("x", ["abcdef"], "tables"),
+            "the tables are \"abcdef\""
+        );
+    }
 }

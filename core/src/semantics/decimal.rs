@@ -1,0 +1,103 @@
+use arrow_buffer::i256;
+
+/// The most digits of a decimal, and the most behind its point.
+const MAX_DIGITS: usize = 76;
+
+/// Where a number lies among the decimals of one scale, which are integers here: their digits
+/// without the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecimalPlace {
+    /// It is one of them.
+    At(i256),
+    /// Between this one and the next.
+    After(i256),
+    /// Less than all that 256 bits hold.
+    Below,
+    /// Greater than all that 256 bits hold.
+    Above,
+}
+
+impl DecimalPlace {
+    /// The place of a number such as `-1.005`; `None` where the text is none, or has more than 76
+    /// digits. Nothing is rounded.
+    #[must_use]
+    pub fn of(text: &str, scale: i8) -> Option<Self> {
+        let is_negative = text.starts_with('-');
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let mut all = format!("{whole}{fraction}");
+        if all.is_empty() || !all.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        if is_negative {
+            all.insert(0, '-');
+        }
+        let num_significant = all.trim_start_matches(['-', '0']).len();
+        if num_significant > MAX_DIGITS || fraction.len() > MAX_DIGITS {
+            return None;
+        }
+        let value = i256::from_string(&all)?;
+        if value == i256::ZERO {
+            return Some(Self::At(value));
+        }
+        let places = i64::from(scale) - fraction.len() as i64;
+        let power = |places: i64| i256::from_i128(10).checked_pow(u32::try_from(places).ok()?);
+        if places >= 0 {
+            let scaled = power(places).and_then(|power| value.checked_mul(power));
+            return Some(match scaled {
+                Some(scaled) => Self::At(scaled),
+                None if is_negative => Self::Below,
+                None => Self::Above,
+            });
+        }
+        let Some(power) = power(-places) else {
+            let floor = if is_negative {
+                i256::MINUS_ONE
+            } else {
+                i256::ZERO
+            };
+            return Some(Self::After(floor));
+        };
+        let (quotient, rest) = (value.checked_div(power)?, value.checked_rem(power)?);
+        Some(if rest == i256::ZERO {
+            Self::At(quotient)
+        } else if rest.is_negative() {
+            Self::After(quotient.wrapping_sub(i256::ONE))
+        } else {
+            Self::After(quotient)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use DecimalPlace::{Above, After, At, Below};
+
+    #[test]
+    fn nothing_is_rounded() {
+        let of = |text: &str| DecimalPlace::of(text, 2);
+        let number = i256::from_i128;
+        assert_eq!(of("1.5"), Some(At(number(150))));
+        assert_eq!(of("-.05"), Some(At(number(-5))));
+        assert_eq!(of("+1."), Some(At(number(100))));
+        assert_eq!(of("1.00000"), Some(At(number(100))));
+        assert_eq!(of("-0.00"), Some(At(i256::ZERO)));
+        assert_eq!(of("1.005"), Some(After(number(100))));
+        assert_eq!(of("-1.005"), Some(After(number(-101))));
+        assert_eq!(of(&"9".repeat(76)), Some(Above));
+        assert_eq!(of(&format!("-{}", "9".repeat(76))), Some(Below));
+        assert_eq!(DecimalPlace::of("1234", -3), Some(After(number(1))));
+        let smallest = format!("-0.{}1", "0".repeat(75));
+        assert_eq!(DecimalPlace::of(&smallest, -3), Some(After(number(-1))));
+    }
+
+    #[test]
+    fn what_is_no_number() {
+        for wrong in ["", "-", ".", "1e5", "a", "--1", "1.2.3", "١"] {
+            assert_eq!(DecimalPlace::of(wrong, 2), None, "{wrong}");
+        }
+        assert_eq!(DecimalPlace::of(&"9".repeat(77), 2), None);
+        assert_eq!(DecimalPlace::of(&format!(".{}", "0".repeat(77)), 2), None);
+    }
+}

@@ -1,0 +1,51 @@
+use arrow_schema::DataType;
+
+use super::Refusal;
+
+/// The longest text to look for.
+const MAX_TEXT_BYTES: usize = 10_000;
+
+/// Whether `limit` rows that hold `text` can be looked for.
+///
+/// # Errors
+/// They cannot.
+pub fn check_find(text: &str, limit: usize) -> Result<(), Refusal> {
+    if text.is_empty() {
+        return Err(Refusal::new("the text to find is empty", "give a text"));
+    }
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(Refusal::new(
+            "the text to find is too long",
+            "give at most 10,000 bytes",
+        ));
+    }
+    if limit == 0 {
+        return Err(Refusal::new("a limit of 0 finds nothing", "give 1 or more"));
+    }
+    Ok(())
+}
+
+/// Whether some cell of the type could hold the text: most searches need not look at numbers.
+#[must_use]
+pub fn may_hold(data_type: &DataType, text: &str) -> bool {
+    let of = |characters: &str| text.chars().all(|c| characters.contains(c));
+    match value_type(data_type) {
+        data_type if data_type.is_integer() => of("-0123456789"),
+        DataType::Decimal32(..)
+        | DataType::Decimal64(..)
+        | DataType::Decimal128(..)
+        | DataType::Decimal256(..) => of("-.0123456789"),
+        DataType::Null => false,
+        _ => true,
+    }
+}
+
+/// The type of the values behind a dictionary or runs.
+#[must_use]
+pub fn value_type(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, value) => value,
+        DataType::RunEndEncoded(_, values) => values.data_type(),
+        other => other,
+    }
+}

@@ -1,0 +1,240 @@
+use serde_json::{Map, Value};
+
+use super::Refusal;
+
+/// How deep `and`, `or` and `not` may nest.
+const MAX_DEPTH: usize = 32;
+
+/// How many values `in` takes, and how many predicates `and` and `or`.
+const MAX_ITEMS: usize = 10_000;
+
+/// A filter: `{"op": …, "column": …, "value": …}`, combined by `and`, `or`, `not`.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Predicate<'a> {
+    /// All of them; true where there is none.
+    And(Vec<Predicate<'a>>),
+    /// One of them; false where there is none.
+    Or(Vec<Predicate<'a>>),
+    /// The opposite.
+    Not(Box<Predicate<'a>>),
+    /// A test of one column.
+    Test {
+        /// The column's name.
+        column: &'a str,
+        /// What its values are to be.
+        test: Test<'a>,
+    },
+}
+
+/// What a column's values are to be. Null of a null, but for [`Test::IsNull`] and an empty list.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Test<'a> {
+    /// In this relation to the value.
+    Compare(Comparison, &'a Value),
+    /// One of these; false of every row where there is none.
+    In(&'a [Value]),
+    /// Null, or valid where `negated`.
+    IsNull {
+        /// Whether it is the opposite.
+        negated: bool,
+    },
+    /// A text that holds this one.
+    Contains(&'a str),
+    /// A text that begins so.
+    StartsWith(&'a str),
+}
+
+/// How two values are to stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// Equal.
+    Eq,
+    /// Not equal.
+    Ne,
+    /// Less.
+    Lt,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Greater or equal.
+    Ge,
+}
+
+impl<'a> Predicate<'a> {
+    /// Reads the JSON; columns and values are looked at by whoever knows the schema.
+    ///
+    /// # Errors
+    /// It is no predicate, too deep or too long.
+    pub fn parse(json: &'a Value) -> Result<Self, Refusal> {
+        parse(json, 0)
+    }
+}
+
+/// Why `contains` and `starts_with` do not look at a column of this type: only texts, integers and
+/// booleans have one text everywhere, in every program.
+#[must_use]
+pub fn no_plain_text(column: &str, type_name: &str) -> Refusal {
+    Refusal::new(
+        format!("column {column:?} is {type_name}"),
+        "contains and starts_with look at text, integers and booleans",
+    )
+}
+
+fn parse(json: &Value, depth: usize) -> Result<Predicate<'_>, Refusal> {
+    if depth > MAX_DEPTH {
+        return Err(Refusal::new(
+            format!("the filter nests deeper than {MAX_DEPTH} levels"),
+            "write it flatter",
+        ));
+    }
+    let no_predicate = || {
+        Refusal::new(
+            format!("{} is no predicate", shown(json)),
+            "write {\"op\": …, \"column\": …, \"value\": …}, {\"and\": […]}, {\"or\": […]} or {\"not\": …}",
+        )
+    };
+    let Value::Object(object) = json else {
+        return Err(no_predicate());
+    };
+    let only = |key| (object.len() == 1).then(|| object.get(key)).flatten();
+    if let Some(Value::Array(items)) = only("and") {
+        return parse_all(items, depth).map(Predicate::And);
+    }
+    if let Some(Value::Array(items)) = only("or") {
+        return parse_all(items, depth).map(Predicate::Or);
+    }
+    if let Some(inner) = only("not") {
+        return Ok(Predicate::Not(Box::new(parse(inner, depth + 1)?)));
+    }
+    let is_known = |key: &String| ["op", "column", "value"].contains(&key.as_str());
+    match (object.get("op"), object.get("column")) {
+        (Some(Value::String(op)), Some(Value::String(column))) if object.keys().all(is_known) => {
+            let test = parse_test(op, column, object)?;
+            Ok(Predicate::Test { column, test })
+        }
+        _ => Err(no_predicate()),
+    }
+}
+
+fn parse_all(items: &[Value], depth: usize) -> Result<Vec<Predicate<'_>>, Refusal> {
+    if items.len() > MAX_ITEMS {
+        return Err(Refusal::new(
+            format!("the filter joins more than {MAX_ITEMS} predicates"),
+            "write a shorter one",
+        ));
+    }
+    items.iter().map(|item| parse(item, depth + 1)).collect()
+}
+
+fn parse_test<'a>(
+    op: &str,
+    column: &str,
+    object: &'a Map<String, Value>,
+) -> Result<Test<'a>, Refusal> {
+    let given = object.get("value").filter(|value| !value.is_null());
+    let value = || {
+        given.ok_or_else(|| {
+            Refusal::new(
+                format!("the filter on {column:?} has no value"),
+                "give \"value\", or use is_null or not_null",
+            )
+        })
+    };
+    let text = || match value()? {
+        Value::String(text) => Ok(text.as_str()),
+        other => Err(Refusal::new(
+            format!(
+                "the filter on {column:?} looks for {}, which is no text",
+                shown(other)
+            ),
+            "give \"value\" as a string",
+        )),
+    };
+    let compare = |comparison| Ok(Test::Compare(comparison, value()?));
+    match op {
+        "eq" => compare(Comparison::Eq),
+        "ne" => compare(Comparison::Ne),
+        "lt" => compare(Comparison::Lt),
+        "le" => compare(Comparison::Le),
+        "gt" => compare(Comparison::Gt),
+        "ge" => compare(Comparison::Ge),
+        "is_null" | "not_null" if given.is_some() => Err(Refusal::new(
+            format!("is_null and not_null on {column:?} take no value"),
+            "leave \"value\" out",
+        )),
+        "is_null" => Ok(Test::IsNull { negated: false }),
+        "not_null" => Ok(Test::IsNull { negated: true }),
+        "contains" => text().map(Test::Contains),
+        "starts_with" => text().map(Test::StartsWith),
+        "in" => match value()? {
+            Value::Array(values) if values.len() <= MAX_ITEMS => Ok(Test::In(values)),
+            Value::Array(_) => Err(Refusal::new(
+                format!("in takes at most {MAX_ITEMS} values"),
+                "write a shorter list",
+            )),
+            _ => Err(Refusal::new(
+                format!("in on {column:?} takes a list"),
+                "give \"value\" as an array",
+            )),
+        },
+        _ => Err(Refusal::new(
+            format!("there is no op {op:?}"),
+            "use eq, ne, lt, le, gt, ge, in, is_null, not_null, contains or starts_with",
+        )),
+    }
+}
+
+/// The beginning of a value, for people.
+fn shown(json: &Value) -> String {
+    let text = json.to_string();
+    match text.char_indices().nth(100) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn predicates() {
+        let one = json!({"op": "lt", "column": "n", "value": 1});
+        let parsed = Predicate::parse(&one).unwrap();
+        let test = Test::Compare(Comparison::Lt, &one["value"]);
+        assert_eq!(parsed, Predicate::Test { column: "n", test });
+        let both = json!({"not": {"or": [one, {"op": "in", "column": "t", "value": []}]}});
+        let Predicate::Not(inner) = Predicate::parse(&both).unwrap() else {
+            panic!("{both}");
+        };
+        assert!(matches!(*inner, Predicate::Or(items) if items.len() == 2));
+    }
+
+    #[test]
+    fn refusals() {
+        for wrong in [
+            json!(null),
+            json!([]),
+            json!({}),
+            json!({"and": {}}),
+            json!({"and": [], "or": []}),
+            json!({"op": "eq", "column": "n", "value": 1, "more": 1}),
+            json!({"op": "eq", "column": 1, "value": 1}),
+            json!({"op": "like", "column": "t", "value": "a"}),
+            json!({"op": "eq", "column": "n"}),
+            json!({"op": "eq", "column": "n", "value": null}),
+            json!({"op": "in", "column": "n", "value": 5}),
+            json!({"op": "in", "column": "n", "value": vec![0; MAX_ITEMS + 1]}),
+            json!({"op": "contains", "column": "t", "value": 5}),
+            json!({"op": "is_null", "column": "t", "value": 5}),
+        ] {
+            let refusal = Predicate::parse(&wrong).unwrap_err();
+            assert!(refusal.message.len() < 500, "{refusal:?}");
+        }
+        let deep = |depth| (0..depth).fold(json!({"and": []}), |inner, _| json!({ "not": inner }));
+        assert!(Predicate::parse(&deep(MAX_DEPTH)).is_ok());
+        assert!(Predicate::parse(&deep(MAX_DEPTH + 1)).is_err());
+    }
+}

@@ -1,0 +1,132 @@
+//! The columns of dates, times, durations and intervals.
+
+use datafusion::arrow::datatypes::*;
+
+use super::{Columns, primitive};
+
+/// Adds them.
+pub(super) fn add(columns: &mut Columns) {
+    // Days since 1970: the epoch, the day before, a leap day, the first day of year 1 and the last
+    // before it, years -9999 and 9999, and what no calendar shows.
+    let days = [
+        0,
+        -1,
+        11_016,
+        -719_162,
+        -719_163,
+        -4_371_587,
+        2_932_896,
+        i32::MIN,
+        i32::MAX,
+    ];
+    columns.put("date32", primitive::<Date32Type>(&days));
+    let days_ms = [
+        0,
+        -1,
+        11_016,
+        -719_162,
+        -719_163,
+        -4_371_587,
+        2_932_896,
+        100_000_000,
+    ]
+    .map(|day: i64| day * 86_400_000);
+    columns.put("date64", primitive::<Date64Type>(&days_ms));
+    columns.put(
+        "time32[s]",
+        primitive::<Time32SecondType>(&[0, 1, 43_200, 86_399]),
+    );
+    columns.put(
+        "time32[ms]",
+        primitive::<Time32MillisecondType>(&[0, 1, 43_200_500, 86_399_999]),
+    );
+    columns.put(
+        "time64[us]",
+        primitive::<Time64MicrosecondType>(&[0, 1, 43_200_000_001, 86_399_999_999]),
+    );
+    columns.put(
+        "time64[ns]",
+        primitive::<Time64NanosecondType>(&[0, 1, 43_200_000_000_001, 86_399_999_999_999]),
+    );
+    // 2024-02-29 12:34:56, the second before 1970, years 1, 0 and 9999, and the edges of 64 bits.
+    let seconds: [i64; 7] = [
+        0,
+        -1,
+        1_709_210_096,
+        -62_135_596_800,
+        -62_135_596_801,
+        253_402_300_799,
+        i64::MIN,
+    ];
+    columns.put("timestamp[s]", primitive::<TimestampSecondType>(&seconds));
+    let ms = [
+        0,
+        -1,
+        1_709_210_096_789,
+        -62_135_596_800_000,
+        253_402_300_799_999,
+        i64::MAX,
+    ];
+    columns.put("timestamp[ms]", primitive::<TimestampMillisecondType>(&ms));
+    let us = [
+        0,
+        -1,
+        1_709_210_096_789_012,
+        -62_135_596_800_000_000,
+        253_402_300_799_999_999,
+        i64::MAX,
+    ];
+    columns.put("timestamp[us]", primitive::<TimestampMicrosecondType>(&us));
+    let ns = [0, -1, 1_709_210_096_789_012_345, i64::MIN, i64::MAX];
+    columns.put("timestamp[ns]", primitive::<TimestampNanosecondType>(&ns));
+    let zoned = primitive::<TimestampMicrosecondType>(&us);
+    columns.put("timestamp UTC", zoned.clone().with_timezone("UTC"));
+    columns.put("timestamp +05:30", zoned.clone().with_timezone("+05:30"));
+    // Both sides of the two changes of 2024, when an hour is missing and when one comes twice.
+    let changes = [
+        1_711_846_799_000_000,
+        1_711_846_800_000_000,
+        1_729_987_200_000_000,
+        1_729_990_800_000_000,
+        0,
+    ];
+    let paris = primitive::<TimestampMicrosecondType>(&changes);
+    columns.put("timestamp Paris", paris.with_timezone("Europe/Paris"));
+    columns.put(
+        "duration[s]",
+        primitive::<DurationSecondType>(&[0, 1, -1, 90_061, i64::MIN, i64::MAX]),
+    );
+    columns.put(
+        "duration[ms]",
+        primitive::<DurationMillisecondType>(&[0, 1, -1, 90_061_001, i64::MAX]),
+    );
+    columns.put(
+        "duration[us]",
+        primitive::<DurationMicrosecondType>(&[0, 1, -1, 90_061_000_001, i64::MAX]),
+    );
+    columns.put(
+        "duration[ns]",
+        primitive::<DurationNanosecondType>(&[0, 1, -1, 90_061_000_000_001, i64::MAX]),
+    );
+    columns.put(
+        "interval months",
+        primitive::<IntervalYearMonthType>(&[0, 1, -1, 14, i32::MIN, i32::MAX]),
+    );
+    let day_times = [(0, 0), (1, 500), (-1, -500), (i32::MIN, i32::MAX)]
+        .map(|(d, ms)| IntervalDayTime::new(d, ms));
+    columns.put(
+        "interval days",
+        primitive::<IntervalDayTimeType>(&day_times),
+    );
+    let mixed = [
+        (0, 0, 0),
+        (1, 2, 3),
+        (-14, -3, -1_500_000_000),
+        (i32::MAX, i32::MIN, i64::MAX),
+    ];
+    let mixed = mixed.map(|(months, days, ns)| IntervalMonthDayNano::new(months, days, ns));
+    columns.put(
+        "interval mixed",
+        primitive::<IntervalMonthDayNanoType>(&mixed),
+    );
+}
