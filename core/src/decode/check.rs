@@ -124,7 +124,9 @@ impl<'a> Check<'a> {
 
     fn array(&self, slot: &ArraySlot, field: &SchemaField) -> Checked {
         let data_type = field.field.data_type();
-        if !slot.children.is_empty() && !data_type.is_nested() {
+        let has_children =
+            data_type.is_nested() || matches!(data_type, DataType::RunEndEncoded(..));
+        if !slot.children.is_empty() && !has_children {
             return Err(format!("arrays of {data_type} have no children"));
         }
         let first = || self.buffer(slot, 0);
