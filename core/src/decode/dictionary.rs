@@ -5,7 +5,9 @@ use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 
 use super::array::{Body, build_array};
-use crate::wire::{DecodeError, DecodeErrorKind, DictionaryHeader, StreamSchema, read_layout};
+use crate::wire::{
+    DecodeError, DecodeErrorKind, DictionaryHeader, StreamSchema, check_inner_rows, read_layout,
+};
 
 /// The dictionaries of a stream as they stand now. Batches hold on to those that they were decoded
 /// with, so a replacement changes only what comes after it.
@@ -40,6 +42,7 @@ impl Dictionaries {
                 "a dictionary batch has other than one column",
             ));
         };
+        check_inner_rows(slot.node, &values)?;
         let added = build_array(slot, &values, body, self)?;
         let all = match self.by_id.get(&header.id) {
             Some(earlier) if header.is_delta => {

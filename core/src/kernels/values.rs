@@ -4,7 +4,7 @@ use arrow_buffer::ToByteSlice;
 use arrow_schema::DataType;
 
 use super::column::{Column, pointed_values, pointers, value_type};
-use super::error::KernelError;
+use super::error::{KernelError, with_room};
 use super::key::{Physical, each_boolean, each_native, with_native};
 use super::rows::Rows;
 use crate::table::Table;
@@ -26,7 +26,7 @@ impl ColumnValues {
     /// their unit, half floats are widened.
     ///
     /// # Errors
-    /// `bad_parameter` for a table that is too long.
+    /// `bad_parameter` for a table that is too long, `out_of_memory`.
     pub fn read(
         table: &Table,
         rows: &Rows,
@@ -38,10 +38,12 @@ impl ColumnValues {
         let Some(kind) = kind_of(value_type(&column.data_type)) else {
             return Ok(None);
         };
+        let num_values = end.min(rows.len()).saturating_sub(start);
+        let value_bytes = value_bytes(Physical::of(value_type(&column.data_type)));
         let mut values = Self {
             kind,
-            bytes: Vec::new(),
-            validity: Vec::with_capacity(end - start),
+            bytes: with_room(num_values.saturating_mul(value_bytes))?,
+            validity: with_room(num_values)?,
         };
         let mut position = start;
         while let Some(row) = rows.get(position).filter(|_| position < end) {
@@ -94,14 +96,18 @@ impl ColumnValues {
     }
 
     fn push_null(&mut self, physical: Physical) {
-        let width = match physical {
-            Physical::Boolean | Physical::I8 | Physical::U8 => 1,
-            Physical::I16 | Physical::U16 => 2,
-            Physical::I32 | Physical::U32 | Physical::F16 | Physical::F32 => 4,
-            _ => 8,
-        };
         self.validity.push(0);
-        self.bytes.resize(self.bytes.len() + width, 0);
+        self.bytes
+            .resize(self.bytes.len() + value_bytes(physical), 0);
+    }
+}
+
+fn value_bytes(physical: Physical) -> usize {
+    match physical {
+        Physical::Boolean | Physical::I8 | Physical::U8 => 1,
+        Physical::I16 | Physical::U16 => 2,
+        Physical::I32 | Physical::U32 | Physical::F16 | Physical::F32 => 4,
+        _ => 8,
     }
 }
 

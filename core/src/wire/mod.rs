@@ -19,9 +19,9 @@ pub use compression::{Codec, decompress};
 pub use describe::{FieldDescription, describe_fields};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use framing::{AlignedBody, Frame, Framer};
-#[cfg(feature = "decode")]
-pub(crate) use layout::check_size;
 pub use layout::{ArraySlot, BufferRange, BufferRole, read_layout};
+#[cfg(feature = "decode")]
+pub(crate) use layout::{check_inner_rows, check_size};
 pub use limits::Limits;
 pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVersion};
 pub use schema::{DictionaryEncoding, SchemaField, StreamSchema};
