@@ -14,7 +14,7 @@ use crate::text::{CellKind, CellText, TimeZones, write_cell};
 const STEP_CELLS: usize = 4096;
 
 /// Bytes of text after which a step ends: nested values can be long.
-const STEP_BYTES: usize = 256 << 10;
+const STEP_BYTES: usize = 64 << 10;
 
 /// Characters of a cell that are looked at: a nested value can show more than its memory holds.
 const MAX_CHARS: usize = 16 << 20;

@@ -177,14 +177,14 @@ fn claimed_body_lengths() {
 
 #[test]
 fn claimed_metadata_lengths() {
-    for length in [i32::MAX, -1, 3, (16 << 20) + 1] {
+    for length in [i32::MAX, -1, 3, (1 << 20) + 1] {
         let mut message = vec![0xff; 4];
         message.extend_from_slice(&length.to_le_bytes());
         let stream = Stream::new(&[schema(vec![]), message]);
         refused(&stream, NotArrow, 1, "bytes of metadata");
     }
     let mut message = vec![0xff; 4];
-    message.extend_from_slice(&(16i32 << 20).to_le_bytes());
+    message.extend_from_slice(&(1i32 << 20).to_le_bytes());
     let stream = Stream::new(&[schema(vec![]), message]);
     let error = decode(&stream).1.unwrap_err();
     assert_eq!(
@@ -521,7 +521,7 @@ fn schemas_that_are_larger_than_their_bytes() {
         0,
         "more than 100000 fields",
     );
-    let name = "n".repeat(4 * MIB);
+    let name = "n".repeat(MIB / 2);
     refused(
         &tower(1, 0, &name, 50_000, little),
         OverLimit,
@@ -538,13 +538,13 @@ fn schemas_that_are_larger_than_their_bytes() {
 
 #[test]
 fn texts_that_are_larger_than_their_bytes() {
-    // Every row shows the same 20,000 items.
-    let num_items = 20_000;
-    let offsets = le::<4>(&[0; 5000]);
-    let sizes = le::<4>(&[num_items; 5000]);
+    // Every row shows the same 5,000 items.
+    let num_items = 5_000;
+    let offsets = le::<4>(&[0; 20_000]);
+    let sizes = le::<4>(&[num_items; 20_000]);
     let items = vec![b'1'; num_items as usize];
     let claim = Claim::batch(
-        &[5000, num_items.into()],
+        &[20_000, num_items.into()],
         &[&[], &offsets, &sizes, &[], &items],
     );
     let item = Field::new("item", DataType::Int8, true);
@@ -553,8 +553,8 @@ fn texts_that_are_larger_than_their_bytes() {
     let zones = FixedOffsets;
     let window = |rows, max_chars| meter::measure(|| table.window(rows, &[0], max_chars, &zones));
     assert!(window(0..1, 0).0.is_ok());
-    assert!(window(0..5000, 20).0.is_ok());
-    let (result, cost) = window(0..5000, 0);
+    assert!(window(0..20_000, 20).0.is_ok());
+    let (result, cost) = window(0..20_000, 0);
     assert!(result.unwrap_err().to_string().contains("fewer rows"));
     assert!(cost.peak_bytes < 4 * CAP_BYTES, "{cost:?}");
 

@@ -26,6 +26,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn limits() -> Limits {
     Limits {
+        max_metadata_bytes: 1 << 20,
         max_decompressed_bytes: BUDGET_BYTES,
         ..Limits::default()
     }
