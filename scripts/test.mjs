@@ -1,6 +1,7 @@
 // `npm test [-- STAGE…]`: sets up and runs everything, or the stages named.
 
 import { build } from "./build.mjs";
+import { fuzz } from "./fuzz.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
 import { setUpChromium, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { provideFlights } from "./start.mjs";
@@ -73,7 +74,7 @@ async function bench() {
   await run("node", ["bench/bench.mjs", "--quick"]);
 }
 
-const stages = { format, lint, types, rust, web, e2e, bench };
+const stages = { format, lint, types, rust, fuzz: () => fuzz(60), web, e2e, bench };
 
 await script(async () => {
   const names = process.argv.slice(2);

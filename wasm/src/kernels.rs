@@ -28,12 +28,14 @@ impl View {
     }
 
     /// The table's rows at positions `[start, end)`, as far as there are any.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
     #[wasm_bindgen(js_name = rowNumbers)]
-    #[must_use]
-    pub fn row_numbers(&self, start: u32, end: u32) -> Vec<u32> {
-        (start..end)
-            .map_while(|position| self.rows.get(position as usize))
-            .collect()
+    pub fn row_numbers(&self, start: u32, end: u32) -> Result<Vec<u32>, JsValue> {
+        self.rows
+            .numbers(start as usize, end as usize)
+            .map_err(|error| thrown(&error))
     }
 }
 
@@ -209,7 +211,7 @@ impl Decoder {
     /// colonnade-core). Texts of more than `max_chars` characters are cut and marked; 0 cuts nothing.
     ///
     /// # Errors
-    /// `out_of_range` where a position or column is not there.
+    /// `out_of_range` where a position or column is not there, `over_limit` for too much text.
     pub fn window(
         &self,
         view: &View,
@@ -224,7 +226,7 @@ impl Decoder {
         table
             .window_of(&view.rows, positions, &columns, max_chars, &self.zones)
             .map(|window| window.bytes)
-            .map_err(|error| js_error("out_of_range", &error.to_string(), table.num_rows(), 0))
+            .map_err(|error| js_error(error.code(), &error.to_string(), table.num_rows(), 0))
     }
 
     /// Values of a column at positions `[start, end)` of a view; undefined where they are no numbers.

@@ -1,4 +1,4 @@
-import { ColonnadeError } from "./errors.js";
+import { ColonnadeError, withPlace } from "./errors.js";
 import { Kernels, type WasmKernels } from "./kernels.js";
 import type { EndRule } from "./messages.js";
 import type { Schema } from "./schema.js";
@@ -23,6 +23,7 @@ export class BodyDecoder {
   readonly #memory: WebAssembly.Memory;
   #view = new Uint8Array(0);
   #schema: Schema | undefined;
+  readonly #onCrash: ((error: ColonnadeError) => void) | undefined;
   #crash: ColonnadeError | undefined;
   #numBytes = 0;
   #numRows = 0;
@@ -30,9 +31,15 @@ export class BodyDecoder {
   /** Reading, sorting, filtering of what has arrived. */
   readonly kernels = new Kernels((work) => this.#guard(work));
 
-  constructor(decoder: WasmDecoder, memory: WebAssembly.Memory) {
+  /** @param onCrash told once, whichever call it was that trapped */
+  constructor(
+    decoder: WasmDecoder,
+    memory: WebAssembly.Memory,
+    onCrash?: (error: ColonnadeError) => void,
+  ) {
     this.#decoder = decoder;
     this.#memory = memory;
+    this.#onCrash = onCrash;
   }
 
   /** Bytes of the stream taken so far; bytes after the end-of-stream marker do not count. */
@@ -122,8 +129,10 @@ export class BodyDecoder {
       return work(this.#decoder);
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "decode_error");
-      if (error.code === "decoder_crashed") this.#crash = error;
-      throw error;
+      if (error.code !== "decoder_crashed") throw error;
+      this.#crash = withPlace(error, this.#numRows, this.#numBytes);
+      this.#onCrash?.(this.#crash);
+      throw this.#crash;
     }
   }
 }

@@ -56,8 +56,10 @@ export class ColonnadeError extends Error {
   static from(thrown: unknown, fallbackCode: string): ColonnadeError {
     if (thrown instanceof ColonnadeError) return thrown;
     if (!(thrown instanceof Error)) return new ColonnadeError(fallbackCode, String(thrown));
-    if (thrown instanceof WebAssembly.RuntimeError) {
-      return new ColonnadeError("decoder_crashed", `The decoder stopped: ${thrown.message}.`);
+    if (isTrap(thrown)) {
+      return new ColonnadeError("decoder_crashed", `The decoder stopped: ${thrown.message}.`, {
+        hint: "What has been shown stays; the other rows are gone with the decoder. Reading the source again starts a new one.",
+      });
     }
     const { code, row, byte } = thrown as { code?: unknown; row?: unknown; byte?: unknown };
     return new ColonnadeError(typeof code === "string" ? code : fallbackCode, thrown.message, {
@@ -65,6 +67,17 @@ export class ColonnadeError extends Error {
       byte: typeof byte === "number" ? byte : undefined,
     });
   }
+}
+
+/** A trap of the module, or its stack used up: what is in its memory is not to be trusted. */
+function isTrap(thrown: Error): boolean {
+  const isStackOverflow = /call stack|too much recursion/.test(thrown.message);
+  return thrown instanceof WebAssembly.RuntimeError || isStackOverflow;
+}
+
+/** Errors after which a table's worker answers no more. */
+export function isFatal({ code }: ColonnadeError): boolean {
+  return code === "decoder_crashed" || code === "worker_failed";
 }
 
 /** The same error with where it happened, as far as it does not say so itself. */

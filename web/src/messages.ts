@@ -148,6 +148,8 @@ export interface Requests {
 export interface Notices {
   progress: StreamProgress;
   end: StreamProgress & StreamEnd;
+  /** The decoder trapped: this worker answers no more. */
+  crash: PlainError;
   /** How much of a job is done, of 1. */
   job: { job: number; fraction: number };
 }

@@ -1,7 +1,7 @@
 import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
-import { ColonnadeError, cancelledError } from "./errors.js";
+import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
 import type { NoticeName, Notices, SortKey, StreamProgress } from "./messages.js";
 import type { Predicate } from "./predicate.js";
 import { queryUrl } from "./query.js";
@@ -137,15 +137,17 @@ export class Table extends EventTarget {
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     this.#rows = new TableRows(this.#requester, this);
-    worker.addEventListener("error", (event) => {
+    const onWorkerFailure = (event: Event) => {
       event.preventDefault();
-      const reason = event.message ? `: ${event.message}` : ".";
+      const reason = event instanceof ErrorEvent && event.message ? `: ${event.message}` : ".";
       this.#fail(
         new ColonnadeError("worker_failed", `The worker stopped${reason}`, {
           hint: "Is worker.js where workerSrc or worker-src says, and allowed by the page's policy?",
         }),
       );
-    });
+    };
+    worker.addEventListener("error", onWorkerFailure);
+    worker.addEventListener("messageerror", onWorkerFailure);
   }
 
   /**
@@ -288,6 +290,9 @@ export class Table extends EventTarget {
       case "end":
         this.#onEnd(data as Notices["end"]);
         break;
+      case "crash":
+        this.#fail(ColonnadeError.fromPlain(data as Notices["crash"]));
+        break;
     }
   }
 
@@ -320,8 +325,14 @@ export class Table extends EventTarget {
   }
 
   #fail(error: ColonnadeError): void {
-    if (error.code === "worker_failed") this.#requester.fail(error);
-    if (this.#state !== "streaming") return;
+    if (isFatal(error)) {
+      this.#canResume = false;
+      this.#requester.fail(error);
+      this.#worker.terminate();
+      this.#forgetAtServer();
+    } else if (this.#state !== "streaming") {
+      return;
+    }
     this.#state = "failed";
     this.#error = error;
     this.#rejectDone(error);

@@ -63,7 +63,8 @@ async function makeDecoder(memoryBytes: number, wasmUrl: string | undefined): Pr
   const url = wasmUrl ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
   try {
     const { memory } = await init({ module_or_path: await fetch(url) });
-    return new BodyDecoder(new Decoder(memoryBytes), memory);
+    const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
+    return new BodyDecoder(new Decoder(memoryBytes), memory, onCrash);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError("wasm_unavailable", `Could not load ${url}: ${reason}`, {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::check::check_array;
 use crate::table::{Content, DictionariesById, Dictionary, array_data};
-use crate::wire::{DecodeError, DecodeErrorKind, StreamSchema, read_layout};
+use crate::wire::{DecodeError, DecodeErrorKind, StreamSchema, check_inner_rows, read_layout};
 
 /// The dictionaries of a stream as they stand now. Batches hold on to those that they were sent with,
 /// so a replacement changes only what comes after it.
@@ -40,6 +40,7 @@ impl Dictionaries {
                 "a dictionary batch has other than one column",
             ));
         };
+        check_inner_rows(slot.node, &field)?;
         check_array(slot, &field, body, &self.by_id)?;
         // SAFETY: the slot has passed.
         let values = unsafe { array_data(slot, &field, body, &self.by_id) };

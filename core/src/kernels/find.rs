@@ -12,6 +12,12 @@ use crate::text::{CellKind, CellText, TimeZones, write_cell};
 /// Cells that are looked at in one step.
 const STEP_CELLS: usize = 4096;
 
+/// Bytes of text after which a step ends: nested values can be long.
+const STEP_BYTES: usize = 64 << 10;
+
+/// Characters of a cell that are looked at: a nested value can show more than its memory holds.
+const MAX_CHARS: usize = 16 << 20;
+
 /// What to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindRequest {
@@ -86,7 +92,8 @@ impl FindJob {
         let num_rows = (STEP_CELLS / self.columns.len().max(1)).max(1);
         let end = self.base.len().min(self.next + num_rows);
         let (mut text, mut letters) = (String::new(), Vec::new());
-        while self.next < end && self.matches.len() < self.limit {
+        let mut num_bytes = 0;
+        while self.next < end && self.matches.len() < self.limit && num_bytes < STEP_BYTES {
             let Some(row) = self.base.get(self.next) else {
                 break;
             };
@@ -94,7 +101,13 @@ impl FindJob {
             for (position, column) in self.columns.iter().enumerate() {
                 let (array, index) = column.locate(row);
                 text.clear();
-                let kind = write_cell(array, index, zones, &mut CellText::new(&mut text, 0));
+                let kind = write_cell(
+                    array,
+                    index,
+                    zones,
+                    &mut CellText::new(&mut text, MAX_CHARS),
+                );
+                num_bytes += text.len();
                 if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
                     found.push(position);
                 }

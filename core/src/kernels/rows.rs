@@ -41,6 +41,17 @@ impl Rows {
         }
     }
 
+    /// The table's rows that are shown as rows `[start, end)`, as far as there are any.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub fn numbers(&self, start: usize, end: usize) -> Result<Vec<u32>, KernelError> {
+        let end = end.min(self.len());
+        let mut numbers = with_room(end.saturating_sub(start))?;
+        numbers.extend((start..end).map_while(|position| self.get(position)));
+        Ok(numbers)
+    }
+
     /// Those of the rows, in row order, whose bits are set in `words`.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use arrow_buffer::ToByteSlice;
 use arrow_schema::DataType;
 
 use super::column::{Column, pointed_values, pointers};
-use super::error::KernelError;
+use super::error::{KernelError, with_room};
 use super::key::{Physical, each_boolean, each_native, with_native};
 use super::rows::Rows;
 use crate::semantics::value_type;
@@ -27,7 +27,7 @@ impl ColumnValues {
     /// their unit, half floats are widened.
     ///
     /// # Errors
-    /// `bad_parameter` for a table that is too long.
+    /// `bad_parameter` for a table that is too long, `out_of_memory`.
     pub fn read(
         table: &Table,
         rows: &Rows,
@@ -39,10 +39,12 @@ impl ColumnValues {
         let Some(kind) = kind_of(value_type(&column.data_type)) else {
             return Ok(None);
         };
+        let num_values = end.min(rows.len()).saturating_sub(start);
+        let value_bytes = value_bytes(Physical::of(value_type(&column.data_type)));
         let mut values = Self {
             kind,
-            bytes: Vec::new(),
-            validity: Vec::new(),
+            bytes: with_room(num_values.saturating_mul(value_bytes))?,
+            validity: with_room(num_values)?,
         };
         let end = end.min(rows.len());
         let mut position = start;
@@ -102,14 +104,18 @@ impl ColumnValues {
     }
 
     fn push_null(&mut self, physical: Physical) {
-        let width = match physical {
-            Physical::Boolean | Physical::I8 | Physical::U8 => 1,
-            Physical::I16 | Physical::U16 => 2,
-            Physical::I32 | Physical::U32 | Physical::F16 | Physical::F32 => 4,
-            _ => 8,
-        };
         self.validity.push(0);
-        self.bytes.resize(self.bytes.len() + width, 0);
+        self.bytes
+            .resize(self.bytes.len() + value_bytes(physical), 0);
+    }
+}
+
+fn value_bytes(physical: Physical) -> usize {
+    match physical {
+        Physical::Boolean | Physical::I8 | Physical::U8 => 1,
+        Physical::I16 | Physical::U16 => 2,
+        Physical::I32 | Physical::U32 | Physical::F16 | Physical::F32 => 4,
+        _ => 8,
     }
 }
 

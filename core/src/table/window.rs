@@ -27,6 +27,11 @@ pub enum WindowError {
         /// Rows of the table.
         num_rows: u64,
     },
+    /// The cells' texts are more than a window holds.
+    TooLarge {
+        /// The most characters of a window.
+        max_chars: usize,
+    },
     /// There is no such column.
     Column {
         /// The index asked for.
@@ -34,6 +39,17 @@ pub enum WindowError {
         /// Columns of the table.
         num_columns: usize,
     },
+}
+
+impl WindowError {
+    /// The stable name that JavaScript sees.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Rows { .. } | Self::Column { .. } => "out_of_range",
+            Self::TooLarge { .. } => "over_limit",
+        }
+    }
 }
 
 impl fmt::Display for WindowError {
@@ -47,6 +63,12 @@ impl fmt::Display for WindowError {
                 f,
                 "rows {start} to {end} were asked for; the table has {num_rows}"
             ),
+            Self::TooLarge { max_chars } => {
+                write!(
+                    f,
+                    "the texts of these rows have more than {max_chars} characters; ask for fewer rows"
+                )
+            }
             Self::Column { index, num_columns } => {
                 write!(
                     f,
@@ -59,12 +81,16 @@ impl fmt::Display for WindowError {
 
 impl std::error::Error for WindowError {}
 
+/// The most characters of a window: a nested value can show the same items for each row, so texts
+/// may be larger than the memory that holds the values.
+const MAX_CHARS: usize = 128 << 20;
+
 impl Table {
     /// The text of `columns` (indices, in the order wanted) in `rows` (end exclusive). A text of
     /// more than `max_chars` characters is cut there and marked; 0 cuts nothing.
     ///
     /// # Errors
-    /// [`WindowError`] where a row or column does not exist.
+    /// [`WindowError`] where a row or column does not exist, or there is too much text.
     pub fn window(
         &self,
         rows: Range<u64>,
@@ -80,13 +106,13 @@ impl Table {
             });
         }
         self.check_columns(columns)?;
-        Ok(self.write_window(rows, columns, max_chars, zones))
+        self.write_window(rows, columns, max_chars, zones)
     }
 
     /// The same for the rows at positions `[start, end)` of a view, with each text whole or cut.
     ///
     /// # Errors
-    /// [`WindowError`] where a position or column does not exist.
+    /// [`WindowError`] where a position or column does not exist, or there is too much text.
     #[cfg(feature = "kernels")]
     pub fn window_of(
         &self,
@@ -105,7 +131,7 @@ impl Table {
         }
         self.check_columns(columns)?;
         let rows = positions.map(|position| view.get(position).map_or(u64::MAX, u64::from));
-        Ok(self.write_window(rows, columns, max_chars, zones))
+        self.write_window(rows, columns, max_chars, zones)
     }
 
     fn check_columns(&self, columns: &[usize]) -> Result<(), WindowError> {
@@ -122,8 +148,14 @@ impl Table {
         columns: &[usize],
         max_chars: usize,
         zones: &dyn TimeZones,
-    ) -> RowWindow {
-        let num_cells = rows.size_hint().0 * columns.len();
+    ) -> Result<RowWindow, WindowError> {
+        let too_large = WindowError::TooLarge {
+            max_chars: MAX_CHARS,
+        };
+        let num_cells = rows.size_hint().0.saturating_mul(columns.len());
+        if num_cells > MAX_CHARS {
+            return Err(too_large);
+        }
         let mut ends = Vec::with_capacity(num_cells * 4);
         let mut kinds = Vec::with_capacity(num_cells);
         let mut texts = String::new();
@@ -134,10 +166,19 @@ impl Table {
             };
             for &column in columns {
                 let start = texts.len();
-                let mut cell = CellText::new(&mut texts, max_chars);
+                let room = MAX_CHARS.saturating_sub(start).max(1);
+                let cut_at = if max_chars == 0 {
+                    room
+                } else {
+                    max_chars.min(room)
+                };
+                let mut cell = CellText::new(&mut texts, cut_at);
                 let array = self.columns()[column].chunk(chunk);
                 let mut kind = write_cell(array, index, zones, &mut cell) as u8;
                 if cell.was_cut() {
+                    if cut_at != max_chars {
+                        return Err(too_large);
+                    }
                     kind |= CellKind::CUT;
                 }
                 end_utf16 += utf16_len(&texts[start..]);
@@ -147,7 +188,7 @@ impl Table {
         }
         ends.extend_from_slice(&kinds);
         ends.extend_from_slice(texts.as_bytes());
-        RowWindow { bytes: ends }
+        Ok(RowWindow { bytes: ends })
     }
 }
 

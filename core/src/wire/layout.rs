@@ -7,7 +7,7 @@ use arrow_schema::{DataType, UnionMode};
 
 use super::message::BatchHeader;
 use super::schema::SchemaField;
-use super::{DecodeError, FieldNode, MetadataVersion};
+use super::{DecodeError, DecodeErrorKind, FieldNode, MetadataVersion};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -162,6 +162,31 @@ pub(crate) fn read_column(
     reader.slot(field)
 }
 
+/// The most rows that an array inside another, or a dictionary, may have where its rows take no
+/// bytes: they are walked for the one row that they are a part of.
+const MAX_ROWS_OF_NO_BYTES: usize = 1 << 24;
+
+/// Refuses rows inside of others that nothing in the body stands for.
+pub(crate) fn check_inner_rows(node: FieldNode, field: &SchemaField) -> Result<()> {
+    let takes_no_bytes = match field.field.data_type() {
+        DataType::Null | DataType::RunEndEncoded(..) => true,
+        DataType::FixedSizeBinary(size) | DataType::FixedSizeList(_, size) => *size == 0,
+        DataType::Struct(fields) => fields.is_empty(),
+        _ => false,
+    };
+    if takes_no_bytes && node.num_rows > MAX_ROWS_OF_NO_BYTES {
+        return Err(DecodeError::new(
+            DecodeErrorKind::OverLimit,
+            format!(
+                "an array inside column \"{}\" has {} rows that take no bytes; at most {MAX_ROWS_OF_NO_BYTES} are read",
+                field.field.name(),
+                node.num_rows
+            ),
+        ));
+    }
+    Ok(())
+}
+
 struct Reader<'a> {
     header: &'a BatchHeader,
     next_node: usize,
@@ -215,7 +240,11 @@ impl Reader<'_> {
             field
                 .children
                 .iter()
-                .map(|child| self.slot(child))
+                .map(|child| {
+                    let slot = self.slot(child)?;
+                    check_inner_rows(slot.node, child)?;
+                    Ok(slot)
+                })
                 .collect::<Result<Vec<_>>>()?
         };
         check_children(data_type, node, &children, field)?;

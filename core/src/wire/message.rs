@@ -137,7 +137,7 @@ fn read_batch(
     for index in 0..node_vector.len() {
         let (length, null_count) = node_vector.pair(index)?;
         let length = within(length, limits.max_batch_rows, "row count")?;
-        let null_count = within(null_count, length, "null count")?;
+        let null_count = inside(null_count, length, "null count")?;
         nodes.push(FieldNode {
             num_rows: length as usize,
             null_count: null_count as usize,
@@ -147,8 +147,8 @@ fn read_batch(
     let mut buffers = Vec::with_capacity(buffer_vector.len());
     for index in 0..buffer_vector.len() {
         let (offset, length) = buffer_vector.pair(index)?;
-        let offset = within(offset, body_bytes, "buffer offset")?;
-        let length = within(length, body_bytes - offset, "buffer length")?;
+        let offset = inside(offset, body_bytes, "buffer offset")?;
+        let length = inside(length, body_bytes - offset, "buffer length")?;
         buffers.push(BufferRange {
             offset: offset as usize,
             length: length as usize,
@@ -168,7 +168,7 @@ fn read_batch(
     let counts = table.vector(4, 8)?;
     let variadic_buffer_counts = (0..counts.len())
         .map(|index| {
-            within(
+            inside(
                 counts.i64(index)?,
                 buffers.len() as u64,
                 "variadic buffer count",
@@ -184,6 +184,11 @@ fn read_batch(
         compression,
         version,
     })
+}
+
+/// As [`within`], where more would contradict the message itself.
+fn inside(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
+    within(value, limit, what).map_err(|error| DecodeError::header(error.message))
 }
 
 /// `value` as unsigned, if it is not negative and at most `limit`.

@@ -26,7 +26,7 @@ pub use error::{DecodeError, DecodeErrorKind};
 pub use framing::{Frame, Framer};
 pub use layout::{ArraySlot, BufferRange, BufferRole, read_layout};
 #[cfg(feature = "decode")]
-pub(crate) use layout::{ColumnStart, read_column};
+pub(crate) use layout::{ColumnStart, check_inner_rows, read_column};
 pub use limits::Limits;
 pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVersion};
 pub use schema::{DictionaryEncoding, EncodedSchema, SchemaField, StreamSchema};

@@ -121,10 +121,11 @@ pub(super) fn read_schema(table: &Table, limits: &Limits) -> Result<StreamSchema
     let mut reader = FieldReader {
         limits,
         num_fields: 0,
+        left_text_bytes: limits.max_metadata_bytes,
     };
     Ok(StreamSchema {
         fields: reader.fields(table.vector(1, 4)?, 1)?,
-        metadata: read_metadata(table.vector(2, 4)?)?,
+        metadata: reader.metadata(table.vector(2, 4)?)?,
         encoded: EncodedSchema {
             buffer: table.buffer().to_vec(),
             position: table.position(),
@@ -132,26 +133,42 @@ pub(super) fn read_schema(table: &Table, limits: &Limits) -> Result<StreamSchema
     })
 }
 
-fn read_metadata(vector: Vector) -> Result<HashMap<String, String>> {
-    (0..vector.len())
-        .map(|index| {
-            let pair = vector.table(index)?;
-            Ok((
-                pair.string(0)?.unwrap_or_default().to_owned(),
-                pair.string(1)?.unwrap_or_default().to_owned(),
-            ))
-        })
-        .collect()
-}
-
-/// Offsets in a hostile message can make a small buffer describe a huge tree, so the fields are
-/// counted as they are read.
+/// Offsets in a hostile message can make a small buffer describe a huge tree, or name one text a
+/// thousand times, so fields and texts are counted as they are read.
 struct FieldReader<'a> {
     limits: &'a Limits,
     num_fields: usize,
+    left_text_bytes: u64,
 }
 
 impl FieldReader<'_> {
+    fn metadata(&mut self, vector: Vector) -> Result<HashMap<String, String>> {
+        (0..vector.len())
+            .map(|index| {
+                let pair = vector.table(index)?;
+                let (key, value) = (pair.string(0)?.unwrap_or_default(), pair.string(1)?);
+                let value = value.unwrap_or_default();
+                // The offsets to a pair and its texts.
+                self.take_text(12 + key.len() + value.len())?;
+                Ok((key.to_owned(), value.to_owned()))
+            })
+            .collect()
+    }
+
+    fn take_text(&mut self, num_bytes: usize) -> Result<()> {
+        let left_bytes = self.left_text_bytes.checked_sub(num_bytes as u64);
+        self.left_text_bytes = left_bytes.ok_or_else(|| {
+            DecodeError::new(
+                DecodeErrorKind::OverLimit,
+                format!(
+                    "the schema's names and metadata have more than {} bytes",
+                    self.limits.max_metadata_bytes
+                ),
+            )
+        })?;
+        Ok(())
+    }
+
     fn fields(&mut self, vector: Vector, depth: usize) -> Result<Vec<SchemaField>> {
         if vector.len() > 0 && depth > self.limits.max_depth {
             return Err(DecodeError::new(
@@ -175,6 +192,7 @@ impl FieldReader<'_> {
         let name = table.string(0)?.unwrap_or_default();
         let children = self.fields(table.vector(5, 4)?, depth + 1)?;
         let value_type = read_type(table, name, &children)?;
+        self.take_text(name.len() + zone_bytes(&value_type))?;
         let (data_type, dictionary) = match table.table(4)? {
             None => (value_type, None),
             Some(encoding) => {
@@ -194,12 +212,19 @@ impl FieldReader<'_> {
             }
         };
         let field = Field::new(name, data_type, table.bool(1)?)
-            .with_metadata(read_metadata(table.vector(6, 4)?)?);
+            .with_metadata(self.metadata(table.vector(6, 4)?)?);
         Ok(SchemaField {
             field: Arc::new(field),
             dictionary,
             children,
         })
+    }
+}
+
+fn zone_bytes(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Timestamp(_, Some(zone)) => zone.len(),
+        _ => 0,
     }
 }
 
@@ -275,6 +300,8 @@ fn union_type(table: &Table, name: &str, children: &[SchemaField]) -> Result<Dat
             return Err(invalid(name, "is a union of more than 128 types"));
         }
         (0..children.len()).map(|id| id as i8).collect()
+    } else if ids.len() != children.len() {
+        return Err(invalid(name, "has not one union type id for each child"));
     } else {
         (0..ids.len())
             .map(|index| {
@@ -285,9 +312,6 @@ fn union_type(table: &Table, name: &str, children: &[SchemaField]) -> Result<Dat
             })
             .collect::<Result<_>>()?
     };
-    if type_ids.len() != children.len() {
-        return Err(invalid(name, "has not one union type id for each child"));
-    }
     let fields = UnionFields::try_new(type_ids, children.iter().map(|child| child.field.clone()))
         .map_err(|error| invalid(name, &format!("is not a valid union: {error}")))?;
     let mode = if table.i16(0, 0)? == 0 {

@@ -1,5 +1,5 @@
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import { ColonnadeError, cancelledError } from "../errors.js";
+import { ColonnadeError, cancelledError, isFatal } from "../errors.js";
 import { Grid } from "../grid/grid.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
@@ -325,7 +325,7 @@ export class ColonnadeViewer extends LitElement {
         <p class="what">${error.message}</p>
         ${error.hint === undefined ? nothing : html`<p class="detail">${error.hint}</p>`}
         <p class="detail">
-          ${kept === 0 ? nothing : html`${formatRows(kept)} arrived before and stay readable. `}
+          ${kept === 0 || isFatal(error) ? nothing : html`${formatRows(kept)} arrived before and stay readable. `}
           <code>${error.code}${place === "" ? "" : ` ${place}`}</code>
         </p>
       </div>

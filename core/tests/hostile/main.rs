@@ -1,0 +1,188 @@
+//! Bytes that nobody sane would send: each case ends in an error or a table, within a second and
+//! within its memory, and what was read can be looked at.
+
+#![allow(clippy::unwrap_used)]
+
+mod claims;
+mod crafted;
+mod meter;
+mod use_table;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use colonnade_core::decode::Decoder;
+use colonnade_core::wire::{DecodeError, Limits, survey_file, survey_stream};
+
+/// The budget of rows, and the cap of what one batch decompresses to.
+const BUDGET_BYTES: u64 = 16 << 20;
+/// The most that a case may hold: rows, a message on its way, and what is made of them.
+const CAP_BYTES: usize = 64 << 20;
+const TIME_LIMIT: Duration = Duration::from_secs(1);
+
+pub(crate) fn limits() -> Limits {
+    Limits {
+        max_metadata_bytes: 1 << 20,
+        max_decompressed_bytes: BUDGET_BYTES,
+        ..Limits::default()
+    }
+}
+
+/// Decodes `bytes`, and uses what came of them.
+fn run(bytes: &[u8]) -> Result<(), DecodeError> {
+    let mut decoder = Decoder::new(BUDGET_BYTES, limits());
+    let result = decoder.push(bytes).and_then(|_| decoder.finish());
+    use_table::use_table(&decoder);
+    result
+}
+
+/// One way to damage a stream.
+#[derive(Debug, Clone, Copy)]
+enum Damage {
+    None,
+    FlipBit(usize),
+    CutAt(usize),
+}
+
+impl Damage {
+    fn apply(self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        match self {
+            Self::None => {}
+            Self::FlipBit(bit) => bytes[bit / 8] ^= 1 << (bit % 8),
+            Self::CutAt(end) => bytes.truncate(end),
+        }
+        bytes
+    }
+}
+
+/// Runs `cases` of `streams` on two threads; counts what came of them by the error's code.
+fn run_all(
+    streams: &[(String, Vec<u8>)],
+    cases: &[(usize, Damage)],
+    run: fn(&[u8]) -> Result<(), String>,
+) -> BTreeMap<String, usize> {
+    let next = AtomicUsize::new(0);
+    let outcomes = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut counts = BTreeMap::<String, usize>::new();
+                while let Some(&(stream, damage)) = cases.get(next.fetch_add(1, Ordering::Relaxed))
+                {
+                    let (name, bytes) = &streams[stream];
+                    let bytes = damage.apply(bytes);
+                    let case = || run(&bytes);
+                    let (outcome, cost) = std::panic::catch_unwind(|| meter::measure(case))
+                        .unwrap_or_else(|_| panic!("{name} with {damage:?} panics"));
+                    // A machine that does other things may be slow once, not three times.
+                    let is_slow = |_| meter::measure(case).1.time > TIME_LIMIT;
+                    if cost.time > TIME_LIMIT && (0..2).all(is_slow) {
+                        panic!("{name} with {damage:?} takes {:?}", cost.time);
+                    }
+                    assert!(
+                        cost.peak_bytes <= CAP_BYTES,
+                        "{name} with {damage:?} holds {} bytes; the cap is {CAP_BYTES}",
+                        cost.peak_bytes
+                    );
+                    *counts
+                        .entry(outcome.err().unwrap_or("table".into()))
+                        .or_default() += 1;
+                }
+                let mut outcomes = outcomes.lock().unwrap();
+                for (outcome, count) in counts {
+                    *outcomes.entry(outcome).or_default() += count;
+                }
+            });
+        }
+    });
+    outcomes.into_inner().unwrap()
+}
+
+fn decoded(bytes: &[u8]) -> Result<(), String> {
+    run(bytes).map_err(|error| error.kind.code().to_owned())
+}
+
+/// The files of a folder whose names end so, in order.
+fn read_folder(folder: &Path, extension: &str) -> Vec<(String, Vec<u8>)> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(extension))
+        .collect();
+    paths.sort();
+    let read = |path: PathBuf| (path.display().to_string(), fs::read(&path).unwrap());
+    paths.into_iter().map(read).collect()
+}
+
+fn small_streams() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/small");
+    let streams = read_folder(&folder, ".arrows");
+    assert!(streams.len() >= 10, "fixtures/small is not complete");
+    streams
+}
+
+#[test]
+fn small_streams_are_whole() {
+    for (name, bytes) in small_streams() {
+        run(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+}
+
+#[test]
+fn every_flipped_bit_ends_in_an_error_or_a_table() {
+    let streams = small_streams();
+    let cases: Vec<(usize, Damage)> = streams
+        .iter()
+        .enumerate()
+        .flat_map(|(stream, (_, bytes))| {
+            (0..bytes.len() * 8).map(move |bit| (stream, Damage::FlipBit(bit)))
+        })
+        .collect();
+    let outcomes = run_all(&streams, &cases, decoded);
+    println!("{} flipped bits: {outcomes:?}", cases.len());
+    assert_eq!(outcomes.values().sum::<usize>(), cases.len());
+}
+
+#[test]
+fn every_cut_ends_in_an_error() {
+    let streams = small_streams();
+    let cases: Vec<(usize, Damage)> = streams
+        .iter()
+        .enumerate()
+        .flat_map(|(stream, (_, bytes))| {
+            (0..bytes.len()).map(move |end| (stream, Damage::CutAt(end)))
+        })
+        .collect();
+    let outcomes = run_all(&streams, &cases, decoded);
+    println!("{} cuts: {outcomes:?}", cases.len());
+    let cut_codes = ["missing_end_of_stream", "truncated_message"];
+    assert!(outcomes.keys().eq(cut_codes), "{outcomes:?}");
+}
+
+#[test]
+fn inputs_that_once_crashed_a_reader_end_in_an_error_or_a_table() {
+    let Ok(folder) = std::env::var("COLONNADE_CONFORMANCE") else {
+        eprintln!("COLONNADE_CONFORMANCE is not set: the hostile streams are left out");
+        return;
+    };
+    let streams = read_folder(&Path::new(&folder).join("arrow/fuzz-stream"), "");
+    assert!(!streams.is_empty());
+    let cases: Vec<_> = (0..streams.len()).map(|at| (at, Damage::None)).collect();
+    let outcomes = run_all(&streams, &cases, decoded);
+    println!("{} hostile streams: {outcomes:?}", cases.len());
+    let outcomes = run_all(&streams, &cases, |bytes| {
+        let limits = limits();
+        let stream = survey_stream(std::io::Cursor::new(bytes), &limits);
+        let file = survey_file(std::io::Cursor::new(bytes), &limits);
+        stream
+            .map(drop)
+            .or(file.map(drop))
+            .map_err(|_| "refused".into())
+    });
+    println!("{} hostile streams surveyed: {outcomes:?}", cases.len());
+}

@@ -1,0 +1,87 @@
+//! What a case costs: the memory of the thread that runs it, and its time.
+
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Counts the bytes that each thread holds.
+pub(crate) struct Meter;
+
+#[global_allocator]
+static METER: Meter = Meter;
+
+/// A thread that holds as much gets no more: a case out of control ends the test, not the machine.
+const MAX_THREAD_BYTES: isize = 2 << 30;
+
+thread_local! {
+    static LIVE_BYTES: Cell<isize> = const { Cell::new(0) };
+    static PEAK_BYTES: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Whether `bytes` more may be held; counts them if so.
+fn take(bytes: isize) -> bool {
+    let live_bytes = LIVE_BYTES.get() + bytes;
+    PEAK_BYTES.set(PEAK_BYTES.get().max(live_bytes));
+    if live_bytes > MAX_THREAD_BYTES {
+        return false;
+    }
+    LIVE_BYTES.set(live_bytes);
+    true
+}
+
+// SAFETY: every call goes to the system's allocator with the arguments it came with, or gives null.
+unsafe impl GlobalAlloc for Meter {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !take(layout.size() as isize) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's own promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if !take(layout.size() as isize) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's own promise.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, new_bytes: usize) -> *mut u8 {
+        if !take(new_bytes as isize - layout.size() as isize) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's own promise.
+        unsafe { System.realloc(start, layout, new_bytes) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        LIVE_BYTES.set(LIVE_BYTES.get() - layout.size() as isize);
+        // SAFETY: the caller's own promise.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+/// What a case took.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cost {
+    /// The most that it held at one time, beyond what was held before.
+    pub(crate) peak_bytes: usize,
+    /// How long it took.
+    pub(crate) time: Duration,
+}
+
+/// Runs `case` and measures it.
+pub(crate) fn measure<T>(case: impl FnOnce() -> T) -> (T, Cost) {
+    let before_bytes = LIVE_BYTES.get();
+    PEAK_BYTES.set(before_bytes);
+    let start = Instant::now();
+    let result = case();
+    let cost = Cost {
+        peak_bytes: (PEAK_BYTES.get() - before_bytes) as usize,
+        time: start.elapsed(),
+    };
+    (result, cost)
+}

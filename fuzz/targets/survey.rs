@@ -1,0 +1,17 @@
+//! Walks bytes as a stream and as a file, by their headers alone.
+
+#![no_main]
+
+use std::io::Cursor;
+
+use colonnade_core::wire::{Limits, survey_file, survey_stream};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let limits = Limits {
+        max_metadata_bytes: 1 << 20,
+        ..Limits::default()
+    };
+    let _ = survey_stream(Cursor::new(bytes), &limits);
+    let _ = survey_file(Cursor::new(bytes), &limits);
+});
