@@ -148,6 +148,8 @@ export interface Requests {
 export interface Notices {
   progress: StreamProgress;
   end: StreamProgress & StreamEnd;
+  /** The first word: the worker has started. */
+  ready: null;
   /** How much of a job is done, of 1. */
   job: { job: number; fraction: number };
 }

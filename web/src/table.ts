@@ -16,6 +16,7 @@ import {
 } from "./rows.js";
 import type { Schema } from "./schema.js";
 import type { PreparedSource } from "./source.js";
+import type { TableWorker } from "./start.js";
 import type { Summary } from "./summary.js";
 import type { RowWindow } from "./window.js";
 
@@ -76,7 +77,7 @@ interface StartOptions {
 /** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface only types listeners
 export class Table extends EventTarget {
-  readonly #worker: Worker;
+  readonly #worker: TableWorker;
   readonly #requester: Requester;
   readonly #rows: TableRows;
   readonly #prepared: PreparedSource;
@@ -106,7 +107,7 @@ export class Table extends EventTarget {
 
   /** @internal */
   static async start(
-    worker: Worker,
+    worker: TableWorker,
     prepared: PreparedSource,
     options: StartOptions,
   ): Promise<Table> {
@@ -128,7 +129,11 @@ export class Table extends EventTarget {
     return table;
   }
 
-  private constructor(worker: Worker, prepared: PreparedSource, totalRows: number | undefined) {
+  private constructor(
+    worker: TableWorker,
+    prepared: PreparedSource,
+    totalRows: number | undefined,
+  ) {
     super();
     this.#worker = worker;
     this.#prepared = prepared;

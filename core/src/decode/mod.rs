@@ -4,13 +4,14 @@ mod array;
 mod continuity;
 mod dictionary;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::make_array;
 
 use crate::table::Table;
 use crate::wire::{
-    DecodeError, DecodeErrorKind, Frame, Framer, Limits, Message, StreamSchema, read_layout,
+    DecodeError, DecodeErrorKind, Footer, Frame, Framer, Limits, Message, StreamSchema, read_layout,
 };
 use array::{Body, build_array};
 use continuity::Continuity;
@@ -29,7 +30,8 @@ pub struct Progress {
     pub is_complete: bool,
 }
 
-/// Decodes an Arrow IPC stream into a [`Table`] as its bytes land.
+/// Decodes an Arrow IPC stream into a [`Table`] as its bytes land; or a file, as a stream with a footer
+/// behind it, or by its footer ([`open_file`](Self::open_file)).
 ///
 /// Rows that were read stay readable after an error, and after [`resume`](Self::resume) a further
 /// response goes on behind them.
@@ -77,6 +79,24 @@ impl Decoder {
         self.dictionaries = Dictionaries::default();
         self.has_schema = false;
         self.continuity = self.continuity.resumed(first_row, self.num_rows());
+    }
+
+    /// An IPC file begins, whose footer is the FlatBuffers bytes `footer` at byte `start`. The schema is
+    /// the footer's. Returns the bytes `[start, end)` of the file to push, in this order, and behind
+    /// them an end-of-stream marker.
+    ///
+    /// # Errors
+    /// As [`Footer::read`].
+    pub fn open_file(&mut self, footer: &[u8], start: u64) -> Result<Vec<Range<u64>>, DecodeError> {
+        let footer =
+            Footer::read(footer, start, &self.limits).map_err(|error| error.at_byte(start))?;
+        let ranges = footer.ranges();
+        let first = ranges.first().map_or(start, |range| range.start);
+        self.framer = Framer::within_file(self.limits.clone(), first);
+        self.bound_memory();
+        self.continuity = Continuity::of_file(&footer);
+        self.accept_schema(&footer.schema)?;
+        Ok(ranges)
     }
 
     fn bound_memory(&mut self) {
@@ -142,6 +162,17 @@ impl Decoder {
         match frame.message {
             Message::Schema(_) => {}
             Message::Dictionary(header) => {
+                // Spec: in a file, all dictionaries are known before the first row.
+                let is_file = self.continuity.is_file() || self.framer.is_file();
+                if is_file && !header.is_delta && self.dictionaries.get(header.id).is_some() {
+                    return Err(DecodeError::new(
+                        DecodeErrorKind::InvalidHeader,
+                        format!(
+                            "dictionary {} comes twice; in a file it cannot be replaced",
+                            header.id
+                        ),
+                    ));
+                }
                 let mut body = Body::new(frame.body, &header.values, cap_bytes);
                 self.dictionaries
                     .accept(&header, &mut body, table.schema())?;

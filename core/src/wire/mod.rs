@@ -5,6 +5,7 @@
 mod compression;
 mod describe;
 mod error;
+mod file;
 mod flatbuffer;
 mod framing;
 pub mod integrity;
@@ -18,6 +19,7 @@ mod type_name;
 pub use compression::{Codec, decompress};
 pub use describe::{FieldDescription, describe_fields};
 pub use error::{DecodeError, DecodeErrorKind};
+pub use file::Footer;
 pub use framing::{AlignedBody, Frame, Framer};
 #[cfg(feature = "decode")]
 pub(crate) use layout::check_size;

@@ -105,10 +105,12 @@ fn read_metadata(vector: Vector) -> Result<HashMap<String, String>> {
     (0..vector.len())
         .map(|index| {
             let pair = vector.table(index)?;
-            Ok((
-                pair.string(0)?.unwrap_or_default().to_owned(),
-                pair.string(1)?.unwrap_or_default().to_owned(),
-            ))
+            // Producers put bytes of all kinds there, a pickle for example.
+            let text = |slot| {
+                let bytes = pair.string_bytes(slot)?.unwrap_or_default();
+                Ok(String::from_utf8_lossy(bytes).into_owned())
+            };
+            Ok((text(0)?, text(1)?))
         })
         .collect()
 }
