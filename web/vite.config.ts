@@ -39,7 +39,10 @@ export default defineConfig(({ mode }) => {
       target: "es2022",
       emptyOutDir: !isWorker,
       lib: { entry, formats: ["es"] },
-      rolldownOptions: { external: ["apache-arrow", ...(isWorker ? [] : [/\/worker\.js$/])], output: { chunkFileNames: "[name].js" } },
+      rolldownOptions: {
+        external: ["apache-arrow", ...(isWorker ? [] : [/\/worker\.js$/])],
+        output: { chunkFileNames: "[name].js" },
+      },
     },
   };
 });

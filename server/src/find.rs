@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellKind, CellText, FixedOffsets, write_cell};
+use colonnade_core::text::{CellKind, CellText, FixedOffsets};
+use colonnade_core::wire::EXTENSION_NAME;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use futures::StreamExt;
 use regex::{Regex, RegexBuilder};
@@ -168,7 +169,10 @@ impl Search {
             pattern,
             columns: columns
                 .into_iter()
-                .filter(|(_, field)| may_hold(field.data_type(), &request.text))
+                .filter(|(_, field)| {
+                    field.metadata().contains_key(EXTENSION_NAME)
+                        || may_hold(field.data_type(), &request.text)
+                })
                 .map(|(index, field)| (index, field.name().clone()))
                 .collect(),
         })
@@ -189,9 +193,8 @@ impl Search {
             let mut columns = Vec::new();
             for (column, name) in &self.columns {
                 text.clear();
-                let array = &rows.columns()[*column].chunks()[chunk];
                 let mut out = CellText::new(&mut text, 0);
-                let kind = write_cell(array, index, &FixedOffsets, &mut out);
+                let kind = rows.write_cell(*column, chunk, index, &FixedOffsets, &mut out);
                 if kind != CellKind::Null && self.pattern.is_match(&text) {
                     columns.push(name.clone());
                 }

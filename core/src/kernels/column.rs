@@ -6,12 +6,14 @@ use arrow_schema::DataType;
 use super::error::KernelError;
 use super::key::Physical;
 use crate::table::Table;
+use crate::text::Extension;
 
 /// The rows of one column as they were when a kernel began.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) data_type: DataType,
+    pub(super) extension: Option<Extension>,
     chunks: Vec<ArrayRef>,
     /// Rows before each chunk, and after the last.
     offsets: Vec<u32>,
@@ -32,6 +34,7 @@ impl Column {
         Ok(Self {
             name: field.name().clone(),
             data_type: field.data_type().clone(),
+            extension: Extension::of(field),
             chunks,
             offsets,
         })

@@ -75,7 +75,7 @@ impl FindJob {
         let mut columns = Vec::new();
         for index in indices {
             let column = Column::try_new(table, index)?;
-            if may_hold(&column.data_type, &request.text) {
+            if column.extension.is_some() || may_hold(&column.data_type, &request.text) {
                 columns.push(column);
             }
         }
@@ -106,7 +106,13 @@ impl FindJob {
             for (position, column) in self.columns.iter().enumerate() {
                 let (array, index) = column.locate(row);
                 text.clear();
-                let kind = write_cell(array, index, zones, &mut CellText::new(&mut text, 0));
+                let kind = write_cell(
+                    array,
+                    column.extension,
+                    index,
+                    zones,
+                    &mut CellText::new(&mut text, 0),
+                );
                 if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
                     found.push(position);
                 }

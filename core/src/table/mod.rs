@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 
+use crate::text::{CellKind, CellText, Extension, TimeZones, write_cell, write_json};
 use crate::wire::StreamSchema;
 pub use chunked_column::ChunkedColumn;
 pub use window::{RowWindow, WindowError};
@@ -18,6 +19,8 @@ pub struct Table {
     columns: Vec<ChunkedColumn>,
     /// Rows before each batch, and after the last; strictly ascending.
     row_offsets: Vec<u64>,
+    /// Of each column.
+    extensions: Vec<Option<Extension>>,
 }
 
 impl Table {
@@ -29,7 +32,9 @@ impl Table {
             .iter()
             .map(|_| ChunkedColumn::default())
             .collect();
+        let fields = schema.fields.iter();
         Self {
+            extensions: fields.map(|field| Extension::of(&field.field)).collect(),
             schema,
             columns,
             row_offsets: vec![0],
@@ -63,6 +68,32 @@ impl Table {
     #[must_use]
     pub fn columns(&self) -> &[ChunkedColumn] {
         &self.columns
+    }
+
+    /// Writes the text of a cell; `index` is that in its chunk, as [`locate`](Self::locate) says it.
+    pub fn write_cell(
+        &self,
+        column: usize,
+        chunk: usize,
+        index: usize,
+        zones: &dyn TimeZones,
+        out: &mut CellText,
+    ) -> CellKind {
+        let array = &self.columns[column].chunks()[chunk];
+        write_cell(array, self.extensions[column], index, zones, out)
+    }
+
+    /// Writes a cell as JSON, as [`write_cell`](Self::write_cell) does its text.
+    pub fn write_json(
+        &self,
+        column: usize,
+        chunk: usize,
+        index: usize,
+        zones: &dyn TimeZones,
+        out: &mut CellText,
+    ) {
+        let array = &self.columns[column].chunks()[chunk];
+        write_json(array, self.extensions[column], index, zones, out);
     }
 
     /// Rows of each chunk; the same in every column.

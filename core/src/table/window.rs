@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Table;
-use crate::text::{CellKind, CellText, TimeZones, write_cell};
+use crate::text::{CellKind, CellText, TimeZones};
 
 /// The text of a rectangle of cells, packed so that one copy takes it to another thread.
 ///
@@ -135,8 +135,7 @@ impl Table {
             for &column in columns {
                 let start = texts.len();
                 let mut cell = CellText::new(&mut texts, max_chars);
-                let array = &self.columns()[column].chunks()[chunk];
-                let mut kind = write_cell(array, index, zones, &mut cell) as u8;
+                let mut kind = self.write_cell(column, chunk, index, zones, &mut cell) as u8;
                 if cell.was_cut() {
                     kind |= CellKind::CUT;
                 }

@@ -28,4 +28,4 @@ pub use limits::Limits;
 pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVersion};
 pub use schema::{DictionaryEncoding, SchemaField, StreamSchema};
 pub use survey::{Survey, SurveyError, SurveyedKind, SurveyedMessage, survey_file, survey_stream};
-pub use type_name::type_name;
+pub use type_name::{EXTENSION_NAME, field_type_name, type_name};
