@@ -108,7 +108,12 @@ export interface RawValues {
 /** Requests to the worker: one answer each, or an error. */
 export interface Requests {
   open: {
-    params: { source: WireSource; memoryBytes: number; wasmUrl: string | undefined };
+    /** `wasm` is the module or its address, if not beside the worker. */
+    params: {
+      source: WireSource;
+      memoryBytes: number;
+      wasm: string | Uint8Array<ArrayBuffer> | undefined;
+    };
     result: Schema;
   };
   /** Rows `[start, end)` of the given columns as a packed window (`grid/cells.ts`). */

@@ -1,6 +1,6 @@
 import { cancelledError } from "./errors.js";
 import { prepareSource, type RequestOptions, type TableSource } from "./source.js";
-import { startWorker, type WorkerOptions } from "./start.js";
+import { ownWasm, startWorker, type WorkerOptions } from "./start.js";
 import { Table } from "./table.js";
 
 /** Options of {@link open}. */
@@ -32,6 +32,6 @@ export async function open(source: TableSource, options: OpenOptions = {}): Prom
     signal,
     memoryBytes,
     totalRows,
-    wasmUrl: wasmSrc === undefined ? undefined : new URL(wasmSrc, base).href,
+    wasm: wasmSrc === undefined ? await ownWasm() : new URL(wasmSrc, base).href,
   });
 }

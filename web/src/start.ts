@@ -32,6 +32,8 @@ export interface WorkerHome {
   /** A worker that will say `ready`. */
   make(): Worker;
   load(): Promise<WorkerModule>;
+  /** The wasm module, if it is not a file beside the worker. */
+  wasm?(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
 // Bundlers know these expressions and place the file; this package's own build leaves them alone.
@@ -49,6 +51,11 @@ let home = BESIDE;
 /** Says where the worker's code is, if not in a file beside this module. */
 export function setWorkerHome(other: WorkerHome): void {
   home = other;
+}
+
+/** The wasm module, where it is not a file. */
+export function ownWasm(): Promise<Uint8Array<ArrayBuffer>> | undefined {
+  return home.wasm?.();
 }
 
 /**

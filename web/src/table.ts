@@ -71,7 +71,7 @@ interface StartOptions {
   signal: AbortSignal | undefined;
   memoryBytes: number;
   totalRows: number | undefined;
-  wasmUrl: string | undefined;
+  wasm: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
@@ -112,12 +112,12 @@ export class Table extends EventTarget {
     options: StartOptions,
   ): Promise<Table> {
     const table = new Table(worker, prepared, options.totalRows);
-    const { memoryBytes, wasmUrl, signal } = options;
+    const { memoryBytes, wasm, signal } = options;
     signal?.addEventListener("abort", () => table.cancel());
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
     globalThis.addEventListener?.("online", table.#onOnline);
     try {
-      const params = { source: prepared.wire, memoryBytes, wasmUrl };
+      const params = { source: prepared.wire, memoryBytes, wasm };
       const { transfer } = prepared;
       table.#schema = await table.#requester.request("open", params, { signal, transfer });
     } catch (thrown) {

@@ -3,6 +3,7 @@ import { type Endpoint, Responder } from "./actor.js";
 import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
 import type { Kernels } from "./kernels.js";
+import type { Requests } from "./messages.js";
 import { TableStream } from "./stream.js";
 
 /** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
@@ -10,9 +11,9 @@ export function serve(endpoint: Endpoint): () => void {
   let stream: TableStream | undefined;
 
   const responder = new Responder(endpoint, {
-    open: async ({ source, memoryBytes, wasmUrl }) => {
+    open: async ({ source, memoryBytes, wasm }) => {
       stream = new TableStream(source, (name, data) => responder.notify(name, data));
-      return { result: await stream.open(makeDecoder(memoryBytes, wasmUrl)) };
+      return { result: await stream.open(makeDecoder(memoryBytes, wasm)) };
     },
     window: ({ view, start, end, columns, maxChars }) => {
       const result = kernels().window(view, start, end, columns, maxChars);
@@ -69,26 +70,36 @@ export function serve(endpoint: Endpoint): () => void {
 /** One module for all tables of a thread. */
 let loading: ReturnType<typeof init> | undefined;
 
-async function makeDecoder(memoryBytes: number, wasmUrl: string | undefined): Promise<BodyDecoder> {
+async function makeDecoder(
+  memoryBytes: number,
+  wasm: Requests["open"]["params"]["wasm"],
+): Promise<BodyDecoder> {
   // Bundlers know this expression and place the file; this package's own build leaves it alone.
-  const url = wasmUrl ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
+  const place = wasm ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
   try {
-    loading ??= readModule(url).then((module) => init({ module_or_path: module }));
+    loading ??= readModule(place).then((module) => init({ module_or_path: module }));
     const { memory } = await loading;
     return new BodyDecoder(new Decoder(memoryBytes), memory);
   } catch (thrown) {
     loading = undefined;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new ColonnadeError("wasm_unavailable", `Could not load ${url}: ${reason}`, {
-      hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; a content security policy must allow 'wasm-unsafe-eval'.",
-    });
+    throw new ColonnadeError(
+      "wasm_unavailable",
+      `Could not load ${typeof place === "string" ? place : "the module"}: ${reason}`,
+      {
+        hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; a content security policy must allow 'wasm-unsafe-eval'.",
+      },
+    );
   }
 }
 
-/** Fetches the module; Node's `fetch` knows no files. */
-async function readModule(url: string): Promise<Response | BufferSource> {
-  const fs = url.startsWith("file:") ? globalThis.process?.getBuiltinModule?.("fs") : undefined;
-  return fs === undefined ? fetch(url) : new Uint8Array(await fs.promises.readFile(new URL(url)));
+/** The module's bytes; Node's `fetch` knows no files. */
+async function readModule(place: string | BufferSource): Promise<Response | BufferSource> {
+  if (typeof place !== "string") return place;
+  const fs = place.startsWith("file:") ? globalThis.process?.getBuiltinModule?.("fs") : undefined;
+  return fs === undefined
+    ? fetch(place)
+    : new Uint8Array(await fs.promises.readFile(new URL(place)));
 }
 
 // In a worker that `open` started; not in a page or worker of another's that imports this file.
