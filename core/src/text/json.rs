@@ -18,19 +18,19 @@ pub(super) fn write_nested(
 ) {
     match array.data_type() {
         DataType::List(item) => {
-            write_list(array.as_list::<i32>().value(index), item, zones, out);
+            write_list(&array.as_list::<i32>().value(index), item, zones, out);
         }
         DataType::LargeList(item) => {
-            write_list(array.as_list::<i64>().value(index), item, zones, out);
+            write_list(&array.as_list::<i64>().value(index), item, zones, out);
         }
         DataType::ListView(item) => {
-            write_list(array.as_list_view::<i32>().value(index), item, zones, out);
+            write_list(&array.as_list_view::<i32>().value(index), item, zones, out);
         }
         DataType::LargeListView(item) => {
-            write_list(array.as_list_view::<i64>().value(index), item, zones, out);
+            write_list(&array.as_list_view::<i64>().value(index), item, zones, out);
         }
         DataType::FixedSizeList(item, _) => {
-            write_list(array.as_fixed_size_list().value(index), item, zones, out);
+            write_list(&array.as_fixed_size_list().value(index), item, zones, out);
         }
         DataType::Map(..) => {
             let entries = array.as_map().value(index);
@@ -64,10 +64,10 @@ pub(super) fn write_nested(
     }
 }
 
-fn write_list(items: ArrayRef, field: &Field, zones: &dyn TimeZones, out: &mut CellText) {
+fn write_list(items: &ArrayRef, field: &Field, zones: &dyn TimeZones, out: &mut CellText) {
     let extension = Extension::of(field);
     write_sequence(items.len(), out, |item, out| {
-        write_json(&items, extension, item, zones, out);
+        write_json(items, extension, item, zones, out);
     });
 }
 
