@@ -14,6 +14,8 @@ interface Case {
   in_order?: boolean;
 }
 
+const INTEGERS = /^(?:(?:dictionary<values=|run_end_encoded<.*values: )?u?int\d)/;
+
 const read = (path: string) =>
   new Uint8Array(readFileSync(new URL(`../../fixtures/${path}`, import.meta.url)));
 const cases: Case[] = JSON.parse(new TextDecoder().decode(read("wire.json")));
@@ -42,7 +44,12 @@ for (const { file, rows, columns, error, in_order: inOrder } of cases) {
       const fields = table.schema.fields.map(({ name, type }) => [name, type]);
       expect(fields).toEqual(columns.map(({ name, type }) => [name, type]));
       const texts = await textOf(table);
-      for (const [index, { name, text }] of columns.entries()) {
+      for (const [index, { name, type, text }] of columns.entries()) {
+        if (INTEGERS.test(type)) {
+          const { values, validity } = await table.values(index, { start: 0, end: rows });
+          const digits = Array.from(values as Iterable<unknown>, String);
+          expect(digits.map((digits, row) => (validity[row] === 1 ? digits : null))).toEqual(text);
+        }
         expect(
           texts.map((row) => row[index]),
           name,
