@@ -1,4 +1,5 @@
-import { copyFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 /** Places the module beside the worker, where the worker looks for it. */
@@ -26,20 +27,41 @@ function dropIgnoreComments(): Plugin {
   };
 }
 
-// The worker (`--mode worker`) is a build of its own: it must be one file that hosts can place
-// where they like.
-export default defineConfig(({ mode }) => {
-  const isWorker = mode === "worker";
-  const entry: Record<string, string> = isWorker
-    ? { worker: "src/worker.ts" }
-    : { index: "src/index.ts", define: "src/define.ts" };
+/** For the bundle that is one file: the worker's text, and the wasm module as base64 of gzip. */
+function embed(): Plugin {
+  const built = (name: string) => readFileSync(new URL(`./${name}`, import.meta.url));
   return {
-    plugins: [dropIgnoreComments(), ...(isWorker ? [] : [placeWasm()])],
+    name: "colonnade-embed",
+    resolveId: (id) => (id === "virtual:embedded" ? id : undefined),
+    load: (id) => {
+      if (id !== "virtual:embedded") return undefined;
+      const wasm = gzipSync(built("pkg/colonnade_wasm_bg.wasm"), { level: 9 }).toString("base64");
+      const worker = JSON.stringify(built("dist/worker.js").toString());
+      return `export const worker = ${worker}; export const wasm = "${wasm}";`;
+    },
+  };
+}
+
+// The worker (`--mode worker`) is a build of its own: it must be one file that hosts can place
+// where they like. So is the bundle with everything inside (`--mode inline`), which holds it.
+export default defineConfig(({ mode }) => {
+  const entries: Record<string, Record<string, string>> = {
+    worker: { worker: "src/worker.ts" },
+    inline: { inline: "src/inline.ts" },
+  };
+  const entry = entries[mode] ?? { index: "src/index.ts", define: "src/define.ts" };
+  const isFirst = !(mode in entries);
+  const plugins = { worker: [], inline: [embed()] }[mode] ?? [placeWasm()];
+  return {
+    plugins: [dropIgnoreComments(), ...plugins],
     build: {
       target: "es2022",
-      emptyOutDir: !isWorker,
+      emptyOutDir: isFirst,
       lib: { entry, formats: ["es"] },
-      rolldownOptions: { external: ["apache-arrow"], output: { chunkFileNames: "[name].js" } },
+      rolldownOptions: {
+        external: ["apache-arrow", ...(isFirst ? [/\/worker\.js$/] : [])],
+        output: { chunkFileNames: "[name].js" },
+      },
     },
   };
 });

@@ -56,7 +56,13 @@ fn stream(num_batches: usize) -> Vec<u8> {
 fn texts(array: &ArrayRef) -> Vec<String> {
     let text = |index| {
         let mut out = String::new();
-        write_cell(array, index, &FixedOffsets, &mut CellText::new(&mut out, 0));
+        write_cell(
+            array,
+            None,
+            index,
+            &FixedOffsets,
+            &mut CellText::new(&mut out, 0),
+        );
         out
     };
     (0..array.len()).map(text).collect()

@@ -60,7 +60,13 @@ fn texts(array: &ArrayRef) -> Vec<(u8, String)> {
     (0..array.len())
         .map(|index| {
             let mut out = String::new();
-            let kind = write_cell(array, index, &FixedOffsets, &mut CellText::new(&mut out, 0));
+            let kind = write_cell(
+                array,
+                None,
+                index,
+                &FixedOffsets,
+                &mut CellText::new(&mut out, 0),
+            );
             (kind as u8, out)
         })
         .collect()

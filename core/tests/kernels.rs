@@ -243,6 +243,7 @@ fn every_type_is_filtered_as_the_slow_way_does() {
             let mut value = String::new();
             write_cell(
                 whole.column(index),
+                None,
                 picked,
                 &FixedOffsets,
                 &mut CellText::new(&mut value, 0),

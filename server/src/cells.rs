@@ -6,7 +6,7 @@
 use bytes::BytesMut;
 use colonnade_core::decode::Decoder;
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellKind, CellText, FixedOffsets, write_cell};
+use colonnade_core::text::{CellKind, CellText, FixedOffsets};
 use colonnade_core::wire::Limits;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::error::ArrowError;
@@ -75,14 +75,13 @@ pub fn texts(batch: &RecordBatch) -> Result<Vec<Vec<Option<String>>>, QueryError
         let Some(table) = reader.read(message)? else {
             continue;
         };
-        for (column, texts) in table.columns().iter().zip(&mut columns) {
-            for chunk in column.chunks() {
-                texts.extend((0..chunk.len()).map(|index| {
-                    let mut text = String::new();
-                    let mut out = CellText::new(&mut text, 0);
-                    let kind = write_cell(chunk, index, &FixedOffsets, &mut out);
-                    (kind != CellKind::Null).then_some(text)
-                }));
+        let places = (0..table.num_rows()).filter_map(|row| table.locate(row));
+        for (chunk, index) in places {
+            for (column, texts) in columns.iter_mut().enumerate() {
+                let mut text = String::new();
+                let mut out = CellText::new(&mut text, 0);
+                let kind = table.write_cell(column, chunk, index, &FixedOffsets, &mut out);
+                texts.push((kind != CellKind::Null).then_some(text));
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use colonnade_core::semantics::{Pattern, check_find, may_hold, near_names};
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellKind, CellText, FixedOffsets, write_cell};
+use colonnade_core::text::{CellKind, CellText, Extension, FixedOffsets};
 use datafusion::arrow::datatypes::Schema;
 use futures::StreamExt;
 use serde::Serialize;
@@ -162,7 +162,10 @@ impl Search {
         let columns: Vec<_> = self
             .columns
             .iter()
-            .filter(|(index, _)| may_hold(fields[*index].field.data_type(), &self.text))
+            .filter(|(index, _)| {
+                let field = &fields[*index].field;
+                Extension::of(field).is_some() || may_hold(field.data_type(), &self.text)
+            })
             .collect();
         if columns.is_empty() {
             return (matches, rows.num_rows());
@@ -174,9 +177,8 @@ impl Search {
             let mut found = Vec::new();
             for (column, name) in &columns {
                 text.clear();
-                let array = rows.columns()[*column].chunk(chunk);
                 let mut out = CellText::new(&mut text, 0);
-                let kind = write_cell(array, index, &FixedOffsets, &mut out);
+                let kind = rows.write_cell(*column, chunk, index, &FixedOffsets, &mut out);
                 if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
                     found.push(name.clone());
                 }

@@ -68,6 +68,24 @@ impl Decoder {
             .map_err(|error| to_js_error(&error))
     }
 
+    /// An IPC file begins, whose footer's bytes stand at byte `start`. Returns where the bytes to write
+    /// begin and end, pair by pair in their order; behind them an end-of-stream marker is to be written.
+    ///
+    /// # Errors
+    /// What is wrong with the footer.
+    #[wasm_bindgen(js_name = openFile)]
+    pub fn open_file(&mut self, footer: &[u8], start: f64) -> Result<Vec<f64>, JsValue> {
+        let ranges = self.decoder.open_file(footer, start as u64);
+        ranges
+            .map(|ranges| {
+                ranges
+                    .iter()
+                    .flat_map(|range| [range.start as f64, range.end as f64])
+                    .collect()
+            })
+            .map_err(|error| to_js_error(&error))
+    }
+
     /// A further response begins, which was asked for from `first_row` of the result on: the row
     /// that comes next. The half-read message and any error are forgotten, the rows stay.
     pub fn resume(&mut self, first_row: f64) {

@@ -8,6 +8,7 @@ import type {
   Requests,
   ViewInfo,
 } from "./messages.js";
+import { letMessagesIn } from "./turns.js";
 
 /** The part of Worker, MessagePort and a worker's own scope that actors use. */
 export interface Endpoint {
@@ -147,16 +148,14 @@ export class Responder {
   readonly #handlers: Handlers;
   readonly #queue = new Map<number, Job>();
   readonly #running = new Map<number, AbortController>();
-  readonly #ticker = new MessageChannel();
 
   constructor(endpoint: Endpoint, handlers: Handlers) {
     this.#endpoint = endpoint;
     this.#handlers = handlers;
-    this.#ticker.port1.onmessage = () => this.#runNext();
     endpoint.addEventListener("message", ({ data }) => {
       if (data.type === "request") {
         this.#queue.set(data.id, data);
-        this.#ticker.port2.postMessage(null);
+        void letMessagesIn().then(() => this.#runNext());
       } else if (data.type === "cancel") {
         this.#queue.delete(data.id);
         this.#running.get(data.id)?.abort();

@@ -3,7 +3,8 @@ import { ColonnadeError } from "./errors.js";
 import type { Schema } from "./schema.js";
 
 /** Types, wherever in another, that apache-arrow does not have or reads wrongly. */
-const UNREADABLE = /\b(?:(?:large_)?list_view|run_end_encoded|decimal32|decimal64)\b/;
+const UNREADABLE =
+  /\b(?:(?:large_)?list_view|run_end_encoded|decimal32|decimal64)\b|indices=u?int64\b/;
 
 /** A stream as a table of apache-arrow, which is loaded only here. */
 export async function arrowTable(

@@ -1,6 +1,7 @@
 import { ColonnadeError, errorFromResponse } from "./errors.js";
-import { letMessagesIn } from "./kernels.js";
+import { type FileFooter, findFooter } from "./file.js";
 import type { EndRule, UrlSource, WireSource } from "./messages.js";
+import { letMessagesIn } from "./turns.js";
 
 /** An open body and what its end will mean. */
 export interface Body {
@@ -8,6 +9,8 @@ export interface Body {
   end: EndRule;
   /** The rows' order does not depend on the run: a Colonnade server says so. */
   isRepeatable: boolean;
+  /** Set where the bytes are an Arrow file that is read by its footer. */
+  footer?: FileFooter;
 }
 
 /**
@@ -22,12 +25,18 @@ export async function openBody(
 ): Promise<Body> {
   switch (source.kind) {
     case "blob":
-      return { stream: source.blob.stream(), end: "boundary", isRepeatable: false };
+      return openBlob(source.blob);
     case "port":
       return { stream: streamFromPort(source.port), end: source.end, isRepeatable: false };
     case "url":
       return fetchBody(source, signal, waitMs);
   }
+}
+
+async function openBlob(blob: Blob): Promise<Body> {
+  const body: Body = { stream: blob.stream(), end: "boundary", isRepeatable: false };
+  const footer = await findFooter(blob);
+  return footer === undefined ? body : { ...body, footer };
 }
 
 async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number): Promise<Body> {

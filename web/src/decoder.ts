@@ -1,4 +1,5 @@
 import { ColonnadeError, withPlace } from "./errors.js";
+import { type FileFooter, streamOfParts } from "./file.js";
 import { Kernels, type WasmKernels } from "./kernels.js";
 import type { EndRule } from "./messages.js";
 import type { Schema } from "./schema.js";
@@ -9,12 +10,14 @@ export interface WasmDecoder extends WasmKernels {
   spaceLen(): number;
   advance(numBytes: number): void;
   resume(firstRow: number): void;
+  openFile(footer: Uint8Array, start: number): Float64Array;
   finish(): void;
   isComplete(): boolean;
   atMessageBoundary(): boolean;
   schemaJson(): string | undefined;
   numRows(): number;
   numBatches(): number;
+  free(): void;
 }
 
 /** Body bytes in, rows out. After a trap every call fails with `decoder_crashed`. */
@@ -75,6 +78,19 @@ export class BodyDecoder {
    */
   resume(firstRow: number): void {
     this.#guard((decoder) => decoder.resume(firstRow));
+  }
+
+  /** An Arrow file begins. Returns its messages in the order of its footer, to be pushed. */
+  openFile({ file, bytes, start }: FileFooter): ReadableStream<Uint8Array> {
+    return streamOfParts(
+      file,
+      this.#guard((decoder) => decoder.openFile(bytes, start)),
+    );
+  }
+
+  /** Lets go of the rows; nothing may be asked of them afterwards. */
+  free(): void {
+    if (this.#crash === undefined) this.#decoder.free();
   }
 
   /** Copies bytes straight to where the decoder wants them: the one copy that wasm needs. */

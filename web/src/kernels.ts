@@ -1,5 +1,6 @@
 import { ColonnadeError } from "./errors.js";
 import type { FindParams, KernelWork, RawValues, ViewInfo } from "./messages.js";
+import { letMessagesIn } from "./turns.js";
 
 /** How long the worker computes before it looks at its messages. */
 const SLICE_MS = 8;
@@ -178,16 +179,4 @@ export class Kernels {
       return work(decoder, rows);
     });
   }
-}
-
-/** Waits for a task of its own, so that requests that wait in the port are answered first. */
-export function letMessagesIn(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
 }

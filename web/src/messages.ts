@@ -108,7 +108,12 @@ export interface RawValues {
 /** Requests to the worker: one answer each, or an error. */
 export interface Requests {
   open: {
-    params: { source: WireSource; memoryBytes: number; wasmUrl: string | undefined };
+    /** `wasm` is the module or its address, if not beside the worker. */
+    params: {
+      source: WireSource;
+      memoryBytes: number;
+      wasm: string | Uint8Array<ArrayBuffer> | undefined;
+    };
     result: Schema;
   };
   /** Rows `[start, end)` of the given columns as a packed window (`grid/cells.ts`). */
@@ -150,6 +155,8 @@ export interface Notices {
   end: StreamProgress & StreamEnd;
   /** The decoder trapped: this worker answers no more. */
   crash: PlainError;
+  /** The first word: the worker has started. */
+  ready: null;
   /** How much of a job is done, of 1. */
   job: { job: number; fraction: number };
 }

@@ -17,9 +17,10 @@ const NUMERIC = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|25
 
 /**
  * Whether values of this Arrow type read as numbers, to be aligned at the right. Dictionaries and
- * run-end-encoded columns are what their values are.
+ * run-end-encoded columns are what their values are, extensions what they are stored as.
  */
 export function isNumericType(type: string): boolean {
-  const values = /^(?:dictionary|run_end_encoded)<.*?values(?:=|: )(.*)$/.exec(type)?.[1];
-  return NUMERIC.test(values ?? type);
+  const inner =
+    /^(?:dictionary<.*?values=|run_end_encoded<.*?values: |extension<.*?\[storage_type=)(.*)$/;
+  return NUMERIC.test(inner.exec(type)?.[1] ?? type);
 }

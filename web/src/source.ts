@@ -1,11 +1,12 @@
 import { bodyOfResponse, serveStream } from "./body.js";
 import { ColonnadeError } from "./errors.js";
+import { isFile } from "./file.js";
 import type { UrlSource, WireSource } from "./messages.js";
 import { claimQuery } from "./query.js";
 
 /**
- * Where a table comes from: an address, a request to make, an answer that has come, or Arrow IPC
- * stream bytes as a stream, a buffer or a file.
+ * Where a table comes from: an address, a request to make, an answer that has come, or the bytes of
+ * an Arrow IPC stream or file as a stream, a buffer or a file.
  */
 export type TableSource =
   | string
@@ -59,6 +60,10 @@ export async function prepareSource(
   }
   if (source instanceof ArrayBuffer || source instanceof Uint8Array) {
     const bytes = source instanceof ArrayBuffer ? new Uint8Array(source) : source;
+    if (isFile(bytes)) {
+      const blob = new Blob([bytes as Uint8Array<ArrayBuffer>]);
+      return { wire: { kind: "blob", blob }, transfer: [] };
+    }
     return portSource(streamOfBytes(bytes), "boundary");
   }
   throw new ColonnadeError(

@@ -1,10 +1,10 @@
 import { type Body, openBody, readBody } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
 import { ColonnadeError, cancelledError, withPlace } from "./errors.js";
-import { letMessagesIn } from "./kernels.js";
 import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
 import { PATIENCE, Reconnector } from "./reconnect.js";
 import type { Schema } from "./schema.js";
+import { letMessagesIn } from "./turns.js";
 
 /** Progress is told at most once in this time: a few frames. */
 const PROGRESS_INTERVAL_MS = 50;
@@ -137,7 +137,8 @@ export class TableStream {
   async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd> {
     const { signal } = this.#abort;
     let busySinceMs = performance.now();
-    const pieces = readBody(body.stream, signal, this.#stallMs);
+    const stream = body.footer === undefined ? body.stream : decoder.openFile(body.footer);
+    const pieces = readBody(stream, signal, this.#stallMs);
     for await (const piece of pieces) {
       this.#lastPieceMs = performance.now();
       try {

@@ -16,6 +16,7 @@ import {
 } from "./rows.js";
 import type { Schema } from "./schema.js";
 import type { PreparedSource } from "./source.js";
+import type { TableWorker } from "./start.js";
 import type { Summary } from "./summary.js";
 import type { RowWindow } from "./window.js";
 
@@ -70,13 +71,13 @@ interface StartOptions {
   signal: AbortSignal | undefined;
   memoryBytes: number;
   totalRows: number | undefined;
-  wasmUrl: string | undefined;
+  wasm: string | Uint8Array<ArrayBuffer> | undefined;
 }
 
 /** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface only types listeners
 export class Table extends EventTarget {
-  readonly #worker: Worker;
+  readonly #worker: TableWorker;
   readonly #requester: Requester;
   readonly #rows: TableRows;
   readonly #prepared: PreparedSource;
@@ -106,17 +107,17 @@ export class Table extends EventTarget {
 
   /** @internal */
   static async start(
-    worker: Worker,
+    worker: TableWorker,
     prepared: PreparedSource,
     options: StartOptions,
   ): Promise<Table> {
     const table = new Table(worker, prepared, options.totalRows);
-    const { memoryBytes, wasmUrl, signal } = options;
+    const { memoryBytes, wasm, signal } = options;
     signal?.addEventListener("abort", () => table.cancel());
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
     globalThis.addEventListener?.("online", table.#onOnline);
     try {
-      const params = { source: prepared.wire, memoryBytes, wasmUrl };
+      const params = { source: prepared.wire, memoryBytes, wasm };
       const { transfer } = prepared;
       table.#schema = await table.#requester.request("open", params, { signal, transfer });
     } catch (thrown) {
@@ -128,7 +129,11 @@ export class Table extends EventTarget {
     return table;
   }
 
-  private constructor(worker: Worker, prepared: PreparedSource, totalRows: number | undefined) {
+  private constructor(
+    worker: TableWorker,
+    prepared: PreparedSource,
+    totalRows: number | undefined,
+  ) {
     super();
     this.#worker = worker;
     this.#prepared = prepared;

@@ -3,72 +3,110 @@ import { type Endpoint, Responder } from "./actor.js";
 import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
 import type { Kernels } from "./kernels.js";
+import type { Requests } from "./messages.js";
 import { TableStream } from "./stream.js";
 
-let stream: TableStream | undefined;
+/** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
+export function serve(endpoint: Endpoint): () => void {
+  let stream: TableStream | undefined;
 
-const responder = new Responder(globalThis as unknown as Endpoint, {
-  open: async ({ source, memoryBytes, wasmUrl }) => {
-    stream = new TableStream(source, (name, data) => responder.notify(name, data));
-    return { result: await stream.open(makeDecoder(memoryBytes, wasmUrl)) };
-  },
-  window: ({ view, start, end, columns, maxChars }) => {
-    const result = kernels().window(view, start, end, columns, maxChars);
-    return { result, transfer: [result.buffer] };
-  },
-  values: ({ view, column, start, end }) => {
-    const result = kernels().values(view, column, start, end);
-    const transfer = result === null ? [] : [result.bytes.buffer, result.validity.buffer];
-    return { result, transfer };
-  },
-  run: async ({ job, work }, signal) => {
-    const tell = (fraction: number) => responder.notify("job", { job, fraction });
-    return { result: await kernels().run(work, signal, tell) };
-  },
-  rowNumbers: ({ view, start, end }) => {
-    const result = kernels().rowNumbers(view, start, end);
-    return { result, transfer: [result.buffer] };
-  },
-  stream: async (_, signal) => {
-    const result = await kernels().stream(signal);
-    return { result, transfer: result.map(({ buffer }) => buffer) };
-  },
-  release: ({ view }) => {
-    stream?.decoder?.kernels.release(view);
-    return { result: null };
-  },
-  stop: () => {
-    stream?.stop();
-    return { result: null };
-  },
-  hurry: () => {
-    stream?.hurry();
-    return { result: null };
-  },
-  resume: () => {
-    void stream?.resume();
-    return { result: null };
-  },
-});
+  const responder = new Responder(endpoint, {
+    open: async ({ source, memoryBytes, wasm }) => {
+      stream = new TableStream(source, (name, data) => responder.notify(name, data));
+      const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
+      return { result: await stream.open(makeDecoder(memoryBytes, wasm, onCrash)) };
+    },
+    window: ({ view, start, end, columns, maxChars }) => {
+      const result = kernels().window(view, start, end, columns, maxChars);
+      return { result, transfer: [result.buffer] };
+    },
+    values: ({ view, column, start, end }) => {
+      const result = kernels().values(view, column, start, end);
+      const transfer = result === null ? [] : [result.bytes.buffer, result.validity.buffer];
+      return { result, transfer };
+    },
+    run: async ({ job, work }, signal) => {
+      const tell = (fraction: number) => responder.notify("job", { job, fraction });
+      return { result: await kernels().run(work, signal, tell) };
+    },
+    rowNumbers: ({ view, start, end }) => {
+      const result = kernels().rowNumbers(view, start, end);
+      return { result, transfer: [result.buffer] };
+    },
+    stream: async (_, signal) => {
+      const result = await kernels().stream(signal);
+      return { result, transfer: result.map(({ buffer }) => buffer) };
+    },
+    release: ({ view }) => {
+      stream?.decoder?.kernels.release(view);
+      return { result: null };
+    },
+    stop: () => {
+      stream?.stop();
+      return { result: null };
+    },
+    hurry: () => {
+      stream?.hurry();
+      return { result: null };
+    },
+    resume: () => {
+      void stream?.resume();
+      return { result: null };
+    },
+  });
 
-function kernels(): Kernels {
-  if (stream?.decoder === undefined) {
-    throw new ColonnadeError("no_rows", "There is nothing to read yet.");
+  function kernels(): Kernels {
+    if (stream?.decoder === undefined) {
+      throw new ColonnadeError("no_rows", "There is nothing to read yet.");
+    }
+    return stream.decoder.kernels;
   }
-  return stream.decoder.kernels;
+
+  return () => {
+    stream?.stop();
+    stream?.decoder?.free();
+  };
 }
 
-async function makeDecoder(memoryBytes: number, wasmUrl: string | undefined): Promise<BodyDecoder> {
+/** One module for all tables of a thread. */
+let loading: ReturnType<typeof init> | undefined;
+
+async function makeDecoder(
+  memoryBytes: number,
+  wasm: Requests["open"]["params"]["wasm"],
+  onCrash: (error: ColonnadeError) => void,
+): Promise<BodyDecoder> {
   // Bundlers know this expression and place the file; this package's own build leaves it alone.
-  const url = wasmUrl ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
+  const place = wasm ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
   try {
-    const { memory } = await init({ module_or_path: await fetch(url) });
-    const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
+    loading ??= readModule(place).then((module) => init({ module_or_path: module }));
+    const { memory } = await loading;
     return new BodyDecoder(new Decoder(memoryBytes), memory, onCrash);
   } catch (thrown) {
+    loading = undefined;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new ColonnadeError("wasm_unavailable", `Could not load ${url}: ${reason}`, {
-      hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; a content security policy must allow 'wasm-unsafe-eval'.",
-    });
+    throw new ColonnadeError(
+      "wasm_unavailable",
+      `Could not load ${typeof place === "string" ? place : "the module"}: ${reason}`,
+      {
+        hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; a content security policy must allow 'wasm-unsafe-eval'.",
+      },
+    );
   }
+}
+
+/** The module's bytes; Node's `fetch` knows no files. */
+async function readModule(place: string | BufferSource): Promise<Response | BufferSource> {
+  if (typeof place !== "string") return place;
+  const fs = place.startsWith("file:") ? globalThis.process?.getBuiltinModule?.("fs") : undefined;
+  return fs === undefined
+    ? fetch(place)
+    : new Uint8Array(await fs.promises.readFile(new URL(place)));
+}
+
+// In a worker that `open` started; not in a page or worker of another's that imports this file.
+const scope = globalThis as unknown as Endpoint & { document?: unknown; name?: unknown };
+if (scope.document === undefined && scope.name === "colonnade") {
+  serve(scope);
+  scope.postMessage({ type: "notice", name: "ready", data: null }, []);
 }

@@ -52,6 +52,8 @@ test.each([
   ["run_end_encoded<run_ends: int32, values: double>", true],
   ["dictionary<values=string, indices=int32, ordered=0>", false],
   ["run_end_encoded<run_ends: int32, values: string>", false],
+  ["extension<acme.parrot[storage_type=int32]>", true],
+  ["extension<arrow.uuid>", false],
   ["interval[month_day_nano]", false],
   ["string", false],
   ["bool", false],

@@ -155,7 +155,7 @@ test("a table that apache-arrow cannot read is refused by the column's name", as
   });
 });
 
-test("long work tells how far it is, and can be stopped", async () => {
+test("long work tells how far it is, and can be stopped", { timeout: 60_000 }, async () => {
   const random = seededRandom(7);
   const x = Float64Array.from({ length: 1_000_000 }, () => random() - 0.5);
   const many = await rowsOf(tableToIPC(tableFromArrays({ x }), "stream"));

@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
+import { ReplayServer } from "./replay.js";
 
 /** What the element, its worker and the grid may cost a page, in bytes of gzip. */
 const MAX_GZIP_BYTES = 45 * 1024;
@@ -44,7 +47,7 @@ test.runIf(isBuilt)("the element, its worker and the grid are small", () => {
   expect(total).toBeLessThanOrEqual(MAX_GZIP_BYTES);
 });
 
-test.runIf(isBuilt)("the wasm module is small", () => {
+test.runIf(isBuilt)("the wasm module is small", { timeout: 60_000 }, () => {
   const size = brotliCompressSync(readFileSync(dist("colonnade.wasm"))).length;
   console.info(`brotli: colonnade.wasm ${size}`);
   expect(size).toBeLessThanOrEqual(MAX_WASM_BROTLI_BYTES);
@@ -53,13 +56,54 @@ test.runIf(isBuilt)("the wasm module is small", () => {
 test.runIf(isBuilt)("bundlers see the worker and the module, and no data: address is left", () => {
   const open = readFileSync(dist("open.js"), "utf8");
   const worker = readFileSync(dist("worker.js"), "utf8");
-  expect(open).toContain('new Worker(new URL("./worker.js", import.meta.url), { type: "module" })');
+  expect(open).toContain('new Worker(new URL("./worker.js", import.meta.url), {');
+  expect(open).toContain('import("./worker.js")');
   expect(worker).toContain('new URL("./colonnade.wasm", import.meta.url)');
   expect(worker).not.toContain("data:application/wasm");
   expect(worker).not.toMatch(/^import /m);
+  // The file with everything inside is the only one that has data in it, and needs no other.
+  expect(readFileSync(dist("inline.js"), "utf8")).not.toMatch(/^import /m);
 });
 
 test.runIf(isBuilt)("the package can be imported where there is no DOM", async () => {
   const { ColonnadeError, open } = await import(/* @vite-ignore */ dist("index.js"));
   await expect(open("relative/address")).rejects.toBeInstanceOf(ColonnadeError);
 });
+
+/** Runs a module in a Node of its own, in the folder of the package; rejects where it fails. */
+async function runInNode(module: string): Promise<string> {
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const options = ["--input-type=module", "--eval", module];
+  const { stdout } = await promisify(execFile)(process.execPath, options, { cwd });
+  return stdout;
+}
+
+test.runIf(isBuilt)(
+  "the built package reads bytes, files and addresses in Node, and lets it end",
+  async () => {
+    const server = new ReplayServer();
+    await server.listen();
+    try {
+      const stdout = await runInNode(`
+      import { open } from "colonnade";
+      import { openAsBlob, readFileSync } from "node:fs";
+      const file = "../fixtures/wire/delta.arrow";
+      for (const source of [
+        readFileSync(file),
+        await openAsBlob(file),
+        new Response(readFileSync(file)),
+        "${server.origin}/v1/tables/numbered/rows",
+      ]) {
+        const table = await open(source);
+        await table.done;
+        console.log(table.state, table.numRows, (await table.text({ start: 4, end: 5 }, [0]))[0][0]);
+      }`);
+      expect(stdout.trim().split("\n")).toEqual([
+        ...Array(3).fill("complete 11 d\u00e4"),
+        "complete 300 4",
+      ]);
+    } finally {
+      await server.close();
+    }
+  },
+);

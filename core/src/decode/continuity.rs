@@ -2,7 +2,7 @@
 //! their producer says of each ([`crate::wire::integrity`]).
 
 use crate::wire::integrity::xxh3_64;
-use crate::wire::{DecodeError, DecodeErrorKind, Frame, Message};
+use crate::wire::{DecodeError, DecodeErrorKind, Footer, Frame, Message};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -22,9 +22,26 @@ pub(super) struct Continuity {
     has_totals: bool,
     /// What the rows were made of.
     snapshot: Option<u64>,
+    /// How many dictionary and record batches a file's footer names.
+    footer: Option<(u64, u64)>,
 }
 
 impl Continuity {
+    /// The messages that a file's footer names.
+    pub(super) fn of_file(footer: &Footer) -> Self {
+        let [dictionaries, batches] =
+            [&footer.dictionaries, &footer.batches].map(|blocks| blocks.len() as u64);
+        Self {
+            footer: Some((dictionaries, batches)),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the messages are those of a file, in the order of its footer.
+    pub(super) fn is_file(&self) -> bool {
+        self.footer.is_some()
+    }
+
     /// A response that was asked to begin at `first_row` of the result, which stands behind
     /// `num_rows` rows of the table, which came by the responses before it.
     pub(super) fn resumed(&self, first_row: u64, num_rows: u64) -> Self {
@@ -142,6 +159,13 @@ impl Continuity {
             return Err(wrong_total(
                 "the response ended without its totals, so rows may be missing",
             ));
+        }
+        let seen = (self.num_messages - self.num_batches, self.num_batches);
+        if let Some(named) = self.footer.filter(|&named| named != seen) {
+            return Err(wrong_total(format!(
+                "the file's footer names {} dictionary and {} record batches; {} and {} stand there",
+                named.0, named.1, seen.0, seen.1
+            )));
         }
         Ok(())
     }

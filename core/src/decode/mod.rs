@@ -5,11 +5,12 @@ mod continuity;
 mod dictionaries;
 mod text;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::table::{Batch, Content, Table};
 use crate::wire::{
-    AlignedBody, BatchHeader, DecodeError, DecodeErrorKind, Frame, Framer, Limits, Message,
+    AlignedBody, BatchHeader, DecodeError, DecodeErrorKind, Footer, Frame, Framer, Limits, Message,
     SlabPool, StreamSchema, decompress_body, read_layout,
 };
 use check::check_array;
@@ -29,7 +30,8 @@ pub struct Progress {
     pub is_complete: bool,
 }
 
-/// Decodes an Arrow IPC stream into a [`Table`] as its bytes land.
+/// Decodes an Arrow IPC stream into a [`Table`] as its bytes land; or a file, as a stream with a footer
+/// behind it, or by its footer ([`open_file`](Self::open_file)).
 ///
 /// Rows that were read stay readable after an error, and after [`resume`](Self::resume) a further
 /// response goes on behind them.
@@ -71,10 +73,27 @@ impl Decoder {
     /// error; keeps the rows. The response is a stream of its own: the same schema, every dictionary
     /// that it uses, then batches that say their rows.
     pub fn resume(&mut self, first_row: u64) {
-        self.framer.restart();
+        self.framer.restart_at(0);
         self.dictionaries = Dictionaries::default();
         self.has_schema = false;
         self.continuity = self.continuity.resumed(first_row, self.num_rows());
+    }
+
+    /// An IPC file begins, whose footer is the FlatBuffers bytes `footer` at byte `start`. The schema is
+    /// the footer's. Returns the bytes `[start, end)` of the file to push, in this order, and behind
+    /// them an end-of-stream marker.
+    ///
+    /// # Errors
+    /// As [`Footer::read`].
+    pub fn open_file(&mut self, footer: &[u8], start: u64) -> Result<Vec<Range<u64>>, DecodeError> {
+        let footer =
+            Footer::read(footer, start, &self.limits).map_err(|error| error.at_byte(start))?;
+        let ranges = footer.ranges();
+        let first = ranges.first().map_or(start, |range| range.start);
+        self.framer.restart_at(first);
+        self.continuity = Continuity::of_file(&footer);
+        self.accept_schema(&footer.schema)?;
+        Ok(ranges)
     }
 
     /// Where the next bytes of the stream go; empty once it is complete or has failed.
@@ -136,6 +155,14 @@ impl Decoder {
             Message::Schema(_) => {}
             Message::Dictionary(dictionary) => {
                 let (id, is_delta) = (dictionary.id, dictionary.is_delta);
+                // Spec: in a file, all dictionaries are known before the first row.
+                let is_file = self.continuity.is_file() || self.framer.is_file();
+                if is_file && !is_delta && self.dictionaries.by_id().contains_key(&id) {
+                    return Err(DecodeError::new(
+                        DecodeErrorKind::InvalidHeader,
+                        format!("dictionary {id} comes twice; in a file it cannot be replaced"),
+                    ));
+                }
                 let framer = &mut self.framer;
                 let content = plain(dictionary.values, frame.body, framer, &self.limits)?;
                 self.dictionaries

@@ -7,12 +7,14 @@ use super::error::KernelError;
 use super::key::Physical;
 use crate::semantics::{near_names, value_type};
 use crate::table::Table;
+use crate::text::Extension;
 
 /// The rows of one column as they were when a kernel began.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) data_type: DataType,
+    pub(super) extension: Option<Extension>,
     chunks: Vec<ArrayRef>,
     /// Rows before each chunk, and after the last.
     offsets: Vec<u32>,
@@ -33,6 +35,7 @@ impl Column {
         Ok(Self {
             name: field.name().clone(),
             data_type: field.data_type().clone(),
+            extension: Extension::of(field),
             chunks,
             offsets,
         })

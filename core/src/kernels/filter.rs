@@ -380,7 +380,7 @@ fn each_text(array: &ArrayRef, start: usize, end: usize, mut visit: impl FnMut(O
     for index in start..end {
         text.clear();
         let mut out = CellText::new(&mut text, 0);
-        let kind = write_cell(array, index, &FixedOffsets, &mut out);
+        let kind = write_cell(array, None, index, &FixedOffsets, &mut out);
         visit((kind != CellKind::Null).then_some(text.as_bytes()));
     }
 }

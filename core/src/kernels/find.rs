@@ -69,7 +69,7 @@ impl FindJob {
         let mut columns = Vec::new();
         for index in indices {
             let column = Column::try_new(table, index)?;
-            if may_hold(&column.data_type, &request.text) {
+            if column.extension.is_some() || may_hold(&column.data_type, &request.text) {
                 columns.push(column);
             }
         }
@@ -103,6 +103,7 @@ impl FindJob {
                 text.clear();
                 let kind = write_cell(
                     array,
+                    column.extension,
                     index,
                     zones,
                     &mut CellText::new(&mut text, MAX_CHARS),

@@ -18,7 +18,7 @@ use super::spread::{Spread, weight_of};
 use crate::semantics::{Bins, FloatSum, exact_edges, float_edges, value_type};
 use crate::table::Table;
 use crate::text::{
-    CellKind, CellText, TimeZones, underlying, write_cell, write_decimal, write_f64,
+    CellKind, CellText, Extension, TimeZones, underlying, write_cell, write_decimal, write_f64,
 };
 
 /// Rows that are looked at in one step.
@@ -227,7 +227,7 @@ impl SummaryJob {
         let text = |extreme: &Option<Extreme>| {
             extreme
                 .as_ref()
-                .map(|extreme| cell_text(&extreme.array, extreme.index, zones))
+                .map(|extreme| cell_text(&extreme.array, column.extension, extreme.index, zones))
         };
         let mut out = Map::new();
         let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
@@ -414,8 +414,13 @@ fn top(counts: &HashMap<Vec<u8>, u64>) -> Value {
     values.collect()
 }
 
-fn cell_text(array: &ArrayRef, index: usize, zones: &dyn TimeZones) -> String {
-    written(|out| write_cell(array, index, zones, out))
+fn cell_text(
+    array: &ArrayRef,
+    extension: Option<Extension>,
+    index: usize,
+    zones: &dyn TimeZones,
+) -> String {
+    written(|out| write_cell(array, extension, index, zones, out))
 }
 
 fn float_text(value: f64) -> String {
@@ -466,6 +471,6 @@ fn ticks_texts(data_type: &DataType, ticks: &[i128], zones: &dyn TimeZones) -> V
         return Vec::new();
     };
     (0..array.len())
-        .map(|index| cell_text(&array, index, zones))
+        .map(|index| cell_text(&array, None, index, zones))
         .collect()
 }

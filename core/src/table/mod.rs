@@ -7,6 +7,7 @@ mod window;
 
 use std::sync::Arc;
 
+use crate::text::{CellKind, CellText, Extension, TimeZones, write_cell, write_json};
 use crate::wire::StreamSchema;
 pub(crate) use batch::{Batch, Content, array_data, has_nulls};
 pub use chunked_column::ChunkedColumn;
@@ -22,13 +23,17 @@ pub struct Table {
     batches: Vec<Arc<Batch>>,
     /// Rows before each batch, and after the last; strictly ascending.
     row_offsets: Vec<u64>,
+    /// Of each column.
+    extensions: Vec<Option<Extension>>,
 }
 
 impl Table {
     /// A table of no rows.
     #[must_use]
     pub fn new(schema: Arc<StreamSchema>) -> Self {
+        let fields = schema.fields.iter();
         Self {
+            extensions: fields.map(|field| Extension::of(&field.field)).collect(),
             columns: ChunkedColumn::all(&schema),
             batches: Vec::new(),
             schema,
@@ -66,6 +71,32 @@ impl Table {
     #[must_use]
     pub fn columns(&self) -> &[ChunkedColumn] {
         &self.columns
+    }
+
+    /// Writes the text of a cell; `index` is that in its chunk, as [`locate`](Self::locate) says it.
+    pub fn write_cell(
+        &self,
+        column: usize,
+        chunk: usize,
+        index: usize,
+        zones: &dyn TimeZones,
+        out: &mut CellText,
+    ) -> CellKind {
+        let array = self.columns[column].chunk(chunk);
+        write_cell(array, self.extensions[column], index, zones, out)
+    }
+
+    /// Writes a cell as JSON, as [`write_cell`](Self::write_cell) does its text.
+    pub fn write_json(
+        &self,
+        column: usize,
+        chunk: usize,
+        index: usize,
+        zones: &dyn TimeZones,
+        out: &mut CellText,
+    ) {
+        let array = self.columns[column].chunk(chunk);
+        write_json(array, self.extensions[column], index, zones, out);
     }
 
     /// Rows of each chunk; the same in every column.

@@ -2,7 +2,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::Table;
-use crate::text::{CellKind, CellText, TimeZones, write_cell};
+use crate::text::{CellKind, CellText, TimeZones};
 
 /// The text of a rectangle of cells, packed so that one copy takes it to another thread.
 ///
@@ -173,8 +173,7 @@ impl Table {
                     max_chars.min(room)
                 };
                 let mut cell = CellText::new(&mut texts, cut_at);
-                let array = self.columns()[column].chunk(chunk);
-                let mut kind = write_cell(array, index, zones, &mut cell) as u8;
+                let mut kind = self.write_cell(column, chunk, index, zones, &mut cell) as u8;
                 if cell.was_cut() {
                     if cut_at != max_chars {
                         return Err(too_large);

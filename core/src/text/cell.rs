@@ -13,7 +13,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
-use super::{TimeZones, binary, decimal, float, interval, json, temporal};
+use super::{Extension, TimeZones, binary, decimal, float, interval, json, temporal};
 
 /// What a cell holds; how it looks follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,14 +105,19 @@ fn value<T: ArrowPrimitiveType>(array: &dyn Array, index: usize) -> T::Native {
     array.as_primitive::<T>().value(index)
 }
 
-/// Writes the text of `array[index]`; `index` is below its length.
+/// Writes the text of `array[index]`; `index` is below its length. `extension` is that of the field
+/// that the array is of.
 pub fn write_cell(
     array: &ArrayRef,
+    extension: Option<Extension>,
     index: usize,
     zones: &dyn TimeZones,
     out: &mut CellText,
 ) -> CellKind {
-    write_value(array.as_ref(), index, zones, out)
+    match extension {
+        Some(extension) if array.is_valid(index) => extension.write(array, index, zones, out),
+        _ => write_value(array.as_ref(), index, zones, out),
+    }
 }
 
 /// Writes an integer of any of the eight types.

@@ -1,13 +1,13 @@
 //! Nested values as JSON that loses nothing: numbers with all their digits, everything that JSON
 //! has no form for as a string, map entries as `[key, value]` pairs in their order.
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_schema::DataType;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field};
 
 use super::binary::write_hex;
 use super::cell::{underlying, write_value};
-use super::{CellKind, CellText, TimeZones};
+use super::{CellKind, CellText, Extension, TimeZones};
 
 /// Writes a list, struct or map; `index` is a valid slot.
 pub(super) fn write_nested(
@@ -17,34 +17,29 @@ pub(super) fn write_nested(
     out: &mut CellText,
 ) {
     match array.data_type() {
-        DataType::List(_) => write_list(array.as_list::<i32>().value(index).as_ref(), zones, out),
-        DataType::LargeList(_) => {
-            write_list(array.as_list::<i64>().value(index).as_ref(), zones, out);
+        DataType::List(item) => {
+            write_list(&array.as_list::<i32>().value(index), item, zones, out);
         }
-        DataType::ListView(_) => {
-            write_list(
-                array.as_list_view::<i32>().value(index).as_ref(),
-                zones,
-                out,
-            );
+        DataType::LargeList(item) => {
+            write_list(&array.as_list::<i64>().value(index), item, zones, out);
         }
-        DataType::LargeListView(_) => {
-            write_list(
-                array.as_list_view::<i64>().value(index).as_ref(),
-                zones,
-                out,
-            );
+        DataType::ListView(item) => {
+            write_list(&array.as_list_view::<i32>().value(index), item, zones, out);
         }
-        DataType::FixedSizeList(..) => {
-            write_list(array.as_fixed_size_list().value(index).as_ref(), zones, out);
+        DataType::LargeListView(item) => {
+            write_list(&array.as_list_view::<i64>().value(index), item, zones, out);
+        }
+        DataType::FixedSizeList(item, _) => {
+            write_list(&array.as_fixed_size_list().value(index), item, zones, out);
         }
         DataType::Map(..) => {
             let entries = array.as_map().value(index);
+            let [key, value] = [0, 1].map(|part| Extension::of(&entries.fields()[part]));
             write_sequence(entries.len(), out, |entry, out| {
                 out.push("[");
-                write_json(entries.column(0).as_ref(), entry, zones, out);
+                write_json(entries.column(0), key, entry, zones, out);
                 out.push(",");
-                write_json(entries.column(1).as_ref(), entry, zones, out);
+                write_json(entries.column(1), value, entry, zones, out);
                 out.push("]");
             });
         }
@@ -59,7 +54,7 @@ pub(super) fn write_nested(
                 }
                 write_json_string(field.name(), out);
                 out.push(":");
-                write_json(column.as_ref(), index, zones, out);
+                write_json(column, Extension::of(field), index, zones, out);
                 if out.was_cut() {
                     return;
                 }
@@ -69,9 +64,10 @@ pub(super) fn write_nested(
     }
 }
 
-fn write_list(items: &dyn Array, zones: &dyn TimeZones, out: &mut CellText) {
+fn write_list(items: &ArrayRef, field: &Field, zones: &dyn TimeZones, out: &mut CellText) {
+    let extension = Extension::of(field);
     write_sequence(items.len(), out, |item, out| {
-        write_json(items, item, zones, out);
+        write_json(items, extension, item, zones, out);
     });
 }
 
@@ -90,11 +86,25 @@ fn write_sequence(len: usize, out: &mut CellText, mut write: impl FnMut(usize, &
 }
 
 /// Writes `array[index]` as JSON: `null`, numbers (with all their digits), booleans and nested values
-/// bare, all else between quotes; `index` is below the array's length.
-pub fn write_json(array: &dyn Array, index: usize, zones: &dyn TimeZones, out: &mut CellText) {
+/// bare, all else between quotes; `index` is below the array's length. `extension` is that of the field
+/// that the array is of.
+pub fn write_json(
+    array: &ArrayRef,
+    extension: Option<Extension>,
+    index: usize,
+    zones: &dyn TimeZones,
+    out: &mut CellText,
+) {
     let (array, index) = underlying(array, index);
     if array.is_null(index) {
         out.push("null");
+        return;
+    }
+    if let Some(extension) = extension {
+        let quote = if extension.is_bare() { "" } else { "\"" };
+        out.push(quote);
+        extension.write(array, index, zones, out);
+        out.push(quote);
         return;
     }
     let data_type = array.data_type();

@@ -8,6 +8,7 @@ mod binary;
 mod calendar;
 mod cell;
 mod decimal;
+mod extension;
 mod float;
 mod interval;
 mod json;
@@ -15,6 +16,7 @@ mod temporal;
 mod zone;
 
 pub use cell::{CellKind, CellText, write_cell};
+pub use extension::Extension;
 pub use json::write_json;
 pub use zone::{FixedOffsets, TimeZones};
 

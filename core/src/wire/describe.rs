@@ -1,4 +1,5 @@
 use super::framing::Framer;
+use super::type_name::extension_name;
 use super::{DecodeError, DecodeErrorKind, Frame, Limits, Message, StreamSchema, type_name};
 
 /// One column as people read it.
@@ -32,13 +33,14 @@ impl super::SchemaField {
     #[must_use]
     pub fn type_name(&self) -> String {
         let name = type_name(self.field.data_type());
-        match &self.dictionary {
+        let name = match &self.dictionary {
             Some(dictionary) if dictionary.is_ordered => match name.strip_suffix("ordered=0>") {
                 Some(stem) => format!("{stem}ordered=1>"),
                 None => name,
             },
             _ => name,
-        }
+        };
+        extension_name(&self.field, name)
     }
 }
 

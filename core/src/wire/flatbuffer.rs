@@ -207,4 +207,9 @@ impl<'a> Vector<'a> {
             bytes_at(self.buffer, at + 8).map(i64::from_le_bytes)?,
         ))
     }
+
+    /// The third i64 of a struct that is three long.
+    pub(super) fn third(&self, index: usize) -> Result<i64> {
+        bytes_at(self.buffer, self.position(index) + 16).map(i64::from_le_bytes)
+    }
 }

@@ -2,8 +2,9 @@
 //!
 //! Encapsulated message: continuation `FFFFFFFF`, i32 length of the metadata, metadata (padded to
 //! 8 bytes), body. A length of zero is the end-of-stream marker. Before Arrow 0.15 there was no
-//! continuation; the length came first.
+//! continuation; the length came first. A file ([`super::file`]) is read as the stream in it.
 
+use super::file::{FileInOrder, MAGIC, cut_short, foreign};
 use super::integrity::Integrity;
 use super::slab::{Arena, Region, has_room};
 use super::{AlignedBody, DecodeError, DecodeErrorKind, Limits, Message, SlabPool};
@@ -39,6 +40,8 @@ enum State {
         header: Option<(Message, Integrity)>,
         body: Region,
     },
+    /// The end-of-stream marker of a file was seen; its footer follows.
+    Footer,
     /// The end-of-stream marker was seen; what follows belongs to nobody.
     Complete,
     /// Something was wrong; nothing more is read.
@@ -58,6 +61,8 @@ impl State {
 pub struct Framer {
     limits: Limits,
     state: State,
+    /// Set where the bytes are a file.
+    file: Option<Box<FileInOrder>>,
     /// Bytes taken so far.
     position: u64,
     /// Where the current message began.
@@ -80,18 +85,27 @@ impl Framer {
         Self {
             limits,
             state: State::START,
+            file: None,
             position: 0,
             message_start: 0,
             arena: Arena::new(pool, memory_bytes),
         }
     }
 
-    /// A further stream begins: forgets the half-read message and any error.
+    /// Further messages come, which stand in a file from byte `start` on, or a further stream, which
+    /// starts at 0: forgets the half-read message and any error.
     #[cfg(feature = "decode")]
-    pub(crate) fn restart(&mut self) {
+    pub(crate) fn restart_at(&mut self, start: u64) {
         self.state = State::START;
-        self.position = 0;
-        self.message_start = 0;
+        self.file = None;
+        self.position = start;
+        self.message_start = start;
+    }
+
+    /// The bytes are a file that is read in its order.
+    #[cfg(feature = "decode")]
+    pub(crate) fn is_file(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Where bodies go.
@@ -112,6 +126,7 @@ impl Framer {
             State::Prefix { bytes, filled } => &mut bytes[*filled..],
             State::Metadata { bytes, filled } => &mut bytes[*filled..],
             State::Body { body, .. } => body.space(),
+            State::Footer => self.file.as_mut().map_or(&mut [], |file| file.space()),
             State::Complete | State::Failed(_) => &mut [],
         }
     }
@@ -177,12 +192,32 @@ impl Framer {
                     body: std::mem::replace(body, Region::empty()).complete(),
                     byte: self.message_start,
                 });
+                if let (Some(file), Some(frame)) = (&mut self.file, &frame) {
+                    file.note(&frame.message, frame.byte);
+                }
                 self.message_start = self.position;
                 self.state = State::START;
                 Ok(frame)
             }
+            State::Footer => {
+                if let Some(file) = &mut self.file {
+                    file.advance(num_bytes, &self.limits)?;
+                }
+                Ok(None)
+            }
             State::Complete | State::Failed(_) => Ok(None),
         }
+    }
+
+    /// The end-of-stream marker was seen, and behind it `rest`.
+    fn end_stream(&mut self, rest: &[u8]) -> Result<(), DecodeError> {
+        self.state = State::Complete;
+        if let Some(file) = &mut self.file {
+            self.state = State::Footer;
+            file.space()[..rest.len()].copy_from_slice(rest);
+            file.advance(rest.len(), &self.limits)?;
+        }
+        Ok(())
     }
 
     fn read_prefix(&mut self, prefix: [u8; 8], filled: usize) -> Result<(), DecodeError> {
@@ -193,10 +228,22 @@ impl Framer {
             [0, 4].map(|at| [prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
         let has_continuation = first == CONTINUATION;
         if !has_continuation && first == [0; 4] {
-            self.state = State::Complete;
-            return Ok(());
+            return self.end_stream(&prefix[4..filled]);
+        }
+        let is_start = self.message_start == 0;
+        if let Some(what) = foreign(first).filter(|_| is_start && self.file.is_none()) {
+            return Err(DecodeError::new(
+                DecodeErrorKind::NotArrow,
+                format!("this is {what}; expected an Arrow IPC stream or file"),
+            ));
         }
         if filled < 8 {
+            return Ok(());
+        }
+        if is_start && prefix.starts_with(MAGIC) {
+            self.file = Some(Box::default());
+            self.message_start = self.position;
+            self.state = State::START;
             return Ok(());
         }
         let length = i64::from(i32::from_le_bytes(if has_continuation {
@@ -205,14 +252,13 @@ impl Framer {
             first
         }));
         if has_continuation && length == 0 {
-            self.state = State::Complete;
-            return Ok(());
+            return self.end_stream(&[]);
         }
         if length < 4 || length as u64 > self.limits.max_metadata_bytes {
             let looks = if has_continuation || self.message_start > 0 {
                 format!("a message claims {length} bytes of metadata")
             } else {
-                "the bytes are not an Arrow IPC stream".to_owned()
+                "the bytes are neither an Arrow IPC stream nor a file".to_owned()
             };
             return Err(DecodeError::new(
                 DecodeErrorKind::NotArrow,
@@ -277,13 +323,13 @@ impl Framer {
         matches!(self.state, State::Complete)
     }
 
-    /// No message is half read.
+    /// No message is half read; a file has no such place, it ends with its footer.
     #[must_use]
     pub fn at_message_boundary(&self) -> bool {
         matches!(
             self.state,
             State::Prefix { filled: 0, .. } | State::Complete
-        )
+        ) && self.file.is_none()
     }
 
     /// Bytes taken so far.
@@ -301,6 +347,14 @@ impl Framer {
         match &self.state {
             State::Complete => Ok(()),
             State::Failed(error) => Err(error.clone()),
+            State::Footer => self
+                .file
+                .as_ref()
+                .map_or(Ok(()), |file| file.check(self.position, &self.limits))
+                .map_err(|error| error.at_byte(self.position)),
+            State::Prefix { filled: 0, .. } if self.file.is_some() => {
+                Err(cut_short().at_byte(self.position))
+            }
             _ if self.at_message_boundary() => Err(DecodeError::new(
                 DecodeErrorKind::MissingEndOfStream,
                 "the stream ended without its end-of-stream marker, so rows may be missing",

@@ -101,6 +101,7 @@ pub fn read_layout(header: &BatchHeader, fields: &[SchemaField]) -> Result<Vec<A
 }
 
 /// Where a column begins in the lists of every batch of a schema.
+#[cfg(feature = "decode")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ColumnStart {
     /// Arrays before it.
@@ -113,6 +114,7 @@ pub(crate) struct ColumnStart {
     unions: usize,
 }
 
+#[cfg(feature = "decode")]
 impl ColumnStart {
     /// The starts of `fields`.
     pub(crate) fn all(fields: &[SchemaField]) -> Vec<Self> {
@@ -143,6 +145,7 @@ impl ColumnStart {
 ///
 /// # Errors
 /// As [`read_layout`]; none for a header that it has read.
+#[cfg(feature = "decode")]
 pub(crate) fn read_column(
     header: &BatchHeader,
     field: &SchemaField,

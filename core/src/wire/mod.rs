@@ -5,6 +5,7 @@
 mod compression;
 mod describe;
 mod error;
+mod file;
 mod flatbuffer;
 mod framing;
 pub mod integrity;
@@ -23,6 +24,7 @@ pub(crate) use compression::decompress_body;
 pub use compression::{Codec, decompress};
 pub use describe::{FieldDescription, describe_fields};
 pub use error::{DecodeError, DecodeErrorKind};
+pub use file::Footer;
 pub use framing::{Frame, Framer};
 pub use layout::{ArraySlot, BufferRange, BufferRole, read_layout};
 #[cfg(feature = "decode")]
@@ -32,6 +34,6 @@ pub use message::{BatchHeader, DictionaryHeader, FieldNode, Message, MetadataVer
 pub use schema::{DictionaryEncoding, EncodedSchema, SchemaField, StreamSchema};
 pub use slab::{AlignedBody, SlabPool};
 pub use survey::{Survey, SurveyError, SurveyedKind, SurveyedMessage, survey_file, survey_stream};
-pub use type_name::type_name;
+pub use type_name::{EXTENSION_NAME, field_type_name, type_name};
 #[cfg(feature = "kernels")]
 pub(crate) use write::{write_head, write_schema};

@@ -146,11 +146,15 @@ impl FieldReader<'_> {
         (0..vector.len())
             .map(|index| {
                 let pair = vector.table(index)?;
-                let (key, value) = (pair.string(0)?.unwrap_or_default(), pair.string(1)?);
-                let value = value.unwrap_or_default();
+                // Producers put bytes of all kinds there, a pickle for example.
+                let text = |slot| {
+                    let bytes = pair.string_bytes(slot)?.unwrap_or_default();
+                    Ok(String::from_utf8_lossy(bytes))
+                };
+                let (key, value) = (text(0)?, text(1)?);
                 // The offsets to a pair and its texts.
                 self.take_text(12 + key.len() + value.len())?;
-                Ok((key.to_owned(), value.to_owned()))
+                Ok((key.into_owned(), value.into_owned()))
             })
             .collect()
     }

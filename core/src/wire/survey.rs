@@ -4,9 +4,8 @@ use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::flatbuffer::Table;
+use super::file::{Footer, MAGIC, TAIL_BYTES};
 use super::message::within;
-use super::schema::read_schema;
 use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema, read_layout};
 
 /// What the headers of a stream or file say.
@@ -283,11 +282,7 @@ fn at_row(error: SurveyError, row: u64) -> SurveyError {
     }
 }
 
-const MAGIC: &[u8; 6] = b"ARROW1";
-
 /// Walks an IPC file by its footer: the schema there, then every dictionary and record batch.
-///
-/// File: magic, padding, stream, footer, i32 length of the footer, magic. Spec: `format/File.fbs`.
 ///
 /// # Errors
 /// What `reader` says, or what is wrong with the bytes and where.
@@ -299,14 +294,14 @@ pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Sur
             format!("{what}; an Arrow IPC file begins and ends with ARROW1"),
         )
     };
-    if file_bytes < 8 + 10 {
+    if file_bytes < (8 + TAIL_BYTES) as u64 {
         return Err(not_a_file("the file is too short").into());
     }
     let mut head = [0; 6];
     reader.rewind()?;
     reader.read_exact(&mut head)?;
-    let mut tail = [0; 10];
-    reader.seek(SeekFrom::Start(file_bytes - 10))?;
+    let mut tail = [0; TAIL_BYTES];
+    reader.seek(SeekFrom::Start(file_bytes - TAIL_BYTES as u64))?;
     reader.read_exact(&mut tail)?;
     if &head != MAGIC {
         return Err(not_a_file("the magic is missing at the start").into());
@@ -319,39 +314,25 @@ pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Sur
         limits.max_metadata_bytes.min(file_bytes - 18),
         "footer length",
     )?;
-    let footer_start = file_bytes - 10 - footer_bytes;
+    let footer_start = file_bytes - TAIL_BYTES as u64 - footer_bytes;
     let mut footer = vec![0; footer_bytes as usize];
     reader.seek(SeekFrom::Start(footer_start))?;
     reader.read_exact(&mut footer)?;
 
-    let root = Table::root(&footer)?;
-    let schema = root
-        .table(1)?
-        .ok_or_else(|| DecodeError::header("the footer has no schema"))?;
-    let schema = Arc::new(read_schema(&schema, limits)?);
-    let mut surveyor = Surveyor::new(Some(schema));
-    let mut left_bytes = footer_start;
-    for slot in [2, 3] {
-        // Block { offset: i64, metaDataLength: i32, padding: i32, bodyLength: i64 }
-        let blocks = root.vector(slot, 24)?;
-        for index in 0..blocks.len() {
-            let start = within(blocks.i64(index)?, footer_start, "block offset")?;
-            reader.seek(SeekFrom::Start(start))?;
-            let row = surveyor.num_rows;
-            let header = read_header(&mut reader, start, footer_start, limits)
-                .map_err(|error| at_row(error, row))?
-                .ok_or_else(|| {
-                    DecodeError::header("the footer points to an end-of-stream marker")
-                        .at_byte(start)
-                })?;
-            // A small file could otherwise claim one block a million times.
-            left_bytes = left_bytes
-                .checked_sub(header.end - header.start)
-                .ok_or_else(|| DecodeError::header("the footer's blocks overlap").at_byte(start))?;
-            surveyor
-                .visit(header)
-                .map_err(|error| error.at_byte(start).at_row(row))?;
-        }
+    let blocks = Footer::read(&footer, footer_start, limits)?;
+    let mut surveyor = Surveyor::new(Some(blocks.schema));
+    for block in blocks.dictionaries.iter().chain(&blocks.batches) {
+        let start = block.start;
+        reader.seek(SeekFrom::Start(start))?;
+        let row = surveyor.num_rows;
+        let header = read_header(&mut reader, start, block.end, limits)
+            .map_err(|error| at_row(error, row))?
+            .ok_or_else(|| {
+                DecodeError::header("the footer points to an end-of-stream marker").at_byte(start)
+            })?;
+        surveyor
+            .visit(header)
+            .map_err(|error| error.at_byte(start).at_row(row))?;
     }
     Ok(surveyor.finish(footer, None)?)
 }

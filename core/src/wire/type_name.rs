@@ -11,11 +11,47 @@ fn unit(unit: &TimeUnit) -> &'static str {
 
 fn child(field: &Field) -> String {
     let not_null = if field.is_nullable() { "" } else { " not null" };
-    format!(
-        "{}: {}{not_null}",
-        field.name(),
-        type_name(field.data_type())
-    )
+    format!("{}: {}{not_null}", field.name(), field_type_name(field))
+}
+
+/// The key of a field's metadata that names its extension type.
+pub const EXTENSION_NAME: &str = "ARROW:extension:name";
+
+/// The type of a field as pyarrow prints it: as [`type_name`], or that of the extension which its
+/// metadata names: `extension<arrow.uuid>`. One that pyarrow has not, or not stored so, says its
+/// storage: `extension<geoarrow.point[storage_type=struct<x: double, y: double>]>`.
+#[must_use]
+pub fn field_type_name(field: &Field) -> String {
+    extension_name(field, type_name(field.data_type()))
+}
+
+pub(super) fn extension_name(field: &Field, storage: String) -> String {
+    let metadata = field.metadata();
+    let Some(name) = metadata.get(EXTENSION_NAME) else {
+        return storage;
+    };
+    let details = match (name.as_str(), field.data_type()) {
+        ("arrow.uuid", DataType::FixedSizeBinary(16))
+        | ("arrow.bool8", DataType::Int8)
+        | ("arrow.json", DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => {
+            String::new()
+        }
+        ("arrow.opaque", _) => {
+            let json = metadata
+                .get("ARROW:extension:metadata")
+                .map_or("", String::as_str);
+            let [kind, vendor] = ["type_name", "vendor_name"].map(|key| member(json, key));
+            format!("[storage_type={storage}, type_name={kind}, vendor_name={vendor}]")
+        }
+        _ => format!("[storage_type={storage}]"),
+    };
+    format!("extension<{name}{details}>")
+}
+
+/// The text of a member of a JSON object of texts; empty where there is none.
+fn member<'a>(json: &'a str, key: &str) -> &'a str {
+    let mut parts = json.split('"').skip_while(|part| *part != key);
+    parts.nth(2).unwrap_or_default()
 }
 
 /// The type's own name as pyarrow prints it, e.g. `timestamp[us, tz=UTC]`, `decimal128(12, 2)`,
@@ -89,8 +125,8 @@ pub fn type_name(data_type: &DataType) -> String {
             match entries.data_type() {
                 DataType::Struct(fields) if fields.len() == 2 => format!(
                     "map<{}, {}{sorted}>",
-                    type_name(fields[0].data_type()),
-                    type_name(fields[1].data_type())
+                    field_type_name(&fields[0]),
+                    field_type_name(&fields[1])
                 ),
                 other => format!("map<{}{sorted}>", type_name(other)),
             }
@@ -98,7 +134,7 @@ pub fn type_name(data_type: &DataType) -> String {
         DataType::RunEndEncoded(run_ends, values) => format!(
             "run_end_encoded<run_ends: {}, values: {}>",
             type_name(run_ends.data_type()),
-            type_name(values.data_type())
+            field_type_name(values)
         ),
     }
 }

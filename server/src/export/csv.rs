@@ -1,5 +1,5 @@
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellKind, CellText, FixedOffsets, write_cell};
+use colonnade_core::text::{CellKind, CellText, FixedOffsets};
 use datafusion::arrow::datatypes::DataType;
 
 use super::batches::schema_of;
@@ -57,10 +57,10 @@ impl RowWriter for CsvWriter {
             let Some((chunk, index)) = rows.locate(row) else {
                 return;
             };
-            for (position, column) in rows.columns().iter().enumerate() {
+            for position in 0..rows.columns().len() {
                 let start = next_field(out, position);
-                let array = column.chunk(chunk);
-                let kind = write_cell(array, index, &FixedOffsets, &mut CellText::new(out, 0));
+                let mut cell = CellText::new(out, 0);
+                let kind = rows.write_cell(position, chunk, index, &FixedOffsets, &mut cell);
                 if kind != CellKind::Null {
                     end_field(out, start, self.escaped[position]);
                 }

@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellText, FixedOffsets, json_string, write_json};
+use colonnade_core::text::{CellText, FixedOffsets, json_string};
 use datafusion::arrow::datatypes::Schema;
 
 use super::Pieces;
@@ -61,10 +61,10 @@ impl RowWriter for NdjsonWriter {
             if self.keys.is_empty() {
                 out.push('{');
             }
-            for (key, column) in self.keys.iter().zip(rows.columns()) {
+            for (column, key) in self.keys.iter().enumerate() {
                 out.push_str(key);
-                let array = column.chunk(chunk).as_ref();
-                write_json(array, index, &FixedOffsets, &mut CellText::new(out, 0));
+                let mut cell = CellText::new(out, 0);
+                rows.write_json(column, chunk, index, &FixedOffsets, &mut cell);
             }
             out.push_str("}\n");
         }

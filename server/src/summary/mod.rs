@@ -3,6 +3,8 @@
 mod histogram;
 mod number;
 
+use std::sync::Arc;
+
 use colonnade_core::semantics::near_names;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
@@ -244,23 +246,27 @@ async fn totals(
     if num_aggregates > 2 {
         answer.distinct = Some(row.column(4).as_primitive::<UInt64Type>().value(0));
         let [smallest, largest] = [2, 3].map(|index| row.column(index));
-        answer.min = text_as(smallest, field.data_type())?;
-        answer.max = text_as(largest, field.data_type())?;
+        answer.min = text_as(smallest, field)?;
+        answer.max = text_as(largest, field)?;
         extremes = Some((smallest.clone(), largest.clone()));
     }
     Ok(Totals { answer, extremes })
 }
 
-/// The text of an array's only value in the column's own type.
-fn text_as(array: &ArrayRef, data_type: &DataType) -> Result<Option<String>, DataFusionError> {
+/// The text of an array's only value as one of `field`.
+fn text_as(array: &ArrayRef, field: &Field) -> Result<Option<String>, DataFusionError> {
     // Back to half floats and fixed sizes; a dictionary's or a run's values have the same texts.
-    let array = match data_type {
-        DataType::Float16 | DataType::FixedSizeBinary(_) if array.null_count() == 0 => {
+    let array = match field.data_type() {
+        data_type @ (DataType::Float16 | DataType::FixedSizeBinary(_))
+            if array.null_count() == 0 =>
+        {
             cast(array, data_type)?
         }
         _ => ArrayRef::clone(array),
     };
-    let batch = RecordBatch::try_from_iter([("value", array)])?;
+    let value = Field::new("value", array.data_type().clone(), true);
+    let schema = Schema::new(vec![value.with_metadata(field.metadata().clone())]);
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![array])?;
     let mut columns = texts(&batch).map_err(|error| DataFusionError::Internal(error.message))?;
     Ok(columns.remove(0).remove(0))
 }

@@ -31,6 +31,7 @@ async fn rows(server: &Server, mut request: Value) -> Value {
             let mut text = String::new();
             write_cell(
                 chunk,
+                None,
                 index,
                 &FixedOffsets,
                 &mut CellText::new(&mut text, 0),

@@ -1,0 +1,89 @@
+// Where the package can stand: under a policy without workers, and as one file.
+
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "@playwright/test";
+import { expect, test } from "./fixtures.js";
+import { packageFile } from "./package.js";
+import { inCheckout } from "./server.js";
+
+const STRICT = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'";
+const FILE = "/wire/wide_zstd.arrow";
+
+let server: Server | undefined;
+const asked: string[] = [];
+
+/** Serves a page with the element in it, and the package and the fixtures beside it. */
+async function show(page: Page, script: string, policy: string): Promise<void> {
+  const html = `<!doctype html><title>Page</title><script type="module" src="/${script}"></script>
+    <style>colonnade-viewer { display: block; height: 400px }</style>
+    <colonnade-viewer src="${FILE}"></colonnade-viewer>`;
+  asked.length = 0;
+  server = createServer((request, response) => {
+    const path = request.url ?? "/";
+    asked.push(path);
+    const file = path.startsWith("/wire/")
+      ? { type: "application/octet-stream", bytes: readFileSync(inCheckout(`fixtures${path}`)) }
+      : packageFile(path, html);
+    if (file === undefined) return response.writeHead(404).end();
+    const headers = { "content-type": file.type, "content-security-policy": policy };
+    response.writeHead(200, headers).end(file.bytes);
+  });
+  await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+  await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+test.afterEach(() => {
+  server?.close();
+  server?.closeAllConnections();
+});
+
+/** Sees the last row of the file, and what a filter and a sort make of it. */
+async function expectRows(page: Page, script: string): Promise<void> {
+  await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "5001");
+  await expect(page.getByRole("gridcell", { name: "row 0", exact: true })).toBeVisible();
+  const rows = await page.evaluate(
+    async ([script, file]) => {
+      const { open } = await import(script as string);
+      const bytes = await (await fetch(file as string)).arrayBuffer();
+      const table = await open(bytes);
+      await table.done;
+      const view = await table.filter({ op: "ge", column: "n", value: "14990" });
+      const sorted = await view.sort([{ column: "n", descending: true }]);
+      const rows = await sorted.text({ start: 0, end: sorted.numRows });
+      table.close();
+      return rows;
+    },
+    [`/${script}`, FILE],
+  );
+  expect(rows).toEqual([
+    ["14997", "row 4999"],
+    ["14994", "row 4998"],
+    ["14991", "row 4997"],
+  ]);
+}
+
+for (const workers of ["'self'", "'none'"]) {
+  test(`worker-src ${workers}: the same rows`, async ({ page }) => {
+    const words: string[] = [];
+    page.on("console", (message) => words.push(message.text()));
+    await show(page, "define.js", `${STRICT}; worker-src ${workers}`);
+    await expectRows(page, "index.js");
+    const isHere = words.some((text) => text.includes("on the page's own thread"));
+    expect(isHere).toBe(workers === "'none'");
+  });
+}
+
+test("the bundle that is one file needs no other", async ({ page }) => {
+  await show(page, "inline.js", "default-src 'self' blob: 'unsafe-inline' 'wasm-unsafe-eval'");
+  await expectRows(page, "inline.js");
+  expect(page.workers().length).toBeGreaterThan(0);
+  const others = asked.filter((path) => !["/", "/inline.js", FILE, "/favicon.ico"].includes(path));
+  expect(others).toEqual([]);
+});
+
+test("the bundle that is one file does without workers too", async ({ page }) => {
+  await show(page, "inline.js", `${STRICT}; worker-src 'none'`);
+  await expectRows(page, "inline.js");
+});

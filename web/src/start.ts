@@ -1,0 +1,146 @@
+import type { Endpoint } from "./actor.js";
+import { ColonnadeError, cancelledError } from "./errors.js";
+import type { Message } from "./messages.js";
+import { letMessagesIn } from "./turns.js";
+
+/** What `worker.js` exports. */
+export interface WorkerModule {
+  /** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
+  serve(endpoint: Endpoint): () => void;
+}
+
+/** A worker, or what stands in for one on this thread. */
+export interface TableWorker extends Endpoint {
+  addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
+  addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
+  terminate(): void;
+}
+
+/** Which worker to start. */
+export interface WorkerOptions {
+  /**
+   * Whether to decode in a worker; default true. Where there are none (Node) or the page's policy
+   * allows none, this thread decodes, in slices of 8 ms.
+   */
+  worker?: boolean | undefined;
+  /** Where `worker.js` is, if not beside this module. Must be of the page's origin. */
+  workerSrc?: string | URL | undefined;
+}
+
+/** How to reach the worker's code; the bundle that is one file has ways of its own. */
+export interface WorkerHome {
+  /** A worker that will say `ready`. */
+  make(): Worker;
+  load(): Promise<WorkerModule>;
+  /** The wasm module, if it is not a file beside the worker. */
+  wasm?(): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+// Bundlers know these expressions and place the file; this package's own build leaves them alone.
+const BESIDE: WorkerHome = {
+  make: () =>
+    new Worker(new URL(/* @vite-ignore */ "./worker.js", import.meta.url), {
+      type: "module",
+      name: "colonnade",
+    }),
+  load: () => import("./worker.js"),
+};
+
+let home = BESIDE;
+
+/** Says where the worker's code is, if not in a file beside this module. */
+export function setWorkerHome(other: WorkerHome): void {
+  home = other;
+}
+
+/** The wasm module, where it is not a file. */
+export function ownWasm(): Promise<Uint8Array<ArrayBuffer>> | undefined {
+  return home.wasm?.();
+}
+
+/**
+ * Starts a worker, or serves on this thread where there can be none. Rejects with
+ * `worker_unavailable` where neither works.
+ */
+export async function startWorker(
+  { worker = true, workerSrc }: WorkerOptions,
+  signal: AbortSignal | undefined,
+): Promise<TableWorker> {
+  const { make, load } = workerSrc === undefined ? home : homeAt(workerSrc);
+  let reason = "";
+  if (worker && globalThis.Worker !== undefined) {
+    try {
+      return await startedWorker(make(), signal);
+    } catch (thrown) {
+      if (signal?.aborted) throw cancelledError();
+      reason = thrown instanceof Error ? thrown.message : String(thrown);
+    }
+  }
+  try {
+    const here = serveHere(await load());
+    if (reason) console.warn(`colonnade decodes on the page's own thread: ${reason}`);
+    return here;
+  } catch (thrown) {
+    reason ||= thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {
+      hint: "Is worker.js where workerSrc or worker-src says, of the page's own origin, and allowed by its policy?",
+    });
+  }
+}
+
+function homeAt(workerSrc: string | URL): WorkerHome {
+  const { href } = new URL(workerSrc, globalThis.document?.baseURI);
+  return {
+    make: () => new Worker(href, { type: "module", name: "colonnade" }),
+    load: () => import(/* @vite-ignore */ /* webpackIgnore: true */ href),
+  };
+}
+
+/** Resolves with the worker at its first word. */
+function startedWorker(worker: Worker, signal: AbortSignal | undefined): Promise<Worker> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => {
+      worker.terminate();
+      reject(new Error(reason));
+    };
+    const abort = () => fail("it was cancelled.");
+    signal?.addEventListener("abort", abort, { once: true });
+    worker.addEventListener(
+      "error",
+      (event) => {
+        event.preventDefault();
+        fail(event.message || "the browser says no more.");
+      },
+      { once: true },
+    );
+    worker.addEventListener(
+      "message",
+      () => {
+        signal?.removeEventListener("abort", abort);
+        resolve(worker);
+      },
+      { once: true },
+    );
+  });
+}
+
+function serveHere({ serve }: WorkerModule): TableWorker {
+  const [ours, theirs] = [new LocalEndpoint(), new LocalEndpoint()];
+  ours.other = theirs;
+  theirs.other = ours;
+  const stop = serve(theirs as unknown as Endpoint);
+  return Object.assign(ours as unknown as TableWorker, { terminate: stop });
+}
+
+/** One end of a channel inside this thread. Nothing is copied: what is sent is given away. */
+class LocalEndpoint extends EventTarget {
+  other: LocalEndpoint | undefined;
+  readonly #sent: Message[] = [];
+
+  postMessage(message: Message): void {
+    this.#sent.push(message);
+    void letMessagesIn().then(() => {
+      this.other?.dispatchEvent(new MessageEvent("message", { data: this.#sent.shift() }));
+    });
+  }
+}

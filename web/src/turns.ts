@@ -1,0 +1,11 @@
+/** Waits for a task of its own, so that messages, input and frames that wait come first. */
+export function letMessagesIn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
