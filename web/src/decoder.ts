@@ -9,6 +9,11 @@ export interface WasmDecoder extends WasmKernels {
   spaceLen(): number;
   advance(numBytes: number): void;
   resume(firstRow: number): void;
+  block(firstRow: number, memoryBytes: number): WasmDecoder;
+  keepFirst(numRows: number): void;
+  setMemoryBytes(memoryBytes: number): void;
+  memoryBytes(): number;
+  free(): void;
   finish(): void;
   isComplete(): boolean;
   atMessageBoundary(): boolean;
@@ -27,6 +32,8 @@ export class BodyDecoder {
   #numBytes = 0;
   #numRows = 0;
   #numBatches = 0;
+  /** What a push left when the memory budget was full. */
+  #rest: Uint8Array | undefined;
   /** Reading, sorting, filtering of what has arrived. */
   readonly kernels = new Kernels((work) => this.#guard(work));
 
@@ -70,17 +77,53 @@ export class BodyDecoder {
     this.#guard((decoder) => decoder.resume(firstRow));
   }
 
-  /** Copies bytes straight to where the decoder wants them: the one copy that wasm needs. */
+  /** A decoder for other rows of the same result, from its row `firstRow` on. */
+  block(firstRow: number, memoryBytes: number): BodyDecoder {
+    const block = this.#guard((decoder) => decoder.block(firstRow, memoryBytes));
+    return new BodyDecoder(block, this.#memory);
+  }
+
+  /** Drops the batches after row `numRows`; no more of the stream can be read. */
+  keepFirst(numRows: number): void {
+    this.#guard((decoder) => decoder.keepFirst(numRows));
+    this.#count();
+  }
+
+  /** Bytes that the rows take. */
+  get memoryBytes(): number {
+    return this.#guard((decoder) => decoder.memoryBytes());
+  }
+
+  /** Releases the rows; nothing may be asked any more. */
+  free(): void {
+    if (this.#crash === undefined) this.#decoder.free();
+  }
+
+  /**
+   * Copies bytes straight to where the decoder wants them: the one copy that wasm needs. After
+   * `memory_budget_exceeded`, {@link grow} takes the rest of them.
+   */
   push(bytes: Uint8Array): void {
     try {
       this.#guard((decoder) => this.#copy(bytes, decoder));
     } finally {
-      // A decoder that trapped must not be called again; what it told before is still true.
-      if (this.#crash === undefined) {
-        this.#numRows = this.#decoder.numRows();
-        this.#numBatches = this.#decoder.numBatches();
-      }
+      this.#count();
     }
+  }
+
+  /** Goes on with a larger budget, in bytes, where the last push ended for want of it. */
+  grow(memoryBytes: number): void {
+    this.#guard((decoder) => decoder.setMemoryBytes(memoryBytes));
+    const rest = this.#rest;
+    this.#rest = undefined;
+    if (rest !== undefined) this.push(rest);
+  }
+
+  #count(): void {
+    // A decoder that trapped must not be called again; what it told before is still true.
+    if (this.#crash !== undefined) return;
+    this.#numRows = this.#decoder.numRows();
+    this.#numBatches = this.#decoder.numBatches();
   }
 
   #copy(bytes: Uint8Array, decoder: WasmDecoder): void {
@@ -96,10 +139,12 @@ export class BodyDecoder {
         this.#view = new Uint8Array(this.#memory.buffer);
       }
       this.#view.set(bytes.subarray(taken, taken + numBytes), pointer);
-      decoder.advance(numBytes);
       taken += numBytes;
+      this.#rest = bytes.subarray(taken);
+      decoder.advance(numBytes);
       this.#numBytes += numBytes;
     }
+    this.#rest = undefined;
   }
 
   /**

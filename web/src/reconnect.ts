@@ -1,7 +1,7 @@
 import { type Body, openBody } from "./body.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
 import type { Interruption, QueryRange, UrlSource } from "./messages.js";
-import { rejectIfFailed, restartRequest, resumeRequest } from "./query.js";
+import { askRecord, restartRequest, resumeRequest } from "./query.js";
 
 /** How long to wait for what, in milliseconds. */
 export interface Patience {
@@ -139,21 +139,28 @@ export class Reconnector {
 
   async #ask(numRows: number): Promise<Body> {
     const { stallMs } = this.#patience;
-    await rejectIfFailed(this.#source, this.#query, this.#signal);
+    await askRecord(this.#source, this.#query, this.#signal);
     try {
       const request = resumeRequest(this.#source, this.#query, numRows);
       return await openBody(request, this.#signal, stallMs);
     } catch (thrown) {
       if (ColonnadeError.from(thrown, "").code !== "unknown_query") throw thrown;
     }
-    if (this.#query.isKept || (numRows > 0 && !this.isRepeatable)) {
+    const { isKept, whole } = this.#query;
+    const hasRows = numRows > 0 || whole !== undefined;
+    if (isKept || (hasRows && !this.isRepeatable)) {
       throw new ColonnadeError(
         "unknown_query",
         "The server no longer has this result, and another run could give other rows.",
       );
     }
-    const request = restartRequest(this.#source, this.#query, numRows);
-    return openBody(request, this.#signal, stallMs);
+    const request = restartRequest(this.#source, whole ?? this.#query, whole ? 0 : numRows);
+    const body = await openBody(request, this.#signal, stallMs);
+    if (whole === undefined) return body;
+    // Now the server knows the result again; these rows of it are asked for by its id.
+    void body.stream.cancel().catch(() => undefined);
+    const rows = resumeRequest(this.#source, this.#query, numRows);
+    return openBody(rows, this.#signal, stallMs);
   }
 
   #waitMs({ retryAfterMs = 0 }: ColonnadeError): number {

@@ -79,6 +79,39 @@ impl Decoder {
         self.continuity = self.continuity.resumed(first_row, self.num_rows());
     }
 
+    /// A decoder for other rows of the same result, from `first_row` of the result on, that keeps at
+    /// most `memory_bytes`. It refuses another schema and rows of another state of the source.
+    #[must_use]
+    pub fn block(&self, first_row: u64, memory_bytes: u64) -> Self {
+        Self {
+            table: self.schema().cloned().map(Table::new),
+            continuity: self.continuity.resumed(first_row, 0),
+            ..Self::new(memory_bytes, self.limits.clone())
+        }
+    }
+
+    /// Drops the batches after row `num_rows`, and nothing of the batch that holds it. No more of the
+    /// stream can be read. What stays is reckoned by rows.
+    pub fn keep_first(&mut self, num_rows: u64) {
+        if let Some(table) = &mut self.table {
+            let before = u128::from(table.num_rows().max(1));
+            table.keep_first(num_rows);
+            let kept = u128::from(self.used_bytes) * u128::from(table.num_rows()) / before;
+            self.used_bytes = kept as u64;
+        }
+        self.dictionaries = Dictionaries::default();
+    }
+
+    /// Changes the budget. A message that was beyond it is taken up again.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    pub fn set_memory_bytes(&mut self, memory_bytes: u64) -> Result<Progress, DecodeError> {
+        self.memory_bytes = memory_bytes;
+        self.bound_memory();
+        self.advance(0)
+    }
+
     fn bound_memory(&mut self) {
         self.framer
             .set_remaining_budget_bytes(self.memory_bytes.saturating_sub(self.used_bytes));

@@ -11,6 +11,10 @@ impl ChunkedColumn {
         self.chunks.push(chunk);
     }
 
+    pub(super) fn keep_first(&mut self, num_chunks: usize) {
+        self.chunks.truncate(num_chunks);
+    }
+
     /// The arrays in row order, none empty.
     #[must_use]
     pub fn chunks(&self) -> &[ArrayRef] {
