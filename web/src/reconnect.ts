@@ -118,7 +118,7 @@ export class Reconnector {
       const leftMs = this.#startMs + this.#patience.giveUpMs - performance.now();
       if (leftMs <= 0) return { error: this.#gaveUp(cause, numRows), canResume: true };
       this.#attempt++;
-      this.#tell({ row: numRows, attempt: this.#attempt, since: this.#since });
+      this.#tell({ row: this.#tableRow(numRows), attempt: this.#attempt, since: this.#since });
       await this.#pause(Math.min(this.#waitMs(cause), leftMs));
       try {
         const body = await this.#ask(numRows);
@@ -135,6 +135,12 @@ export class Reconnector {
   /** Number in the result of the table's row `numRows`. */
   #row(numRows: number): number {
     return this.#query.firstRow + numRows;
+  }
+
+  /** The same in the table, of which this may be a range. */
+  #tableRow(numRows: number): number {
+    const { whole } = this.#query;
+    return whole === undefined ? numRows : this.#row(numRows) - whole.firstRow;
   }
 
   async #ask(numRows: number): Promise<Body> {
@@ -157,10 +163,9 @@ export class Reconnector {
     const request = restartRequest(this.#source, whole ?? this.#query, whole ? 0 : numRows);
     const body = await openBody(request, this.#signal, stallMs);
     if (whole === undefined) return body;
-    // Now the server knows the result again; these rows of it are asked for by its id.
+    // Now the server knows the result again: at the next try it has these rows by its id.
     void body.stream.cancel().catch(() => undefined);
-    const rows = resumeRequest(this.#source, this.#query, numRows);
-    return openBody(rows, this.#signal, stallMs);
+    throw new ColonnadeError("network_error", "The result has just begun again.");
   }
 
   #waitMs({ retryAfterMs = 0 }: ColonnadeError): number {
@@ -187,9 +192,10 @@ export class Reconnector {
 
   #gaveUp(cause: ColonnadeError, numRows: number): ColonnadeError {
     const seconds = Math.round(this.#patience.giveUpMs / 1000);
-    const message = `The connection was lost at row ${numRows + 1} and not restored within ${seconds} s.`;
+    const row = this.#tableRow(numRows);
+    const message = `The connection was lost at row ${row + 1} and not restored within ${seconds} s.`;
     return new ColonnadeError("network_error", message, {
-      row: numRows,
+      row,
       hint: BREAKS.has(cause.code) ? "Is the server running?" : cause.message,
     });
   }

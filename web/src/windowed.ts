@@ -84,7 +84,7 @@ export class WindowedRows {
     this.#budgetBytes = memoryBytes - head.memoryBytes;
     const rowBytes = memoryBytes / numRows;
     const blockBytes = Math.min(BLOCK_BYTES, this.#budgetBytes / MIN_BLOCKS);
-    this.#blockRows = 2 ** Math.max(0, Math.floor(Math.log2(blockBytes / rowBytes)));
+    this.#blockRows = roundNumber(blockBytes / rowBytes);
     this.#blocks = this.#makeBlocks();
   }
 
@@ -249,7 +249,7 @@ export class WindowedRows {
 
   /** The rows that are asked for are heavier than the first ones were. */
   #makeBlocksSmaller(): void {
-    this.#blockRows /= 2;
+    this.#blockRows = roundNumber(this.#blockRows / 2);
     const old = this.#blocks;
     this.#blocks = this.#makeBlocks();
     old.close();
@@ -267,11 +267,12 @@ export class WindowedRows {
     try {
       const either = AbortSignal.any([signal, this.#abort.signal]);
       await this.#origin.read(range, decoder, either, (interruption) => {
-        this.#interrupt(index, interruption && { ...interruption, row: start + interruption.row });
+        this.#interrupt(index, interruption);
       });
     } catch (thrown) {
       decoder.free();
-      throw thrown;
+      const error = ColonnadeError.from(thrown, "network_error").toJSON();
+      throw ColonnadeError.fromPlain({ ...error, row: start, byte: undefined });
     } finally {
       this.#interrupt(index, undefined);
     }
@@ -291,6 +292,7 @@ export class WindowedRows {
       decoder.free();
       throw new ColonnadeError("wrong_total", message, { row: start });
     }
+    this.#notify(this.progress);
     return { decoder, numBytes: decoder.memoryBytes, free: () => decoder.free() };
   }
 
@@ -337,6 +339,12 @@ export class WindowedRows {
       searched,
     });
   }
+}
+
+/** The largest of 1, 2, 5, 10, 20, … that is not above `limit`; 1 at least. */
+function roundNumber(limit: number): number {
+  const power = 10 ** Math.max(0, Math.floor(Math.log10(limit)));
+  return power * ([5, 2].find((factor) => factor * power <= limit) ?? 1);
 }
 
 /** A name as in SQL, so that it may hold a comma. */
