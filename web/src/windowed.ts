@@ -59,7 +59,7 @@ export class WindowedRows {
   #progress: StreamProgress;
   #blockRows: number;
   #blocks: BlockCache<RowBlock>;
-  #lastIndex = 0;
+  #lastRow = 0;
 
   /**
    * @param head what was decoded until the budget was full
@@ -214,7 +214,7 @@ export class WindowedRows {
       try {
         const use = ({ decoder }: RowBlock) => work(decoder.kernels, row - first, to - first);
         const part = this.#blocks.use(index, signal, use);
-        this.#lookAhead(index);
+        this.#lookAhead(row, index);
         parts.push(await part);
         row = to;
       } catch (thrown) {
@@ -229,10 +229,12 @@ export class WindowedRows {
     return parts;
   }
 
-  /** The next block in the direction of reading. */
-  #lookAhead(index: number): void {
-    const ahead = index + (index < this.#lastIndex ? -1 : 1);
-    this.#lastIndex = index;
+  /** Fetches the next block in the direction of reading; a jump has none. */
+  #lookAhead(row: number, index: number): void {
+    const movedRows = row - this.#lastRow;
+    this.#lastRow = row;
+    if (movedRows === 0 || Math.abs(movedRows) > this.#blockRows) return;
+    const ahead = index + Math.sign(movedRows);
     const start = ahead * this.#blockRows;
     const isThere = start + this.#blockRows > this.#headRows && start < this.#progress.rows;
     if (isThere) this.#blocks.prefetch(ahead);
