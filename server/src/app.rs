@@ -23,8 +23,8 @@ use crate::source::Table;
 use crate::uploads::{UploadLimits, Uploads};
 
 /// What a run takes at least: what it decodes, encodes and keeps for its reader. Measured with 64
-/// streams of TPC-H's lineitem: 20 MB each.
-const RUN_BYTES: u64 = 24 << 20;
+/// streams of TPC-H's lineitem within 512 MiB: 42 MB each.
+const RUN_BYTES: u64 = 40 << 20;
 
 /// Runs that are always permitted at the same time.
 const MIN_RUNS: u64 = 4;

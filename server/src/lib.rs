@@ -16,7 +16,7 @@ pub mod find;
 mod functions;
 pub mod http;
 pub mod log;
-mod memory;
+pub mod memory;
 pub mod message;
 pub mod metrics;
 pub mod order;

@@ -10,7 +10,7 @@ use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
 use colonnade_server::error::StartError;
 use colonnade_server::http::GuardConfig;
 use colonnade_server::log::JsonLines;
-use colonnade_server::{App, AppConfig, demo, source};
+use colonnade_server::{App, AppConfig, demo, memory, source};
 use futures::FutureExt;
 use tracing_subscriber::EnvFilter;
 
@@ -18,6 +18,7 @@ use tracing_subscriber::EnvFilter;
 const MAX_OPEN_FILES: u64 = 65_536;
 
 fn main() -> ExitCode {
+    memory::share_arenas();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::{FutureExt, StreamExt};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -65,7 +65,7 @@ impl Stitcher {
         let mut lines = VecDeque::with_capacity(parts.len());
         let mut jobs = Vec::with_capacity(parts.len());
         for (index, part) in parts.into_iter().enumerate() {
-            let (sender, receiver) = unbounded_channel();
+            let (sender, receiver) = unbounded();
             lines.push_back(receiver);
             jobs.push(Job {
                 index,
@@ -115,7 +115,7 @@ impl Stitcher {
                 self.stop();
                 return None;
             };
-            match line.recv().await {
+            match line.next().await {
                 Some(Item::Message(message, reservation)) => {
                     drop(reservation);
                     if let Err(error) = self.take(message) {
@@ -247,7 +247,10 @@ impl Job {
                 let holds_bytes = held.num_bytes();
                 batch_bytes = batch_bytes.max(message_bytes + holds_bytes);
                 let reservation = work.split(message_bytes, holds_bytes);
-                if sender.send(Item::Message(message, reservation)).is_err() {
+                if sender
+                    .unbounded_send(Item::Message(message, reservation))
+                    .is_err()
+                {
                     return Ok(());
                 }
                 if max_rows.is_some_and(|max_rows| num_rows >= max_rows) {
@@ -271,7 +274,7 @@ impl Job {
                 ))
             });
         // Nobody listens any more when the stream has ended early.
-        let _ = sender.send(Item::End(outcome));
+        let _ = sender.unbounded_send(Item::End(outcome));
     }
 }
 

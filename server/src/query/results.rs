@@ -23,6 +23,7 @@ use crate::query::saved::Saved;
 use crate::query::{Facts, Query, QueryRuntime, Reader, Registry, Run};
 use crate::request::{Request, Source, parse_id};
 use crate::result::ResultStream;
+use crate::source::Table;
 use crate::spool::{Log, Position, Spool};
 
 /// What a part needs while it runs, beside the messages that wait: pages, a batch, its encoded
@@ -319,7 +320,7 @@ impl Results {
             schema,
             range: started.range,
             num_parallel: self.num_parallel(),
-            budget_bytes: self.config.stream_memory_bytes / 8 * 3,
+            budget_bytes: self.budget_bytes(&started.sources),
             batch_bytes: started.encoding.batch_bytes as u64,
             pool: Arc::clone(&self.pool),
         };
@@ -340,6 +341,15 @@ impl Results {
         }
         connections.spawn(pump.drive());
         Ok(run)
+    }
+
+    /// How far a run of these tables may read ahead: what finds their rows takes memory too, and the
+    /// more the larger a table is.
+    fn budget_bytes(&self, sources: &[Arc<Table>]) -> u64 {
+        let ahead_bytes = self.config.stream_memory_bytes / 8 * 3;
+        let tables = sources.iter().filter_map(|table| table.file_table());
+        let index_bytes: u64 = tables.map(|table| table.index_bytes()).sum();
+        ahead_bytes - index_bytes.min(ahead_bytes / 2)
     }
 
     /// How many parts of a new run may work at the same time: the fewer, the more runs there are.

@@ -86,6 +86,12 @@ impl ParquetFile {
         })
     }
 
+    /// Memory that the footer and its page index take, once they are kept.
+    pub(super) fn index_bytes(&self) -> u64 {
+        let footer = self.footer.get();
+        footer.map_or(0, |footer| footer.memory_size() as u64)
+    }
+
     /// The footer with the page index, where there is one. Blocks when it is not known yet.
     fn footer(&self, keep: bool) -> Result<Arc<ParquetMetaData>> {
         if let Some(footer) = self.footer.get() {

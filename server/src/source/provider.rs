@@ -99,6 +99,15 @@ impl FileTable {
         }
     }
 
+    /// Memory that is kept to find rows in the files.
+    pub fn index_bytes(&self) -> u64 {
+        match &self.contents {
+            Contents::Parquet(files) => files.iter().map(|file| file.index_bytes()).sum(),
+            Contents::Arrow(files) => files.iter().map(|file| file.index_bytes()).sum(),
+            Contents::Text { .. } => 0,
+        }
+    }
+
     /// A plan of rows `rows` of the table with columns `columns`, in partitions of about
     /// `part_bytes` of the files; `None` where the files do not say where a row is. Blocks.
     ///

@@ -45,6 +45,11 @@ pub(super) struct ArrowFile {
 }
 
 impl ArrowFile {
+    /// Memory that the places of the messages take.
+    pub(super) fn index_bytes(&self) -> u64 {
+        size_of_val(self.messages.as_slice()) as u64
+    }
+
     /// Checks all headers of a file and reads its schema.
     ///
     /// # Errors
