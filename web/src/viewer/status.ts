@@ -11,6 +11,11 @@ export function phaseOf(state: TableState, { connection, pause }: TableProgress)
   return state === "streaming" && pause !== undefined ? "paused" : state;
 }
 
+/** Whether rows are on their way, or expected to be. */
+export function isRunningPhase(phase: ViewerPhase): boolean {
+  return phase === "connecting" || phase === "streaming" || phase === "interrupted";
+}
+
 const countFormat = new Intl.NumberFormat("en");
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 

@@ -16,6 +16,7 @@ import {
   formatRows,
   interruptionText,
   isGone,
+  isRunningPhase,
   phaseOf,
   phaseWord,
   type ViewerPhase,
@@ -52,7 +53,7 @@ const SLOW_MS = 1000;
  * @attr density - `compact`, `normal` (default) or `comfortable`
  * @attr row - the row to show first, counted from 0
  * @attr total-rows - rows to expect, where known: makes progress definite
- * @attr memory - budget of the rows, e.g. `128MiB`; default `1GiB`
+ * @attr memory - budget of the rows, e.g. `128MiB`; default `1GiB`; beyond it rows come and go
  * @attr credentials - as for fetch; default `same-origin`
  * @attr worker-src - where `worker.js` is, if not beside the module
  * @attr wasm-src - where `colonnade.wasm` is, if not beside the worker
@@ -391,9 +392,9 @@ export class ColonnadeViewer extends LitElement {
 
   #follow(table: Table): void {
     const { state, numRows, progress } = table;
-    const { totalRows } = progress;
     this.#phase = phaseOf(state, progress);
     this.#error = table.error;
+    const { totalRows } = progress;
     const isOpenEnded = state === "windowed" && totalRows === undefined;
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
     this.#reach();
@@ -418,9 +419,8 @@ export class ColonnadeViewer extends LitElement {
       this.#grid.retry();
       return;
     }
-    const { row } = this.state;
+    this.row = this.state.row;
     void this.#load(source);
-    this.row = row;
   }
 
   #fail(error: ColonnadeError): void {
@@ -487,10 +487,6 @@ export class ColonnadeViewer extends LitElement {
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
-}
-
-function isRunningPhase(phase: ViewerPhase): boolean {
-  return phase === "connecting" || phase === "streaming" || phase === "interrupted";
 }
 
 function clearInvalid(event: InputEvent): void {
