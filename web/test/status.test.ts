@@ -81,7 +81,8 @@ test("a stream that waits for a budget is paused", () => {
   const pause = { code: "memory_budget_exceeded", message: "full" };
   expect(phaseOf("streaming", { ...progress, pause })).toBe("paused");
   expect(phaseOf("cancelled", { ...progress, pause })).toBe("cancelled");
-  expect([64 * 2 ** 20, 1.5 * 2 ** 30].map(formatMemory)).toEqual(["64 MiB", "1.5 GiB"]);
+  const sizes = [64 * 2 ** 20, 1.5 * 2 ** 30, 6144, 7];
+  expect(sizes.map(formatMemory)).toEqual(["64 MiB", "1.5 GiB", "6 KiB", "7 B"]);
 });
 
 test("progress is definite only where the total is known", () => {

@@ -43,8 +43,9 @@ export function formatBytes(bytes: number): string {
 
 /** A memory budget, in the units in which it is given: `64 MiB`, `1.5 GiB`. */
 export function formatMemory(bytes: number): string {
-  const [unitBytes, unit] = bytes >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
-  return `${Math.round((bytes / unitBytes) * 10) / 10} ${unit}`;
+  const unit = [30, 20, 10].find((power) => bytes >= 2 ** power) ?? 0;
+  const count = Math.round((bytes / 2 ** unit) * 10) / 10;
+  return `${count} ${["B", "KiB", "MiB", "GiB"][unit / 10]}`;
 }
 
 /** A duration for people: `41 ms`, `3.2 s`, `2 min 5 s`. */
