@@ -8,10 +8,9 @@ mod served;
 use arrow_array::RecordBatch;
 use colonnade_core::decode::Decoder;
 use colonnade_core::text::FixedOffsets;
-use colonnade_core::wire::integrity::SNAPSHOT;
 use colonnade_core::wire::{DecodeError, DecodeErrorKind, Limits};
 
-use served::{CONTINUATION, batches, plain, served, served_as, split};
+use served::{CONTINUATION, batches, plain, served, served_as, split, with_snapshot};
 
 /// The result has rows `[FIRST_ROW, END_ROW)`, as if it were asked for at an offset.
 const FIRST_ROW: u64 = 100;
@@ -194,23 +193,12 @@ fn a_continuation_of_another_schema_is_refused() {
 
 #[test]
 fn a_continuation_of_another_state_of_the_source_is_refused() {
-    let labelled = |response: &[u8], snapshot: &str| {
-        let mut pieces = split(response).into_iter();
-        let mut out = pieces.next().unwrap().bytes();
-        for (seq, piece) in pieces.enumerate() {
-            let entries = [(SNAPSHOT, snapshot)];
-            let entries = if seq == 0 { &entries[..] } else { &[] };
-            out.extend(piece.with(entries).bytes());
-        }
-        out.extend([0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0]);
-        out
-    };
     let (old, new) = ("00000000000000aa", "00000000000000ab");
-    let first = labelled(&response(FIRST_ROW, 7), old);
+    let first = with_snapshot(&response(FIRST_ROW, 7), old);
     let mut decoder = cut_and_resumed(&first, first.len() / 2);
     let row = FIRST_ROW + num_rows(&decoder);
     assert!(row > FIRST_ROW, "some rows came before");
-    let error = refused(&mut decoder, &labelled(&response(row, 7), new));
+    let error = refused(&mut decoder, &with_snapshot(&response(row, 7), new));
     assert_eq!(error.kind, DecodeErrorKind::SourceChanged, "{error}");
     assert_eq!(
         FIRST_ROW + num_rows(&decoder),
@@ -218,7 +206,9 @@ fn a_continuation_of_another_state_of_the_source_is_refused() {
         "what came before is kept"
     );
     decoder.resume(row);
-    decoder.push(&labelled(&response(row, 7), old)).unwrap();
+    decoder
+        .push(&with_snapshot(&response(row, 7), old))
+        .unwrap();
     assert_eq!(texts(&decoder), whole());
 }
 

@@ -50,7 +50,8 @@ impl Decoder {
         self.decoder.space().as_mut_ptr()
     }
 
-    /// How many bytes are wanted next at most; 0 once the stream is complete or has failed.
+    /// How many bytes are wanted next at most; 0 once the stream is complete, has failed, or waits
+    /// for a larger budget.
     #[wasm_bindgen(js_name = spaceLen)]
     #[must_use]
     pub fn space_len(&mut self) -> usize {
@@ -90,6 +91,34 @@ impl Decoder {
     /// that comes next. The half-read message and any error are forgotten, the rows stay.
     pub fn resume(&mut self, first_row: f64) {
         self.decoder.resume(first_row as u64);
+    }
+
+    /// A decoder for other rows of the same result, from `first_row` of the result on, that keeps at
+    /// most `memory_bytes`. It refuses another schema and rows of another state of the source.
+    #[must_use]
+    pub fn block(&self, first_row: f64, memory_bytes: f64) -> Self {
+        Self {
+            decoder: self.decoder.block(first_row as u64, memory_bytes as u64),
+            zones: IntlTimeZones::default(),
+        }
+    }
+
+    /// Drops the batches after row `num_rows`; no more of the stream can be read.
+    #[wasm_bindgen(js_name = keepFirst)]
+    pub fn keep_first(&mut self, num_rows: f64) {
+        self.decoder.keep_first(num_rows as u64);
+    }
+
+    /// Changes the budget. A message that was beyond it is taken up again.
+    ///
+    /// # Errors
+    /// As `advance`.
+    #[wasm_bindgen(js_name = setMemoryBytes)]
+    pub fn set_memory_bytes(&mut self, memory_bytes: f64) -> Result<(), JsValue> {
+        self.decoder
+            .set_memory_bytes(memory_bytes as u64)
+            .map(drop)
+            .map_err(|error| to_js_error(&error))
     }
 
     /// The body has ended.

@@ -11,6 +11,10 @@ export interface WasmDecoder extends WasmKernels {
   advance(numBytes: number): void;
   resume(firstRow: number): void;
   openFile(footer: Uint8Array, start: number): Float64Array;
+  block(firstRow: number, memoryBytes: number): WasmDecoder;
+  keepFirst(numRows: number): void;
+  setMemoryBytes(memoryBytes: number): void;
+  memoryBytes(): number;
   finish(): void;
   isComplete(): boolean;
   atMessageBoundary(): boolean;
@@ -31,6 +35,8 @@ export class BodyDecoder {
   #numBytes = 0;
   #numRows = 0;
   #numBatches = 0;
+  /** What a push left when the memory budget was full. */
+  #rest: Uint8Array | undefined;
   /** Reading, sorting, filtering of what has arrived. */
   readonly kernels = new Kernels((work) => this.#guard(work));
 
@@ -88,22 +94,53 @@ export class BodyDecoder {
     );
   }
 
+  /** A decoder for other rows of the same result, from its row `firstRow` on. */
+  block(firstRow: number, memoryBytes: number): BodyDecoder {
+    const block = this.#guard((decoder) => decoder.block(firstRow, memoryBytes));
+    return new BodyDecoder(block, this.#memory, this.#onCrash);
+  }
+
+  /** Drops the batches after row `numRows`; no more of the stream can be read. */
+  keepFirst(numRows: number): void {
+    this.#guard((decoder) => decoder.keepFirst(numRows));
+    this.#count();
+  }
+
+  /** Bytes that the rows take. */
+  get memoryBytes(): number {
+    return this.#guard((decoder) => decoder.memoryBytes());
+  }
+
   /** Lets go of the rows; nothing may be asked of them afterwards. */
   free(): void {
     if (this.#crash === undefined) this.#decoder.free();
   }
 
-  /** Copies bytes straight to where the decoder wants them: the one copy that wasm needs. */
+  /**
+   * Copies bytes straight to where the decoder wants them: the one copy that wasm needs. After
+   * `memory_budget_exceeded`, {@link grow} takes the rest of them.
+   */
   push(bytes: Uint8Array): void {
     try {
       this.#guard((decoder) => this.#copy(bytes, decoder));
     } finally {
-      // A decoder that trapped must not be called again; what it told before is still true.
-      if (this.#crash === undefined) {
-        this.#numRows = this.#decoder.numRows();
-        this.#numBatches = this.#decoder.numBatches();
-      }
+      this.#count();
     }
+  }
+
+  /** Goes on with a larger budget, in bytes, where the last push ended for want of it. */
+  grow(memoryBytes: number): void {
+    this.#guard((decoder) => decoder.setMemoryBytes(memoryBytes));
+    const rest = this.#rest;
+    this.#rest = undefined;
+    if (rest !== undefined) this.push(rest);
+  }
+
+  #count(): void {
+    // A decoder that trapped must not be called again; what it told before is still true.
+    if (this.#crash !== undefined) return;
+    this.#numRows = this.#decoder.numRows();
+    this.#numBatches = this.#decoder.numBatches();
   }
 
   #copy(bytes: Uint8Array, decoder: WasmDecoder): void {
@@ -119,10 +156,12 @@ export class BodyDecoder {
         this.#view = new Uint8Array(this.#memory.buffer);
       }
       this.#view.set(bytes.subarray(taken, taken + numBytes), pointer);
-      decoder.advance(numBytes);
       taken += numBytes;
+      this.#rest = bytes.subarray(taken);
+      decoder.advance(numBytes);
       this.#numBytes += numBytes;
     }
+    this.#rest = undefined;
   }
 
   /**

@@ -146,6 +146,11 @@ export class Kernels {
     this.#views.delete(view);
   }
 
+  /** Forgets all views: the rows they are of go. */
+  releaseAll(): void {
+    for (const view of this.#views.keys()) this.release(view);
+  }
+
   #begin(work: KernelWork): WasmJob {
     switch (work.kind) {
       case "sort": {

@@ -10,6 +10,8 @@ export interface QueryRange {
   firstRow: number;
   /** The most rows there may be, where the request says so. */
   limit: number | undefined;
+  /** What the request itself is for, where these are only some of its rows. */
+  whole?: QueryRange;
 }
 
 /** A request to make. */
@@ -48,7 +50,10 @@ export interface Interruption {
 
 /** How far a stream is. Counters only grow. */
 export interface StreamProgress {
+  /** Rows that can be read. */
   rows: number;
+  /** Rows there will be, where the server has said so. */
+  totalRows?: number | undefined;
   batches: number;
   /** Bytes of the stream read so far. */
   bytes: number;
@@ -58,11 +63,13 @@ export interface StreamProgress {
   firstRowMs: number | undefined;
   /** Set while the connection is lost and the stream tries to go on. */
   interruption: Interruption | undefined;
+  /** Why nothing is read until somebody decides: the memory budget is full. */
+  pause?: PlainError | undefined;
 }
 
 /** The last word about a stream. */
 export interface StreamEnd {
-  state: "complete" | "failed" | "cancelled";
+  state: "complete" | "windowed" | "failed" | "cancelled";
   error?: PlainError;
   warning?: "no_end_of_stream";
   /** After a failure: the stream may go on from where it is. */
@@ -139,6 +146,8 @@ export interface Requests {
     result: Uint32Array<ArrayBuffer>;
   };
   release: { params: { view: number }; result: null };
+  /** Waits until row `end - 1` is there, or is known not to be; the rows there are. */
+  reach: { params: { end: number }; result: number };
   /** The rows as an Arrow IPC stream, in pieces. */
   stream: { params: null; result: Uint8Array<ArrayBuffer>[] };
   /** Stops reading; the rows that arrived stay readable. */
@@ -147,6 +156,8 @@ export interface Requests {
   hurry: { params: null; result: null };
   /** Goes on after a failure that `canResume`. */
   resume: { params: null; result: null };
+  /** Goes on after a pause, with another budget. */
+  grow: { params: { memoryBytes: number }; result: null };
 }
 
 /** What the worker says unasked. */

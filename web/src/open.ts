@@ -7,7 +7,10 @@ import { Table } from "./table.js";
 export interface OpenOptions extends RequestOptions, WorkerOptions {
   /** Stops the stream, as {@link Table.cancel} does. */
   signal?: AbortSignal | undefined;
-  /** The most memory the rows may take, in bytes; default 1 GiB. */
+  /**
+   * The most memory the rows may take, in bytes; default 1 GiB. A larger table is `windowed` where
+   * the source answers by row, and waits otherwise ({@link Table.paused}).
+   */
   memoryBytes?: number | undefined;
   /** The number of rows to expect, where it is known from elsewhere; only used for progress. */
   totalRows?: number | undefined;

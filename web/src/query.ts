@@ -68,36 +68,59 @@ export function queryUrl(rowsUrl: string, queryId: string): string | undefined {
   return `${origin}${pathname.slice(0, route.index)}/v1/query/${encodeURIComponent(queryId)}`;
 }
 
+/** What the server says of a result; see `GET /v1/query/{id}`. */
+interface QueryRecord {
+  /** The row after the last one; null until it is known. */
+  rows?: number | null;
+  /** The row after the last one that was produced. */
+  rows_ready?: number;
+  error?: unknown;
+}
+
 /** How long to wait for the server's word on a result. */
 const RECORD_TIMEOUT_MS = 3000;
 
 /**
- * Asks the server about a result. Rejects with the server's error where the result has failed, or
- * with why it could not be asked. A result that the server has forgotten has not failed.
+ * What the server knows of a result; undefined where it has forgotten it. Rejects with the server's
+ * error where the result has failed, or with why it could not be asked.
  */
-export async function rejectIfFailed(
+export async function askRecord(
   source: UrlSource,
   query: QueryRange,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<QueryRecord | undefined> {
+  let record: QueryRecord;
+  try {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(RECORD_TIMEOUT_MS)]);
+    record = JSON.parse(await askQuery(source, query, "", within)) as QueryRecord;
+  } catch (thrown) {
+    if (!(thrown instanceof ColonnadeError)) {
+      throw new ColonnadeError("network_error", "The server cannot be reached.");
+    }
+    if (thrown.code === "unknown_query") return undefined;
+    throw thrown;
+  }
+  if (record.error) throw errorFromProblem(record.error, 200);
+  return record;
+}
+
+/**
+ * Asks the server something about a result; `path` goes behind its address. Resolves with JSON;
+ * rejects with the server's error.
+ */
+export async function askQuery(
+  source: UrlSource,
+  query: QueryRange,
+  path: string,
+  signal: AbortSignal,
+): Promise<string> {
   const headers = new Headers(source.headers);
   headers.set("accept", "application/json");
   headers.delete("content-type");
-  const options = { headers, credentials: source.credentials };
-  let response: Response;
-  let record: { error?: unknown };
-  try {
-    const within = AbortSignal.any([signal, AbortSignal.timeout(RECORD_TIMEOUT_MS)]);
-    response = await fetch(`${queryUrl(source.url, query.id)}`, { ...options, signal: within });
-    record = response.ok ? ((await response.json()) as typeof record) : {};
-  } catch {
-    throw new ColonnadeError("network_error", "The server cannot be reached.");
-  }
-  if (!response.ok) {
-    const error = await errorFromResponse(response);
-    if (error.code !== "unknown_query") throw error;
-  }
-  if (record.error) throw errorFromProblem(record.error, response.status);
+  const url = `${queryUrl(source.url, query.id)}${path}`;
+  const response = await fetch(url, { headers, credentials: source.credentials, signal });
+  if (!response.ok) throw await errorFromResponse(response);
+  return response.text();
 }
 
 type Parameters = Record<string, string | number>;

@@ -1,7 +1,7 @@
 import { type Body, openBody } from "./body.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
 import type { Interruption, QueryRange, UrlSource } from "./messages.js";
-import { rejectIfFailed, restartRequest, resumeRequest } from "./query.js";
+import { askRecord, restartRequest, resumeRequest } from "./query.js";
 
 /** How long to wait for what, in milliseconds. */
 export interface Patience {
@@ -118,7 +118,7 @@ export class Reconnector {
       const leftMs = this.#startMs + this.#patience.giveUpMs - performance.now();
       if (leftMs <= 0) return { error: this.#gaveUp(cause, numRows), canResume: true };
       this.#attempt++;
-      this.#tell({ row: numRows, attempt: this.#attempt, since: this.#since });
+      this.#tell({ row: this.#tableRow(numRows), attempt: this.#attempt, since: this.#since });
       await this.#pause(Math.min(this.#waitMs(cause), leftMs));
       try {
         const body = await this.#ask(numRows);
@@ -137,23 +137,35 @@ export class Reconnector {
     return this.#query.firstRow + numRows;
   }
 
+  /** The same in the table, of which this may be a range. */
+  #tableRow(numRows: number): number {
+    const { whole } = this.#query;
+    return whole === undefined ? numRows : this.#row(numRows) - whole.firstRow;
+  }
+
   async #ask(numRows: number): Promise<Body> {
     const { stallMs } = this.#patience;
-    await rejectIfFailed(this.#source, this.#query, this.#signal);
+    await askRecord(this.#source, this.#query, this.#signal);
     try {
       const request = resumeRequest(this.#source, this.#query, numRows);
       return await openBody(request, this.#signal, stallMs);
     } catch (thrown) {
       if (ColonnadeError.from(thrown, "").code !== "unknown_query") throw thrown;
     }
-    if (this.#query.isKept || (numRows > 0 && !this.isRepeatable)) {
+    const { isKept, whole } = this.#query;
+    const hasRows = numRows > 0 || whole !== undefined;
+    if (isKept || (hasRows && !this.isRepeatable)) {
       throw new ColonnadeError(
         "unknown_query",
         "The server no longer has this result, and another run could give other rows.",
       );
     }
-    const request = restartRequest(this.#source, this.#query, numRows);
-    return openBody(request, this.#signal, stallMs);
+    const request = restartRequest(this.#source, whole ?? this.#query, whole ? 0 : numRows);
+    const body = await openBody(request, this.#signal, stallMs);
+    if (whole === undefined) return body;
+    // Now the server knows the result again: at the next try it has these rows by its id.
+    void body.stream.cancel().catch(() => undefined);
+    throw new ColonnadeError("network_error", "The result has just begun again.");
   }
 
   #waitMs({ retryAfterMs = 0 }: ColonnadeError): number {
@@ -180,9 +192,10 @@ export class Reconnector {
 
   #gaveUp(cause: ColonnadeError, numRows: number): ColonnadeError {
     const seconds = Math.round(this.#patience.giveUpMs / 1000);
-    const message = `The connection was lost at row ${numRows + 1} and not restored within ${seconds} s.`;
+    const row = this.#tableRow(numRows);
+    const message = `The connection was lost at row ${row + 1} and not restored within ${seconds} s.`;
     return new ColonnadeError("network_error", message, {
-      row: numRows,
+      row,
       hint: BREAKS.has(cause.code) ? "Is the server running?" : cause.message,
     });
   }

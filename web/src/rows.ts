@@ -132,7 +132,7 @@ export abstract class Rows {
     maxChars: number,
     signal?: AbortSignal,
   ): Promise<RowWindow> {
-    const { start, end } = this.#clamp(range);
+    const { start, end } = await this.#clamp(range, signal);
     const params = { view: this.#view, start, end, columns, maxChars };
     const packed = await this.requester.request("window", params, { signal });
     return new RowWindow(packed, start, end, columns.length);
@@ -144,7 +144,7 @@ export abstract class Rows {
    * @param column its name or position
    */
   async values(column: string | number, range: RowRange): Promise<ColumnValues> {
-    const { start, end } = this.#clamp(range);
+    const { start, end } = await this.#clamp(range);
     const [index = 0] = this.#columnIndices([column]);
     const params = { view: this.#view, column: index, start, end };
     const raw = await this.requester.request("values", params);
@@ -197,9 +197,14 @@ export abstract class Rows {
     return this.requester.run(work, signal, onProgress);
   }
 
-  #clamp({ start, end }: RowRange): RowRange {
-    const clampedEnd = clampRow(end, this.numRows);
-    return { start: Math.min(clampRow(start, this.numRows), clampedEnd), end: clampedEnd };
+  /** How many rows there are, if not as many as `end`. */
+  protected async reach(_end: number, _signal?: AbortSignal): Promise<number> {
+    return this.numRows;
+  }
+
+  async #clamp({ start, end }: RowRange, signal?: AbortSignal): Promise<RowRange> {
+    const clampedEnd = clampRow(end, await this.reach(end, signal));
+    return { start: clampRow(start, clampedEnd), end: clampedEnd };
   }
 
   #columnIndices(columns: readonly (string | number)[] | undefined): Uint32Array {

@@ -1,10 +1,13 @@
 import { type Body, openBody, readBody } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
-import { ColonnadeError, cancelledError, withPlace } from "./errors.js";
+import { ColonnadeError, cancelledError, type PlainError, withPlace } from "./errors.js";
+import type { Kernels } from "./kernels.js";
 import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
-import { PATIENCE, Reconnector } from "./reconnect.js";
+import { resumeRequest } from "./query.js";
+import { PATIENCE, type Patience, Reconnector } from "./reconnect.js";
 import type { Schema } from "./schema.js";
 import { letMessagesIn } from "./turns.js";
+import { type Origin, WindowedRows } from "./windowed.js";
 
 /** Progress is told at most once in this time: a few frames. */
 const PROGRESS_INTERVAL_MS = 50;
@@ -21,12 +24,14 @@ type Notify = <N extends keyof Notices>(name: N, data: Notices[N]) => void;
 
 /**
  * One stream inside the worker: reads a body into a decoder and tells how it goes. Where the source
- * is a Colonnade server's, it goes on with another body when the connection breaks.
+ * is a Colonnade server's, it goes on with another body when the connection breaks, and by row when
+ * the memory budget is full; otherwise it waits then until somebody decides.
  */
 export class TableStream {
   readonly #source: WireSource;
   readonly #notify: Notify;
   readonly #abort = new AbortController();
+  readonly #patience: Patience;
   readonly #reconnector: Reconnector | undefined;
   /** How long the next bytes may take. */
   readonly #stallMs: number | undefined;
@@ -35,6 +40,12 @@ export class TableStream {
   #onSchema: ((schema: Schema) => void) | undefined;
   #failure: ColonnadeError | undefined;
   #interruption: Interruption | undefined;
+  #windowed: WindowedRows | undefined;
+  /** Ranges that are on their way. */
+  readonly #ranges = new Set<TableStream>();
+  #pause: PlainError | undefined;
+  /** Ends the pause with another budget. */
+  #onGrow: (memoryBytes: number) => void = () => undefined;
   #lastPieceMs = 0;
   #firstRowMs: number | undefined;
   #toldMs = Number.NEGATIVE_INFINITY;
@@ -43,6 +54,7 @@ export class TableStream {
   constructor(source: WireSource, notify: Notify, patience = PATIENCE) {
     this.#source = source;
     this.#notify = notify;
+    this.#patience = patience;
     if (source.kind === "url" && source.query !== undefined) {
       const { signal } = this.#abort;
       const tell = (interruption: Interruption) => this.#tellInterruption(interruption);
@@ -56,9 +68,25 @@ export class TableStream {
     return this.#decoder;
   }
 
+  /** What can be read: in memory, or row by row. Undefined before the schema. */
+  get rows(): Kernels | WindowedRows | undefined {
+    return this.#windowed ?? this.#decoder?.kernels;
+  }
+
+  /** Set once the memory budget was full and rows come and go. */
+  get windowed(): WindowedRows | undefined {
+    return this.#windowed;
+  }
+
   /** Aborts the request. The end is told as `cancelled`. */
   stop(): void {
     this.#abort.abort();
+    this.#windowed?.close();
+  }
+
+  /** Goes on after a pause, with another budget in bytes. */
+  grow(memoryBytes: number): void {
+    this.#onGrow(memoryBytes);
   }
 
   /**
@@ -92,6 +120,7 @@ export class TableStream {
   /** Does not wait for the next try to go on. */
   hurry(): void {
     this.#reconnector?.hurry();
+    for (const range of this.#ranges) range.hurry();
   }
 
   /** Goes on after a failure that `canResume`. */
@@ -126,6 +155,7 @@ export class TableStream {
         return await this.#read(decoder, next);
       } catch (thrown) {
         if (this.#abort.signal.aborted) return { state: "cancelled" };
+        if (await this.#becomeWindowed(decoder, thrown)) return { state: "windowed" };
         const isForeign = !(thrown instanceof ColonnadeError);
         next = isForeign
           ? new ColonnadeError("network_error", "The connection was lost before the last row.")
@@ -142,11 +172,12 @@ export class TableStream {
     for await (const piece of pieces) {
       this.#lastPieceMs = performance.now();
       try {
-        decoder.push(piece);
+        await this.#push(decoder, piece);
       } finally {
         // A table whose first piece is bad behind good rows is there, with those rows.
         await this.#tellSchema(decoder);
       }
+      if (signal.aborted) break;
       this.#interruption = undefined;
       this.#tell(decoder);
       // The marker is the end; what a producer sends behind it is none of ours.
@@ -165,12 +196,110 @@ export class TableStream {
     return warning === undefined ? { state: "complete" } : { state: "complete", warning };
   }
 
+  /** Where the budget is full and rows cannot come and go, waits for a larger one. */
+  async #push(decoder: BodyDecoder, piece: Uint8Array): Promise<void> {
+    let work = () => decoder.push(piece);
+    for (;;) {
+      try {
+        return work();
+      } catch (thrown) {
+        const isWaiting = isBudgetFull(thrown) && !this.#isRange && !this.#canBeWindowed(decoder);
+        if (!isWaiting) throw thrown;
+        await this.#tellSchema(decoder);
+        const memoryBytes = await this.#waitForBudget(decoder, thrown);
+        if (memoryBytes === undefined) return;
+        work = () => decoder.grow(memoryBytes);
+      }
+    }
+  }
+
+  /** Resolves with the next budget, or with undefined when the stream is stopped. */
+  #waitForBudget(decoder: BodyDecoder, reason: ColonnadeError): Promise<number | undefined> {
+    const { signal } = this.#abort;
+    return new Promise((resolve) => {
+      const decide = (memoryBytes?: number) => {
+        this.#pause = undefined;
+        signal.removeEventListener("abort", stopped);
+        resolve(memoryBytes);
+      };
+      const stopped = () => decide();
+      if (signal.aborted) return stopped();
+      signal.addEventListener("abort", stopped);
+      this.#onGrow = decide;
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.#pause = reason.toJSON();
+      this.#notify("progress", this.#progress(decoder));
+    });
+  }
+
+  get #isRange(): boolean {
+    return this.#source.kind === "url" && this.#source.query?.whole !== undefined;
+  }
+
+  #canBeWindowed(decoder: BodyDecoder): boolean {
+    return this.#reconnector !== undefined && !this.#isRange && decoder.numRows > 0;
+  }
+
+  /** From here on rows come and go by their number, where the memory budget is what ended it. */
+  async #becomeWindowed(decoder: BodyDecoder, thrown: unknown): Promise<boolean> {
+    const { kind } = this.#source;
+    if (!isBudgetFull(thrown) || !this.#canBeWindowed(decoder) || kind !== "url") return false;
+    const { query } = this.#source;
+    if (query === undefined) return false;
+    await this.#tellSchema(decoder);
+    decoder.kernels.releaseAll();
+    const source = this.#source;
+    const read: Origin["read"] = (range, block, signal, tell) => {
+      const notify: Notify = (_, data) => tell((data as StreamProgress).interruption);
+      const stream = new TableStream({ ...source, query: range }, notify, this.#patience);
+      return this.#readRange(stream, block, signal);
+    };
+    const progress = this.#progress(decoder);
+    this.#windowed = new WindowedRows(decoder, { source, query, read }, progress, (known) =>
+      this.#notify("progress", known),
+    );
+    await this.#windowed.askTotal();
+    return true;
+  }
+
   /** The schema is the answer to a request; nothing else may be told before it. */
   async #tellSchema(decoder: BodyDecoder): Promise<void> {
     if (this.#onSchema === undefined || decoder.schema === undefined) return;
     this.#onSchema(decoder.schema);
     this.#onSchema = undefined;
     await letMessagesIn();
+  }
+
+  /** Reads a range to its end by a stream of its own; rejects with why that failed. */
+  async #readRange(stream: TableStream, block: BodyDecoder, signal: AbortSignal): Promise<void> {
+    const stop = () => stream.stop();
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop);
+    this.#ranges.add(stream);
+    try {
+      const { error, state } = await stream.#readInto(block, this.#reconnector?.isRepeatable);
+      if (error !== undefined) throw ColonnadeError.fromPlain(error);
+      if (state !== "complete") throw cancelledError();
+    } finally {
+      this.#ranges.delete(stream);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Reads the rows that the query says into a decoder made for them. */
+  async #readInto(decoder: BodyDecoder, isRepeatable = false): Promise<StreamEnd> {
+    if (this.#source.kind !== "url" || this.#source.query === undefined) throw cancelledError();
+    if (this.#reconnector !== undefined) this.#reconnector.isRepeatable = isRepeatable;
+    this.#decoder = decoder;
+    const request = resumeRequest(this.#source, this.#source.query, 0);
+    const start = await openBody(request, this.#abort.signal, this.#stallMs).catch(
+      // The reconnector asks again, and what is said then counts.
+      () => new ColonnadeError("network_error", "The rows could not be asked for."),
+    );
+    const end = await this.#run(decoder, start);
+    clearTimeout(this.#timer);
+    return end;
   }
 
   #tellInterruption(interruption: Interruption): void {
@@ -183,7 +312,7 @@ export class TableStream {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#interruption = undefined;
-    this.#notify("end", { ...this.#progress(decoder), ...end });
+    this.#notify("end", { ...(this.#windowed?.progress ?? this.#progress(decoder)), ...end });
   }
 
   #tell(decoder: BodyDecoder): void {
@@ -211,8 +340,13 @@ export class TableStream {
       elapsedMs: performance.now() - this.#startMs,
       firstRowMs: this.#firstRowMs,
       interruption: this.#interruption,
+      pause: this.#pause,
     };
   }
+}
+
+function isBudgetFull(thrown: unknown): thrown is ColonnadeError {
+  return thrown instanceof ColonnadeError && thrown.code === "memory_budget_exceeded";
 }
 
 /** Whether `promise` settles, either way, before `waitMs` have passed. */

@@ -21,16 +21,17 @@ import type { Summary } from "./summary.js";
 import type { RowWindow } from "./window.js";
 
 /**
- * Where a table is. `complete`: every row has arrived. `failed` and `cancelled`: the rows that
- * arrived stay readable.
+ * Where a table is. `complete`: every row has arrived. `windowed`: the memory budget is full, and
+ * rows come from the server when they are read. `failed` and `cancelled`: the rows that arrived
+ * stay readable.
  */
-export type TableState = "streaming" | "complete" | "failed" | "cancelled";
+export type TableState = "streaming" | "complete" | "windowed" | "failed" | "cancelled";
 
 /** How far a table is; counters only grow. */
 export interface TableProgress extends StreamProgress {
   /** The number of rows there will be, where it is known. */
   totalRows: number | undefined;
-  /** `interrupted` while a lost connection is being made again; the table is still `streaming`. */
+  /** `interrupted` while a lost connection is being made again; the state stays as it is. */
   connection: "open" | "interrupted";
 }
 
@@ -40,6 +41,8 @@ export interface TableEventMap {
   /** Rows arrived, or the state changed. */
   progress: CustomEvent<TableProgress>;
   complete: CustomEvent<TableProgress>;
+  /** Nothing is read until somebody decides; see {@link Table.paused}. */
+  pause: CustomEvent<ColonnadeError>;
   error: CustomEvent<ColonnadeError>;
 }
 
@@ -82,6 +85,7 @@ export class Table extends EventTarget {
   readonly #rows: TableRows;
   readonly #prepared: PreparedSource;
   readonly #totalRows: number | undefined;
+  #memoryBytes: number;
   #schema: Schema = { fields: [], metadata: {} };
   #state: TableState = "streaming";
   #error: ColonnadeError | undefined;
@@ -111,7 +115,7 @@ export class Table extends EventTarget {
     prepared: PreparedSource,
     options: StartOptions,
   ): Promise<Table> {
-    const table = new Table(worker, prepared, options.totalRows);
+    const table = new Table(worker, prepared, options);
     const { memoryBytes, wasm, signal } = options;
     signal?.addEventListener("abort", () => table.cancel());
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
@@ -132,13 +136,14 @@ export class Table extends EventTarget {
   private constructor(
     worker: TableWorker,
     prepared: PreparedSource,
-    totalRows: number | undefined,
+    { totalRows, memoryBytes }: StartOptions,
   ) {
     super();
     this.#worker = worker;
     this.#prepared = prepared;
     this.#isKnownToServer = prepared.wire.kind === "url" && prepared.wire.query?.isKept === false;
     this.#totalRows = totalRows;
+    this.#memoryBytes = memoryBytes;
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     this.#rows = new TableRows(this.#requester, this);
@@ -156,7 +161,7 @@ export class Table extends EventTarget {
   }
 
   /**
-   * Resolves when the table is complete; rejects with a {@link ColonnadeError} otherwise. After
+   * Resolves when the table is complete or windowed; rejects with a {@link ColonnadeError} otherwise. After
    * {@link resume} it is another promise.
    */
   get done(): Promise<void> {
@@ -167,7 +172,7 @@ export class Table extends EventTarget {
     return this.#schema;
   }
 
-  /** Rows readable now. Grows while streaming. */
+  /** Rows readable now. Grows while streaming, and where a windowed table's total is not known yet. */
   get numRows(): number {
     return this.#progress.rows;
   }
@@ -186,11 +191,32 @@ export class Table extends EventTarget {
     return this.#warning;
   }
 
+  /** The most memory the rows may take, in bytes. */
+  get memoryBytes(): number {
+    return this.#memoryBytes;
+  }
+
+  /**
+   * Why nothing is read any more, until {@link resume} with a larger budget or {@link cancel}: the
+   * memory budget is full, and rows of this source cannot come and go.
+   */
+  get paused(): ColonnadeError | undefined {
+    const { pause } = this.#progress;
+    if (this.#state !== "streaming" || pause === undefined) return undefined;
+    return ColonnadeError.fromPlain(pause);
+  }
+
   get progress(): TableProgress {
-    const totalRows = this.#state === "complete" ? this.#progress.rows : this.#totalRows;
-    const interruption = this.#state === "streaming" ? this.#progress.interruption : undefined;
+    const isComplete = this.#state === "complete";
+    const totalRows = isComplete ? this.#progress.rows : this.#expectedRows;
+    const isReading = this.#state === "streaming" || this.#state === "windowed";
+    const interruption = isReading ? this.#progress.interruption : undefined;
     const connection = interruption === undefined ? "open" : "interrupted";
     return { ...this.#progress, totalRows, connection, interruption };
+  }
+
+  get #expectedRows(): number | undefined {
+    return this.#state === "windowed" ? this.#progress.totalRows : this.#totalRows;
   }
 
   /** Whether {@link resume} can go on after the failure: the connection was at fault. */
@@ -248,8 +274,18 @@ export class Table extends EventTarget {
     return arrowTable(this.schema, () => this.#requester.request("stream", null, options));
   }
 
-  /** Goes on after the rows that arrived, where {@link canResume}; otherwise does nothing. */
-  resume(): void {
+  /**
+   * Goes on after the rows that arrived, where {@link canResume}, or where {@link paused} with a
+   * larger budget, in bytes (default twice as much); otherwise does nothing.
+   */
+  resume({ memoryBytes = 2 * this.#memoryBytes }: { memoryBytes?: number | undefined } = {}): void {
+    if (this.paused !== undefined) {
+      this.#memoryBytes = memoryBytes;
+      this.#progress = { ...this.#progress, pause: undefined };
+      this.#requester.request("grow", { memoryBytes }).catch(() => undefined);
+      this.#dispatch("progress", this.progress);
+      return;
+    }
     if (!this.#canResume) return;
     this.#canResume = false;
     this.#error = undefined;
@@ -291,6 +327,7 @@ export class Table extends EventTarget {
         this.#progress = data as StreamProgress;
         this.#tellSchema();
         this.#dispatch("progress", this.progress);
+        if (this.paused !== undefined) this.#dispatch("pause", this.paused);
         break;
       case "end":
         this.#onEnd(data as Notices["end"]);
@@ -322,7 +359,7 @@ export class Table extends EventTarget {
       this.#state = state;
       this.#warning = warning;
       this.#dispatch("progress", this.progress);
-      this.#dispatch("complete", this.progress);
+      if (state === "complete") this.#dispatch("complete", this.progress);
       this.#resolveDone();
     } else {
       this.#dispatch("progress", this.progress);
@@ -382,5 +419,13 @@ class TableRows extends Rows {
 
   get numRows(): number {
     return this.#table.numRows;
+  }
+
+  /** Rows of a windowed table that nobody knows of yet may be there all the same. */
+  protected override async reach(end: number, signal?: AbortSignal): Promise<number> {
+    const { state, progress, numRows } = this.#table;
+    const isKnown = state !== "windowed" || progress.totalRows !== undefined || end <= numRows;
+    if (isKnown || !Number.isFinite(end)) return numRows;
+    return this.requester.request("reach", { end }, { signal });
   }
 }

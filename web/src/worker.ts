@@ -5,6 +5,7 @@ import { ColonnadeError } from "./errors.js";
 import type { Kernels } from "./kernels.js";
 import type { Requests } from "./messages.js";
 import { TableStream } from "./stream.js";
+import type { WindowedRows } from "./windowed.js";
 
 /** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
 export function serve(endpoint: Endpoint): () => void {
@@ -16,31 +17,34 @@ export function serve(endpoint: Endpoint): () => void {
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
       return { result: await stream.open(makeDecoder(memoryBytes, wasm, onCrash)) };
     },
-    window: ({ view, start, end, columns, maxChars }) => {
-      const result = kernels().window(view, start, end, columns, maxChars);
+    window: async ({ view, start, end, columns, maxChars }, signal) => {
+      const result = await rows().window(view, start, end, columns, maxChars, signal);
       return { result, transfer: [result.buffer] };
     },
-    values: ({ view, column, start, end }) => {
-      const result = kernels().values(view, column, start, end);
+    values: async ({ view, column, start, end }, signal) => {
+      const result = await rows().values(view, column, start, end, signal);
       const transfer = result === null ? [] : [result.bytes.buffer, result.validity.buffer];
       return { result, transfer };
     },
     run: async ({ job, work }, signal) => {
       const tell = (fraction: number) => responder.notify("job", { job, fraction });
-      return { result: await kernels().run(work, signal, tell) };
+      return { result: await rows().run(work, signal, tell) };
     },
     rowNumbers: ({ view, start, end }) => {
-      const result = kernels().rowNumbers(view, start, end);
+      const result = rows().rowNumbers(view, start, end);
       return { result, transfer: [result.buffer] };
     },
     stream: async (_, signal) => {
-      const result = await kernels().stream(signal);
+      const result = await rows().stream(signal);
       return { result, transfer: result.map(({ buffer }) => buffer) };
     },
     release: ({ view }) => {
-      stream?.decoder?.kernels.release(view);
+      stream?.rows?.release(view);
       return { result: null };
     },
+    reach: async ({ end }, signal) => ({
+      result: (await stream?.windowed?.reach(end, signal)) ?? 0,
+    }),
     stop: () => {
       stream?.stop();
       return { result: null };
@@ -53,13 +57,17 @@ export function serve(endpoint: Endpoint): () => void {
       void stream?.resume();
       return { result: null };
     },
+    grow: ({ memoryBytes }) => {
+      stream?.grow(memoryBytes);
+      return { result: null };
+    },
   });
 
-  function kernels(): Kernels {
-    if (stream?.decoder === undefined) {
+  function rows(): Kernels | WindowedRows {
+    if (stream?.rows === undefined) {
       throw new ColonnadeError("no_rows", "There is nothing to read yet.");
     }
-    return stream.decoder.kernels;
+    return stream.rows;
   }
 
   return () => {

@@ -62,3 +62,30 @@ test("a tile read before its last row arrived is read again, a whole one is not"
   cache.want(rows(0, 20), rows(0, 20), 2000, 3);
   expect(asked).toHaveLength(2);
 });
+
+test("what could not be read says so, and is asked for again when it is wanted to be", async () => {
+  let isLost = true;
+  const asked: number[] = [];
+  const cache = new CellCache(
+    async (start, end, columns) => {
+      asked.push(start);
+      if (isLost) throw new Error("lost");
+      return new RowWindow(new Uint8Array((end - start) * columns.length * 5), start, end, 3);
+    },
+    () => undefined,
+  );
+  const look = async () => {
+    cache.want(rows(0, 20), rows(0, 20), 100_000, 3);
+    await new Promise((resolve) => setTimeout(resolve));
+  };
+  await look();
+  expect(cache.failure).toMatchObject({ message: "lost" });
+  expect(cache.hasFailed(5, 1)).toBe(true);
+  isLost = false;
+  await look();
+  expect(asked, "not by itself").toEqual([0]);
+  cache.retry();
+  await look();
+  expect(cache.cell(5, 1)).toBeDefined();
+  expect(cache.failure).toBeUndefined();
+});

@@ -20,6 +20,14 @@ export type Fault =
   /** Rows from another row than was asked for. */
   | { kind: "shift"; rows: number };
 
+/** What `GET /v1/query/{id}` answers. */
+interface RecordOfResult {
+  state: string;
+  rows?: number | null;
+  rows_ready?: number;
+  error?: { code: string; message: string };
+}
+
 /** A request as the server saw it. */
 export interface Seen {
   method: string;
@@ -42,9 +50,7 @@ export class ReplayServer {
   /** A file that a browser asks for, where there is one. */
   file: (path: string) => { type: string; bytes: Buffer } | undefined = () => undefined;
   /** What the record of a result says; undefined where the server has forgotten all results. */
-  record: { state: string; error?: { code: string; message: string } } | undefined = {
-    state: "running",
-  };
+  record: RecordOfResult | undefined = { state: "running" };
   readonly #stalled = new Set<ServerResponse>();
   readonly #pieces = split(
     readFileSync(new URL("../../fixtures/numbered.arrows", import.meta.url)),
@@ -129,7 +135,7 @@ export class ReplayServer {
       response.writeHead(204).end();
     } else {
       // A server that runs again knows what it is asked for.
-      this.record ??= { state: "running" };
+      this.record ??= { state: "running", rows: 300 };
       const given = method === "POST" ? JSON.parse(body) : Object.fromEntries(url.searchParams);
       this.#sendRows(response, Number(given.offset ?? 0), Number(given.limit ?? 300));
     }

@@ -6,6 +6,7 @@ import {
   errorPlace,
   formatBytes,
   formatDuration,
+  formatMemory,
   fraction,
   phaseOf,
 } from "../src/viewer/status.js";
@@ -60,6 +61,28 @@ test("a lost connection is a state of a running stream alone", () => {
   expect(phaseOf("failed", lost)).toBe("failed");
   expect(phaseOf("streaming", progress)).toBe("streaming");
   expect(announcement("interrupted", lost)).toBe("Connection lost at row 1,500,001. Resuming…");
+});
+
+test("a windowed table says how many rows there are, and where a connection to them was lost", () => {
+  const windowed = { ...progress, rows: 6_000_000 };
+  expect(announcement("windowed", windowed)).toBe(
+    "Windowed: rows load as you scroll, 6,000,000 rows, 240 MB read",
+  );
+  expect(announcement("windowed", { ...windowed, totalRows: undefined })).toContain(
+    "at least 6,000,000 rows",
+  );
+  const interruption = { row: 41, attempt: 1, since: 0 };
+  const lost = { ...windowed, connection: "interrupted" as const, interruption };
+  expect(phaseOf("windowed", lost)).toBe("interrupted");
+  expect(announcement("interrupted", lost)).toBe("Connection lost at row 42. Resuming…");
+});
+
+test("a stream that waits for a budget is paused", () => {
+  const pause = { code: "memory_budget_exceeded", message: "full" };
+  expect(phaseOf("streaming", { ...progress, pause })).toBe("paused");
+  expect(phaseOf("cancelled", { ...progress, pause })).toBe("cancelled");
+  const sizes = [64 * 2 ** 20, 1.5 * 2 ** 30, 6144, 7];
+  expect(sizes.map(formatMemory)).toEqual(["64 MiB", "1.5 GiB", "6 KiB", "7 B"]);
 });
 
 test("progress is definite only where the total is known", () => {

@@ -96,7 +96,40 @@ impl Decoder {
         Ok(ranges)
     }
 
-    /// Where the next bytes of the stream go; empty once it is complete or has failed.
+    /// A decoder for other rows of the same result, from `first_row` of the result on, that keeps at
+    /// most `memory_bytes`, in memory of its own. It refuses another schema and rows of another state
+    /// of the source.
+    #[must_use]
+    pub fn block(&self, first_row: u64, memory_bytes: u64) -> Self {
+        Self {
+            table: self.schema().cloned().map(Table::new),
+            continuity: self.continuity.resumed(first_row, 0),
+            ..Self::new(memory_bytes, self.limits.clone())
+        }
+    }
+
+    /// Drops the batches after row `num_rows`, and nothing of the batch that holds it; their memory is
+    /// there for others then. No more of the stream can be read.
+    pub fn keep_first(&mut self, num_rows: u64) {
+        if let Some(table) = &mut self.table {
+            table.keep_first(num_rows);
+        }
+        self.dictionaries = Dictionaries::default();
+        self.framer.restart_at(0);
+        self.framer.arena().release();
+    }
+
+    /// Changes the budget. A message that was beyond it is taken up again.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    pub fn set_memory_bytes(&mut self, memory_bytes: u64) -> Result<Progress, DecodeError> {
+        self.framer.arena().set_budget_bytes(memory_bytes);
+        self.advance(0)
+    }
+
+    /// Where the next bytes of the stream go; empty once it is complete, has failed, or waits for a
+    /// larger budget.
     pub fn space(&mut self) -> &mut [u8] {
         self.framer.space()
     }
@@ -104,7 +137,8 @@ impl Decoder {
     /// Takes the first `num_bytes` bytes of [`space`](Self::space).
     ///
     /// # Errors
-    /// What is wrong with the stream, with byte and row; nothing can be read from it after that.
+    /// What is wrong with the stream, with byte and row; nothing can be read from it after that, but
+    /// for a message beyond the budget, which waits ([`set_memory_bytes`](Self::set_memory_bytes)).
     pub fn advance(&mut self, num_bytes: usize) -> Result<Progress, DecodeError> {
         let row = self.num_rows();
         let frame = self

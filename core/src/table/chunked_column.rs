@@ -57,6 +57,10 @@ impl ChunkedColumn {
             .get_or_init(|| chunk.batch.array(field, self.start))
     }
 
+    pub(super) fn keep_first(&mut self, num_chunks: usize) {
+        self.chunks.truncate(num_chunks);
+    }
+
     /// The arrays in row order, none empty.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = &ArrayRef> {
         (0..self.num_chunks()).map(|chunk_index| self.chunk(chunk_index))

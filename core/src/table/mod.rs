@@ -55,6 +55,19 @@ impl Table {
         self.row_offsets.push(self.num_rows() + num_rows);
     }
 
+    /// Drops the chunks that begin at row `num_rows` or after it.
+    pub(crate) fn keep_first(&mut self, num_rows: u64) {
+        let kept = self
+            .row_offsets
+            .partition_point(|&start| start < num_rows)
+            .min(self.row_offsets.len() - 1);
+        for column in &mut self.columns {
+            column.keep_first(kept);
+        }
+        self.batches.truncate(kept);
+        self.row_offsets.truncate(kept + 1);
+    }
+
     /// The schema of the stream.
     #[must_use]
     pub fn schema(&self) -> &Arc<StreamSchema> {

@@ -120,7 +120,8 @@ impl Framer {
         self.arena.used_bytes()
     }
 
-    /// Where the next bytes go; never empty until the stream is complete or has failed.
+    /// Where the next bytes go; never empty until the stream is complete, has failed, or waits for a
+    /// larger memory budget.
     pub fn space(&mut self) -> &mut [u8] {
         match &mut self.state {
             State::Prefix { bytes, filled } => &mut bytes[*filled..],
@@ -135,7 +136,8 @@ impl Framer {
     /// Returns the message that they complete, if they do.
     ///
     /// # Errors
-    /// What is wrong with the message, with its byte offset; then again at every further call.
+    /// What is wrong with the message, with its byte offset; then again at every further call. A
+    /// message beyond the memory budget waits: once that is larger, an advance by 0 goes on.
     pub fn advance(&mut self, num_bytes: usize) -> Result<Option<Frame>, DecodeError> {
         if let State::Failed(error) = &self.state {
             return Err(error.clone());
@@ -144,7 +146,9 @@ impl Framer {
         self.position += num_bytes as u64;
         self.step(num_bytes).map_err(|error| {
             let error = error.at_byte(self.message_start);
-            self.state = State::Failed(error.clone());
+            if error.kind != DecodeErrorKind::MemoryBudgetExceeded {
+                self.state = State::Failed(error.clone());
+            }
             error
         })
     }

@@ -208,6 +208,19 @@ impl Arena {
         }
     }
 
+    /// The most bytes from now on.
+    #[cfg(feature = "decode")]
+    pub(crate) fn set_budget_bytes(&mut self, budget_bytes: u64) {
+        self.budget_bytes = budget_bytes;
+    }
+
+    /// Lets go of all memory that nothing refers to, that of the pool as well.
+    #[cfg(feature = "decode")]
+    pub(crate) fn release(&mut self) {
+        self.open = None;
+        self.pool.free().clear();
+    }
+
     fn held_bytes(&self) -> u64 {
         self.held_bytes.load(Ordering::Relaxed)
     }

@@ -9,7 +9,7 @@ use arrow_array::{DictionaryArray, Int64Array, RecordBatch, StringArray};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{DataType, Field, Schema};
 use colonnade_core::wire::integrity::{
-    FIRST_ROW, SEQ, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
+    FIRST_ROW, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
 };
 
 pub const CONTINUATION: [u8; 4] = [0xff; 4];
@@ -111,6 +111,20 @@ pub fn served_as(
         out.extend(piece.with(&entries).bytes());
         row += piece.num_rows();
         num_batches += u64::from(piece.header().header_as_record_batch().is_some());
+    }
+    out.extend(CONTINUATION);
+    out.extend([0; 4]);
+    out
+}
+
+/// The same response of another state of the source.
+pub fn with_snapshot(response: &[u8], snapshot: &str) -> Vec<u8> {
+    let mut pieces = split(response).into_iter();
+    let mut out = pieces.next().unwrap().bytes();
+    for (seq, piece) in pieces.enumerate() {
+        let entries = [(SNAPSHOT, snapshot)];
+        let entries = if seq == 0 { &entries[..] } else { &[] };
+        out.extend(piece.with(entries).bytes());
     }
     out.extend(CONTINUATION);
     out.extend([0; 4]);

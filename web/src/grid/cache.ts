@@ -45,17 +45,36 @@ export class CellCache {
   readonly #onArrival: () => void;
   readonly #tiles = new Map<string, RowWindow>();
   readonly #requests = new Map<string, AbortController>();
+  /** Why tiles that are wanted could not be read. */
+  readonly #failures = new Map<string, unknown>();
   #numRows = 0;
   #numColumns = 0;
   #wanted: TileKey[] = [];
 
-  /** @param onArrival called when cells have arrived, not before the current task ends */
+  /** @param onArrival called when cells have arrived or failed, not before the current task ends */
   constructor(read: ReadWindow, onArrival: () => void) {
     this.#read = read;
     this.#onArrival = onArrival;
   }
 
-  /** The cell if it is here, else undefined: it is pending. */
+  /** Why cells that are wanted cannot be read; undefined where none has failed. */
+  get failure(): unknown {
+    return this.#failures.values().next().value;
+  }
+
+  /** Whether the cell could not be read. */
+  hasFailed(row: number, column: number): boolean {
+    return this.#failures.has(
+      tileName(Math.floor(row / TILE_ROWS), Math.floor(column / TILE_COLUMNS)),
+    );
+  }
+
+  /** Makes the next {@link want} ask again for what could not be read. */
+  retry(): void {
+    this.#failures.clear();
+  }
+
+  /** The cell if it is here, else undefined: it is pending, or has failed. */
   cell(row: number, column: number): CachedCell | undefined {
     const window = this.#tiles.get(
       tileName(Math.floor(row / TILE_ROWS), Math.floor(column / TILE_COLUMNS)),
@@ -76,8 +95,13 @@ export class CellCache {
     for (const key of [...tilesOf(visible), ...tilesOf(around)]) {
       if (names.has(key.name)) continue;
       names.add(key.name);
+      if (this.#failures.has(key.name)) continue;
       if (this.#isMissing(key)) this.#wanted.push(key);
       else this.#touch(key.name);
+    }
+    // Whoever comes back to them asks again.
+    for (const name of this.#failures.keys()) {
+      if (!names.has(name)) this.#failures.delete(name);
     }
     for (const [name, controller] of this.#requests) {
       if (!names.has(name)) controller.abort();
@@ -88,6 +112,7 @@ export class CellCache {
   /** Cancels all requests. */
   close(): void {
     this.#wanted = [];
+    this.#failures.clear();
     for (const controller of this.#requests.values()) controller.abort();
   }
 
@@ -122,8 +147,11 @@ export class CellCache {
         this.#tiles.delete(oldest);
       }
       this.#onArrival();
-    } catch {
-      // Cancelled, or the table is gone: its own events say why. The cells stay pending.
+    } catch (thrown) {
+      if (!controller.signal.aborted) {
+        this.#failures.set(name, thrown);
+        this.#onArrival();
+      }
     } finally {
       this.#requests.delete(name);
       this.#pump();

@@ -29,6 +29,8 @@ export interface GridProgress {
 export interface GridCallbacks {
   /** The focused cell was asked to be copied. */
   onCopy(position: CellPosition): void;
+  /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
+  onFailure(error: unknown): void;
 }
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
@@ -77,6 +79,7 @@ export class Grid {
   #scrollTopPx = 0;
   #scrollLeftPx = 0;
   #gestureMs = Number.NEGATIVE_INFINITY;
+  #failure: unknown;
   /** A row that was asked for before it arrived. */
   #awaitedRow: number | undefined;
   #active: CellPosition = { row: 0, column: 0 };
@@ -177,6 +180,17 @@ export class Grid {
     const reachable = Math.max(0, Math.min(Math.trunc(row), numRows - 1));
     this.#active = { row: reachable, column: this.#active.column };
     this.#moveTo(reachable);
+  }
+
+  /** A row that was asked for and has not arrived. */
+  get awaitedRow(): number | undefined {
+    return this.#awaitedRow;
+  }
+
+  /** Asks again for cells that could not be read. */
+  retry(): void {
+    this.#cache.retry();
+    this.#schedule();
   }
 
   /** Gives the focus to the active cell. */
@@ -368,6 +382,10 @@ export class Grid {
       rowEnd: Math.min(geometry.numRows, rows.end + aheadRows),
     };
     this.#cache.want(visible, around, geometry.numRows, this.#fields.length);
+    const { failure } = this.#cache;
+    if (failure === this.#failure) return;
+    this.#failure = failure;
+    this.#callbacks.onFailure(failure);
   }
 
   #sizeGutter(numRows: number): void {

@@ -186,7 +186,8 @@ export class GridRows {
       const cached = cache.cell(view.row, column);
       const alignment = alignments[column] === "end" ? " end" : "";
       if (cached === undefined) {
-        writeCell(cell, "", `cell pending${alignment}`);
+        if (cache.hasFailed(view.row, column)) writeCell(cell, "not loaded", "cell failed");
+        else writeCell(cell, "", `cell pending${alignment}`);
         cell.row = undefined;
         return;
       }

@@ -181,6 +181,10 @@ export const gridStyles = css`
     text-decoration: underline dotted;
     text-underline-offset: 3px;
   }
+  .cell.failed {
+    color: var(--_muted);
+    font-style: italic;
+  }
   .cell.pending::before {
     content: "";
     display: inline-block;

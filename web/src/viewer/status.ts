@@ -2,11 +2,18 @@ import type { ColonnadeError } from "../errors.js";
 import type { TableProgress, TableState } from "../table.js";
 
 /** Where a viewer is: before there is a table, and then with its table. */
-export type ViewerPhase = "idle" | "connecting" | "interrupted" | TableState;
+export type ViewerPhase = "idle" | "connecting" | "interrupted" | "paused" | TableState;
 
 /** The phase of a viewer that shows a table. */
-export function phaseOf(state: TableState, { connection }: TableProgress): ViewerPhase {
-  return state === "streaming" && connection === "interrupted" ? "interrupted" : state;
+export function phaseOf(state: TableState, { connection, pause }: TableProgress): ViewerPhase {
+  const isReading = state === "streaming" || state === "windowed";
+  if (isReading && connection === "interrupted") return "interrupted";
+  return state === "streaming" && pause !== undefined ? "paused" : state;
+}
+
+/** Whether rows are on their way, or expected to be. */
+export function isRunningPhase(phase: ViewerPhase): boolean {
+  return phase === "connecting" || phase === "streaming" || phase === "interrupted";
 }
 
 const countFormat = new Intl.NumberFormat("en");
@@ -34,6 +41,13 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
+/** A memory budget, in the units in which it is given: `64 MiB`, `1.5 GiB`. */
+export function formatMemory(bytes: number): string {
+  const unit = [30, 20, 10].find((power) => bytes >= 2 ** power) ?? 0;
+  const count = Math.round((bytes / 2 ** unit) * 10) / 10;
+  return `${count} ${["B", "KiB", "MiB", "GiB"][unit / 10]}`;
+}
+
 /** A duration for people: `41 ms`, `3.2 s`, `2 min 5 s`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
@@ -54,25 +68,29 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
   connecting: "Connecting",
   streaming: "Streaming",
   interrupted: "Connection lost",
+  paused: "Paused: the memory budget is full",
   complete: "Complete",
+  windowed: "Windowed: rows load as you scroll",
   failed: "Failed",
   cancelled: "Cancelled",
 };
 
-/** One word for a phase. */
+/** A phase in a word or a few. */
 export function phaseWord(phase: ViewerPhase): string {
   return PHASE_WORDS[phase];
 }
 
 /** What is done about a lost connection. Rows are counted from 1, as people do. */
-export function interruptionText({ rows }: TableProgress): string {
-  return `Connection lost at row ${formatCount(rows + 1)}. Resuming…`;
+export function interruptionText({ rows, interruption }: TableProgress): string {
+  return `Connection lost at row ${formatCount((interruption?.row ?? rows) + 1)}. Resuming…`;
 }
 
 /** The facts of the status line, in the order in which they are shown. */
-export function facts(progress: TableProgress): string[] {
+export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   const { bytes, elapsedMs, firstRowMs } = progress;
   const shown: string[] = [];
+  // Rows are read when they are looked at: how fast depends on who looks.
+  if (phase === "windowed") return [`${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
   if (bytes > 0 && elapsedMs > 0) shown.push(`${formatBytes((bytes / elapsedMs) * 1000)}/s`);
   if (elapsedMs > 0) shown.push(formatDuration(elapsedMs));
@@ -88,7 +106,16 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
   if (phase === "interrupted") return interruptionText(progress);
   const of =
     phase === "streaming" && totalRows !== undefined ? ` of ${formatCount(totalRows)}` : "";
-  return [`${word}: ${formatCount(rows)}${of} rows`, ...facts(progress)].join(", ");
+  const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
+  const count = `${atLeast}${formatCount(rows)}${of} rows`;
+  return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...facts(phase, progress)].join(
+    ", ",
+  );
+}
+
+/** Whether the result that the rows were of is not there any more; its source may be. */
+export function isGone(error: ColonnadeError | undefined): boolean {
+  return /^(?:source_changed|rows_expired|unknown_query)$/.test(error?.code ?? "");
 }
 
 /** Where in the data a failure happened, for the line under its message. */

@@ -155,7 +155,11 @@ export const viewerStyles = css`
   .dot.failed {
     background: var(--_danger);
   }
+  .dot.windowed {
+    background: var(--_accent);
+  }
   .dot.interrupted,
+  .dot.paused,
   .dot.cancelled {
     background: var(--_warn);
   }
@@ -241,6 +245,13 @@ export const viewerStyles = css`
     border-bottom: 1px solid var(--_line-strong);
     box-shadow: inset 3px 0 0 var(--_danger);
     background: var(--_danger-surface);
+  }
+  .alert.choice {
+    box-shadow: inset 3px 0 0 var(--_warn);
+    background: var(--_surface);
+  }
+  .alert.choice .what {
+    color: inherit;
   }
   .alert .words {
     flex: 1;

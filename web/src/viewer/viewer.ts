@@ -1,5 +1,5 @@
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import { ColonnadeError, cancelledError, isFatal } from "../errors.js";
+import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
@@ -7,15 +7,16 @@ import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
 import type { Schema } from "../schema.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
+import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
 import {
   announcement,
-  errorPlace,
   facts,
   formatCount,
   formatRows,
-  fraction,
   interruptionText,
+  isGone,
+  isRunningPhase,
   phaseOf,
   phaseWord,
   type ViewerPhase,
@@ -52,7 +53,7 @@ const SLOW_MS = 1000;
  * @attr density - `compact`, `normal` (default) or `comfortable`
  * @attr row - the row to show first, counted from 0
  * @attr total-rows - rows to expect, where known: makes progress definite
- * @attr memory - budget of the rows, e.g. `128MiB`; default `1GiB`
+ * @attr memory - budget of the rows, e.g. `128MiB`; default `1GiB`; beyond it rows come and go
  * @attr credentials - as for fetch; default `same-origin`
  * @attr worker-src - where `worker.js` is, if not beside the module
  * @attr wasm-src - where `colonnade.wasm` is, if not beside the worker
@@ -98,11 +99,19 @@ export class ColonnadeViewer extends LitElement {
   /** Headers to send with the request for `src` or `source`. */
   declare headers: HeadersInit | null;
 
-  readonly #grid = new Grid({ onCopy: (position) => this.#copy(position) });
+  readonly #grid = new Grid({
+    onCopy: (position) => this.#copy(position),
+    onFailure: (error) => {
+      this.#unread = error === undefined ? undefined : ColonnadeError.from(error, "worker_failed");
+      this.requestUpdate();
+    },
+  });
   #table: Table | undefined;
   #ownsTable = false;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
+  /** Why rows that are looked at could not be read. */
+  #unread: ColonnadeError | undefined;
   #abort: AbortController | undefined;
   #startMs = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
@@ -111,10 +120,11 @@ export class ColonnadeViewer extends LitElement {
   #announcedPhase: ViewerPhase = "idle";
   #ready = Promise.withResolvers<Table>();
   #wasRunning = false;
+  #reachedRow: number | undefined;
   // A page that is hidden stops its streams; one that comes back out of the browser's cache shows
   // the same rows again.
   readonly #onPageHide = () => {
-    this.#wasRunning = isRunningPhase(this.#phase);
+    this.#wasRunning = isRunningPhase(this.#phase) || this.#table?.state === "windowed";
   };
   readonly #onPageShow = ({ persisted }: PageTransitionEvent) => {
     if (!persisted || !this.#wasRunning) return;
@@ -216,12 +226,12 @@ export class ColonnadeViewer extends LitElement {
     const phase = this.#phase;
     const progress = this.#table?.progress;
     this.#announce(phase, progress);
-    const isRunning = isRunningPhase(phase);
+    const isRunning = isRunningPhase(phase) && this.#table?.state !== "windowed";
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
-      ${this.#error === undefined ? nothing : this.#renderError(this.#error)}
+      ${this.#renderAlert()}
       <div class="stage">
-        ${isRunning ? this.#renderProgress(phase, progress) : nothing}
+        ${isRunning ? progressBar(phase, progress) : nothing}
         ${this.#grid.element}
         ${this.#renderMessage(phase)}
       </div>
@@ -247,23 +257,18 @@ export class ColonnadeViewer extends LitElement {
     </div>`;
   }
 
-  #renderProgress(phase: ViewerPhase, progress: TableProgress | undefined) {
-    const part = progress === undefined ? undefined : fraction(progress);
-    if (part === undefined) {
-      return html`<div class="progress unknown ${phase}" role="progressbar" aria-label="Loading rows">
-        <div></div>
-      </div>`;
+  #renderAlert() {
+    const table = this.#table;
+    if (this.#error !== undefined) {
+      const canRetry = (this.source ?? this.src) !== null || table?.canResume;
+      return errorAlert(
+        this.#error,
+        table?.numRows ?? 0,
+        canRetry ? () => this.retry() : undefined,
+      );
     }
-    return html`<div
-      class="progress ${phase}"
-      role="progressbar"
-      aria-label="Loading rows"
-      aria-valuemin="0"
-      aria-valuemax="100"
-      aria-valuenow=${Math.floor(part * 100)}
-    >
-      <div .style=${`transform: scaleX(${part})`}></div>
-    </div>`;
+    if (this.#unread !== undefined) return errorAlert(this.#unread, 0, () => this.#readAgain());
+    return table?.paused === undefined ? nothing : pauseAlert(table);
   }
 
   #renderMessage(phase: ViewerPhase) {
@@ -302,10 +307,11 @@ export class ColonnadeViewer extends LitElement {
       return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
     }
     const { rows, totalRows } = progress;
-    const isPartial = phase !== "complete" && totalRows !== undefined;
+    const isPartial = phase !== "complete" && phase !== "windowed" && totalRows !== undefined;
+    const more = phase === "windowed" && totalRows === undefined ? "+" : "";
     const of = isPartial ? html` of ${formatCount(totalRows)}` : nothing;
     const columns = this.#table?.schema.fields.length ?? 0;
-    return html`${dot}<span><span class="count">${formatCount(rows)}</span>${of} rows</span
+    return html`${dot}<span><span class="count">${formatCount(rows)}${more}</span>${of} rows</span
       >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
       ${
         this.#table?.warning === undefined
@@ -314,27 +320,7 @@ export class ColonnadeViewer extends LitElement {
               >end not marked</span
             >`
       }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
-      >${facts(progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;
-  }
-
-  #renderError(error: ColonnadeError) {
-    const kept = this.#table?.numRows ?? 0;
-    const place = errorPlace(error);
-    return html`<div class="alert" role="alert">
-      <div class="words">
-        <p class="what">${error.message}</p>
-        ${error.hint === undefined ? nothing : html`<p class="detail">${error.hint}</p>`}
-        <p class="detail">
-          ${kept === 0 || isFatal(error) ? nothing : html`${formatRows(kept)} arrived before and stay readable. `}
-          <code>${error.code}${place === "" ? "" : ` ${place}`}</code>
-        </p>
-      </div>
-      ${
-        (this.source ?? this.src) === null && !this.#table?.canResume
-          ? nothing
-          : html`<button @click=${this.retry}>Retry</button>`
-      }
-    </div>`;
+      >${facts(phase, progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;
   }
 
   async #load(source: TableSource): Promise<void> {
@@ -405,14 +391,36 @@ export class ColonnadeViewer extends LitElement {
   }
 
   #follow(table: Table): void {
-    this.#phase = phaseOf(table.state, table.progress);
+    const { state, numRows, progress } = table;
+    this.#phase = phaseOf(state, progress);
     this.#error = table.error;
-    this.#grid.update({
-      numRows: table.numRows,
-      totalRows: table.progress.totalRows,
-      isGrowing: table.state === "streaming",
-    });
+    const { totalRows } = progress;
+    const isOpenEnded = state === "windowed" && totalRows === undefined;
+    this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
+    this.#reach();
     this.requestUpdate();
+  }
+
+  /** Of a windowed table, a row that nobody knows of yet comes when it is asked for. */
+  #reach(): void {
+    const row = this.#grid.awaitedRow;
+    if (this.#table?.state !== "windowed" || row === undefined || row === this.#reachedRow) return;
+    this.#reachedRow = row;
+    const range = { start: row, end: row + 1 };
+    this.#table.window(range, new Uint32Array(), 0).catch(() => {
+      this.#reachedRow = undefined;
+    });
+  }
+
+  /** Asks again for rows that could not be read; for all where the result is gone. */
+  #readAgain(): void {
+    const source = this.source ?? this.src;
+    if (source === null || !this.#ownsTable || !isGone(this.#unread)) {
+      this.#grid.retry();
+      return;
+    }
+    this.row = this.state.row;
+    void this.#load(source);
   }
 
   #fail(error: ColonnadeError): void {
@@ -430,6 +438,8 @@ export class ColonnadeViewer extends LitElement {
     this.#table = undefined;
     this.#ownsTable = false;
     this.#error = undefined;
+    this.#unread = undefined;
+    this.#reachedRow = undefined;
     this.#phase = "idle";
     this.#announcedMs = Number.NEGATIVE_INFINITY;
     // Nobody can be left waiting for a table that will not come.
@@ -461,6 +471,7 @@ export class ColonnadeViewer extends LitElement {
       return;
     }
     this.#grid.goToRow(number - 1);
+    this.#reach();
     this.#grid.focus();
   }
 
@@ -476,10 +487,6 @@ export class ColonnadeViewer extends LitElement {
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
-}
-
-function isRunningPhase(phase: ViewerPhase): boolean {
-  return phase === "connecting" || phase === "streaming" || phase === "interrupted";
 }
 
 function clearInvalid(event: InputEvent): void {

@@ -1,0 +1,60 @@
+import { html, nothing } from "lit";
+import { type ColonnadeError, isFatal } from "../errors.js";
+import type { Table, TableProgress } from "../table.js";
+import { errorPlace, formatMemory, formatRows, fraction, type ViewerPhase } from "./status.js";
+
+/**
+ * What went wrong, above the rows.
+ *
+ * @param numKept rows that arrived before and can be read
+ * @param retry what its button does; without, there is none
+ */
+export function errorAlert(error: ColonnadeError, numKept: number, retry?: () => void) {
+  const place = errorPlace(error);
+  return html`<div class="alert" role="alert">
+    <div class="words">
+      <p class="what">${error.message}</p>
+      ${error.hint === undefined ? nothing : html`<p class="detail">${error.hint}</p>`}
+      <p class="detail">
+        ${numKept === 0 || isFatal(error) ? nothing : html`${formatRows(numKept)} arrived before and stay readable. `}
+        <code>${error.code}${place === "" ? "" : ` ${place}`}</code>
+      </p>
+    </div>
+    ${retry === undefined ? nothing : html`<button @click=${retry}>Retry</button>`}
+  </div>`;
+}
+
+/** The choice when the memory budget is full and the source cannot be read by row. */
+export function pauseAlert(table: Table) {
+  const memoryBytes = 2 * table.memoryBytes;
+  return html`<div class="alert choice" role="alert">
+    <div class="words">
+      <p class="what">The memory budget of ${formatMemory(table.memoryBytes)} is full.</p>
+      <p class="detail">${formatRows(table.numRows)} arrived; nothing more is read until you choose.</p>
+    </div>
+    <button @click=${() => table.resume({ memoryBytes })}>
+      Continue with ${formatMemory(memoryBytes)}
+    </button>
+    <button @click=${() => table.cancel()}>Keep these rows</button>
+  </div>`;
+}
+
+/** How much has arrived, below the edge of the rows. */
+export function progressBar(phase: ViewerPhase, progress: TableProgress | undefined) {
+  const part = progress === undefined ? undefined : fraction(progress);
+  if (part === undefined) {
+    return html`<div class="progress unknown ${phase}" role="progressbar" aria-label="Loading rows">
+      <div></div>
+    </div>`;
+  }
+  return html`<div
+    class="progress ${phase}"
+    role="progressbar"
+    aria-label="Loading rows"
+    aria-valuemin="0"
+    aria-valuemax="100"
+    aria-valuenow=${Math.floor(part * 100)}
+  >
+    <div .style=${`transform: scaleX(${part})`}></div>
+  </div>`;
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import init, { Decoder } from "../pkg/colonnade_wasm.js";
+import { serveStream } from "../src/body.js";
+import { BodyDecoder } from "../src/decoder.js";
+import type { Notices, StreamProgress } from "../src/messages.js";
+import { TableStream } from "../src/stream.js";
+
+const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
+const bytes = readFileSync(new URL("../../fixtures/numbered.arrows", import.meta.url));
+const PIECE_BYTES = 512;
+const COLUMNS = Uint32Array.of(0, 1, 2);
+
+/** A stream of a source that cannot be asked for rows. */
+class Reading {
+  numPulled = 0;
+  progress: StreamProgress | undefined;
+  readonly ended: Promise<Notices["end"]>;
+  readonly stream: TableStream;
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel();
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull: (controller) => {
+          const start = this.numPulled++ * PIECE_BYTES;
+          if (start >= bytes.length) controller.close();
+          else controller.enqueue(new Uint8Array(bytes.subarray(start, start + PIECE_BYTES)));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    serveStream(body, port1);
+    let tellEnd: (end: Notices["end"]) => void = () => undefined;
+    this.ended = new Promise((resolve) => {
+      tellEnd = resolve;
+    });
+    this.stream = new TableStream({ kind: "port", port: port2, end: "marker" }, (name, data) => {
+      if (name === "end") tellEnd(data as Notices["end"]);
+      else this.progress = data as StreamProgress;
+    });
+  }
+
+  async open(memoryBytes: number): Promise<void> {
+    const { memory } = await init({ module_or_path: wasm });
+    await this.stream.open(Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory)));
+  }
+
+  async paused(): Promise<StreamProgress> {
+    await expect.poll(() => this.progress?.pause).toMatchObject({ code: "memory_budget_exceeded" });
+    return this.progress as StreamProgress;
+  }
+
+  texts(): string {
+    const { rows } = this.progress ?? { rows: 0 };
+    const packed = this.stream.decoder?.kernels.window(0, 0, rows, COLUMNS, 0);
+    return Buffer.from(packed ?? []).toString("latin1");
+  }
+}
+
+test("a full budget holds the sender back until there is a larger one", async () => {
+  const whole = new Reading();
+  await whole.open(2 ** 30);
+  expect(await whole.ended).toMatchObject({ state: "complete", rows: 300 });
+
+  for (const growth of [100, 700, 5000]) {
+    let memoryBytes = 3000;
+    const reading = new Reading();
+    await reading.open(memoryBytes);
+    const { rows } = await reading.paused();
+    expect(rows).toBeGreaterThan(0);
+    const numPulled = reading.numPulled;
+    let end: Notices["end"] | undefined;
+    void reading.ended.then((ended) => {
+      end = ended;
+    });
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(reading.numPulled, "nothing is read while it waits").toBe(numPulled);
+    while (end === undefined) {
+      if (reading.progress?.pause !== undefined) {
+        memoryBytes += growth;
+        reading.progress = undefined;
+        reading.stream.grow(memoryBytes);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(end).toMatchObject({ state: "complete", rows: 300 });
+    expect(end.pause).toBeUndefined();
+    reading.progress = end;
+    whole.progress = end;
+    expect(reading.texts()).toBe(whole.texts());
+  }
+});
+
+test("what is there stays when a pause is ended by a cancel", async () => {
+  const reading = new Reading();
+  await reading.open(3000);
+  const { rows } = await reading.paused();
+  reading.stream.stop();
+  expect(await reading.ended).toMatchObject({ state: "cancelled", rows });
+  expect(reading.texts()).toContain("row 1north2row 2north");
+});
+
+test("a budget below the first message waits too", async () => {
+  const reading = new Reading();
+  await reading.open(1);
+  expect(await reading.paused()).toMatchObject({ rows: 0 });
+  reading.stream.grow(2 ** 30);
+  expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+});
