@@ -22,6 +22,7 @@ pub(crate) struct Dictionary {
 
 #[derive(Debug)]
 struct Part {
+    #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     content: Content,
     /// The number of dictionary messages before it.
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use colonnade_core::semantics::near_names;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, UInt64Type};
 use datafusion::common::Column;
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;

@@ -1,7 +1,7 @@
 //! Filters and sorts mean here what they mean in the browser: the cases are shared with its tests.
 
 use colonnade_core::decode::Decoder;
-use colonnade_core::text::{CellText, FixedOffsets, write_cell};
+use colonnade_core::text::{CellText, FixedOffsets};
 use colonnade_core::wire::Limits;
 use serde_json::{Value, json};
 
@@ -24,20 +24,14 @@ async fn rows(server: &Server, mut request: Value) -> Value {
     }
     let mut decoder = Decoder::new(u64::MAX, Limits::default());
     decoder.push(&outcome.body).unwrap();
+    let table = decoder.table().unwrap();
     let mut numbers = Vec::new();
-    let chunks = decoder.table().map(|table| table.columns()[0].chunks());
-    for chunk in chunks.unwrap_or_default() {
-        for index in 0..chunk.len() {
-            let mut text = String::new();
-            write_cell(
-                chunk,
-                None,
-                index,
-                &FixedOffsets,
-                &mut CellText::new(&mut text, 0),
-            );
-            numbers.push(text.parse::<u32>().unwrap());
-        }
+    for row in 0..table.num_rows() {
+        let (chunk, index) = table.locate(row).unwrap();
+        let mut text = String::new();
+        let mut out = CellText::new(&mut text, 0);
+        table.write_cell(0, chunk, index, &FixedOffsets, &mut out);
+        numbers.push(text.parse::<u32>().unwrap());
     }
     json!(numbers)
 }
