@@ -97,14 +97,14 @@ impl Decoder {
     }
 
     /// A decoder for other rows of the same result, from `first_row` of the result on, that keeps at
-    /// most `memory_bytes`, in memory of its own. It refuses another schema and rows of another state
-    /// of the source.
+    /// most `memory_bytes`, and no memory for later. It refuses another schema and rows of another
+    /// state of the source.
     #[must_use]
     pub fn block(&self, first_row: u64, memory_bytes: u64) -> Self {
         Self {
             table: self.schema().cloned().map(Table::new),
             continuity: self.continuity.resumed(first_row, 0),
-            ..Self::new(memory_bytes, self.limits.clone())
+            ..Self::with_pool(memory_bytes, self.limits.clone(), SlabPool::keeping(0))
         }
     }
 

@@ -26,7 +26,7 @@ const MIN_BODIES_IN_SLAB: u64 = 16;
 const STEP_BYTES: usize = 256 << 10;
 /// What has to be left for small allocations after a slab was made; those cannot be refused.
 const HEADROOM_BYTES: usize = 4 << 20;
-/// Free memory that a pool keeps.
+/// Free memory that a pool keeps, if nothing else is said.
 const MAX_FREE_BYTES: usize = 512 << 20;
 
 fn no_memory(num_bytes: usize) -> DecodeError {
@@ -80,12 +80,29 @@ pub(super) fn has_room(num_bytes: usize) -> bool {
 
 /// Slabs that nothing refers to any more. Clones share them; streams that take turns in one process
 /// should have the same pool.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct SlabPool {
     free: Arc<Mutex<Vec<Memory>>>,
+    max_free_bytes: usize,
+}
+
+impl Default for SlabPool {
+    fn default() -> Self {
+        Self::keeping(MAX_FREE_BYTES)
+    }
 }
 
 impl SlabPool {
+    /// A pool that keeps at most `max_free_bytes` for later, and gives the rest back to the allocator;
+    /// with 0 each body has just the memory that it needs.
+    #[must_use]
+    pub fn keeping(max_free_bytes: usize) -> Self {
+        Self {
+            free: Arc::default(),
+            max_free_bytes,
+        }
+    }
+
     fn free(&self) -> std::sync::MutexGuard<'_, Vec<Memory>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,7 +131,7 @@ impl SlabPool {
     fn give_back(&self, memory: Memory) {
         let mut free = self.free();
         let kept: usize = free.iter().map(|memory| memory.capacity).sum();
-        if kept.saturating_add(memory.capacity) <= MAX_FREE_BYTES {
+        if kept.saturating_add(memory.capacity) <= self.max_free_bytes {
             free.push(memory);
         }
     }
@@ -279,6 +296,7 @@ impl Arena {
         let shared_bytes = held_bytes
             .min(MAX_SHARED_BYTES)
             .min(self.budget_bytes / MIN_SLABS_IN_BUDGET)
+            .min(self.pool.max_free_bytes as u64)
             .min(left_bytes);
         let wanted = if shared_bytes / MIN_BODIES_IN_SLAB >= len as u64 {
             shared_bytes as usize
