@@ -1,4 +1,5 @@
-//! A reader of FlatBuffers that trusts no byte: every access is checked against the buffer.
+//! A reader of FlatBuffers that trusts no byte: every access is checked against the buffer; and what
+//! writes them.
 //!
 //! Layout: a table starts with an i32 that, subtracted from the table's position, gives its vtable;
 //! the vtable holds u16s: its size, the table's size, then for each field its offset in the table
@@ -211,5 +212,30 @@ impl<'a> Vector<'a> {
     /// The third i64 of a struct that is three long.
     pub(super) fn third(&self, index: usize) -> Result<i64> {
         bytes_at(self.buffer, self.position(index) + 16).map(i64::from_le_bytes)
+    }
+}
+
+/// A FlatBuffer in the making: as many bytes as were laid out for it, each set at its place.
+pub(super) struct LaidOut(pub(super) Vec<u8>);
+
+impl LaidOut {
+    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    pub(super) fn u16s(&mut self, at: usize, values: &[u16]) {
+        for (index, value) in values.iter().enumerate() {
+            self.put(at + 2 * index, &value.to_le_bytes());
+        }
+    }
+
+    /// `value` is below 4 GiB, as all lengths are that were read within [`Limits`](super::Limits).
+    pub(super) fn u32(&mut self, at: usize, value: usize) {
+        self.put(at, &(value as u32).to_le_bytes());
+    }
+
+    /// An offset at `at` to what stands at `target`, behind it.
+    pub(super) fn offset(&mut self, at: usize, target: usize) {
+        self.u32(at, target - at);
     }
 }

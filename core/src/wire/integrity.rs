@@ -3,7 +3,7 @@
 //!
 //! Spec: `format/Message.fbs`, `format/Schema.fbs` (`KeyValue`).
 
-use super::flatbuffer::Table;
+use super::flatbuffer::{LaidOut, Table};
 use super::{DecodeError, DecodeErrorKind};
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -163,7 +163,7 @@ pub fn front(header: &[u8], entries: &[(&str, &str)]) -> Result<Vec<u8>> {
         ));
     }
 
-    let mut front = Front(vec![0; front_bytes]);
+    let mut front = LaidOut(vec![0; front_bytes]);
     front.offset(0, MESSAGE);
     front.u16s(4, &MESSAGE_VTABLE);
     front.u32(MESSAGE, MESSAGE - 4);
@@ -191,29 +191,4 @@ pub fn front(header: &[u8], entries: &[(&str, &str)]) -> Result<Vec<u8>> {
         front.offset(slot, front_bytes + old_entries.table(index)?.position());
     }
     Ok(front.0)
-}
-
-/// The bytes of a front, whose extent was laid out before.
-struct Front(Vec<u8>);
-
-impl Front {
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.0[at..at + bytes.len()].copy_from_slice(bytes);
-    }
-
-    fn u16s(&mut self, at: usize, values: &[u16]) {
-        for (index, value) in values.iter().enumerate() {
-            self.put(at + 2 * index, &value.to_le_bytes());
-        }
-    }
-
-    /// All numbers were checked to be below 2 GiB.
-    fn u32(&mut self, at: usize, value: usize) {
-        self.put(at, &(value as u32).to_le_bytes());
-    }
-
-    /// An offset at `at` to what stands at `target`, behind it.
-    fn offset(&mut self, at: usize, target: usize) {
-        self.u32(at, target - at);
-    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Spec: `format/Message.fbs`.
 
+use super::flatbuffer::LaidOut;
 use super::{BatchHeader, EncodedSchema, MetadataVersion};
 
 /// Where things stand: root offset, vtable and table of Message, then of DictionaryBatch if there is
@@ -22,7 +23,7 @@ const SCHEMA_FRONT: usize = 64;
 /// forward, so the bytes that it was read from need no change.
 pub(crate) fn write_schema(schema: &EncodedSchema) -> Vec<u8> {
     let end = (SCHEMA_FRONT + schema.buffer.len()).next_multiple_of(8);
-    let mut out = Metadata::message(end, MetadataVersion::V5, 1, 0);
+    let mut out = LaidOut::message(end, MetadataVersion::V5, 1, 0);
     out.offset(MESSAGE + 8, SCHEMA_FRONT + schema.position);
     out.put(SCHEMA_FRONT, &schema.buffer);
     out.framed()
@@ -45,7 +46,7 @@ pub(crate) fn write_head(
     let end = counts + 8 + 8 * header.variadic_buffer_counts.len();
 
     let header_type = if dictionary.is_some() { 2 } else { 3 };
-    let mut out = Metadata::message(end, header.version, header_type, body_bytes);
+    let mut out = LaidOut::message(end, header.version, header_type, body_bytes);
     out.offset(MESSAGE + 8, MESSAGE_END + TABLE);
     if let Some((id, is_delta)) = dictionary {
         let table = MESSAGE_END + TABLE;
@@ -73,9 +74,7 @@ pub(crate) fn write_head(
     out.framed()
 }
 
-struct Metadata(Vec<u8>);
-
-impl Metadata {
+impl LaidOut {
     /// `end` bytes that begin with a Message whose header is still to be put.
     fn message(end: usize, version: MetadataVersion, header_type: u8, body_bytes: usize) -> Self {
         let mut out = Self(vec![0; end]);
@@ -99,28 +98,8 @@ impl Metadata {
         framed
     }
 
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.0[at..at + bytes.len()].copy_from_slice(bytes);
-    }
-
-    fn u16s(&mut self, at: usize, values: &[u16]) {
-        for (index, value) in values.iter().enumerate() {
-            self.put(at + 2 * index, &value.to_le_bytes());
-        }
-    }
-
-    /// Metadata was read within [`Limits`](super::Limits), so its extents are far below 4 GiB.
-    fn u32(&mut self, at: usize, value: usize) {
-        self.put(at, &(value as u32).to_le_bytes());
-    }
-
     fn i64(&mut self, at: usize, value: i64) {
         self.put(at, &value.to_le_bytes());
-    }
-
-    /// An offset at `at` to what stands at `target`, behind it.
-    fn offset(&mut self, at: usize, target: usize) {
-        self.u32(at, target - at);
     }
 
     /// A vector of structs of two i64, with its length 4 bytes behind `at`.
