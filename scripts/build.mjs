@@ -78,10 +78,15 @@ async function buildServer() {
   await run("cargo", ["build", "--locked", "--release", "-p", "colonnade-server"]);
 }
 
+const isFirst = !existsSync(join(root, "target", "release", "deps"));
+
 const parts = {
   wasm: ["building the wasm module", buildWasm],
   web: ["building the web package and the dashboard", buildWeb],
-  server: ["building the server (the first time takes several minutes: DataFusion)", buildServer],
+  server: [
+    `building the server${isFirst ? " (the first time takes ten minutes)" : ""}`,
+    buildServer,
+  ],
 };
 
 /** Sets up and builds `names`, or everything. */

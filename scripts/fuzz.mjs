@@ -73,7 +73,14 @@ export async function fuzz(seconds) {
     writeCorpus(target);
     const limits = ["-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=1024"];
     const time = `-max_total_time=${Math.max(1, Math.round(seconds * part))}`;
-    const options = [`-max_len=${maxInputBytes}`, time, "-verbosity=0", "-print_funcs=0", "-print_final_stats=1", ...limits];
+    const options = [
+      `-max_len=${maxInputBytes}`,
+      time,
+      "-verbosity=0",
+      "-print_funcs=0",
+      "-print_final_stats=1",
+      ...limits,
+    ];
     await run("cargo", ["+nightly", "fuzz", "run", target, "--", ...options], { env });
   }
 }

@@ -13,7 +13,7 @@ export class Obstacle extends Error {}
 
 /** Says what comes next. */
 export function say(text) {
-  process.stderr.write(`\x1b[1m• ${text}\x1b[0m\n`);
+  process.stderr.write(process.stderr.isTTY ? `\x1b[1m• ${text}\x1b[0m\n` : `• ${text}\n`);
 }
 
 /** Whether `command` can be started. */

@@ -36,8 +36,14 @@ async function main() {
   await build();
   provideFlights();
   say("starting the server");
-  const server = spawn(serverBinary, ["serve", ...process.argv.slice(2)], { stdio: "inherit" });
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => server.kill(signal));
+  const server = spawn(serverBinary, ["serve", ...process.argv.slice(2)], {
+    stdio: "inherit",
+    // In a group of its own it hears of Ctrl+C once, from here: a second signal ends streams at once.
+    detached: process.platform !== "win32",
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => server.kill(signal === "SIGHUP" ? "SIGTERM" : signal));
+  }
   process.exitCode = await new Promise((resolve) => {
     server.on("exit", (code) => resolve(code ?? 1));
   });

@@ -36,10 +36,7 @@ pub(crate) fn plan_error(
         return QueryError::new(
             ErrorKind::UnknownColumn,
             format!("there is no column {:?}", field.name),
-            format!(
-                "{}; names are case-sensitive",
-                near_names(&field.name, valid, "columns")
-            ),
+            near_names(&field.name, valid, "columns"),
         );
     }
     let message = clean(root);
@@ -98,7 +95,14 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
     match root {
         DataFusionError::ResourcesExhausted(_) => QueryError::new(
             ErrorKind::ResourcesExhausted,
-            format!("the query needs more memory or disk than it may have: {message}"),
+            format!(
+                "the query needs more {} than it may have",
+                if message.contains("disk") {
+                    "disk space"
+                } else {
+                    "memory"
+                }
+            ),
             "select fewer columns or rows, or start the server with a larger --memory",
         ),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {

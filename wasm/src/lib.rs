@@ -1,6 +1,7 @@
 //! JavaScript bindings of `colonnade-core`: one newtype, one delegation a method.
 
 mod kernels;
+mod warm;
 mod zone;
 
 use colonnade_core::decode;

@@ -90,6 +90,8 @@ export class Table extends EventTarget {
   #state: TableState = "streaming";
   #error: ColonnadeError | undefined;
   #warning: "no_end_of_stream" | undefined;
+  /** When the reading began, by this thread's clock, once that was told. */
+  #startMs = Number.POSITIVE_INFINITY;
   #progress: StreamProgress = {
     rows: 0,
     batches: 0,
@@ -212,7 +214,14 @@ export class Table extends EventTarget {
     const isReading = this.#state === "streaming" || this.#state === "windowed";
     const interruption = isReading ? this.#progress.interruption : undefined;
     const connection = interruption === undefined ? "open" : "interrupted";
-    return { ...this.#progress, totalRows, connection, interruption };
+    return { ...this.#progress, elapsedMs: this.#elapsedMs, totalRows, connection, interruption };
+  }
+
+  /** While rows are awaited, time goes on without news of them. */
+  get #elapsedMs(): number {
+    const { elapsedMs, interruption, pause } = this.#progress;
+    const isWaiting = this.#state === "streaming" && !interruption && !pause;
+    return isWaiting ? Math.max(elapsedMs, performance.now() - this.#startMs) : elapsedMs;
   }
 
   get #expectedRows(): number | undefined {
@@ -325,6 +334,7 @@ export class Table extends EventTarget {
     switch (name) {
       case "progress":
         this.#progress = data as StreamProgress;
+        this.#startMs = Math.min(this.#startMs, performance.now() - this.#progress.elapsedMs);
         this.#tellSchema();
         this.#dispatch("progress", this.progress);
         if (this.paused !== undefined) this.#dispatch("pause", this.paused);

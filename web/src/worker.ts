@@ -1,4 +1,4 @@
-import init, { Decoder } from "../pkg/colonnade_wasm.js";
+import init, { Decoder, warmUp } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, Responder } from "./actor.js";
 import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
@@ -87,7 +87,11 @@ async function makeDecoder(
   // Bundlers know this expression and place the file; this package's own build leaves it alone.
   const place = wasm ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
   try {
-    loading ??= readModule(place).then((module) => init({ module_or_path: module }));
+    loading ??= readModule(place).then(async (module) => {
+      const instance = await init({ module_or_path: module });
+      warmUp();
+      return instance;
+    });
     const { memory } = await loading;
     return new BodyDecoder(new Decoder(memoryBytes), memory, onCrash);
   } catch (thrown) {

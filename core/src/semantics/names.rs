@@ -13,7 +13,7 @@ pub fn near_names<'a>(
     if ranked.is_empty() {
         return format!("there are no {what}");
     }
-    let near = wanted.chars().count() / 2 + 1;
+    let near = wanted.chars().count() / 3 + 1;
     if ranked.iter().any(|(distance, _)| *distance <= near) {
         ranked.sort();
         ranked.retain(|(distance, _)| *distance <= near);

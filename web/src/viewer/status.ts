@@ -26,7 +26,12 @@ export function formatCount(count: number): string {
 
 /** `1 row`, `2 rows`. */
 export function formatRows(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "row" : "rows"}`;
+  return `${formatCount(count)} ${rowWord(count)}`;
+}
+
+/** What `count` of them are called. */
+export function rowWord(count: number): string {
+  return count === 1 ? "row" : "rows";
 }
 
 /** A size in decimal units with three significant digits, e.g. `742 MB`. */
@@ -107,7 +112,7 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
   const of =
     phase === "streaming" && totalRows !== undefined ? ` of ${formatCount(totalRows)}` : "";
   const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
-  const count = `${atLeast}${formatCount(rows)}${of} rows`;
+  const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
   return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...facts(phase, progress)].join(
     ", ",
   );

@@ -11,16 +11,13 @@ import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
 import {
   announcement,
-  facts,
-  formatCount,
   formatRows,
-  interruptionText,
   isGone,
   isRunningPhase,
   phaseOf,
-  phaseWord,
   type ViewerPhase,
 } from "./status.js";
+import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
 
 /** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
@@ -236,7 +233,7 @@ export class ColonnadeViewer extends LitElement {
         ${this.#renderMessage(phase)}
       </div>
       <div class="toolbar" part="toolbar">
-        <div class="line" part="status" aria-hidden="true">${this.#renderLine(phase, progress)}</div>
+        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table)}</div>
         <div class="unseen" role="status">${this.#announced}</div>
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
         ${
@@ -298,29 +295,6 @@ export class ColonnadeViewer extends LitElement {
       </div>`;
     }
     return nothing;
-  }
-
-  #renderLine(phase: ViewerPhase, progress: TableProgress | undefined) {
-    const dot = html`<i class="dot ${phase}"></i>`;
-    if (progress === undefined) return html`${dot}<span>${phaseWord(phase)}</span>`;
-    if (phase === "interrupted") {
-      return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
-    }
-    const { rows, totalRows } = progress;
-    const isPartial = phase !== "complete" && phase !== "windowed" && totalRows !== undefined;
-    const more = phase === "windowed" && totalRows === undefined ? "+" : "";
-    const of = isPartial ? html` of ${formatCount(totalRows)}` : nothing;
-    const columns = this.#table?.schema.fields.length ?? 0;
-    return html`${dot}<span><span class="count">${formatCount(rows)}${more}</span>${of} rows</span
-      >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
-      ${
-        this.#table?.warning === undefined
-          ? nothing
-          : html`<span class="warning" title="The producer did not mark the end of the stream."
-              >end not marked</span
-            >`
-      }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
-      >${facts(phase, progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;
   }
 
   async #load(source: TableSource): Promise<void> {

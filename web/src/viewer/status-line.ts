@@ -1,0 +1,36 @@
+import { html, nothing } from "lit";
+import type { Table } from "../table.js";
+import {
+  facts,
+  formatCount,
+  interruptionText,
+  phaseWord,
+  rowWord,
+  type ViewerPhase,
+} from "./status.js";
+
+/** How far the table is, below the rows. */
+export function statusLine(phase: ViewerPhase, table: Table | undefined) {
+  const dot = html`<i class="dot ${phase}"></i>`;
+  if (table === undefined) return html`${dot}<span>${phaseWord(phase)}</span>`;
+  const { progress, schema, warning } = table;
+  if (phase === "interrupted") {
+    return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
+  }
+  const { rows, totalRows } = progress;
+  const isPartial = phase !== "complete" && phase !== "windowed" && totalRows !== undefined;
+  const more = phase === "windowed" && totalRows === undefined ? "+" : "";
+  const of = isPartial ? ` of ${formatCount(totalRows)}` : "";
+  const columns = schema.fields.length;
+  return html`${dot}<span
+      ><span class="count">${formatCount(rows)}${more}</span>${of} ${rowWord(totalRows ?? rows)}</span
+    >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
+    ${
+      warning === undefined
+        ? nothing
+        : html`<span class="warning" title="The producer did not mark the end of the stream."
+            >end not marked</span
+          >`
+    }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
+    >${facts(phase, progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;
+}
