@@ -1,6 +1,9 @@
-import { copyFileSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
+import { elementManifest } from "./build/manifest.js";
+import { editorData } from "./build/vscode.js";
 
 /** Places the module beside the worker, where the worker looks for it. */
 function placeWasm(): Plugin {
@@ -9,6 +12,22 @@ function placeWasm(): Plugin {
     closeBundle() {
       const from = new URL("./pkg/colonnade_wasm_bg.wasm", import.meta.url);
       copyFileSync(from, new URL("./dist/colonnade.wasm", import.meta.url));
+    },
+  };
+}
+
+/** Writes what editors and documentation tools read of the element, from its source. */
+function describeElement(): Plugin {
+  const write = (name: string, content: object) => {
+    const file = new URL(`./dist/${name}`, import.meta.url);
+    writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
+  };
+  return {
+    name: "colonnade-describe-element",
+    closeBundle() {
+      const manifest = elementManifest();
+      write("custom-elements.json", manifest);
+      write("vscode.html-custom-data.json", editorData(manifest));
     },
   };
 }
@@ -51,9 +70,12 @@ export default defineConfig(({ mode }) => {
   };
   const entry = entries[mode] ?? { index: "src/index.ts", define: "src/define.ts" };
   const isFirst = !(mode in entries);
-  const plugins = { worker: [], inline: [embed()] }[mode] ?? [placeWasm()];
+  const plugins = { worker: [], inline: [embed()] }[mode] ?? [placeWasm(), describeElement()];
+  const noDom = fileURLToPath(new URL("./src/viewer/no-dom.ts", import.meta.url));
   return {
     plugins: [dropIgnoreComments(), ...plugins],
+    // Lit's build for Node is the one for browsers too, but for asking whether there is a DOM.
+    resolve: { conditions: ["node"], alias: { "@lit-labs/ssr-dom-shim": noDom } },
     build: {
       target: "es2022",
       emptyOutDir: isFirst,

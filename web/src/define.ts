@@ -1,8 +1,8 @@
 import { ColonnadeViewer } from "./viewer/viewer.js";
 
-/** Registers `<colonnade-viewer>`. Harmless when some other copy of this package already did. */
-if (customElements.get("colonnade-viewer") === undefined) {
-  customElements.define("colonnade-viewer", ColonnadeViewer);
+// Harmless where there is no DOM, and when some other copy of this package already did.
+if (globalThis.customElements?.get("colonnade-viewer") === undefined) {
+  globalThis.customElements?.define("colonnade-viewer", ColonnadeViewer);
 }
 
 export { ColonnadeViewer };

@@ -23,7 +23,10 @@ export interface WorkerOptions {
    * allows none, this thread decodes, in slices of 8 ms.
    */
   worker?: boolean | undefined;
-  /** Where `worker.js` is, if not beside this module. Must be of the page's origin. */
+  /**
+   * Where `worker.js` is, if not beside this module. From another origin it starts by a `blob:`
+   * address, which the page's policy has to allow.
+   */
   workerSrc?: string | URL | undefined;
 }
 
@@ -38,11 +41,14 @@ export interface WorkerHome {
 
 // Bundlers know these expressions and place the file; this package's own build leaves them alone.
 const BESIDE: WorkerHome = {
-  make: () =>
-    new Worker(new URL(/* @vite-ignore */ "./worker.js", import.meta.url), {
+  make: () => {
+    const beside = import.meta.url.replace(/[^/]*$/, "worker.js");
+    if (isFar(beside)) return workerAt(beside);
+    return new Worker(new URL(/* @vite-ignore */ "./worker.js", import.meta.url), {
       type: "module",
       name: "colonnade",
-    }),
+    });
+  },
   load: () => import("./worker.js"),
 };
 
@@ -83,7 +89,7 @@ export async function startWorker(
   } catch (thrown) {
     reason ||= thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {
-      hint: "Is worker.js where workerSrc or worker-src says, of the page's own origin, and allowed by its policy?",
+      hint: "Is worker.js where workerSrc or worker-src says, and allowed by the page's policy?",
     });
   }
 }
@@ -91,9 +97,28 @@ export async function startWorker(
 function homeAt(workerSrc: string | URL): WorkerHome {
   const { href } = new URL(workerSrc, globalThis.document?.baseURI);
   return {
-    make: () => new Worker(href, { type: "module", name: "colonnade" }),
+    make: () => workerAt(href),
     load: () => import(/* @vite-ignore */ /* webpackIgnore: true */ href),
   };
+}
+
+/** Whether `href` is of another web server than the page. */
+function isFar(href: string): boolean {
+  return /^https?:/.test(href) && new URL(href).origin !== globalThis.location?.origin;
+}
+
+/** The `blob:` addresses of workers from afar, by where these are. */
+const shims = new Map<string, string>();
+
+/** A worker's file must be of the page's origin, what it imports need not be. */
+function workerAt(href: string): Worker {
+  let address = href;
+  if (isFar(href)) {
+    const shim = new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" });
+    address = shims.get(href) ?? URL.createObjectURL(shim);
+    shims.set(href, address);
+  }
+  return new Worker(address, { type: "module", name: "colonnade" });
 }
 
 /** Resolves with the worker at its first word. */

@@ -4,11 +4,16 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
+import { elementManifest } from "../build/manifest.js";
+import { editorData } from "../build/vscode.js";
 import manifest from "../package.json" with { type: "json" };
 import { ReplayServer } from "./replay.js";
 
 /** What the element, its worker and the grid may cost a page, in bytes of gzip. */
-const MAX_GZIP_BYTES = 45 * 1024;
+const MAX_GZIP_BYTES = 60 * 1024;
+
+/** What the file with everything inside may cost, as it is. */
+const MAX_INLINE_BYTES = 1.2 * 1024 * 1024;
 
 /** What the wasm module may cost, in bytes of brotli. */
 const MAX_WASM_BROTLI_BYTES = 350 * 1024;
@@ -47,6 +52,12 @@ test.runIf(isBuilt)("the element, its worker and the grid are small", () => {
   expect(total).toBeLessThanOrEqual(MAX_GZIP_BYTES);
 });
 
+test.runIf(isBuilt)("the file with everything inside is small", () => {
+  const size = readFileSync(dist("inline.js")).length;
+  console.info(`inline.js ${size}`);
+  expect(size).toBeLessThanOrEqual(MAX_INLINE_BYTES);
+});
+
 test.runIf(isBuilt)("the wasm module is small", { timeout: 60_000 }, () => {
   const size = brotliCompressSync(readFileSync(dist("colonnade.wasm"))).length;
   console.info(`brotli: colonnade.wasm ${size}`);
@@ -65,9 +76,57 @@ test.runIf(isBuilt)("bundlers see the worker and the module, and no data: addres
   expect(readFileSync(dist("inline.js"), "utf8")).not.toMatch(/^import /m);
 });
 
-test.runIf(isBuilt)("the package can be imported where there is no DOM", async () => {
+test.runIf(isBuilt)("every module can be imported where there is no DOM", async () => {
   const { ColonnadeError, open } = await import(/* @vite-ignore */ dist("index.js"));
   await expect(open("relative/address")).rejects.toBeInstanceOf(ColonnadeError);
+  for (const name of ["define.js", "inline.js"]) {
+    const { ColonnadeViewer } = await import(/* @vite-ignore */ dist(name));
+    expect(ColonnadeViewer.properties, name).toHaveProperty("src");
+  }
+});
+
+test.runIf(isBuilt)("the types need no other package", () => {
+  const outside = /(?:from|import\() ?"(?!\.)([^"]+)"/g;
+  const entries = Object.values(manifest.exports).flatMap((target) =>
+    typeof target === "object" ? [target.types] : [],
+  );
+  const seen = new Set<string>();
+  const named = new Set<string | undefined>();
+  for (const queue = entries.map((path) => new URL(`../${path}`, import.meta.url)); queue[0]; ) {
+    const file = queue.shift() as URL;
+    if (seen.has(file.href)) continue;
+    seen.add(file.href);
+    const text = readFileSync(file, "utf8");
+    for (const [, name] of text.matchAll(outside)) named.add(name);
+    for (const [, path = ""] of text.matchAll(/(?:from|import\() ?"(\.[^"]+)\.js"/g)) {
+      queue.push(new URL(`${path}.d.ts`, file));
+    }
+  }
+  expect(seen.size).toBeGreaterThan(entries.length);
+  expect([...named]).toEqual(["apache-arrow"]);
+});
+
+test("the manifest names what the element has", () => {
+  // Throws where the comment of the class says otherwise than the code.
+  const [element] = elementManifest().modules.flatMap(({ declarations }) => declarations);
+  const names = (list: { name: string }[] = []) => list.map(({ name }) => name);
+  expect(names(element?.attributes)).toEqual(expect.arrayContaining(["src", "worker-src"]));
+  const members = ["headers", "ready", "retry", "source", "state", "table"];
+  expect(names(element?.members)).toEqual(expect.arrayContaining(members));
+  expect(names(element?.members)).not.toContain("render");
+  expect(names(element?.events)).toContain("colonnade-schema");
+  expect(names(element?.cssParts)).toEqual(expect.arrayContaining(["cell", "header", "toolbar"]));
+  expect(element?.cssProperties).toContainEqual({
+    name: "--colonnade-text",
+    default: "light-dark(#1b1d22, #e6e7ea)",
+  });
+});
+
+test.runIf(isBuilt)("what was built describes the element as its source is", () => {
+  const built = (name: string) => JSON.parse(readFileSync(dist(name), "utf8"));
+  const described = elementManifest();
+  expect(built("custom-elements.json")).toEqual(described);
+  expect(built("vscode.html-custom-data.json")).toEqual(editorData(described));
 });
 
 /** Runs a module in a Node of its own, in the folder of the package; rejects where it fails. */

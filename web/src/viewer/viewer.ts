@@ -60,6 +60,7 @@ const SLOW_MS = 1000;
  * @fires colonnade-complete - all rows arrived
  * @fires colonnade-error - the stream failed; rows that arrived stay
  *
+ * @csspart grid - header and rows
  * @csspart header - the row of column names
  * @csspart row - a row
  * @csspart cell - a cell

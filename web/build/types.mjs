@@ -1,0 +1,36 @@
+// Takes Lit out of the element's types, so that who uses the package needs no Lit: the class extends
+// HTMLElement, and what Lit calls is left out. Adds the type of the wasm module's address.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseSync } from "rolldown/utils";
+
+const types = new URL("../dist/types/", import.meta.url);
+const viewer = new URL("viewer/viewer.d.ts", types);
+
+const text = readFileSync(viewer, "utf8");
+const { program, comments } = parseSync("viewer.d.ts", text);
+const element = program.body
+  .map(({ declaration }) => declaration)
+  .find((declaration) => declaration?.id?.name === "ColonnadeViewer");
+const fromLit = program.body.filter(({ source }) => source?.value === "lit");
+const lits = element.body.body.filter(
+  ({ static: isStatic, accessibility }) => isStatic || accessibility === "protected",
+);
+const edits = [...fromLit, ...lits].map(({ start, end }) => ({ start, end, text: "" }));
+edits.push({ ...element.superClass, text: "HTMLElement" });
+for (const { start, end } of lits) {
+  const doc = comments.find(
+    (comment) => text.slice(comment.end, start).trim() === "" && comment.end < end,
+  );
+  if (doc !== undefined) edits.push({ start: doc.start, end: doc.end, text: "" });
+}
+const plain = edits
+  .sort((a, b) => b.start - a.start)
+  .reduce((rest, edit) => rest.slice(0, edit.start) + edit.text + rest.slice(edit.end), text);
+if (/\blit\b/i.test(plain)) throw new Error("the element's types still name Lit");
+writeFileSync(viewer, plain);
+
+writeFileSync(
+  new URL("wasm.d.ts", types),
+  "/** The address of `colonnade.wasm`, as bundlers give it. */\ndeclare const address: string;\nexport default address;\n",
+);
