@@ -78,7 +78,7 @@ const ARRAYS = {
   bool: Uint8Array,
 };
 
-/** @internal What a table and its views share: reading and working on rows that are in the worker. */
+/** What a table and its views share: reading and working on rows that are in the worker. */
 export abstract class Rows {
   /** @internal */
   readonly requester: Requester;

@@ -1,0 +1,147 @@
+// The packed package, in each of the examples, as whoever copies that example has it.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { test as base, type Page } from "@playwright/test";
+import { Embedder } from "./embedder.js";
+import { cell, expect } from "./fixtures.js";
+import { Server } from "./server.js";
+import { Site } from "./site.js";
+
+const STRICT =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
+
+/** What stands in the first row of the flights. */
+const FIRST_DATE = "2001-01-01 00:01:00.000000";
+
+interface Stage {
+  embedder: Embedder;
+  /** Where the page comes from. */
+  site: Site;
+  /** A server of files alone, on another origin. */
+  far: Site;
+}
+
+const test = base.extend<{ words: string[] }, { stage: Stage }>({
+  stage: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const [site, far] = [new Site(), new Site()];
+      await Promise.all([site.listen(), far.listen()]);
+      const server = await Server.start(["--allow-origin", site.origin]);
+      const embedder = await Embedder.make({
+        "http://localhost:7878": server.origin,
+        "https://cdn.example": far.origin,
+      });
+      site.upstream = server.origin;
+      far.folders = { "/colonnade/": embedder.path("node_modules", "colonnade") };
+      far.headers = { "access-control-allow-origin": "*" };
+      await use({ embedder, site, far });
+      await server.kill();
+      for (const each of [site, far]) each.close();
+      embedder.remove();
+    },
+    { scope: "worker" },
+  ],
+  /** What the page's console and the browser say that is no good; there must be nothing. */
+  words: async ({ page }, use) => {
+    const words: string[] = [];
+    page.on("pageerror", (error) => words.push(error.message));
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) words.push(message.text());
+    });
+    await use(words);
+  },
+});
+
+/** Opens `folder` of an example as a site. */
+async function show(page: Page, { site, embedder }: Stage, ...folder: string[]): Promise<void> {
+  site.folders = {
+    "/": embedder.path(...folder),
+    "/node_modules/": embedder.path("node_modules"),
+    "/favicon.ico": embedder.path("node_modules", "colonnade", "README.md"),
+  };
+  site.headers = folder[0] === "strict-policy" ? { "content-security-policy": STRICT } : {};
+  await page.goto(`${site.origin}/`);
+}
+
+/** The first row of the flights, decoded in a worker, without a word of complaint. */
+async function expectRows(page: Page, words: string[]): Promise<void> {
+  await expect(page.getByRole("columnheader").first()).toContainText("date");
+  await expect(cell(page, 0, 1)).toHaveText(FIRST_DATE);
+  expect(page.workers()).toHaveLength(1);
+  expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+  expect(words).toEqual([]);
+}
+
+for (const name of ["import-map", "one-file", "strict-policy", "other-origin"]) {
+  test(`${name}: a page without a build`, async ({ page, stage, words }) => {
+    await show(page, stage, name);
+    await expectRows(page, words);
+  });
+}
+
+for (const name of ["vite", "placed-files", "react"]) {
+  test(`${name}: built with Vite`, async ({ page, stage, words }) => {
+    await stage.embedder.run(name, "build");
+    await show(page, stage, name, "dist");
+    await expectRows(page, words);
+  });
+}
+
+for (const name of ["webpack", "esbuild"]) {
+  test(`${name}: built with it`, async ({ page, stage, words }) => {
+    await stage.embedder.run(name, "build");
+    await show(page, stage, name);
+    await expectRows(page, words);
+  });
+}
+
+test("react: the element tells its parent, and the types fit", async ({ page, stage }) => {
+  await stage.embedder.run("react", "check");
+  await show(page, stage, "react", "dist");
+  await expect(page.getByRole("heading", { name: /^[1-9]\d* columns$/ })).toBeVisible();
+});
+
+test("server-side: what Node renders is a table in the browser", async ({ page, stage, words }) => {
+  const html = await stage.embedder.run("server-side", "start");
+  writeFileSync(stage.embedder.path("server-side", "index.html"), html);
+  await show(page, stage, "server-side");
+  await expectRows(page, words);
+});
+
+test("a policy without workers from afar: the page's own thread", async ({
+  page,
+  stage,
+  words,
+}) => {
+  stage.far.headers["cross-origin-resource-policy"] = "cross-origin";
+  await show(page, stage, "other-origin");
+  const policy = `${STRICT}; connect-src *`.replace(/script-src 'self'/, `$& ${stage.far.origin}`);
+  stage.site.headers = { "content-security-policy": policy };
+  await page.goto(`${stage.site.origin}/`);
+  await expect(cell(page, 0, 1)).toHaveText(FIRST_DATE);
+  expect(page.workers()).toHaveLength(0);
+  expect(words.some((text) => text.includes("on the page's own thread"))).toBe(true);
+});
+
+test("two copies of the package in one page get along", async ({ page, stage, words }) => {
+  await show(page, stage, "one-file");
+  await expectRows(page, words);
+  await page.addScriptTag({
+    type: "module",
+    content: `import { ColonnadeViewer } from "/node_modules/colonnade/dist/define.js";
+      window.second = ColonnadeViewer;`,
+  });
+  await page.waitForFunction(() => "second" in window);
+  expect(words).toEqual([]);
+});
+
+test("the manifest is in the package, by the name that tools look for", ({ stage }) => {
+  const read = (name: string) =>
+    JSON.parse(
+      readFileSync(stage.embedder.path("node_modules", "colonnade", name), "utf8"),
+    ) as Record<string, unknown>;
+  const { customElements, exports } = read("package.json");
+  expect(exports).toHaveProperty(["./custom-elements.json"], customElements);
+  expect(read(customElements as string)).toHaveProperty("modules");
+});

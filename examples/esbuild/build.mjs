@@ -1,0 +1,20 @@
+import { copyFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+await build({
+  entryPoints: ["main.js"],
+  outdir: "dist",
+  bundle: true,
+  splitting: true,
+  minify: true,
+  format: "esm",
+});
+
+// esbuild leaves the addresses of workers and modules as they are: beside the script.
+for (const [name, file] of [
+  ["colonnade/worker", "worker.js"],
+  ["colonnade/wasm", "colonnade.wasm"],
+]) {
+  copyFileSync(fileURLToPath(import.meta.resolve(name)), `dist/${file}`);
+}

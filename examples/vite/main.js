@@ -1,0 +1,1 @@
+import "colonnade/define";
