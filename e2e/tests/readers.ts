@@ -22,6 +22,11 @@ export function python(program: string, args: string[], input?: Uint8Array): Buf
   });
 }
 
+/** Runs a program in a file likewise. */
+export function pythonFile(path: string, args: string[]): void {
+  execFileSync("python3", [path, ...args], { env: { ...process.env, PYTHONPATH: packages } });
+}
+
 const TO_JSON = `
 import json, sys
 import pyarrow.ipc

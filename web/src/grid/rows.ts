@@ -254,6 +254,8 @@ function writeCell(cell: CellView, text: string, className: string): void {
 function releaseRow(view: RowView): void {
   if (view.isHidden) return;
   setHidden(view, true);
+  view.row = -1;
+  view.element.removeAttribute("aria-rowindex");
   for (const [, cell] of view.cells.entries()) cell.row = undefined;
 }
 
