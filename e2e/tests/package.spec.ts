@@ -1,10 +1,10 @@
 // The packed package, in each of the examples, as whoever copies that example has it.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test as base, type Page } from "@playwright/test";
 import { Embedder } from "./embedder.js";
 import { cell, expect } from "./fixtures.js";
-import { Server } from "./server.js";
+import { inCheckout, Server } from "./server.js";
 import { Site } from "./site.js";
 
 const STRICT =
@@ -73,7 +73,7 @@ async function expectRows(page: Page, words: string[]): Promise<void> {
   expect(words).toEqual([]);
 }
 
-for (const name of ["import-map", "one-file", "strict-policy", "other-origin"]) {
+for (const name of ["import-map", "one-file", "styled", "strict-policy", "other-origin"]) {
   test(`${name}: a page without a build`, async ({ page, stage, words }) => {
     await show(page, stage, name);
     await expectRows(page, words);
@@ -95,6 +95,15 @@ for (const name of ["webpack", "esbuild"]) {
     await expectRows(page, words);
   });
 }
+
+test("styled: properties, parts and events reach the page", async ({ page, stage }) => {
+  await show(page, stage, "styled");
+  await expect(page.locator("output")).toHaveText(/^\d+ rows after \d+ ms$/);
+  const viewer = page.locator("colonnade-viewer");
+  await expect(viewer).toHaveCSS("background-color", "rgb(255, 253, 248)");
+  const header = page.getByRole("columnheader").first();
+  await expect(header).toHaveCSS("text-transform", "uppercase");
+});
 
 test("react: the element tells its parent, and the types fit", async ({ page, stage }) => {
   await stage.embedder.run("react", "check");
@@ -144,4 +153,14 @@ test("the manifest is in the package, by the name that tools look for", ({ stage
   const { customElements, exports } = read("package.json");
   expect(exports).toHaveProperty(["./custom-elements.json"], customElements);
   expect(read(customElements as string)).toHaveProperty("modules");
+});
+
+test("docs/embedding.md shows the examples as they are, and all of them", () => {
+  const text = readFileSync(inCheckout("docs/embedding.md"), "utf8");
+  const shown = [...text.matchAll(/^`(examples\/[^`]+)`:\n\n```\w+\n([\s\S]*?)^```$/gm)];
+  for (const [, path = "", code] of shown) {
+    expect(code, path).toBe(readFileSync(inCheckout(path), "utf8"));
+  }
+  const folders = shown.map(([, path]) => path?.split("/")[1]);
+  expect(new Set(folders)).toEqual(new Set(readdirSync(inCheckout("examples"))));
 });
