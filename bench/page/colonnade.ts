@@ -67,7 +67,7 @@ function sumTexts(window: RowWindow): number {
   return total;
 }
 
-/** The package as it is shipped: a worker, an instance and the table for each run. */
+/** The package as it is shipped: a worker and an instance for the first table, which the next ones find. */
 function readWithPackage(makeSource: (input: Input) => Parameters<Open>[0]) {
   return async (input: Input): Promise<Decoded> => {
     if (shipped === undefined) throw new Error("the package is not loaded");
