@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test as base, type Page } from "@playwright/test";
+import { createServer } from "vite";
 import { Embedder } from "./embedder.js";
 import { cell, expect } from "./fixtures.js";
 import { inCheckout, Server } from "./server.js";
@@ -87,6 +88,31 @@ for (const name of ["vite", "placed-files", "react"]) {
     await expectRows(page, words);
   });
 }
+
+test("vite: its development server", async ({ page, stage }) => {
+  const vite = await createServer({
+    root: stage.embedder.path("vite"),
+    logLevel: "error",
+    server: {
+      host: "127.0.0.1",
+      port: 0,
+      proxy: { "/v1": stage.site.upstream ?? "" },
+      // The modules stand beside the examples, not in each.
+      fs: { allow: [stage.embedder.folder] },
+    },
+  });
+  try {
+    await vite.listen();
+    await page.goto(vite.resolvedUrls?.local[0] ?? "");
+    await page.locator("colonnade-viewer").evaluate((viewer) => {
+      viewer.setAttribute("src", "/v1/tables/flights/rows");
+    });
+    await expect(cell(page, 0, 1)).toHaveText(FIRST_DATE);
+    expect(page.workers()).toHaveLength(1);
+  } finally {
+    await vite.close();
+  }
+});
 
 for (const name of ["webpack", "esbuild"]) {
   test(`${name}: built with it`, async ({ page, stage, words }) => {
