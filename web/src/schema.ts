@@ -24,3 +24,12 @@ export function isNumericType(type: string): boolean {
     /^(?:dictionary<.*?values=|run_end_encoded<.*?values: |extension<.*?\[storage_type=)(.*)$/;
   return NUMERIC.test(inner.exec(type)?.[1] ?? type);
 }
+
+const UNORDERED =
+  /^(?:null$|(?:large_)?list(?:_view)?<|fixed_size_list<|struct<|map<|sparse_union<|dense_union<|run_end_encoded<.*values: (?:list|struct|map))/;
+
+/** Whether rows can be sorted by a column of this Arrow type. */
+export function isSortableType(type: string): boolean {
+  const storage = /^extension<.*?\[storage_type=(.*)$/.exec(type)?.[1] ?? type;
+  return !UNORDERED.test(storage);
+}

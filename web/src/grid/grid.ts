@@ -1,8 +1,9 @@
 import type { Field } from "../schema.js";
 import { CellCache, type ReadWindow } from "./cache.js";
 import { type Alignment, alignmentOf, ColumnLayout, columnWidthPx } from "./columns.js";
-import { GridHeader } from "./header.js";
-import { type CellPosition, moveFocus } from "./keyboard.js";
+import { GridHeader, type HeaderMark } from "./header.js";
+import { type HeaderCallbacks, HeaderInput } from "./header-input.js";
+import { type CellPosition, HEADER_ROW, moveFocus } from "./keyboard.js";
 import { TextMeasure } from "./measure.js";
 import { GridRows } from "./rows.js";
 import {
@@ -26,7 +27,7 @@ export interface GridProgress {
 }
 
 /** What the grid tells its owner. */
-export interface GridCallbacks {
+export interface GridCallbacks extends HeaderCallbacks {
   /** The focused cell was asked to be copied. */
   onCopy(position: CellPosition): void;
   /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
@@ -58,6 +59,7 @@ export class Grid {
   readonly #content = makeElement("content");
   readonly #layer = makeElement("layer");
   readonly #header = new GridHeader();
+  readonly #headerInput: HeaderInput;
   readonly #rows = new GridRows();
   readonly #resizeObserver = new ResizeObserver(() => this.#onResize());
 
@@ -83,12 +85,13 @@ export class Grid {
   /** A row that was asked for before it arrived. */
   #awaitedRow: number | undefined;
   #active: CellPosition = { row: 0, column: 0 };
-  #mustPlaceHeader = true;
+  #marks: readonly HeaderMark[] = [];
   #frame = 0;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(callbacks: GridCallbacks) {
     this.#callbacks = callbacks;
+    this.#headerInput = new HeaderInput(this.#header, callbacks);
     this.element = makeElement("grid");
     this.element.setAttribute("role", "grid");
     this.element.setAttribute("part", "grid");
@@ -121,6 +124,7 @@ export class Grid {
     this.#cache = new CellCache(read, () => this.#schedule());
     this.#fields = fields;
     this.#alignments = fields.map(alignmentOf);
+    this.#marks = [];
     this.#sizing = "none";
     this.#active = { row: 0, column: 0 };
     this.#awaitedRow = undefined;
@@ -134,6 +138,37 @@ export class Grid {
     this.#moveTo(0);
   }
 
+  /** Shows other rows of the same columns from the first one, e.g. in another order. */
+  setRows(read: ReadWindow): void {
+    this.#cache.close();
+    this.#read = read;
+    this.#cache = new CellCache(read, () => this.#schedule());
+    if (this.#sizing === "running") this.#sizing = "none";
+    if (this.#active.row > 0) this.#active = { row: 0, column: this.#active.column };
+    this.#awaitedRow = undefined;
+    this.#rows.clear();
+    this.#moveTo(0);
+  }
+
+  /** Sets what headers say of their columns. */
+  setMarks(marks: readonly HeaderMark[]): void {
+    this.#marks = marks;
+    this.#header.invalidate();
+    this.#schedule();
+  }
+
+  /** The header of a column, if it is in sight. */
+  headerElement(column: number): HTMLElement | undefined {
+    return this.#header.cellElement(column);
+  }
+
+  /** Gives the focus to a column's header. */
+  focusHeader(column: number): void {
+    this.#active = { row: HEADER_ROW, column };
+    this.#reveal(this.#active);
+    this.focus();
+  }
+
   /** Tells how many rows there are now. Nothing that is visible moves. */
   update(progress: GridProgress): void {
     this.#progress = progress;
@@ -145,8 +180,8 @@ export class Grid {
       String(knownRows === undefined ? -1 : knownRows + 1),
     );
     setAttribute(this.element, "aria-busy", String(isGrowing && numRows === 0));
-    // Without a cell to focus, the scroller itself must be reachable by keyboard.
-    this.element.tabIndex = numRows === 0 ? 0 : -1;
+    // Without a cell or header to focus, the scroller itself must be reachable by keyboard.
+    this.element.tabIndex = numRows === 0 && this.#fields.length === 0 ? 0 : -1;
     this.#sizeGutter(Math.max(numRows, totalRows ?? 0));
     this.#sizeContent();
     if (numRows > 0 && this.#sizing === "none") this.#sizeByRows();
@@ -196,7 +231,12 @@ export class Grid {
   /** Gives the focus to the active cell. */
   focus(): void {
     this.#draw();
-    (this.#rows.cellElement(this.#active) ?? this.element).focus({ preventScroll: true });
+    const { row, column } = this.#tabStop;
+    const element =
+      row === HEADER_ROW
+        ? this.#header.cellElement(column)
+        : this.#rows.cellElement({ row, column });
+    (element ?? this.element).focus({ preventScroll: true });
   }
 
   /** Releases observers, timers and requests. */
@@ -213,6 +253,12 @@ export class Grid {
       rowHeightPx: this.#rowHeightPx,
       viewportPx: Math.max(1, this.#heightPx - this.#headerHeightPx),
     };
+  }
+
+  /** The cell or header that the Tab key comes to. */
+  get #tabStop(): CellPosition {
+    const { row, column } = this.#active;
+    return { row: this.#progress.numRows === 0 ? HEADER_ROW : row, column };
   }
 
   get #columnsPx(): number {
@@ -235,7 +281,7 @@ export class Grid {
     }
     element.addEventListener("keydown", (event) => this.#onKey(event));
     element.addEventListener("mousedown", (event) => {
-      const position = this.#rows.positionOf(event.target);
+      const position = this.#positionOf(event.target);
       if (position === undefined || event.button !== 0) return;
       // The browser would scroll the cell into view by its own idea of where it is.
       event.preventDefault();
@@ -244,7 +290,8 @@ export class Grid {
       this.focus();
     });
     element.addEventListener("focusin", (event) => {
-      const position = this.#rows.positionOf(event.target);
+      const position = this.#positionOf(event.target);
+      if (position?.row === HEADER_ROW) this.#active = position;
       if (position !== undefined) this.#reveal(position);
     });
     element.addEventListener("mouseover", ({ target }) => {
@@ -254,20 +301,28 @@ export class Grid {
     });
   }
 
+  #positionOf(target: EventTarget | null): CellPosition | undefined {
+    const column = this.#header.columnOf(target);
+    return column === undefined ? this.#rows.positionOf(target) : { row: HEADER_ROW, column };
+  }
+
   #onKey(event: KeyboardEvent): void {
+    if (this.#tabStop.row === HEADER_ROW && this.#headerInput.onKey(event, this.#active.column)) {
+      return;
+    }
     const isCommand = event.ctrlKey || event.metaKey;
     if (isCommand && event.key.toLowerCase() === "c" && !event.shiftKey && !event.altKey) {
-      if (this.#progress.numRows === 0) return;
+      if (this.#tabStop.row === HEADER_ROW) return;
       event.preventDefault();
       this.#callbacks.onCopy(this.#active);
       return;
     }
     const { numRows } = this.#progress;
-    if (numRows === 0) return;
+    if (this.#fields.length === 0) return;
     const geometry = this.#geometry;
     const pageRows = Math.max(1, Math.floor(geometry.viewportPx / geometry.rowHeightPx) - 1);
     const extent = { numRows, numColumns: this.#fields.length, pageRows };
-    const to = moveFocus(event, this.#active, extent);
+    const to = moveFocus(event, this.#tabStop, extent);
     if (to === undefined) return;
     event.preventDefault();
     this.#awaitedRow = undefined;
@@ -308,7 +363,8 @@ export class Grid {
       element.scrollLeft = left;
       this.#scrollLeftPx = element.scrollLeft;
     }
-    this.#moveTo(revealRow(this.#geometry, this.#topRow, row));
+    if (row !== HEADER_ROW) this.#moveTo(revealRow(this.#geometry, this.#topRow, row));
+    else this.#schedule();
   }
 
   /** Puts a row at the upper edge, and the scrollbar where that is. */
@@ -344,15 +400,16 @@ export class Grid {
     const geometry = this.#geometry;
     const layout = this.#layout;
     const columns = layout.visible(this.#scrollLeftPx, this.#columnsPx);
-    this.#header.draw(
+    const tabStop = this.#tabStop;
+    this.#header.draw({
       columns,
-      this.#scrollLeftPx,
+      scrollLeftPx: this.#scrollLeftPx,
       layout,
-      this.#fields,
-      this.#alignments,
-      this.#mustPlaceHeader,
-    );
-    this.#mustPlaceHeader = false;
+      fields: this.#fields,
+      alignments: this.#alignments,
+      marks: this.#marks,
+      active: tabStop.row === HEADER_ROW ? tabStop.column : undefined,
+    });
     if (this.#heightPx === 0) return;
     const rows = visibleRows(geometry, this.#topRow);
     // Until columns have their widths, cells are only asked for.
@@ -366,7 +423,7 @@ export class Grid {
         layout,
         alignments: this.#alignments,
         cache: this.#cache,
-        active: this.#active,
+        active: tabStop,
       });
     }
     const visible = {
@@ -444,7 +501,7 @@ export class Grid {
     this.#layout = new ColumnLayout(
       textWidthsPx.map((widthPx) => columnWidthPx(widthPx, CELL_PADDING_PX)),
     );
-    this.#mustPlaceHeader = true;
+    this.#header.invalidate();
     this.#rows.invalidate();
     this.#sizeContent();
     this.#schedule();

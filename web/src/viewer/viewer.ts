@@ -1,17 +1,25 @@
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
 import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
+import { headerStyles } from "../grid/header-styles.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
+import type { SortKey } from "../messages.js";
 import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
-import type { Schema } from "../schema.js";
+import type { Predicate } from "../predicate.js";
+import type { View } from "../rows.js";
+import { isSortableType, type Schema } from "../schema.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
+import { type ArrangedRows, Arranger } from "./arranger.js";
+import { message } from "./message.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
+import { describe, headerMarks, toggledSort } from "./sorting.js";
+import type { ViewerState } from "./state.js";
 import {
   announcement,
-  formatRows,
+  fraction,
   isGone,
   isRunningPhase,
   phaseOf,
@@ -26,12 +34,8 @@ export interface ViewerEventMap {
   "colonnade-progress": CustomEvent<TableProgress>;
   "colonnade-complete": CustomEvent<TableProgress>;
   "colonnade-error": CustomEvent<ColonnadeError>;
-}
-
-/** What can be stored and given back to show the same again. */
-export interface ViewerState {
-  /** The first visible row, counted from 0. */
-  row: number;
+  "colonnade-sort": CustomEvent<readonly SortKey[]>;
+  "colonnade-filter": CustomEvent<Predicate | null>;
 }
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
@@ -39,8 +43,6 @@ const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfor
 const MAX_CELL_CHARS = 300;
 /** How often a running stream is announced. */
 const ANNOUNCE_INTERVAL_MS = 3000;
-/** From here on a reader wants to know how long it has been waiting. */
-const SLOW_MS = 1000;
 
 /**
  * `<colonnade-viewer>`: a table that is looked at while it arrives.
@@ -59,6 +61,8 @@ const SLOW_MS = 1000;
  * @fires colonnade-progress - rows arrived, or the state changed
  * @fires colonnade-complete - all rows arrived
  * @fires colonnade-error - the stream failed; rows that arrived stay
+ * @fires colonnade-sort - rows are shown in another order
+ * @fires colonnade-filter - other rows are shown
  *
  * @csspart header - the row of column names
  * @csspart row - a row
@@ -67,7 +71,7 @@ const SLOW_MS = 1000;
  * @csspart status - the line in it
  */
 export class ColonnadeViewer extends LitElement {
-  static override styles = [viewerStyles, gridStyles];
+  static override styles = [viewerStyles, gridStyles, headerStyles];
   static override properties: PropertyDeclarations = {
     src: { type: String },
     theme: { type: String, reflect: true },
@@ -102,9 +106,22 @@ export class ColonnadeViewer extends LitElement {
       this.#unread = error === undefined ? undefined : ColonnadeError.from(error, "worker_failed");
       this.requestUpdate();
     },
+    onSort: (column, isAdded) => {
+      const field = this.#table?.schema.fields[column];
+      if (field === undefined || !isSortableType(field.type)) return;
+      this.sort = toggledSort(this.sort, field.name, isAdded);
+    },
+    onMenu: () => undefined,
+  });
+  readonly #arranger = new Arranger({
+    open: (request, signal) => this.#open(request ?? this.#given, signal),
+    show: (rows) => this.#showRows(rows),
+    onChange: () => this.#onArranging(),
   });
   #table: Table | undefined;
-  #ownsTable = false;
+  #view: View | undefined;
+  #stateToShow: Partial<ViewerState> = {};
+  #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
   /** Why rows that are looked at could not be read. */
@@ -125,9 +142,9 @@ export class ColonnadeViewer extends LitElement {
   };
   readonly #onPageShow = ({ persisted }: PageTransitionEvent) => {
     if (!persisted || !this.#wasRunning) return;
-    const { row } = this.state;
+    const { state } = this;
     this.retry();
-    this.row = row;
+    this.state = state;
   };
 
   constructor() {
@@ -161,16 +178,38 @@ export class ColonnadeViewer extends LitElement {
     return this.#ready.promise;
   }
 
-  /** The view as JSON; setting it shows the same again. */
+  /** The view as JSON; setting it, or some of it, shows the same again. */
   get state(): ViewerState {
-    return { row: Math.floor(this.#grid.topRow) };
+    const row = Math.floor(this.#grid.topRow);
+    return { ...this.#arranger.arrangement, row, ...this.#stateToShow };
   }
-  set state({ row }: ViewerState) {
-    this.row = row;
+  set state(state: Partial<ViewerState>) {
+    this.#stateToShow = { ...this.#stateToShow, ...state };
+    this.requestUpdate();
   }
 
-  /** Stops the stream, here and at the server; rows that arrived stay. */
+  /** What rows are sorted by, the most important key first; none for the order of the source. */
+  get sort(): readonly SortKey[] {
+    return this.state.sort;
+  }
+  set sort(sort: readonly SortKey[]) {
+    this.state = { sort };
+  }
+
+  /** Which rows are shown; null for all. */
+  get filter(): Predicate | null {
+    return this.state.filter;
+  }
+  set filter(filter: Predicate | null) {
+    this.state = { filter };
+  }
+
+  /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
   cancel(): void {
+    if (this.#arranger.isWorking) {
+      this.#arranger.cancel();
+      return;
+    }
     this.#abort?.abort();
     this.#table?.cancel();
   }
@@ -181,8 +220,15 @@ export class ColonnadeViewer extends LitElement {
       this.#table.resume();
       return;
     }
-    const source = this.source ?? this.src;
-    if (source !== null) void this.#load(source);
+    const source = this.#given;
+    const { arrangement } = this.#arranger;
+    if (source === null) return;
+    void this.#load(source);
+    this.state = { ...arrangement, ...this.#stateToShow };
+  }
+
+  get #given(): TableSource | null {
+    return this.source ?? this.src;
   }
 
   override focus(): void {
@@ -202,7 +248,7 @@ export class ColonnadeViewer extends LitElement {
     removeEventListener("pageshow", this.#onPageShow);
     // An element that is only moved comes back within the same task.
     queueMicrotask(() => {
-      if (!this.isConnected && this.#ownsTable) this.#reset();
+      if (!this.isConnected && this.#arranger.isOwned) this.#reset();
     });
   }
 
@@ -211,29 +257,53 @@ export class ColonnadeViewer extends LitElement {
       this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
     }
     if (changed.has("src") || changed.has("source")) {
-      const source = this.source ?? this.src;
+      const source = this.#given;
       if (source !== null) void this.#load(source);
-      else if (this.#ownsTable || this.#phase === "connecting") this.#reset();
+      else if (this.#arranger.isOwned || this.#phase === "connecting") this.#reset();
     } else if (changed.has("row") && this.row !== null) {
       this.#grid.goToRow(this.row);
     }
+    if (this.#table !== undefined) void this.#restore();
+  }
+
+  /** Shows what was asked for since the last update. */
+  async #restore(): Promise<void> {
+    const { sort, filter, row } = this.#stateToShow;
+    this.#stateToShow = {};
+    if (sort !== undefined || filter !== undefined) {
+      const { arrangement, applied: before } = this.#arranger;
+      await this.#arranger.arrange({
+        sort: sort ?? arrangement.sort,
+        filter: filter === undefined ? arrangement.filter : filter,
+      });
+      const { applied } = this.#arranger;
+      if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
+      if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
+    }
+    if (row !== undefined) this.#grid.goToRow(row);
   }
 
   protected override render() {
-    const phase = this.#phase;
-    const progress = this.#table?.progress;
+    const { isWorking } = this.#arranger;
+    const phase = isWorking ? "arranging" : this.#phase;
+    const progress = this.#progress;
     this.#announce(phase, progress);
-    const isRunning = isRunningPhase(phase) && this.#table?.state !== "windowed";
+    const isRunning = isWorking || (isRunningPhase(phase) && this.#table?.state !== "windowed");
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
       ${this.#renderAlert()}
       <div class="stage">
-        ${isRunning ? progressBar(phase, progress) : nothing}
+        ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : fraction(progress)) : nothing}
         ${this.#grid.element}
-        ${this.#renderMessage(phase)}
+        ${message(phase, {
+          fields: this.#table?.schema.fields,
+          numRows: progress?.rows ?? 0,
+          isFiltered: this.#arranger.arrangement.filter !== null,
+          waitedMs: performance.now() - this.#startMs,
+        })}
       </div>
       <div class="toolbar" part="toolbar">
-        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table)}</div>
+        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress)}</div>
         <div class="unseen" role="status">${this.#announced}</div>
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
         ${
@@ -257,44 +327,19 @@ export class ColonnadeViewer extends LitElement {
   #renderAlert() {
     const table = this.#table;
     if (this.#error !== undefined) {
-      const canRetry = (this.source ?? this.src) !== null || table?.canResume;
+      const canRetry = this.#given !== null || table?.canResume;
       return errorAlert(
         this.#error,
         table?.numRows ?? 0,
         canRetry ? () => this.retry() : undefined,
       );
     }
+    const { error } = this.#arranger;
+    if (error !== undefined) {
+      return errorAlert(error, 0, undefined, () => this.#arranger.dismiss());
+    }
     if (this.#unread !== undefined) return errorAlert(this.#unread, 0, () => this.#readAgain());
     return table?.paused === undefined ? nothing : pauseAlert(table);
-  }
-
-  #renderMessage(phase: ViewerPhase) {
-    const table = this.#table;
-    if (table === undefined) {
-      if (phase === "failed") return nothing;
-      if (phase === "connecting") {
-        const waitedMs = performance.now() - this.#startMs;
-        const seconds = Math.floor(waitedMs / 1000);
-        if (waitedMs < SLOW_MS) return nothing;
-        return html`<div class="message">Waiting for the first rows… ${seconds} s</div>`;
-      }
-      const word =
-        phase === "cancelled" ? "Cancelled before the first row." : "Nothing to show yet.";
-      return html`<div class="message">${word}</div>`;
-    }
-    if (table.schema.fields.length === 0) {
-      return html`<div class="message">
-        <strong>This table has no columns</strong>
-        <span>${formatRows(table.numRows)}</span>
-      </div>`;
-    }
-    if (phase === "complete" && table.numRows === 0) {
-      return html`<div class="message below-header">
-        <strong>No rows</strong>
-        <span>The result is complete and empty.</span>
-      </div>`;
-    }
-    return nothing;
   }
 
   async #load(source: TableSource): Promise<void> {
@@ -306,15 +351,7 @@ export class ColonnadeViewer extends LitElement {
     this.#ticker = setInterval(() => this.requestUpdate(), 500);
     this.requestUpdate();
     try {
-      const table = await open(source, {
-        signal: abort.signal,
-        headers: this.headers ?? undefined,
-        credentials: this.credentials ?? undefined,
-        memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
-        totalRows: this.totalRows ?? undefined,
-        workerSrc: this.workerSrc ?? undefined,
-        wasmSrc: this.wasmSrc ?? undefined,
-      });
+      const table = await this.#open(source, abort.signal);
       if (abort !== this.#abort) table.close();
       else this.#show(table, true);
     } catch (thrown) {
@@ -328,47 +365,80 @@ export class ColonnadeViewer extends LitElement {
     }
   }
 
+  #open(source: TableSource | null, signal: AbortSignal): Promise<Table> {
+    return open(source ?? "", {
+      signal,
+      headers: this.headers ?? undefined,
+      credentials: this.credentials ?? undefined,
+      memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
+      totalRows: this.totalRows ?? undefined,
+      workerSrc: this.workerSrc ?? undefined,
+      wasmSrc: this.wasmSrc ?? undefined,
+    });
+  }
+
   #show(table: Table, isOwned: boolean): void {
     clearInterval(this.#ticker);
-    this.#table = table;
-    this.#ownsTable = isOwned;
-    const { fields } = table.schema;
-    this.#grid.setTable(fields, (start, end, columns, signal) =>
-      table.window({ start, end }, columns, MAX_CELL_CHARS, signal),
-    );
-    const whileShown =
-      <E extends Event>(listener: (event: E) => void) =>
-      (event: E) => {
-        if (this.#table === table) listener(event);
-      };
-    table.addEventListener(
-      "progress",
-      whileShown((event: CustomEvent<TableProgress>) => {
-        this.#follow(table);
-        this.#emit("colonnade-progress", event.detail);
-      }),
-    );
-    table.addEventListener(
-      "complete",
-      whileShown((event: CustomEvent<TableProgress>) =>
-        this.#emit("colonnade-complete", event.detail),
-      ),
-    );
-    table.addEventListener(
-      "error",
-      whileShown((event: CustomEvent<ColonnadeError>) => this.#fail(event.detail)),
-    );
-    this.#follow(table);
+    this.#arranger.begin(table, isOwned);
+    this.#grid.setTable(table.schema.fields, () => Promise.reject(cancelledError()));
+    this.#showRows({ table, view: undefined });
+    this.#onArranging();
     if (this.row !== null) this.#grid.goToRow(this.row);
     this.#ready.resolve(table);
     this.#emit("colonnade-schema", table.schema);
   }
 
+  /** Shows the table, or a view of it, in the columns that are there. */
+  #showRows({ table, view }: ArrangedRows): void {
+    const isOther = table !== this.#table;
+    this.#table = table;
+    this.#view = view;
+    const rows = view ?? table;
+    this.#grid.setRows((start, end, columns, signal) =>
+      rows.window({ start, end }, columns, MAX_CELL_CHARS, signal),
+    );
+    if (isOther) this.#listen(table);
+    this.#follow(table);
+  }
+
+  #listen(table: Table): void {
+    this.#listening?.abort();
+    this.#listening = new AbortController();
+    const { signal } = this.#listening;
+    table.addEventListener(
+      "progress",
+      (event) => {
+        this.#follow(table);
+        this.#emit("colonnade-progress", event.detail);
+      },
+      { signal },
+    );
+    table.addEventListener("complete", (event) => this.#emit("colonnade-complete", event.detail), {
+      signal,
+    });
+    table.addEventListener("error", (event) => this.#fail(event.detail), { signal });
+  }
+
+  /** What the table says of itself, of the rows that are shown. */
+  get #progress(): TableProgress | undefined {
+    const progress = this.#table?.progress;
+    if (progress === undefined || this.#view === undefined) return progress;
+    const { numRows } = this.#view;
+    return { ...progress, rows: numRows, totalRows: numRows };
+  }
+
+  /** Other rows are asked for, or shown. */
+  #onArranging(): void {
+    const fields = this.#table?.schema.fields ?? [];
+    this.#grid.setMarks(headerMarks(fields, this.#arranger.arrangement));
+    this.requestUpdate();
+  }
+
   #follow(table: Table): void {
-    const { state, numRows, progress } = table;
+    const { state, progress } = table;
     this.#phase = phaseOf(state, progress);
     this.#error = table.error;
-    const { totalRows } = progress;
+    const { rows: numRows, totalRows } = this.#progress ?? progress;
     const isOpenEnded = state === "windowed" && totalRows === undefined;
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
     this.#reach();
@@ -388,13 +458,14 @@ export class ColonnadeViewer extends LitElement {
 
   /** Asks again for rows that could not be read; for all where the result is gone. */
   #readAgain(): void {
-    const source = this.source ?? this.src;
-    if (source === null || !this.#ownsTable || !isGone(this.#unread)) {
+    const source = this.#given;
+    if (source === null || !this.#arranger.isOwned || !isGone(this.#unread)) {
       this.#grid.retry();
       return;
     }
-    this.row = this.state.row;
+    const { state } = this;
     void this.#load(source);
+    this.state = state;
   }
 
   #fail(error: ColonnadeError): void {
@@ -407,10 +478,11 @@ export class ColonnadeViewer extends LitElement {
     clearInterval(this.#ticker);
     this.#abort?.abort();
     this.#abort = undefined;
-    if (this.#ownsTable) this.#table?.close();
+    this.#listening?.abort();
+    this.#arranger.end();
     if (this.#table !== undefined) this.#grid.setTable([], () => Promise.reject(cancelledError()));
     this.#table = undefined;
-    this.#ownsTable = false;
+    this.#view = undefined;
     this.#error = undefined;
     this.#unread = undefined;
     this.#reachedRow = undefined;
@@ -430,7 +502,9 @@ export class ColonnadeViewer extends LitElement {
     const nowMs = performance.now();
     const isDue = nowMs - this.#announcedMs >= ANNOUNCE_INTERVAL_MS;
     if (phase === this.#announcedPhase && phase === "streaming" && !isDue) return;
-    this.#announced = announcement(phase, progress);
+    this.#announced = [announcement(phase, progress), describe(this.#arranger.arrangement)]
+      .filter(Boolean)
+      .join(", ");
     this.#announcedPhase = phase;
     this.#announcedMs = nowMs;
   }
@@ -450,7 +524,7 @@ export class ColonnadeViewer extends LitElement {
   }
 
   async #copy({ row, column }: CellPosition): Promise<void> {
-    const texts = await this.#table?.text({ start: row, end: row + 1 }, [column]);
+    const texts = await (this.#view ?? this.#table)?.text({ start: row, end: row + 1 }, [column]);
     const text = texts?.[0]?.[0];
     if (text === undefined) return;
     await navigator.clipboard.writeText(text ?? "");

@@ -1,0 +1,227 @@
+import type { Page } from "@playwright/test";
+import { test as base, cell, expect } from "./fixtures.js";
+import { PageServer } from "./package.js";
+import { inCheckout, Server } from "./server.js";
+
+const PAGE = `<!doctype html><title>Columns</title>
+<style>body { margin: 0 } colonnade-viewer { height: 100vh }</style>
+<script type="module">
+import { open } from "/index.js";
+import "/define.js";
+window.openTable = open;
+const viewer = document.createElement("colonnade-viewer");
+window.told = [];
+for (const name of ["sort", "filter", "state"]) {
+  viewer.addEventListener("colonnade-" + name, ({ detail }) => told.push([name, detail]));
+}
+for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttribute(name, value);
+document.body.append(viewer);
+</script>`;
+
+declare global {
+  var told: [string, unknown][];
+}
+
+const test = base.extend<object, { pages: PageServer; server: Server }>({
+  pages: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const pages = new PageServer(PAGE);
+      await pages.listen();
+      await use(pages);
+      pages.close();
+    },
+    { scope: "worker" },
+  ],
+  server: [
+    async ({ pages }, use) => {
+      const server = await Server.start(["--allow-origin", pages.origin]);
+      await use(server);
+      await server.kill();
+    },
+    { scope: "worker" },
+  ],
+});
+
+const header = (page: Page, name: string) =>
+  page.getByRole("columnheader", { name: new RegExp(`^${name}\\b`) });
+const status = (page: Page) => page.getByRole("status");
+const told = (page: Page, name: string) =>
+  page.evaluate((wanted) => globalThis.told.filter(([type]) => type === wanted).at(-1)?.[1], name);
+const setState = (page: Page, state: object) =>
+  page.locator("colonnade-viewer").evaluate((viewer, value) => {
+    Object.assign(viewer, { state: value });
+  }, state);
+const getState = (page: Page) =>
+  page.locator("colonnade-viewer").evaluate((viewer) => {
+    return (viewer as unknown as { state: Record<string, unknown> }).state;
+  });
+
+async function show(
+  { page, pages, server }: { page: Page; pages: PageServer; server: Server },
+  path: string,
+  attributes: Record<string, string> = {},
+): Promise<void> {
+  const query = new URLSearchParams({ src: `${server.origin}${path}`, ...attributes });
+  await page.goto(`${pages.origin}/?${query}`);
+}
+
+/** Texts of the first rows of a request, as another reader of the server has them. */
+function answered(page: Page, server: Server, body: object, columns: string[]) {
+  return page.evaluate(
+    async ({ address, json, names }) => {
+      const request = new Request(address, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: json,
+      });
+      const table = await globalThis.openTable(request as unknown as string);
+      await table.done;
+      return table.text({ start: 0, end: 8 }, names);
+    },
+    { address: `${server.origin}/v1/query`, json: JSON.stringify(body), names: columns },
+  );
+}
+
+async function expectRows(page: Page, rows: (string | null)[][], firstColumn = 1): Promise<void> {
+  for (const [row, texts] of rows.entries()) {
+    for (const [index, text] of texts.entries()) {
+      await expect(cell(page, row, firstColumn + index)).toHaveText(text ?? "null");
+    }
+  }
+}
+
+const FLIGHTS = "/v1/tables/flights/rows";
+
+test("a header sorts up, down and not at all, by mouse and by keyboard", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show({ page, pages, server }, FLIGHTS);
+  await expect(status(page)).toContainText("Complete: 3,000,000 rows");
+  const delay = header(page, "delay");
+  await expect(delay).toHaveAttribute("aria-sort", "none");
+  const inOrder = await cell(page, 0, 1).textContent();
+  await delay.click();
+  await expect(status(page)).toContainText("sorted by delay");
+  await expect(delay).toHaveAttribute("aria-sort", "ascending");
+  const columns = ["date", "delay", "distance"];
+  const wanted = { table: "flights", limit: 8, sort: ["delay"] };
+  await expectRows(page, await answered(page, server, wanted, columns));
+  expect(await told(page, "sort")).toEqual([{ column: "delay", descending: false }]);
+
+  await expect(delay).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(delay).toHaveAttribute("aria-sort", "descending");
+  await expectRows(page, await answered(page, server, { ...wanted, sort: ["-delay"] }, columns));
+  await page.keyboard.press("ArrowRight");
+  await expect(header(page, "distance")).toBeFocused();
+  await page.keyboard.press("Shift+Enter");
+  await expect(header(page, "distance")).toHaveAttribute("aria-sort", "ascending");
+  await expect(delay).toHaveAttribute("aria-sort", "descending");
+  await expect(delay).toContainText("↓1");
+  await expect(status(page)).toContainText("sorted by delay descending, distance");
+  const both = { ...wanted, sort: ["-delay", "distance"] };
+  await expectRows(page, await answered(page, server, both, columns));
+  expect((await getState(page)).sort).toEqual([
+    { column: "delay", descending: true },
+    { column: "distance", descending: false },
+  ]);
+
+  await page.locator("colonnade-viewer").evaluate((viewer) => {
+    Object.assign(viewer, { sort: [] });
+  });
+  await expect(delay).toHaveAttribute("aria-sort", "none");
+  await expect(cell(page, 0, 1)).toHaveText(inOrder ?? "");
+  await page.keyboard.press("ArrowDown");
+  await expect(cell(page, 0, 3)).toBeFocused();
+});
+
+test("the server sorts what is not all here, and nobody sees the difference", async ({
+  page,
+  pages,
+  server,
+}) => {
+  const context = { page, pages, server };
+  await show(context, FLIGHTS, { memory: "16MiB" });
+  await expect(status(page)).toContainText("Windowed");
+  await page.getByLabel("Go to row").fill("2000000");
+  await page.getByLabel("Go to row").press("Enter");
+  await header(page, "distance").click();
+  await expect(status(page)).toContainText("sorted by distance");
+  await expect(header(page, "distance")).toHaveAttribute("aria-sort", "ascending");
+  const wanted = { table: "flights", limit: 8, sort: ["distance"] };
+  await expectRows(page, await answered(page, server, wanted, ["date", "delay", "distance"]));
+  await expect(status(page)).toContainText("Windowed: rows load as you scroll");
+  await header(page, "distance").click();
+  await header(page, "distance").click();
+  await expect(status(page)).not.toContainText("sorted");
+  await expect(cell(page, 0, 1)).toHaveText("2001-01-01 00:00:00.000000");
+});
+
+test("a statement's rows are sorted by the server while they stream", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await page.goto(`${pages.origin}/`);
+  await page.locator("colonnade-viewer").evaluate((viewer, origin) => {
+    const sql = "select l_orderkey, l_quantity from lineitem where l_linenumber = 2";
+    const source = new Request(`${origin}/v1/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ sql }),
+    });
+    Object.assign(viewer, {
+      source,
+      state: { sort: [{ column: "l_quantity", descending: true }] },
+    });
+  }, server.origin);
+  await expect(header(page, "l_quantity")).toHaveAttribute("aria-sort", "descending");
+  await expect(status(page)).toContainText("Complete: 1,285,828 rows, ");
+  await expect(cell(page, 0, 2)).toHaveText("50.00");
+});
+
+test("the work can be stopped, and what was there stays", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, "/v1/tables/lineitem/rows", { memory: "16MiB" });
+  await expect(status(page)).toContainText("Windowed");
+  await header(page, "l_quantity").click();
+  await expect(page.getByRole("progressbar", { name: "Sorting and filtering" })).toBeVisible();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByRole("progressbar")).toBeHidden();
+  await expect(header(page, "l_quantity")).toHaveAttribute("aria-sort", "none");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  await expect(status(page)).toContainText("Windowed");
+  expect(await told(page, "sort")).toBeUndefined();
+});
+
+test("a file that waits for memory says that it cannot be sorted yet", async ({ page, pages }) => {
+  await page.goto(`${pages.origin}/?memory=6kB`);
+  const response = await page.request.get(`${pages.origin}/`);
+  expect(response.ok()).toBe(true);
+  const { readFileSync } = await import("node:fs");
+  const base64 = readFileSync(inCheckout("fixtures/numbered.arrows")).toString("base64");
+  await page.locator("colonnade-viewer").evaluate((viewer, text) => {
+    const bytes = Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+    Object.assign(viewer, { source: new Blob([bytes]) });
+  }, base64);
+  await expect(page.getByRole("alert")).toContainText("is full");
+  const first = page.getByRole("columnheader").first();
+  await first.click();
+  await expect(page.getByRole("alert")).toContainText("once all of them have arrived");
+  await expect(first).toHaveAttribute("aria-sort", "none");
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  await expect(page.getByRole("alert")).toContainText("is full");
+});
+
+test("nested columns offer no order", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, "/v1/tables/every_type/rows?columns=row,struct,uint64");
+  await expect(status(page)).toContainText("Complete: 24 rows");
+  await expect(header(page, "struct")).not.toHaveAttribute("aria-sort");
+  await header(page, "struct").click();
+  await header(page, "uint64").click();
+  await expect(header(page, "uint64")).toHaveAttribute("aria-sort", "ascending");
+  const wanted = { table: "every_type", limit: 8, sort: ["uint64"] };
+  await expectRows(page, await answered(page, server, wanted, ["row", "struct", "uint64"]));
+});
