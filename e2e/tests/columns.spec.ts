@@ -46,12 +46,8 @@ const test = base.extend<object, { pages: PageServer; server: Server }>({
 const header = (page: Page, name: string) =>
   page.getByRole("columnheader", { name: new RegExp(`^${name}\\b`) });
 const status = (page: Page) => page.getByRole("status");
-const told = (page: Page, name: string) =>
+const lastTold = (page: Page, name: string) =>
   page.evaluate((wanted) => globalThis.told.filter(([type]) => type === wanted).at(-1)?.[1], name);
-const setState = (page: Page, state: object) =>
-  page.locator("colonnade-viewer").evaluate((viewer, value) => {
-    Object.assign(viewer, { state: value });
-  }, state);
 const getState = (page: Page) =>
   page.locator("colonnade-viewer").evaluate((viewer) => {
     return (viewer as unknown as { state: Record<string, unknown> }).state;
@@ -109,7 +105,7 @@ test("a header sorts up, down and not at all, by mouse and by keyboard", async (
   const columns = ["date", "delay", "distance"];
   const wanted = { table: "flights", limit: 8, sort: ["delay"] };
   await expectRows(page, await answered(page, server, wanted, columns));
-  expect(await told(page, "sort")).toEqual([{ column: "delay", descending: false }]);
+  expect(await lastTold(page, "sort")).toEqual([{ column: "delay", descending: false }]);
 
   await expect(delay).toBeFocused();
   await page.keyboard.press("Enter");
@@ -157,7 +153,7 @@ test("the server sorts what is not all here, and nobody sees the difference", as
   await header(page, "distance").click();
   await header(page, "distance").click();
   await expect(status(page)).not.toContainText("sorted");
-  await expect(cell(page, 0, 1)).toHaveText("2001-01-01 00:00:00.000000");
+  await expect(cell(page, 0, 1)).toHaveText("2001-01-01 00:01:00.000000");
 });
 
 test("a statement's rows are sorted by the server while they stream", async ({
@@ -193,7 +189,7 @@ test("the work can be stopped, and what was there stays", async ({ page, pages, 
   await expect(header(page, "l_quantity")).toHaveAttribute("aria-sort", "none");
   await expect(cell(page, 0, 1)).toHaveText("1");
   await expect(status(page)).toContainText("Windowed");
-  expect(await told(page, "sort")).toBeUndefined();
+  expect(await lastTold(page, "sort")).toBeUndefined();
 });
 
 test("a file that waits for memory says that it cannot be sorted yet", async ({ page, pages }) => {
@@ -224,4 +220,90 @@ test("nested columns offer no order", async ({ page, pages, server }) => {
   await expect(header(page, "uint64")).toHaveAttribute("aria-sort", "ascending");
   const wanted = { table: "every_type", limit: 8, sort: ["uint64"] };
   await expectRows(page, await answered(page, server, wanted, ["row", "struct", "uint64"]));
+});
+
+async function openMenu(page: Page, name: string): Promise<void> {
+  await header(page, name).hover();
+  await header(page, name).locator("button").click();
+  await expect(page.getByRole("dialog", { name: `Column ${name}` })).toBeVisible();
+}
+
+for (const [where, memory] of [
+  ["here", "1GiB"],
+  ["at the server", "16MiB"],
+] as const) {
+  test(`columns are filtered by type, ${where}`, async ({ page, pages, server }) => {
+    await show({ page, pages, server }, FLIGHTS, { memory });
+    await expect(status(page)).toContainText(memory === "1GiB" ? "Complete" : "Windowed");
+    await openMenu(page, "distance");
+    await page.getByLabel("From").fill("4000");
+    await page.getByLabel("From").press("Enter");
+    await expect(status(page)).toContainText("filtered by distance");
+    await expect(header(page, "distance")).toBeFocused();
+    await header(page, "origin").click();
+    await openMenu(page, "origin");
+    await page.getByLabel("How the text is compared").selectOption("starts_with");
+    await page.getByRole("textbox", { name: "Text" }).fill("H");
+    await page.getByRole("button", { name: "Apply filter" }).click();
+    const filter = {
+      and: [
+        { op: "ge", column: "distance", value: "4000" },
+        { op: "starts_with", column: "origin", value: "H" },
+      ],
+    };
+    await expect.poll(() => lastTold(page, "filter")).toEqual(filter);
+    const columns = ["date", "delay", "distance", "origin"];
+    const wanted = { table: "flights", limit: 8, sort: ["origin"], filter };
+    const rows = await answered(page, server, wanted, columns);
+    expect(rows).toHaveLength(8);
+    await expectRows(page, rows);
+    await expect(header(page, "origin")).toHaveAttribute("aria-description", "filtered");
+
+    await page.getByRole("button", { name: "Remove filter: distance ≥ 4000" }).click();
+    await expect(status(page)).toContainText("filtered by origin");
+    const less = { ...wanted, filter: filter.and[1] };
+    await expectRows(page, await answered(page, server, less, columns));
+    await page.getByRole("button", { name: "Remove all" }).click();
+    await expect(page.getByRole("group", { name: "Filters" })).toBeHidden();
+    await expect(status(page)).not.toContainText("filtered");
+  });
+}
+
+test("a filter that nothing passes can be taken back by keyboard", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show({ page, pages, server }, "/v1/tables/every_type/rows?columns=row,bool,utf8");
+  await expect(status(page)).toContainText("Complete: 24 rows");
+  await cell(page, 0, 3).click();
+  await page.keyboard.press("ArrowUp");
+  await expect(header(page, "utf8")).toBeFocused();
+  await page.keyboard.press("Alt+ArrowDown");
+  await page.getByRole("textbox", { name: "Text" }).fill("no such text");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("No row passes the filter.")).toBeVisible();
+  await expect(header(page, "utf8")).toBeFocused();
+  await page.keyboard.press("Alt+ArrowDown");
+  await page.getByRole("button", { name: "Remove filter", exact: true }).click();
+  await expect(status(page)).toContainText("Complete: 24 rows");
+
+  await openMenu(page, "bool");
+  await page.getByLabel("true").check();
+  await page.getByLabel("null").check();
+  await page.getByRole("button", { name: "Apply filter" }).click();
+  await expect
+    .poll(() => lastTold(page, "filter"))
+    .toEqual({
+      or: [
+        { op: "eq", column: "bool", value: true },
+        { op: "is_null", column: "bool" },
+      ],
+    });
+  await openMenu(page, "row");
+  await page.getByLabel("From").fill("not a number");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("alert")).toContainText("not a number");
+  await page.keyboard.press("Escape");
+  expect((await getState(page)).filter).toHaveProperty("or");
 });

@@ -1,10 +1,9 @@
 import type { Field } from "../schema.js";
 import { CellCache, type ReadWindow } from "./cache.js";
-import { type Alignment, alignmentOf, ColumnLayout, columnWidthPx } from "./columns.js";
+import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
 import { GridHeader, type HeaderMark } from "./header.js";
 import { type HeaderCallbacks, HeaderInput } from "./header-input.js";
 import { type CellPosition, HEADER_ROW, moveFocus } from "./keyboard.js";
-import { TextMeasure } from "./measure.js";
 import { GridRows } from "./rows.js";
 import {
   clampTopRow,
@@ -15,6 +14,7 @@ import {
   spacerPx,
   visibleRows,
 } from "./scroll.js";
+import { headerWidthsPx, rowWidthsPx } from "./sizing.js";
 
 /** What the grid needs to know of its table as it grows. */
 export interface GridProgress {
@@ -24,6 +24,13 @@ export interface GridProgress {
   totalRows: number | undefined;
   /** Whether more rows may come. */
   isGrowing: boolean;
+}
+
+/** Which columns are shown, by their place in the table. */
+export interface ShownColumns {
+  columns: readonly number[];
+  /** Widths that were chosen, by the column's place in the table; the others follow the texts. */
+  widthsPx: Readonly<Record<number, number>>;
 }
 
 /** What the grid tells its owner. */
@@ -38,11 +45,6 @@ export interface GridCallbacks extends HeaderCallbacks {
 const IDLE_MS = 150;
 /** A scroll event this soon after a wheel or touch event was caused by it. */
 const GESTURE_MS = 200;
-/** Texts measured for the first widths: quick enough for the first frame. */
-const MAX_MEASURED_CELLS = 4000;
-const MAX_MEASURED_ROWS = 60;
-/** Space beside a text in its cell, and slack for tabular figures, which canvas does not know. */
-const CELL_PADDING_PX = 26;
 /** How far around the viewport cells are read ahead, in viewports. */
 const READ_AHEAD = 2;
 
@@ -63,7 +65,12 @@ export class Grid {
   readonly #rows = new GridRows();
   readonly #resizeObserver = new ResizeObserver(() => this.#onResize());
 
+  #allFields: readonly Field[] = [];
+  /** Those that are shown, in that order. */
   #fields: readonly Field[] = [];
+  #shown: ShownColumns = { columns: [], widthsPx: {} };
+  /** How wide columns are unless told otherwise. */
+  #widthsPx: readonly number[] = [];
   #alignments: readonly Alignment[] = [];
   #layout = new ColumnLayout([]);
   #read: ReadWindow = () => Promise.reject(new Error("No table."));
@@ -121,17 +128,15 @@ export class Grid {
   setTable(fields: readonly Field[], read: ReadWindow): void {
     this.#cache.close();
     this.#read = read;
-    this.#cache = new CellCache(read, () => this.#schedule());
-    this.#fields = fields;
-    this.#alignments = fields.map(alignmentOf);
+    this.#allFields = fields;
     this.#marks = [];
     this.#sizing = "none";
     this.#active = { row: 0, column: 0 };
     this.#awaitedRow = undefined;
     this.#gutterPx = 0;
     this.#rows.clear();
-    this.element.setAttribute("aria-colcount", String(fields.length));
-    this.#sizeByHeader();
+    this.#widthsPx = headerWidthsPx(this.element, fields);
+    this.#replaceColumns({ columns: fields.map((_, column) => column), widthsPx: {} });
     this.update({ numRows: 0, totalRows: undefined, isGrowing: true });
     this.#scrollLeftPx = 0;
     this.element.scrollLeft = 0;
@@ -140,14 +145,70 @@ export class Grid {
 
   /** Shows other rows of the same columns from the first one, e.g. in another order. */
   setRows(read: ReadWindow): void {
-    this.#cache.close();
     this.#read = read;
-    this.#cache = new CellCache(read, () => this.#schedule());
+    this.#renewCache();
     if (this.#sizing === "running") this.#sizing = "none";
     if (this.#active.row > 0) this.#active = { row: 0, column: this.#active.column };
     this.#awaitedRow = undefined;
-    this.#rows.clear();
     this.#moveTo(0);
+  }
+
+  /** Shows some of the columns, in an order and by widths of their own. */
+  setColumns(shown: ShownColumns): void {
+    const { columns } = this.#shown;
+    const isSame =
+      columns.length === shown.columns.length &&
+      columns.every((column, index) => column === shown.columns[index]);
+    if (isSame) {
+      this.#shown = shown;
+      this.#layOut();
+    } else {
+      this.#replaceColumns(shown);
+    }
+  }
+
+  #replaceColumns(shown: ShownColumns): void {
+    this.#shown = shown;
+    this.#fields = shown.columns.flatMap((column) => this.#allFields[column] ?? []);
+    this.#alignments = this.#fields.map(alignmentOf);
+    this.#renewCache();
+    const { row, column } = this.#active;
+    this.#active = { row, column: Math.max(0, Math.min(column, this.#fields.length - 1)) };
+    this.element.setAttribute("aria-colcount", String(this.#fields.length));
+    this.#layOut();
+  }
+
+  /** The columns that are shown, by their place in the table. */
+  get columns(): readonly number[] {
+    return this.#shown.columns;
+  }
+
+  /** The width of a column that is shown, in px. */
+  columnWidthPx(column: number): number {
+    return this.#layout.widthPx(column);
+  }
+
+  /** The width that the texts in sight want for a column that is shown, in px. */
+  async fittedWidthPx(column: number): Promise<number | undefined> {
+    const columns = this.#shown.columns.slice(column, column + 1);
+    const rows = visibleRows(this.#geometry, this.#topRow);
+    return (await rowWidthsPx(this.element, this.#allFields, columns, this.#read, rows))[0];
+  }
+
+  /** Forgets all cells: other rows or columns follow. */
+  #renewCache(): void {
+    this.#cache.close();
+    this.#cache = new CellCache(
+      (start, end, shown, signal) =>
+        this.#read(
+          start,
+          end,
+          shown.map((column) => this.#shown.columns[column] ?? 0),
+          signal,
+        ),
+      () => this.#schedule(),
+    );
+    this.#rows.clear();
   }
 
   /** Sets what headers say of their columns. */
@@ -462,33 +523,17 @@ export class Grid {
     this.element.style.setProperty("--header-height", `${this.#headerHeightPx}px`);
   }
 
-  #sizeByHeader(): void {
-    const measure = new TextMeasure(this.element);
-    this.#setWidths(this.#fields.map((field) => headerWidthPx(measure, field)));
-  }
-
   /** Widens columns to their first rows, once: later rows must not move what is looked at. */
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
-    const fields = this.#fields;
     const read = this.#read;
-    const numRows = Math.ceil(MAX_MEASURED_CELLS / Math.max(1, fields.length));
-    const end = Math.min(this.#progress.numRows, MAX_MEASURED_ROWS, numRows);
-    const numColumns = Math.min(fields.length, MAX_MEASURED_CELLS);
-    const columns = Uint32Array.from({ length: numColumns }, (_, column) => column);
+    const columns = this.#allFields.map((_, column) => column);
+    const rows = { start: 0, end: this.#progress.numRows };
     try {
-      const window = await read(0, end, columns, new AbortController().signal);
+      const widths = await rowWidthsPx(this.element, this.#allFields, columns, read, rows);
       if (read !== this.#read) return;
-      const measure = new TextMeasure(this.element);
-      const widths = fields.map((field, column) => {
-        let widest = headerWidthPx(measure, field);
-        if (column >= numColumns) return widest;
-        for (let row = window.start; row < window.end; row++) {
-          widest = Math.max(widest, measure.widthPx(window.text(row, column)));
-        }
-        return widest;
-      });
-      this.#setWidths(widths);
+      this.#widthsPx = widths;
+      this.#layOut();
     } catch {
       // The table is gone, which its own events say; widths by header are good enough.
       if (read !== this.#read) return;
@@ -497,20 +542,17 @@ export class Grid {
     this.#schedule();
   }
 
-  #setWidths(textWidthsPx: readonly number[]): void {
+  /** Places the columns that are shown by their widths. */
+  #layOut(): void {
+    const { columns, widthsPx } = this.#shown;
     this.#layout = new ColumnLayout(
-      textWidthsPx.map((widthPx) => columnWidthPx(widthPx, CELL_PADDING_PX)),
+      columns.map((column) => widthsPx[column] ?? this.#widthsPx[column] ?? 0),
     );
     this.#header.invalidate();
     this.#rows.invalidate();
     this.#sizeContent();
     this.#schedule();
   }
-}
-
-/** Names are drawn bolder than what is measured, types smaller. */
-function headerWidthPx(measure: TextMeasure, field: Field): number {
-  return Math.max(measure.widthPx(field.name) * 1.08, measure.widthPx(field.type) * 0.85);
 }
 
 function makeElement(className: string): HTMLElement {

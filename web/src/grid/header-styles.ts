@@ -65,12 +65,11 @@ export const headerStyles = css`
   }
   .header-cell .menu {
     position: absolute;
-    top: 50%;
-    right: 5px;
+    right: 7px;
+    bottom: 4px;
     display: none;
     width: 22px;
-    height: 22px;
-    margin-top: -11px;
+    height: 18px;
     padding: 0;
     border-radius: 5px;
     line-height: 1;

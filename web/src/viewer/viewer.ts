@@ -12,19 +12,17 @@ import { isSortableType, type Schema } from "../schema.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
+import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
+import { ColumnMenu } from "./column-menu.js";
+import { filterBar } from "./filter-bar.js";
+import { withParts } from "./filters.js";
 import { message } from "./message.js";
+import { panelStyles } from "./panel-styles.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
-import { describe, headerMarks, toggledSort } from "./sorting.js";
+import { headerMarks, toggledSort } from "./sorting.js";
 import type { ViewerState } from "./state.js";
-import {
-  announcement,
-  fraction,
-  isGone,
-  isRunningPhase,
-  phaseOf,
-  type ViewerPhase,
-} from "./status.js";
+import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
 
@@ -41,8 +39,6 @@ export interface ViewerEventMap {
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
 /** Cells show at most about 70 characters; the rest is for the hover text. */
 const MAX_CELL_CHARS = 300;
-/** How often a running stream is announced. */
-const ANNOUNCE_INTERVAL_MS = 3000;
 
 /**
  * `<colonnade-viewer>`: a table that is looked at while it arrives.
@@ -71,7 +67,7 @@ const ANNOUNCE_INTERVAL_MS = 3000;
  * @csspart status - the line in it
  */
 export class ColonnadeViewer extends LitElement {
-  static override styles = [viewerStyles, gridStyles, headerStyles];
+  static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
   static override properties: PropertyDeclarations = {
     src: { type: String },
     theme: { type: String, reflect: true },
@@ -111,8 +107,20 @@ export class ColonnadeViewer extends LitElement {
       if (field === undefined || !isSortableType(field.type)) return;
       this.sort = toggledSort(this.sort, field.name, isAdded);
     },
-    onMenu: () => undefined,
+    onMenu: (column) => void this.#openMenu(column),
   });
+  readonly #menu = new ColumnMenu({
+    onSort: (direction) => {
+      const column = this.#menuColumn;
+      const descending = direction === "descending";
+      this.sort = direction === undefined ? [] : [{ column, descending }];
+    },
+    onFilter: (parts) => {
+      this.filter = withParts(this.filter, this.#menuColumn, parts);
+    },
+    onClose: () => this.#onMenuClosed(),
+  });
+  #menuColumn = "";
   readonly #arranger = new Arranger({
     open: (request, signal) => this.#open(request ?? this.#given, signal),
     show: (rows) => this.#showRows(rows),
@@ -129,9 +137,7 @@ export class ColonnadeViewer extends LitElement {
   #abort: AbortController | undefined;
   #startMs = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
-  #announced = "";
-  #announcedMs = Number.NEGATIVE_INFINITY;
-  #announcedPhase: ViewerPhase = "idle";
+  readonly #announcer = new Announcer();
   #ready = Promise.withResolvers<Table>();
   #wasRunning = false;
   #reachedRow: number | undefined;
@@ -287,11 +293,14 @@ export class ColonnadeViewer extends LitElement {
     const { isWorking } = this.#arranger;
     const phase = isWorking ? "arranging" : this.#phase;
     const progress = this.#progress;
-    this.#announce(phase, progress);
+    const announced = this.#announcer.text(phase, progress, this.#arranger.arrangement);
     const isRunning = isWorking || (isRunningPhase(phase) && this.#table?.state !== "windowed");
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
       ${this.#renderAlert()}
+      ${filterBar(this.#arranger.arrangement.filter, (filter) => {
+        this.filter = filter;
+      })}
       <div class="stage">
         ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : fraction(progress)) : nothing}
         ${this.#grid.element}
@@ -304,7 +313,7 @@ export class ColonnadeViewer extends LitElement {
       </div>
       <div class="toolbar" part="toolbar">
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress)}</div>
-        <div class="unseen" role="status">${this.#announced}</div>
+        <div class="unseen" role="status">${announced}</div>
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
         ${
           (progress?.rows ?? 0) === 0
@@ -321,7 +330,30 @@ export class ColonnadeViewer extends LitElement {
               </form>`
         }
       </div>
+      ${this.#menu.render(nothing)}
     </div>`;
+  }
+
+  async #openMenu(column: number): Promise<void> {
+    const field = this.#table?.schema.fields[column];
+    const header = this.#grid.headerElement(column);
+    if (field === undefined || header === undefined) return;
+    const { sort, filter } = this.#arranger.arrangement;
+    const key = sort.find((each) => each.column === field.name);
+    const direction = key?.descending ? "descending" : "ascending";
+    this.#menuColumn = field.name;
+    this.#menu.open({ field, filter, direction: key && direction });
+    this.requestUpdate();
+    await this.updateComplete;
+    const panel = this.renderRoot.querySelector<HTMLElement>(".panel");
+    if (panel !== null) this.#menu.place(panel, header.getBoundingClientRect());
+  }
+
+  #onMenuClosed(): void {
+    const fields = this.#table?.schema.fields ?? [];
+    const column = fields.findIndex(({ name }) => name === this.#menuColumn);
+    if (column >= 0) this.#grid.focusHeader(column);
+    this.requestUpdate();
   }
 
   #renderAlert() {
@@ -487,7 +519,7 @@ export class ColonnadeViewer extends LitElement {
     this.#unread = undefined;
     this.#reachedRow = undefined;
     this.#phase = "idle";
-    this.#announcedMs = Number.NEGATIVE_INFINITY;
+    this.#announcer.hurry();
     // Nobody can be left waiting for a table that will not come.
     this.#ready.reject(cancelledError());
     this.#ready = Promise.withResolvers<Table>();
@@ -496,17 +528,6 @@ export class ColonnadeViewer extends LitElement {
 
   #quietReady(): void {
     this.#ready.promise.catch(() => undefined);
-  }
-
-  #announce(phase: ViewerPhase, progress: TableProgress | undefined): void {
-    const nowMs = performance.now();
-    const isDue = nowMs - this.#announcedMs >= ANNOUNCE_INTERVAL_MS;
-    if (phase === this.#announcedPhase && phase === "streaming" && !isDue) return;
-    this.#announced = [announcement(phase, progress), describe(this.#arranger.arrangement)]
-      .filter(Boolean)
-      .join(", ");
-    this.#announcedPhase = phase;
-    this.#announcedMs = nowMs;
   }
 
   #onGoToRow(event: SubmitEvent): void {
@@ -528,7 +549,7 @@ export class ColonnadeViewer extends LitElement {
     const text = texts?.[0]?.[0];
     if (text === undefined) return;
     await navigator.clipboard.writeText(text ?? "");
-    this.#announced = "Copied";
+    this.#announcer.say("Copied");
     this.requestUpdate();
   }
 
