@@ -307,3 +307,94 @@ test("a filter that nothing passes can be taken back by keyboard", async ({
   await page.keyboard.press("Escape");
   expect((await getState(page)).filter).toHaveProperty("or");
 });
+
+const shownHeaders = (page: Page) =>
+  page.getByRole("columnheader").locator(".name").allTextContents();
+const widthPx = async (page: Page, name: string) =>
+  (await header(page, name).boundingBox())?.width ?? 0;
+
+test("columns are made wider, moved and hidden, and the state brings it all back", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show({ page, pages, server }, FLIGHTS);
+  await expect(status(page)).toContainText("Complete: 3,000,000 rows");
+  const before = await widthPx(page, "delay");
+  const box = await header(page, "delay").boundingBox();
+  if (box === null) throw new Error("there is no such header");
+  await page.mouse.move(box.x + box.width - 3, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width + 97, box.y + 10, { steps: 5 });
+  await page.mouse.up();
+  expect(await widthPx(page, "delay")).toBeCloseTo(before + 100, 0);
+  await expect(header(page, "delay")).toHaveAttribute("aria-sort", "none");
+  await page.mouse.dblclick(box.x + box.width + 97, box.y + 10);
+  await expect.poll(() => widthPx(page, "delay")).toBeLessThan(before + 30);
+  await header(page, "delay").focus();
+  const fitted = await widthPx(page, "delay");
+  await page.keyboard.press("Alt+ArrowRight");
+  await expect.poll(() => widthPx(page, "delay")).toBeCloseTo(fitted + 10, 0);
+
+  await page.keyboard.press("Shift+ArrowRight");
+  await expect(header(page, "delay")).toBeFocused();
+  await expect(header(page, "delay")).toHaveAttribute("aria-colindex", "3");
+  const date = await header(page, "date").boundingBox();
+  const origin = await header(page, "origin").boundingBox();
+  if (date === null || origin === null) throw new Error("there are no such headers");
+  await page.mouse.move(origin.x + 20, origin.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(date.x + 20, date.y + 10, { steps: 8 });
+  await page.mouse.up();
+  await expect(header(page, "origin")).toHaveAttribute("aria-colindex", "1");
+  await expect(header(page, "origin")).toHaveAttribute("aria-sort", "none");
+  await openMenu(page, "date");
+  await page.getByRole("button", { name: "Hide" }).click();
+  await expect(page.getByRole("grid")).toHaveAttribute("aria-colcount", "4");
+  await expect
+    .poll(() => shownHeaders(page))
+    .toEqual(["origin", "distance", "delay", "destination"]);
+  await header(page, "delay").click();
+  await expect(status(page)).toContainText("sorted by delay");
+  const wanted = { table: "flights", limit: 8, sort: ["delay"] };
+  const columns = ["origin", "distance", "delay", "destination"];
+  const rows = await answered(page, server, wanted, columns);
+  await expectRows(page, rows);
+
+  const state = await getState(page);
+  await expect.poll(() => lastTold(page, "state")).toEqual(state);
+  const width = await widthPx(page, "delay");
+  await show({ page, pages, server }, FLIGHTS);
+  await page.locator("colonnade-viewer").evaluate(
+    (viewer, value) => {
+      Object.assign(viewer, { state: JSON.parse(value) });
+    },
+    JSON.stringify({ ...state, row: 5000 }),
+  );
+  await expect(status(page)).toContainText("sorted by delay");
+  await expect(cell(page, 5000, 1)).toBeVisible();
+  expect(await widthPx(page, "delay")).toBeCloseTo(width, 0);
+  await page.keyboard.press("Control+Home");
+  await expect.poll(() => getState(page)).toMatchObject({ columns: state.columns });
+});
+
+test("hidden columns are found and shown by the list", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, "/v1/tables/every_type/rows");
+  await expect(status(page)).toContainText("Complete: 24 rows");
+  await page.locator("colonnade-viewer").evaluate((viewer) => {
+    Object.assign(viewer, { columns: ["utf8", "row"] });
+  });
+  await expect.poll(() => shownHeaders(page)).toEqual(["utf8", "row"]);
+  const texts = await answered(page, server, { table: "every_type", limit: 8 }, ["utf8", "row"]);
+  for (const [row, [, number]] of texts.entries()) {
+    await expect(cell(page, row, 2)).toHaveText(number ?? "null");
+  }
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("searchbox", { name: "Search columns" }).fill("uint6");
+  await page.getByRole("checkbox", { name: /uint64/ }).check();
+  await page.keyboard.press("Escape");
+  await expect.poll(() => shownHeaders(page)).toEqual(["utf8", "row", "uint64"]);
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(page.getByRole("grid")).toHaveAttribute("aria-colcount", "57");
+});

@@ -34,7 +34,11 @@ export interface ShownColumns {
 }
 
 /** What the grid tells its owner. */
-export interface GridCallbacks extends HeaderCallbacks {
+export interface GridCallbacks {
+  /** What is asked for at the header. */
+  header: HeaderCallbacks;
+  /** Scrolling has come to rest, or rows have come. */
+  onRest(): void;
   /** The focused cell was asked to be copied. */
   onCopy(position: CellPosition): void;
   /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
@@ -98,7 +102,7 @@ export class Grid {
 
   constructor(callbacks: GridCallbacks) {
     this.#callbacks = callbacks;
-    this.#headerInput = new HeaderInput(this.#header, callbacks);
+    this.#headerInput = new HeaderInput(this.#header, callbacks.header);
     this.element = makeElement("grid");
     this.element.setAttribute("role", "grid");
     this.element.setAttribute("part", "grid");
@@ -448,6 +452,7 @@ export class Grid {
       this.#syncScrollbar();
       this.#rows.sortForReaders();
       this.#header.sortForReaders();
+      this.#callbacks.onRest();
     }, IDLE_MS);
   }
 

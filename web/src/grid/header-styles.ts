@@ -87,12 +87,21 @@ export const headerStyles = css`
       display: block;
     }
   }
+  .header-cell.dragged {
+    opacity: 0.5;
+  }
+  .header-cell.drop-before {
+    box-shadow: inset 3px 0 0 var(--_accent);
+  }
+  .header-cell.drop-after {
+    box-shadow: inset -3px 0 0 var(--_accent);
+  }
   .edge {
     position: absolute;
     top: 0;
-    right: -4px;
+    right: 0;
     bottom: 0;
-    width: 9px;
+    width: 7px;
     z-index: 1;
     cursor: col-resize;
     touch-action: none;

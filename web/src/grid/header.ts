@@ -96,6 +96,25 @@ export class GridHeader {
     return element === null ? undefined : Number(element.getAttribute("aria-colindex")) - 1;
   }
 
+  /** The column whose header is at a place of the page; undefined where none is. */
+  columnAt(clientX: number): number | undefined {
+    for (const [column, { element }] of this.#cells.entries()) {
+      const { left, right } = element.getBoundingClientRect();
+      if (clientX >= left && clientX < right) return column;
+    }
+    return undefined;
+  }
+
+  /** Shows that a column would come into another's place; with undefined, that it would not. */
+  showDrop(column: number, to: number | undefined): void {
+    for (const [index, { element }] of this.#cells.entries()) {
+      const isTarget = index === to && to !== column;
+      element.classList.toggle("dragged", index === column && to !== undefined);
+      element.classList.toggle("drop-before", isTarget && index < column);
+      element.classList.toggle("drop-after", isTarget && index > column);
+    }
+  }
+
   /** Puts the cells in reading order; the one with the focus stays where it is. */
   sortForReaders(): void {
     const sorted = [...this.#cells.entries()].sort(([a], [b]) => a - b);
@@ -146,7 +165,7 @@ function writeCell(cell: HeaderCell, field: Field, { layout, alignments, marks }
   ];
   element.className = `header-cell ${classes.join(" ")}`;
   element.setAttribute("aria-colindex", String(column + 1));
-  element.setAttribute("aria-keyshortcuts", "Alt+ArrowDown");
+  element.setAttribute("aria-keyshortcuts", "Alt+ArrowDown Alt+ArrowRight Shift+ArrowRight");
   if (mark?.canSort) element.setAttribute("aria-sort", mark.direction ?? "none");
   else element.removeAttribute("aria-sort");
   if (mark?.isFiltered) element.setAttribute("aria-description", "filtered");

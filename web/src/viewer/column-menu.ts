@@ -12,10 +12,10 @@ export interface ColumnMenuSubject {
 
 /** What was chosen in the menu. */
 export interface ColumnMenuCallbacks {
-  onSort(direction: "ascending" | "descending" | undefined): void;
-  onFilter(parts: readonly Predicate[]): void;
+  onSort(column: string, direction: "ascending" | "descending" | undefined): void;
+  onFilter(column: string, parts: readonly Predicate[]): void;
   /** The menu was closed. */
-  onClose(): void;
+  onClose(column: string): void;
 }
 
 /** Space between the menu and the edge of the page. */
@@ -30,49 +30,34 @@ export class ColumnMenu {
     this.#callbacks = callbacks;
   }
 
-  /** The column that the menu is open for. */
-  get field(): Field | undefined {
-    return this.#subject?.field;
-  }
-
   /** Makes {@link render} show the menu of a column. */
   open(subject: ColumnMenuSubject): void {
     this.#subject = subject;
   }
 
-  /** Puts the rendered menu below its header, and the focus into it. */
-  place(panel: HTMLElement, anchor: DOMRect): void {
-    panel.showPopover();
-    const { width, height } = panel.getBoundingClientRect();
-    const left = Math.min(anchor.left, innerWidth - width - MARGIN_PX);
-    const top = Math.min(anchor.bottom, innerHeight - height - MARGIN_PX);
-    panel.style.left = `${Math.max(MARGIN_PX, left)}px`;
-    panel.style.top = `${Math.max(MARGIN_PX, top)}px`;
-    panel.querySelector<HTMLElement>("button:not([disabled]), input")?.focus();
-  }
-
-  render(actions: TemplateResult | typeof nothing): TemplateResult | typeof nothing {
+  /** @param actions what else can be done with the column */
+  render(actions: (field: Field) => TemplateResult): TemplateResult | typeof nothing {
     const subject = this.#subject;
     if (subject === undefined) return nothing;
     const { field } = subject;
     return html`<div
-      class="panel"
+      class="panel column"
       popover
       role="dialog"
       aria-label=${`Column ${field.name}`}
       @toggle=${(event: ToggleEvent) => this.#onToggle(event)}
     >
       ${isSortableType(field.type) ? this.#sorting(subject) : nothing} ${this.#filter(subject)}
-      ${actions}
+      ${actions(field)}
     </div>`;
   }
 
-  #sorting({ direction }: ColumnMenuSubject): TemplateResult {
+  #sorting({ field, direction }: ColumnMenuSubject): TemplateResult {
     const button = (label: string, wanted: typeof direction) => html`<button
       aria-pressed=${direction === wanted}
       @click=${(event: Event) => {
         closePanel(event);
-        this.#callbacks.onSort(direction === wanted ? undefined : wanted);
+        this.#callbacks.onSort(field.name, direction === wanted ? undefined : wanted);
       }}
     >
       ${label}
@@ -92,7 +77,7 @@ export class ColumnMenu {
         event.preventDefault();
         const read = readForm(new FormData(event.currentTarget as HTMLFormElement));
         closePanel(event);
-        this.#callbacks.onFilter(partsOfForm(kind, field.name, read));
+        this.#callbacks.onFilter(field.name, partsOfForm(kind, field.name, read));
       }}
     >
       ${kind === "range" ? rangeFields(form, field) : nothing}
@@ -107,7 +92,7 @@ export class ColumnMenu {
                 type="button"
                 @click=${(event: Event) => {
                   closePanel(event);
-                  this.#callbacks.onFilter([]);
+                  this.#callbacks.onFilter(field.name, []);
                 }}
               >
                 Remove filter
@@ -120,9 +105,21 @@ export class ColumnMenu {
   #onToggle({ currentTarget }: ToggleEvent): void {
     const isOpen = (currentTarget as Element).matches(":popover-open");
     if (isOpen || this.#subject === undefined) return;
+    const { name } = this.#subject.field;
     this.#subject = undefined;
-    this.#callbacks.onClose();
+    this.#callbacks.onClose(name);
   }
+}
+
+/** Opens a panel that was rendered below an element, or above it, with the focus in it. */
+export function placePanel(panel: HTMLElement, anchor: DOMRect): void {
+  panel.showPopover();
+  const { width, height } = panel.getBoundingClientRect();
+  const left = Math.min(anchor.left, innerWidth - width - MARGIN_PX);
+  const top = Math.min(anchor.bottom, innerHeight - height - MARGIN_PX);
+  panel.style.left = `${Math.max(MARGIN_PX, left)}px`;
+  panel.style.top = `${Math.max(MARGIN_PX, top)}px`;
+  panel.querySelector<HTMLElement>("button:not([disabled]), input")?.focus();
 }
 
 /** Closes the panel that an event happened in. */

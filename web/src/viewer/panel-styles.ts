@@ -87,6 +87,26 @@ export const panelStyles = css`
     outline-offset: 1px;
   }
 
+  .picker .list {
+    display: grid;
+    gap: 6px;
+    max-height: 320px;
+    overflow: auto;
+  }
+  .picker b {
+    overflow: hidden;
+    font-weight: 500;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .picker small {
+    overflow: hidden;
+    color: var(--_muted);
+    font-size: 11px;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+
   .chips {
     display: flex;
     flex-wrap: wrap;

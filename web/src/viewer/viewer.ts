@@ -6,22 +6,21 @@ import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
 import type { SortKey } from "../messages.js";
 import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
-import type { Predicate } from "../predicate.js";
+import { type Predicate, predicateJson } from "../predicate.js";
 import type { View } from "../rows.js";
-import { isSortableType, type Schema } from "../schema.js";
+import type { Schema } from "../schema.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
-import { ColumnMenu } from "./column-menu.js";
+import { ColumnsControl, type ColumnsHost } from "./columns-control.js";
 import { filterBar } from "./filter-bar.js";
-import { withParts } from "./filters.js";
 import { message } from "./message.js";
 import { panelStyles } from "./panel-styles.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
-import { headerMarks, toggledSort } from "./sorting.js";
-import type { ViewerState } from "./state.js";
+import { headerMarks } from "./sorting.js";
+import type { ViewerState, ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
@@ -34,6 +33,7 @@ export interface ViewerEventMap {
   "colonnade-error": CustomEvent<ColonnadeError>;
   "colonnade-sort": CustomEvent<readonly SortKey[]>;
   "colonnade-filter": CustomEvent<Predicate | null>;
+  "colonnade-state": CustomEvent<ViewerState>;
 }
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
@@ -59,6 +59,7 @@ const MAX_CELL_CHARS = 300;
  * @fires colonnade-error - the stream failed; rows that arrived stay
  * @fires colonnade-sort - rows are shown in another order
  * @fires colonnade-filter - other rows are shown
+ * @fires colonnade-state - columns, order, filter or the first visible row are others
  *
  * @csspart header - the row of column names
  * @csspart row - a row
@@ -96,31 +97,16 @@ export class ColonnadeViewer extends LitElement {
   /** Headers to send with the request for `src` or `source`. */
   declare headers: HeadersInit | null;
 
-  readonly #grid = new Grid({
+  readonly #columns = new ColumnsControl(this.#columnsHost());
+  readonly #grid: Grid = new Grid({
     onCopy: (position) => this.#copy(position),
     onFailure: (error) => {
       this.#unread = error === undefined ? undefined : ColonnadeError.from(error, "worker_failed");
       this.requestUpdate();
     },
-    onSort: (column, isAdded) => {
-      const field = this.#table?.schema.fields[column];
-      if (field === undefined || !isSortableType(field.type)) return;
-      this.sort = toggledSort(this.sort, field.name, isAdded);
-    },
-    onMenu: (column) => void this.#openMenu(column),
+    header: this.#columns,
+    onRest: () => this.#tellState(),
   });
-  readonly #menu = new ColumnMenu({
-    onSort: (direction) => {
-      const column = this.#menuColumn;
-      const descending = direction === "descending";
-      this.sort = direction === undefined ? [] : [{ column, descending }];
-    },
-    onFilter: (parts) => {
-      this.filter = withParts(this.filter, this.#menuColumn, parts);
-    },
-    onClose: () => this.#onMenuClosed(),
-  });
-  #menuColumn = "";
   readonly #arranger = new Arranger({
     open: (request, signal) => this.#open(request ?? this.#given, signal),
     show: (rows) => this.#showRows(rows),
@@ -128,7 +114,8 @@ export class ColonnadeViewer extends LitElement {
   });
   #table: Table | undefined;
   #view: View | undefined;
-  #stateToShow: Partial<ViewerState> = {};
+  #stateToShow: ViewerStateInput = {};
+  #toldState = "";
   #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
@@ -186,10 +173,14 @@ export class ColonnadeViewer extends LitElement {
 
   /** The view as JSON; setting it, or some of it, shows the same again. */
   get state(): ViewerState {
-    const row = Math.floor(this.#grid.topRow);
-    return { ...this.#arranger.arrangement, row, ...this.#stateToShow };
+    return {
+      ...this.#arranger.arrangement,
+      columns: this.#columns.state,
+      row: Math.floor(this.#grid.topRow),
+      ...this.#stateToShow,
+    } as ViewerState;
   }
-  set state(state: Partial<ViewerState>) {
+  set state(state: ViewerStateInput) {
     this.#stateToShow = { ...this.#stateToShow, ...state };
     this.requestUpdate();
   }
@@ -200,6 +191,14 @@ export class ColonnadeViewer extends LitElement {
   }
   set sort(sort: readonly SortKey[]) {
     this.state = { sort };
+  }
+
+  /** The columns that are shown, in that order; setting null shows all. */
+  get columns(): readonly string[] {
+    return this.state.columns.shown;
+  }
+  set columns(shown: readonly string[] | null) {
+    this.state = { columns: { ...this.#columns.state, shown: shown ?? undefined } };
   }
 
   /** Which rows are shown; null for all. */
@@ -274,8 +273,9 @@ export class ColonnadeViewer extends LitElement {
 
   /** Shows what was asked for since the last update. */
   async #restore(): Promise<void> {
-    const { sort, filter, row } = this.#stateToShow;
+    const { sort, filter, row, columns } = this.#stateToShow;
     this.#stateToShow = {};
+    if (columns !== undefined) this.#columns.show(columns);
     if (sort !== undefined || filter !== undefined) {
       const { arrangement, applied: before } = this.#arranger;
       await this.#arranger.arrange({
@@ -283,6 +283,7 @@ export class ColonnadeViewer extends LitElement {
         filter: filter === undefined ? arrangement.filter : filter,
       });
       const { applied } = this.#arranger;
+      this.#tellState();
       if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
       if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
     }
@@ -315,6 +316,7 @@ export class ColonnadeViewer extends LitElement {
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress)}</div>
         <div class="unseen" role="status">${announced}</div>
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
+        ${this.#table === undefined ? nothing : this.#columns.renderButton()}
         ${
           (progress?.rows ?? 0) === 0
             ? nothing
@@ -330,30 +332,32 @@ export class ColonnadeViewer extends LitElement {
               </form>`
         }
       </div>
-      ${this.#menu.render(nothing)}
+      ${this.#columns.renderPanels()}
     </div>`;
   }
 
-  async #openMenu(column: number): Promise<void> {
-    const field = this.#table?.schema.fields[column];
-    const header = this.#grid.headerElement(column);
-    if (field === undefined || header === undefined) return;
-    const { sort, filter } = this.#arranger.arrangement;
-    const key = sort.find((each) => each.column === field.name);
-    const direction = key?.descending ? "descending" : "ascending";
-    this.#menuColumn = field.name;
-    this.#menu.open({ field, filter, direction: key && direction });
-    this.requestUpdate();
-    await this.updateComplete;
-    const panel = this.renderRoot.querySelector<HTMLElement>(".panel");
-    if (panel !== null) this.#menu.place(panel, header.getBoundingClientRect());
-  }
-
-  #onMenuClosed(): void {
-    const fields = this.#table?.schema.fields ?? [];
-    const column = fields.findIndex(({ name }) => name === this.#menuColumn);
-    if (column >= 0) this.#grid.focusHeader(column);
-    this.requestUpdate();
+  #columnsHost(): ColumnsHost {
+    const viewer = this;
+    return {
+      get grid() {
+        return viewer.#grid;
+      },
+      get arrangement() {
+        return viewer.#arranger.arrangement;
+      },
+      arrange: (change) => {
+        this.state = change;
+      },
+      onColumns: () => {
+        this.#onArranging();
+        this.#tellState();
+      },
+      draw: async () => {
+        this.requestUpdate();
+        await this.updateComplete;
+        return this.renderRoot;
+      },
+    };
   }
 
   #renderAlert() {
@@ -413,8 +417,11 @@ export class ColonnadeViewer extends LitElement {
     clearInterval(this.#ticker);
     this.#arranger.begin(table, isOwned);
     this.#grid.setTable(table.schema.fields, () => Promise.reject(cancelledError()));
+    this.#columns.begin(table.schema.fields);
     this.#showRows({ table, view: undefined });
     this.#onArranging();
+    this.#toldState = "";
+    this.#tellState();
     if (this.row !== null) this.#grid.goToRow(this.row);
     this.#ready.resolve(table);
     this.#emit("colonnade-schema", table.schema);
@@ -461,8 +468,7 @@ export class ColonnadeViewer extends LitElement {
 
   /** Other rows are asked for, or shown. */
   #onArranging(): void {
-    const fields = this.#table?.schema.fields ?? [];
-    this.#grid.setMarks(headerMarks(fields, this.#arranger.arrangement));
+    this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
     this.requestUpdate();
   }
 
@@ -545,12 +551,24 @@ export class ColonnadeViewer extends LitElement {
   }
 
   async #copy({ row, column }: CellPosition): Promise<void> {
-    const texts = await (this.#view ?? this.#table)?.text({ start: row, end: row + 1 }, [column]);
+    const texts = await (this.#view ?? this.#table)?.text({ start: row, end: row + 1 }, [
+      this.#grid.columns[column] ?? column,
+    ]);
     const text = texts?.[0]?.[0];
     if (text === undefined) return;
     await navigator.clipboard.writeText(text ?? "");
     this.#announcer.say("Copied");
     this.requestUpdate();
+  }
+
+  #tellState(): void {
+    if (this.#table === undefined || this.#arranger.isWorking) return;
+    const { state } = this;
+    const json = JSON.stringify({ ...state, filter: state.filter && predicateJson(state.filter) });
+    const isFirst = this.#toldState === "";
+    const isTold = json === this.#toldState;
+    this.#toldState = json;
+    if (!isFirst && !isTold) this.#emit("colonnade-state", state);
   }
 
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
