@@ -112,6 +112,9 @@ export interface RawValues {
   validity: Uint8Array<ArrayBuffer>;
 }
 
+/** To the worker itself: serve a table through this port, or none; the one before is let go. */
+export type WorkerOrder = MessagePort | "rest";
+
 /** Requests to the worker: one answer each, or an error. */
 export interface Requests {
   open: {
@@ -166,8 +169,6 @@ export interface Notices {
   end: StreamProgress & StreamEnd;
   /** The decoder trapped: this worker answers no more. */
   crash: PlainError;
-  /** The first word: the worker has started. */
-  ready: null;
   /** How much of a job is done, of 1. */
   job: { job: number; fraction: number };
 }

@@ -14,8 +14,6 @@ export interface OpenOptions extends RequestOptions, WorkerOptions {
   memoryBytes?: number | undefined;
   /** The number of rows to expect, where it is known from elsewhere; only used for progress. */
   totalRows?: number | undefined;
-  /** Where `colonnade.wasm` is, if not beside the worker. */
-  wasmSrc?: string | URL | undefined;
 }
 
 /** The budget of the rows unless `memoryBytes` says otherwise. */

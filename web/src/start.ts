@@ -1,19 +1,13 @@
 import type { Endpoint } from "./actor.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
 import type { Message } from "./messages.js";
+import { Seat, type TableWorker, takeIdle } from "./seat.js";
 import { letMessagesIn } from "./turns.js";
 
 /** What `worker.js` exports. */
 export interface WorkerModule {
   /** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
   serve(endpoint: Endpoint): () => void;
-}
-
-/** A worker, or what stands in for one on this thread. */
-export interface TableWorker extends Endpoint {
-  addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
-  addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
-  terminate(): void;
 }
 
 /** Which worker to start. */
@@ -25,6 +19,8 @@ export interface WorkerOptions {
   worker?: boolean | undefined;
   /** Where `worker.js` is, if not beside this module. Must be of the page's origin. */
   workerSrc?: string | URL | undefined;
+  /** Where `colonnade.wasm` is, if not beside the worker. */
+  wasmSrc?: string | URL | undefined;
 }
 
 /** How to reach the worker's code; the bundle that is one file has ways of its own. */
@@ -59,18 +55,19 @@ export function ownWasm(): Promise<Uint8Array<ArrayBuffer>> | undefined {
 }
 
 /**
- * Starts a worker, or serves on this thread where there can be none. Rejects with
- * `worker_unavailable` where neither works.
+ * A worker that another table has left, or a new one; or serves on this thread where there can be
+ * none. Rejects with `worker_unavailable` where neither works.
  */
 export async function startWorker(
-  { worker = true, workerSrc }: WorkerOptions,
+  { worker = true, workerSrc, wasmSrc }: WorkerOptions,
   signal: AbortSignal | undefined,
 ): Promise<TableWorker> {
   const { make, load } = workerSrc === undefined ? home : homeAt(workerSrc);
   let reason = "";
   if (worker && globalThis.Worker !== undefined) {
+    const kind = `${workerSrc} ${wasmSrc}`;
     try {
-      return await startedWorker(make(), signal);
+      return new Seat(takeIdle(kind) ?? (await startedWorker(make(), signal)), kind);
     } catch (thrown) {
       if (signal?.aborted) throw cancelledError();
       reason = thrown instanceof Error ? thrown.message : String(thrown);
@@ -129,7 +126,7 @@ function serveHere({ serve }: WorkerModule): TableWorker {
   ours.other = theirs;
   theirs.other = ours;
   const stop = serve(theirs as unknown as Endpoint);
-  return Object.assign(ours as unknown as TableWorker, { terminate: stop });
+  return Object.assign(ours as unknown as TableWorker, { release: stop, terminate: stop });
 }
 
 /** One end of a channel inside this thread. Nothing is copied: what is sent is given away. */

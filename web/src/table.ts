@@ -15,8 +15,8 @@ import {
   type WorkOptions,
 } from "./rows.js";
 import type { Schema } from "./schema.js";
+import type { TableWorker } from "./seat.js";
 import type { PreparedSource } from "./source.js";
-import type { TableWorker } from "./start.js";
 import type { Summary } from "./summary.js";
 import type { RowWindow } from "./window.js";
 
@@ -335,7 +335,7 @@ export class Table extends EventTarget {
     globalThis.removeEventListener?.("pagehide", this.#onPageHide);
     globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
-    this.#worker.terminate();
+    this.#worker.release();
   }
 
   #abandon(): void {
