@@ -1,3 +1,4 @@
+import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { test as base, cell, expect } from "./fixtures.js";
 import { PageServer } from "./package.js";
@@ -397,4 +398,31 @@ test("hidden columns are found and shown by the list", async ({ page, pages, ser
   await page.getByRole("button", { name: "Columns" }).click();
   await page.getByRole("button", { name: "Show all" }).click();
   await expect(page.getByRole("grid")).toHaveAttribute("aria-colcount", "57");
+});
+
+test("a pinned column stays in sight, with its cells", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, "/v1/tables/every_type/rows");
+  await expect(status(page)).toContainText("Complete: 24 rows");
+  await openMenu(page, "int8");
+  await page.getByRole("button", { name: "Pin left" }).click();
+  await expect(header(page, "int8")).toHaveAttribute("aria-colindex", "1");
+  await expect(header(page, "int8")).toBeFocused();
+  await expect(header(page, "row")).toHaveAttribute("aria-colindex", "2");
+  const { x: left } = (await header(page, "int8").boundingBox()) ?? { x: -1 };
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("End");
+  await expect(cell(page, 0, 57)).toBeFocused();
+  await expect(header(page, "row")).toHaveCount(0);
+  expect((await header(page, "int8").boundingBox())?.x).toBeCloseTo(left, 0);
+  expect((await cell(page, 5, 1).boundingBox())?.x).toBeCloseTo(left, 0);
+  const wanted = { table: "every_type", limit: 8 };
+  await expectRows(page, await answered(page, server, wanted, ["int8"]));
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  await expect(cell(page, 0, 2)).toBeFocused();
+  const row = (await cell(page, 0, 2).boundingBox())?.x ?? 0;
+  expect(row).toBeGreaterThan(left + 30);
+  await openMenu(page, "int8");
+  await page.getByRole("button", { name: "Unpin" }).click();
+  await expect.poll(() => getState(page)).toMatchObject({ columns: { pinned: [] } });
 });

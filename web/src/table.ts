@@ -326,8 +326,11 @@ export class Table extends EventTarget {
 
   /** @internal As {@link close}, but the server keeps the result, for others to be made of it. */
   park(): void {
-    if (this.#state === "streaming") this.#state = "cancelled";
-    this.#rejectDone(cancelledError());
+    if (this.#state === "streaming") {
+      this.#state = "cancelled";
+      this.#requester.request("stop", null).catch(() => undefined);
+      this.#rejectDone(cancelledError());
+    }
     this.#release();
   }
 

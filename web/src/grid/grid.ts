@@ -1,8 +1,10 @@
 import type { Field } from "../schema.js";
 import { CellCache, type ReadWindow } from "./cache.js";
-import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
+import { ColumnSet, type ShownColumns } from "./column-set.js";
+import type { GridCallbacks, GridProgress } from "./contract.js";
+import { makeElement, setAttribute } from "./dom.js";
 import { GridHeader, type HeaderMark } from "./header.js";
-import { type HeaderCallbacks, HeaderInput } from "./header-input.js";
+import { HeaderInput } from "./header-input.js";
 import { type CellPosition, HEADER_ROW, moveFocus } from "./keyboard.js";
 import { GridRows } from "./rows.js";
 import {
@@ -15,35 +17,6 @@ import {
   visibleRows,
 } from "./scroll.js";
 import { headerWidthsPx, rowWidthsPx } from "./sizing.js";
-
-/** What the grid needs to know of its table as it grows. */
-export interface GridProgress {
-  /** Rows that can be read now. */
-  numRows: number;
-  /** Rows there will be; undefined while nobody knows. */
-  totalRows: number | undefined;
-  /** Whether more rows may come. */
-  isGrowing: boolean;
-}
-
-/** Which columns are shown, by their place in the table. */
-export interface ShownColumns {
-  columns: readonly number[];
-  /** Widths that were chosen, by the column's place in the table; the others follow the texts. */
-  widthsPx: Readonly<Record<number, number>>;
-}
-
-/** What the grid tells its owner. */
-export interface GridCallbacks {
-  /** What is asked for at the header. */
-  header: HeaderCallbacks;
-  /** Scrolling has come to rest, or rows have come. */
-  onRest(): void;
-  /** The focused cell was asked to be copied. */
-  onCopy(position: CellPosition): void;
-  /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
-  onFailure(error: unknown): void;
-}
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
 const IDLE_MS = 150;
@@ -69,14 +42,7 @@ export class Grid {
   readonly #rows = new GridRows();
   readonly #resizeObserver = new ResizeObserver(() => this.#onResize());
 
-  #allFields: readonly Field[] = [];
-  /** Those that are shown, in that order. */
-  #fields: readonly Field[] = [];
-  #shown: ShownColumns = { columns: [], widthsPx: {} };
-  /** How wide columns are unless told otherwise. */
-  #widthsPx: readonly number[] = [];
-  #alignments: readonly Alignment[] = [];
-  #layout = new ColumnLayout([]);
+  #columns = new ColumnSet([], []);
   #read: ReadWindow = () => Promise.reject(new Error("No table."));
   #cache = new CellCache(this.#read, () => undefined);
   #progress: GridProgress = { numRows: 0, totalRows: undefined, isGrowing: true };
@@ -132,15 +98,14 @@ export class Grid {
   setTable(fields: readonly Field[], read: ReadWindow): void {
     this.#cache.close();
     this.#read = read;
-    this.#allFields = fields;
     this.#marks = [];
     this.#sizing = "none";
     this.#active = { row: 0, column: 0 };
     this.#awaitedRow = undefined;
     this.#gutterPx = 0;
     this.#rows.clear();
-    this.#widthsPx = headerWidthsPx(this.element, fields);
-    this.#replaceColumns({ columns: fields.map((_, column) => column), widthsPx: {} });
+    this.#columns = new ColumnSet(fields, headerWidthsPx(this.element, fields));
+    this.#showColumns();
     this.update({ numRows: 0, totalRows: undefined, isGrowing: true });
     this.#scrollLeftPx = 0;
     this.element.scrollLeft = 0;
@@ -149,67 +114,53 @@ export class Grid {
 
   /** Shows other rows of the same columns from the first one, e.g. in another order. */
   setRows(read: ReadWindow): void {
+    const hasFocus = this.#rows.body.matches(":focus-within");
     this.#read = read;
     this.#renewCache();
     if (this.#sizing === "running") this.#sizing = "none";
     if (this.#active.row > 0) this.#active = { row: 0, column: this.#active.column };
     this.#awaitedRow = undefined;
     this.#moveTo(0);
+    if (hasFocus) this.focus();
   }
 
   /** Shows some of the columns, in an order and by widths of their own. */
   setColumns(shown: ShownColumns): void {
-    const { columns } = this.#shown;
-    const isSame =
-      columns.length === shown.columns.length &&
-      columns.every((column, index) => column === shown.columns[index]);
-    if (isSame) {
-      this.#shown = shown;
-      this.#layOut();
-    } else {
-      this.#replaceColumns(shown);
-    }
+    if (this.#columns.show(shown)) this.#showColumns();
+    else this.#layOut();
   }
 
-  #replaceColumns(shown: ShownColumns): void {
-    this.#shown = shown;
-    this.#fields = shown.columns.flatMap((column) => this.#allFields[column] ?? []);
-    this.#alignments = this.#fields.map(alignmentOf);
+  #showColumns(): void {
+    const { length } = this.#columns.fields;
     this.#renewCache();
     const { row, column } = this.#active;
-    this.#active = { row, column: Math.max(0, Math.min(column, this.#fields.length - 1)) };
-    this.element.setAttribute("aria-colcount", String(this.#fields.length));
+    this.#active = { row, column: Math.max(0, Math.min(column, length - 1)) };
+    this.element.setAttribute("aria-colcount", String(length));
     this.#layOut();
   }
 
   /** The columns that are shown, by their place in the table. */
   get columns(): readonly number[] {
-    return this.#shown.columns;
+    return this.#columns.columns;
   }
 
   /** The width of a column that is shown, in px. */
   columnWidthPx(column: number): number {
-    return this.#layout.widthPx(column);
+    return this.#columns.layout.widthPx(column);
   }
 
   /** The width that the texts in sight want for a column that is shown, in px. */
   async fittedWidthPx(column: number): Promise<number | undefined> {
-    const columns = this.#shown.columns.slice(column, column + 1);
+    const columns = this.#columns.columns.slice(column, column + 1);
     const rows = visibleRows(this.#geometry, this.#topRow);
-    return (await rowWidthsPx(this.element, this.#allFields, columns, this.#read, rows))[0];
+    return (await rowWidthsPx(this.element, this.#columns.all, columns, this.#read, rows))[0];
   }
 
   /** Forgets all cells: other rows or columns follow. */
   #renewCache(): void {
     this.#cache.close();
     this.#cache = new CellCache(
-      (start, end, shown, signal) =>
-        this.#read(
-          start,
-          end,
-          shown.map((column) => this.#shown.columns[column] ?? 0),
-          signal,
-        ),
+      (start, end, shown, signal) => this.#read(start, end, this.#columns.placesOf(shown), signal),
       () => this.#schedule(),
     );
     this.#rows.clear();
@@ -246,7 +197,7 @@ export class Grid {
     );
     setAttribute(this.element, "aria-busy", String(isGrowing && numRows === 0));
     // Without a cell or header to focus, the scroller itself must be reachable by keyboard.
-    this.element.tabIndex = numRows === 0 && this.#fields.length === 0 ? 0 : -1;
+    this.element.tabIndex = numRows === 0 && this.#columns.fields.length === 0 ? 0 : -1;
     this.#sizeGutter(Math.max(numRows, totalRows ?? 0));
     this.#sizeContent();
     if (numRows > 0 && this.#sizing === "none") this.#sizeByRows();
@@ -383,10 +334,10 @@ export class Grid {
       return;
     }
     const { numRows } = this.#progress;
-    if (this.#fields.length === 0) return;
+    if (this.#columns.fields.length === 0) return;
     const geometry = this.#geometry;
     const pageRows = Math.max(1, Math.floor(geometry.viewportPx / geometry.rowHeightPx) - 1);
-    const extent = { numRows, numColumns: this.#fields.length, pageRows };
+    const extent = { numRows, numColumns: this.#columns.fields.length, pageRows };
     const to = moveFocus(event, this.#tabStop, extent);
     if (to === undefined) return;
     event.preventDefault();
@@ -423,7 +374,7 @@ export class Grid {
 
   #reveal({ row, column }: CellPosition): void {
     const { element } = this;
-    const left = this.#layout.reveal(column, this.#scrollLeftPx, this.#columnsPx);
+    const left = this.#columns.layout.reveal(column, this.#scrollLeftPx, this.#columnsPx);
     if (left !== this.#scrollLeftPx) {
       element.scrollLeft = left;
       this.#scrollLeftPx = element.scrollLeft;
@@ -464,15 +415,15 @@ export class Grid {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     const geometry = this.#geometry;
-    const layout = this.#layout;
+    const layout = this.#columns.layout;
     const columns = layout.visible(this.#scrollLeftPx, this.#columnsPx);
     const tabStop = this.#tabStop;
     this.#header.draw({
       columns,
       scrollLeftPx: this.#scrollLeftPx,
       layout,
-      fields: this.#fields,
-      alignments: this.#alignments,
+      fields: this.#columns.fields,
+      alignments: this.#columns.alignments,
       marks: this.#marks,
       active: tabStop.row === HEADER_ROW ? tabStop.column : undefined,
     });
@@ -487,7 +438,7 @@ export class Grid {
         scrollLeftPx: this.#scrollLeftPx,
         rowHeightPx: this.#rowHeightPx,
         layout,
-        alignments: this.#alignments,
+        alignments: this.#columns.alignments,
         cache: this.#cache,
         active: tabStop,
       });
@@ -504,7 +455,8 @@ export class Grid {
       rowStart: Math.max(0, rows.start - aheadRows),
       rowEnd: Math.min(geometry.numRows, rows.end + aheadRows),
     };
-    this.#cache.want(visible, around, geometry.numRows, this.#fields.length);
+    const pinned = { ...around, columnStart: 0, columnEnd: layout.numPinned };
+    this.#cache.want([visible, pinned, around], geometry.numRows, this.#columns.fields.length);
     const { failure } = this.#cache;
     if (failure === this.#failure) return;
     this.#failure = failure;
@@ -523,7 +475,7 @@ export class Grid {
   #sizeContent(): void {
     const heightPx = spacerPx(this.#geometry) + this.#headerHeightPx;
     this.#content.style.height = `${heightPx}px`;
-    this.#content.style.width = `${this.#gutterPx + this.#layout.totalPx}px`;
+    this.#content.style.width = `${this.#gutterPx + this.#columns.layout.totalPx}px`;
     this.element.style.setProperty("--row-height", `${this.#rowHeightPx}px`);
     this.element.style.setProperty("--header-height", `${this.#headerHeightPx}px`);
   }
@@ -532,12 +484,13 @@ export class Grid {
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
     const read = this.#read;
-    const columns = this.#allFields.map((_, column) => column);
+    const { all } = this.#columns;
+    const columns = all.map((_, column) => column);
     const rows = { start: 0, end: this.#progress.numRows };
     try {
-      const widths = await rowWidthsPx(this.element, this.#allFields, columns, read, rows);
+      const widths = await rowWidthsPx(this.element, all, columns, read, rows);
       if (read !== this.#read) return;
-      this.#widthsPx = widths;
+      this.#columns.setWidths(widths);
       this.#layOut();
     } catch {
       // The table is gone, which its own events say; widths by header are good enough.
@@ -549,23 +502,9 @@ export class Grid {
 
   /** Places the columns that are shown by their widths. */
   #layOut(): void {
-    const { columns, widthsPx } = this.#shown;
-    this.#layout = new ColumnLayout(
-      columns.map((column) => widthsPx[column] ?? this.#widthsPx[column] ?? 0),
-    );
     this.#header.invalidate();
     this.#rows.invalidate();
     this.#sizeContent();
     this.#schedule();
   }
-}
-
-function makeElement(className: string): HTMLElement {
-  const element = document.createElement("div");
-  element.className = className;
-  return element;
-}
-
-function setAttribute(element: Element, name: string, value: string): void {
-  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }

@@ -1,5 +1,5 @@
 import type { Field } from "../schema.js";
-import type { Alignment, ColumnLayout } from "./columns.js";
+import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
 import { Recycler } from "./recycler.js";
 
 /** What a header says of its column beside name and type. */
@@ -41,6 +41,7 @@ export class GridHeader {
   readonly #cells: Recycler<HeaderCell>;
   #tabStop: HTMLElement | undefined;
   #mustPlace = true;
+  #scrollLeftPx = 0;
 
   constructor() {
     this.element = document.createElement("div");
@@ -71,13 +72,18 @@ export class GridHeader {
     const { columns, fields, active } = frame;
     const mustPlace = this.#mustPlace;
     this.#mustPlace = false;
-    this.#row.style.transform = `translateX(${-frame.scrollLeftPx}px)`;
-    this.#cells.assign(columns.start, columns.end, active, (cell, column) => {
+    const { scrollLeftPx, layout } = frame;
+    const isScrolled = scrollLeftPx !== this.#scrollLeftPx;
+    this.#scrollLeftPx = scrollLeftPx;
+    this.#row.style.transform = `translateX(${-scrollLeftPx}px)`;
+    const place = (cell: HeaderCell, column: number) => {
       const field = fields[column];
-      if (field === undefined || (cell.column === column && !mustPlace)) return;
+      const isMoved = isScrolled && column < layout.numPinned;
+      if (field === undefined || (cell.column === column && !mustPlace && !isMoved)) return;
       cell.column = column;
       writeCell(cell, field, frame);
-    });
+    };
+    this.#cells.assign(columns.start, columns.end, active, place, layout.numPinned);
     const stop = active === undefined ? undefined : this.cellElement(active);
     if (stop === this.#tabStop) return;
     if (this.#tabStop !== undefined) this.#tabStop.tabIndex = -1;
@@ -153,7 +159,11 @@ export class GridHeader {
 
 const ARROWS = { ascending: "↑", descending: "↓" };
 
-function writeCell(cell: HeaderCell, field: Field, { layout, alignments, marks }: HeaderFrame) {
+function writeCell(
+  cell: HeaderCell,
+  field: Field,
+  { layout, alignments, marks, scrollLeftPx }: HeaderFrame,
+): void {
   const { element, column } = cell;
   const mark = marks[column];
   const isSorted = mark?.direction !== undefined;
@@ -162,6 +172,7 @@ function writeCell(cell: HeaderCell, field: Field, { layout, alignments, marks }
     alignments[column] === "end" ? "end" : "",
     isSorted ? "sorted" : "",
     mark?.isFiltered ? "filtered" : "",
+    pinnedClass(column, layout),
   ];
   element.className = `header-cell ${classes.join(" ")}`;
   element.setAttribute("aria-colindex", String(column + 1));
@@ -170,7 +181,7 @@ function writeCell(cell: HeaderCell, field: Field, { layout, alignments, marks }
   else element.removeAttribute("aria-sort");
   if (mark?.isFiltered) element.setAttribute("aria-description", "filtered");
   else element.removeAttribute("aria-description");
-  element.style.transform = `translateX(${layout.leftPx(column)}px)`;
+  element.style.transform = `translateX(${layout.placePx(column, scrollLeftPx)}px)`;
   element.style.width = `${layout.widthPx(column)}px`;
   element.title = `${field.name}\n${field.type}${field.nullable ? "" : ", not null"}`;
   cell.name.textContent = field.name;

@@ -118,6 +118,17 @@ export const gridStyles = css`
   .cell.end {
     text-align: right;
   }
+  .cell.pinned {
+    z-index: 1;
+    background: var(--_bg);
+  }
+  .cell.pinned.last,
+  .header-cell.pinned.last {
+    border-right-color: var(--_line-strong);
+  }
+  .header-cell.pinned {
+    z-index: 1;
+  }
   .row:hover > .cell {
     background: var(--_hover);
   }

@@ -1,4 +1,4 @@
-import type { ShownColumns } from "../grid/grid.js";
+import type { ShownColumns } from "../grid/column-set.js";
 import type { Field } from "../schema.js";
 
 /** Which columns are shown and how, by their names; JSON. */
@@ -43,6 +43,7 @@ export function gridColumns(fields: readonly Field[], state: ColumnsState): Show
   const widths = Object.entries(state.widthsPx).map(([name, px]) => [places.get(name), px]);
   return {
     columns: state.shown.flatMap((name) => places.get(name) ?? []),
+    numPinned: state.pinned.length,
     widthsPx: Object.fromEntries(widths),
   };
 }

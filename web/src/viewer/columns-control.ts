@@ -22,8 +22,8 @@ import type { ViewerStateInput } from "./state.js";
 
 /** What the columns need of their viewer. */
 export interface ColumnsHost {
-  readonly grid: Grid;
-  readonly arrangement: Arrangement;
+  grid(): Grid;
+  arrangement(): Arrangement;
   /** Asks for other rows, or another order. */
   arrange(change: Partial<Arrangement>): void;
   /** Columns were moved, hidden, or made as wide as they are now. */
@@ -50,7 +50,7 @@ export class ColumnsControl implements HeaderCallbacks {
         host.arrange({ sort: direction === undefined ? [] : [{ column, descending }] });
       },
       onFilter: (column, parts) => {
-        host.arrange({ filter: withParts(host.arrangement.filter, column, parts) });
+        host.arrange({ filter: withParts(host.arrangement().filter, column, parts) });
       },
       onClose: (column) => {
         this.#focus(column);
@@ -66,7 +66,7 @@ export class ColumnsControl implements HeaderCallbacks {
 
   /** The columns that are shown, in that order. */
   get shownFields(): readonly Field[] {
-    return this.#host.grid.columns.flatMap((column) => this.#fields[column] ?? []);
+    return this.#host.grid().columns.flatMap((column) => this.#fields[column] ?? []);
   }
 
   /** Takes the columns of another table, all of them shown. */
@@ -78,21 +78,21 @@ export class ColumnsControl implements HeaderCallbacks {
   /** Shows columns as a state says, as far as the table has them. */
   show(state: NonNullable<ViewerStateInput["columns"]>): void {
     this.#state = fittingColumns(this.#fields, state);
-    this.#host.grid.setColumns(gridColumns(this.#fields, this.#state));
+    this.#host.grid().setColumns(gridColumns(this.#fields, this.#state));
     this.#host.onColumns();
   }
 
   readonly onSort = (column: number, isAdded: boolean): void => {
     const field = this.shownFields[column];
     if (field === undefined || !isSortableType(field.type)) return;
-    this.#host.arrange({ sort: toggledSort(this.#host.arrangement.sort, field.name, isAdded) });
+    this.#host.arrange({ sort: toggledSort(this.#host.arrangement().sort, field.name, isAdded) });
   };
 
   readonly onMenu = async (column: number): Promise<void> => {
     const field = this.shownFields[column];
-    const header = this.#host.grid.headerElement(column);
+    const header = this.#host.grid().headerElement(column);
     if (field === undefined || header === undefined) return;
-    const { sort, filter } = this.#host.arrangement;
+    const { sort, filter } = this.#host.arrangement();
     const key = sort.find((each) => each.column === field.name);
     const direction = key?.descending ? "descending" : "ascending";
     this.#menu.open({ field, filter, direction: key && direction });
@@ -102,16 +102,19 @@ export class ColumnsControl implements HeaderCallbacks {
 
   readonly onWiden = (column: number, byPx: number, phase: "begin" | "drag" | "end"): void => {
     const name = this.shownFields[column]?.name;
-    if (phase === "begin") this.#startPx = this.#host.grid.columnWidthPx(column);
+    if (phase === "begin") this.#startPx = this.#host.grid().columnWidthPx(column);
     if (name === undefined || phase === "begin") return;
     this.#state = widenedColumn(this.#state, name, this.#startPx + byPx);
-    this.#host.grid.setColumns(gridColumns(this.#fields, this.#state));
+    this.#host.grid().setColumns(gridColumns(this.#fields, this.#state));
     if (phase === "end") this.#host.onColumns();
   };
 
   readonly onFit = async (column: number): Promise<void> => {
     const name = this.shownFields[column]?.name;
-    const widthPx = await this.#host.grid.fittedWidthPx(column).catch(() => undefined);
+    const widthPx = await this.#host
+      .grid()
+      .fittedWidthPx(column)
+      .catch(() => undefined);
     if (name === undefined || widthPx === undefined) return;
     this.show(widenedColumn(this.#state, name, widthPx));
   };
@@ -194,6 +197,6 @@ export class ColumnsControl implements HeaderCallbacks {
 
   #focus(name: string): void {
     const column = this.#state.shown.indexOf(name);
-    if (column >= 0) this.#host.grid.focusHeader(column);
+    if (column >= 0) this.#host.grid().focusHeader(column);
   }
 }

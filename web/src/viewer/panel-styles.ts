@@ -33,7 +33,11 @@ export const panelStyles = css`
     gap: 6px;
   }
   .choices > button {
-    flex: 1;
+    flex: 1 0 40%;
+    white-space: nowrap;
+  }
+  .picker .choices > button {
+    flex: none;
   }
   .panel form {
     display: grid;

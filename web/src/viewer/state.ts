@@ -1,5 +1,5 @@
 import type { SortKey } from "../messages.js";
-import type { Predicate } from "../predicate.js";
+import { type Predicate, predicateJson } from "../predicate.js";
 import type { ColumnsState } from "./column-order.js";
 
 /** What can be stored as JSON and given back to show the same again. */
@@ -17,4 +17,17 @@ export interface ViewerState {
 /** Some of a state: what it does not say stays as it is. */
 export interface ViewerStateInput extends Partial<Omit<ViewerState, "columns">> {
   columns?: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined };
+}
+
+/** Tells whether a state is another than the last one. */
+export class StateNews {
+  #json: string | undefined;
+
+  /** Whether this one is; the first is none. */
+  isNews(state: ViewerState): boolean {
+    const before = this.#json;
+    const filter = state.filter && predicateJson(state.filter);
+    this.#json = JSON.stringify({ ...state, filter });
+    return before !== undefined && before !== this.#json;
+  }
 }

@@ -6,35 +6,25 @@ import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
 import type { SortKey } from "../messages.js";
 import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
-import { type Predicate, predicateJson } from "../predicate.js";
+import type { Predicate } from "../predicate.js";
 import type { View } from "../rows.js";
-import type { Schema } from "../schema.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
-import { ColumnsControl, type ColumnsHost } from "./columns-control.js";
+import { ColumnsControl } from "./columns-control.js";
+import type { ViewerEventMap } from "./events.js";
 import { filterBar } from "./filter-bar.js";
+import { goToRowForm } from "./go-to-row.js";
 import { message } from "./message.js";
 import { panelStyles } from "./panel-styles.js";
-import { parseBytes, parseRowNumber } from "./parse.js";
+import { parseBytes } from "./parse.js";
 import { headerMarks } from "./sorting.js";
-import type { ViewerState, ViewerStateInput } from "./state.js";
+import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
-
-/** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
-export interface ViewerEventMap {
-  "colonnade-schema": CustomEvent<Schema>;
-  "colonnade-progress": CustomEvent<TableProgress>;
-  "colonnade-complete": CustomEvent<TableProgress>;
-  "colonnade-error": CustomEvent<ColonnadeError>;
-  "colonnade-sort": CustomEvent<readonly SortKey[]>;
-  "colonnade-filter": CustomEvent<Predicate | null>;
-  "colonnade-state": CustomEvent<ViewerState>;
-}
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
 /** Cells show at most about 70 characters; the rest is for the hover text. */
@@ -97,7 +87,22 @@ export class ColonnadeViewer extends LitElement {
   /** Headers to send with the request for `src` or `source`. */
   declare headers: HeadersInit | null;
 
-  readonly #columns = new ColumnsControl(this.#columnsHost());
+  readonly #columns = new ColumnsControl({
+    grid: () => this.#grid,
+    arrangement: () => this.#arranger.arrangement,
+    arrange: (change) => {
+      this.state = change;
+    },
+    onColumns: () => {
+      this.#onArranging();
+      this.#tellState();
+    },
+    draw: async () => {
+      this.requestUpdate();
+      await this.updateComplete;
+      return this.renderRoot;
+    },
+  });
   readonly #grid: Grid = new Grid({
     onCopy: (position) => this.#copy(position),
     onFailure: (error) => {
@@ -115,7 +120,7 @@ export class ColonnadeViewer extends LitElement {
   #table: Table | undefined;
   #view: View | undefined;
   #stateToShow: ViewerStateInput = {};
-  #toldState = "";
+  #stateNews = new StateNews();
   #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
@@ -320,57 +325,25 @@ export class ColonnadeViewer extends LitElement {
         ${
           (progress?.rows ?? 0) === 0
             ? nothing
-            : html`<form @submit=${this.#onGoToRow}>
-                <input
-                  aria-label="Go to row"
-                  placeholder="Go to row"
-                  inputmode="numeric"
-                  autocomplete="off"
-                  spellcheck="false"
-                  @input=${clearInvalid}
-                />
-              </form>`
+            : goToRowForm((row) => {
+                this.#grid.goToRow(row);
+                this.#reach();
+                this.#grid.focus();
+              })
         }
       </div>
       ${this.#columns.renderPanels()}
     </div>`;
   }
 
-  #columnsHost(): ColumnsHost {
-    const viewer = this;
-    return {
-      get grid() {
-        return viewer.#grid;
-      },
-      get arrangement() {
-        return viewer.#arranger.arrangement;
-      },
-      arrange: (change) => {
-        this.state = change;
-      },
-      onColumns: () => {
-        this.#onArranging();
-        this.#tellState();
-      },
-      draw: async () => {
-        this.requestUpdate();
-        await this.updateComplete;
-        return this.renderRoot;
-      },
-    };
-  }
-
   #renderAlert() {
     const table = this.#table;
+    const { error } = this.#arranger;
     if (this.#error !== undefined) {
       const canRetry = this.#given !== null || table?.canResume;
-      return errorAlert(
-        this.#error,
-        table?.numRows ?? 0,
-        canRetry ? () => this.retry() : undefined,
-      );
+      const retry = canRetry ? () => this.retry() : undefined;
+      return errorAlert(this.#error, table?.numRows ?? 0, retry);
     }
-    const { error } = this.#arranger;
     if (error !== undefined) {
       return errorAlert(error, 0, undefined, () => this.#arranger.dismiss());
     }
@@ -420,7 +393,7 @@ export class ColonnadeViewer extends LitElement {
     this.#columns.begin(table.schema.fields);
     this.#showRows({ table, view: undefined });
     this.#onArranging();
-    this.#toldState = "";
+    this.#stateNews = new StateNews();
     this.#tellState();
     if (this.row !== null) this.#grid.goToRow(this.row);
     this.#ready.resolve(table);
@@ -444,18 +417,15 @@ export class ColonnadeViewer extends LitElement {
     this.#listening?.abort();
     this.#listening = new AbortController();
     const { signal } = this.#listening;
-    table.addEventListener(
-      "progress",
-      (event) => {
-        this.#follow(table);
-        this.#emit("colonnade-progress", event.detail);
-      },
-      { signal },
-    );
-    table.addEventListener("complete", (event) => this.#emit("colonnade-complete", event.detail), {
-      signal,
-    });
-    table.addEventListener("error", (event) => this.#fail(event.detail), { signal });
+    const onProgress = ({ detail }: CustomEvent<TableProgress>) => {
+      this.#follow(table);
+      this.#emit("colonnade-progress", detail);
+    };
+    const onComplete = ({ detail }: CustomEvent<TableProgress>) =>
+      this.#emit("colonnade-complete", detail);
+    table.addEventListener("progress", onProgress, { signal });
+    table.addEventListener("complete", onComplete, { signal });
+    table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
   }
 
   /** What the table says of itself, of the rows that are shown. */
@@ -536,20 +506,6 @@ export class ColonnadeViewer extends LitElement {
     this.#ready.promise.catch(() => undefined);
   }
 
-  #onGoToRow(event: SubmitEvent): void {
-    event.preventDefault();
-    const input = (event.currentTarget as HTMLFormElement).querySelector("input");
-    if (input === null) return;
-    const number = parseRowNumber(input.value);
-    if (number === undefined) {
-      input.setAttribute("aria-invalid", "true");
-      return;
-    }
-    this.#grid.goToRow(number - 1);
-    this.#reach();
-    this.#grid.focus();
-  }
-
   async #copy({ row, column }: CellPosition): Promise<void> {
     const texts = await (this.#view ?? this.#table)?.text({ start: row, end: row + 1 }, [
       this.#grid.columns[column] ?? column,
@@ -564,20 +520,12 @@ export class ColonnadeViewer extends LitElement {
   #tellState(): void {
     if (this.#table === undefined || this.#arranger.isWorking) return;
     const { state } = this;
-    const json = JSON.stringify({ ...state, filter: state.filter && predicateJson(state.filter) });
-    const isFirst = this.#toldState === "";
-    const isTold = json === this.#toldState;
-    this.#toldState = json;
-    if (!isFirst && !isTold) this.#emit("colonnade-state", state);
+    if (this.#stateNews.isNews(state)) this.#emit("colonnade-state", state);
   }
 
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
-}
-
-function clearInvalid(event: InputEvent): void {
-  (event.currentTarget as HTMLInputElement).removeAttribute("aria-invalid");
 }
 
 declare global {
