@@ -1,4 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
+import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { test as base, cell, expect } from "./fixtures.js";
 import { PageServer } from "./package.js";
@@ -425,4 +425,77 @@ test("a pinned column stays in sight, with its cells", async ({ page, pages, ser
   await openMenu(page, "int8");
   await page.getByRole("button", { name: "Unpin" }).click();
   await expect.poll(() => getState(page)).toMatchObject({ columns: { pinned: [] } });
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`in ${colorScheme}`, () => {
+    test.use({ colorScheme });
+
+    test("headers, menus and filters are accessible", async ({ page, pages, server }) => {
+      const expectAccessible = async () => {
+        // The page around the element is not a whole one.
+        const axe = new AxeBuilder({ page }).include("colonnade-viewer").disableRules("region");
+        const { violations } = await axe.analyze();
+        const found = violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)]);
+        expect(found).toEqual([]);
+      };
+      await show({ page, pages, server }, FLIGHTS);
+      await expect(status(page)).toContainText("Complete: 3,000,000 rows");
+      await openMenu(page, "date");
+      await page.getByLabel("From").fill("2001-06-01");
+      await expectAccessible();
+      await page.keyboard.press("Enter");
+      await expect(page.getByRole("group", { name: "Filters" })).toBeVisible();
+      await header(page, "origin").click({ modifiers: ["Shift"] });
+      await expect(status(page)).toContainText("sorted by origin");
+      await expectAccessible();
+      await page.getByRole("button", { name: "Columns" }).click();
+      await expectAccessible();
+    });
+  });
+}
+
+test("the module and the server order every type in the same way", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await page.goto(`${pages.origin}/`);
+  const different = await page.evaluate(async (origin) => {
+    interface Sorted {
+      schema: { fields: { name: string; type: string }[] };
+      sort(keys: object[]): Promise<Sorted>;
+      text(range: object, columns: string[]): Promise<(string | null)[][]>;
+      done: Promise<void>;
+    }
+    const openTable = globalThis.openTable as unknown as (source: unknown) => Promise<Sorted>;
+    const local = await openTable(`${origin}/v1/tables/every_type/rows`);
+    await local.done;
+    const all = { start: 0, end: 1000 };
+    const found: string[] = [];
+    for (const { name, type } of local.schema.fields) {
+      if (/^null$|list|struct|map|union/.test(type)) continue;
+      for (const descending of [false, true]) {
+        const sort = [{ column: name, descending }];
+        const request = new Request(`${origin}/v1/query`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ table: "every_type", sort }),
+        });
+        const [here, there] = await Promise.all([local.sort(sort), openTable(request)]).catch(
+          (error: Error) => {
+            throw new Error(`${name}: ${error.message}`);
+          },
+        );
+        await there.done;
+        const [got, wanted] = await Promise.all([
+          here.text(all, ["row"]),
+          there.text(all, ["row"]),
+        ]);
+        if (JSON.stringify(got) !== JSON.stringify(wanted)) found.push(`${name} ${descending}`);
+      }
+    }
+    return found;
+  }, server.origin);
+  expect(different).toEqual([]);
 });

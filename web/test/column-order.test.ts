@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import {
   allColumns,
   type ColumnsState,
+  distinctFields,
   fittingColumns,
   gridColumns,
   MIN_WIDTH_PX,
@@ -45,6 +46,19 @@ test("what a table does not have is left out", () => {
   expect(gridColumns(fields, state).widthsPx[0]).toBe(99);
   expect(fittingColumns(fields, { shown: ["x"] }).shown).toEqual(names);
   expect(fittingColumns(fields, {}).shown).toEqual(names);
+});
+
+test("columns of one name are told apart", () => {
+  const same = ["a", "a", "a (2)", "b"].map((name) => ({
+    name,
+    type: "int32",
+    nullable: true,
+    metadata: {},
+  }));
+  const distinct = distinctFields(same);
+  expect(distinct.map(({ name }) => name)).toEqual(["a", "a (2)", "a (2) (2)", "b"]);
+  const less = withoutColumn(allColumns(distinct), "a");
+  expect(gridColumns(distinct, less).columns).toEqual([1, 2, 3]);
 });
 
 test("no column is made too narrow to be caught again", () => {

@@ -47,7 +47,6 @@ export class Grid {
   #cache = new CellCache(this.#read, () => undefined);
   #progress: GridProgress = { numRows: 0, totalRows: undefined, isGrowing: true };
   #sizing: "none" | "running" | "done" = "none";
-
   #rowHeightPx = 30;
   #headerHeightPx = 46;
   #gutterPx = 0;
@@ -255,14 +254,6 @@ export class Grid {
     (element ?? this.element).focus({ preventScroll: true });
   }
 
-  /** Releases observers, timers and requests. */
-  destroy(): void {
-    this.#resizeObserver.disconnect();
-    cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#idleTimer);
-    this.#cache.close();
-  }
-
   get #geometry(): ScrollGeometry {
     return {
       numRows: this.#progress.numRows,
@@ -318,8 +309,7 @@ export class Grid {
   }
 
   #positionOf(target: EventTarget | null): CellPosition | undefined {
-    const column = this.#header.columnOf(target);
-    return column === undefined ? this.#rows.positionOf(target) : { row: HEADER_ROW, column };
+    return this.#header.positionOf(target) ?? this.#rows.positionOf(target);
   }
 
   #onKey(event: KeyboardEvent): void {

@@ -1,5 +1,6 @@
 import type { Field } from "../schema.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
+import { type CellPosition, HEADER_ROW } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 
 /** What a header says of its column beside name and type. */
@@ -119,6 +120,12 @@ export class GridHeader {
       element.classList.toggle("drop-before", isTarget && index < column);
       element.classList.toggle("drop-after", isTarget && index > column);
     }
+  }
+
+  /** The mounted header that an event happened in, as a place of the grid. */
+  positionOf(target: EventTarget | null): CellPosition | undefined {
+    const column = this.columnOf(target);
+    return column === undefined ? undefined : { row: HEADER_ROW, column };
   }
 
   /** Puts the cells in reading order; the one with the focus stays where it is. */

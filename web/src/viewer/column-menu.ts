@@ -15,7 +15,7 @@ export interface ColumnMenuCallbacks {
   onSort(column: string, direction: "ascending" | "descending" | undefined): void;
   onFilter(column: string, parts: readonly Predicate[]): void;
   /** The menu was closed. */
-  onClose(column: string): void;
+  onClose(): void;
 }
 
 /** Space between the menu and the edge of the page. */
@@ -36,7 +36,7 @@ export class ColumnMenu {
   }
 
   /** @param actions what else can be done with the column */
-  render(actions: (field: Field) => TemplateResult): TemplateResult | typeof nothing {
+  render(actions: () => TemplateResult): TemplateResult | typeof nothing {
     const subject = this.#subject;
     if (subject === undefined) return nothing;
     const { field } = subject;
@@ -48,7 +48,7 @@ export class ColumnMenu {
       @toggle=${(event: ToggleEvent) => this.#onToggle(event)}
     >
       ${isSortableType(field.type) ? this.#sorting(subject) : nothing} ${this.#filter(subject)}
-      ${actions(field)}
+      ${actions()}
     </div>`;
   }
 
@@ -105,9 +105,8 @@ export class ColumnMenu {
   #onToggle({ currentTarget }: ToggleEvent): void {
     const isOpen = (currentTarget as Element).matches(":popover-open");
     if (isOpen || this.#subject === undefined) return;
-    const { name } = this.#subject.field;
     this.#subject = undefined;
-    this.#callbacks.onClose(name);
+    this.#callbacks.onClose();
   }
 }
 

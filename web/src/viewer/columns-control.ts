@@ -7,6 +7,7 @@ import { ColumnMenu, closePanel, placePanel } from "./column-menu.js";
 import {
   allColumns,
   type ColumnsState,
+  distinctFields,
   fittingColumns,
   gridColumns,
   movedColumn,
@@ -36,7 +37,11 @@ export interface ColumnsHost {
 export class ColumnsControl implements HeaderCallbacks {
   readonly #host: ColumnsHost;
   readonly #menu: ColumnMenu;
+  /** As the table has them, and under names that differ. */
+  #tableFields: readonly Field[] = [];
   #fields: readonly Field[] = [];
+  /** The column whose menu was opened last. */
+  #menuName = "";
   #state: ColumnsState = allColumns([]);
   #startPx = 0;
   #isPickerOpen = false;
@@ -52,8 +57,8 @@ export class ColumnsControl implements HeaderCallbacks {
       onFilter: (column, parts) => {
         host.arrange({ filter: withParts(host.arrangement().filter, column, parts) });
       },
-      onClose: (column) => {
-        this.#focus(column);
+      onClose: () => {
+        this.#focus(this.#menuName);
         void host.draw();
       },
     });
@@ -66,13 +71,14 @@ export class ColumnsControl implements HeaderCallbacks {
 
   /** The columns that are shown, in that order. */
   get shownFields(): readonly Field[] {
-    return this.#host.grid().columns.flatMap((column) => this.#fields[column] ?? []);
+    return this.#host.grid().columns.flatMap((column) => this.#tableFields[column] ?? []);
   }
 
   /** Takes the columns of another table, all of them shown. */
   begin(fields: readonly Field[]): void {
-    this.#fields = fields;
-    this.#state = allColumns(fields);
+    this.#tableFields = fields;
+    this.#fields = distinctFields(fields);
+    this.#state = allColumns(this.#fields);
   }
 
   /** Shows columns as a state says, as far as the table has them. */
@@ -92,6 +98,7 @@ export class ColumnsControl implements HeaderCallbacks {
     const field = this.shownFields[column];
     const header = this.#host.grid().headerElement(column);
     if (field === undefined || header === undefined) return;
+    this.#menuName = this.#state.shown[column] ?? "";
     const { sort, filter } = this.#host.arrangement();
     const key = sort.find((each) => each.column === field.name);
     const direction = key?.descending ? "descending" : "ascending";
@@ -101,7 +108,7 @@ export class ColumnsControl implements HeaderCallbacks {
   };
 
   readonly onWiden = (column: number, byPx: number, phase: "begin" | "drag" | "end"): void => {
-    const name = this.shownFields[column]?.name;
+    const name = this.#state.shown[column];
     if (phase === "begin") this.#startPx = this.#host.grid().columnWidthPx(column);
     if (name === undefined || phase === "begin") return;
     this.#state = widenedColumn(this.#state, name, this.#startPx + byPx);
@@ -110,7 +117,7 @@ export class ColumnsControl implements HeaderCallbacks {
   };
 
   readonly onFit = async (column: number): Promise<void> => {
-    const name = this.shownFields[column]?.name;
+    const name = this.#state.shown[column];
     const widthPx = await this.#host
       .grid()
       .fittedWidthPx(column)
@@ -120,7 +127,7 @@ export class ColumnsControl implements HeaderCallbacks {
   };
 
   readonly onMove = (column: number, to: number): void => {
-    const name = this.shownFields[column]?.name;
+    const name = this.#state.shown[column];
     if (name === undefined) return;
     this.show(movedColumn(this.#state, name, to));
     this.#focus(name);
@@ -139,11 +146,11 @@ export class ColumnsControl implements HeaderCallbacks {
 
   /** The panels, where they are open. */
   renderPanels(): TemplateResult {
-    return html`${this.#menu.render((field) => this.#actions(field))}
+    return html`${this.#menu.render(() => this.#actions(this.#menuName))}
     ${this.#isPickerOpen ? this.#picker() : nothing}`;
   }
 
-  #actions({ name }: Field): TemplateResult {
+  #actions(name: string): TemplateResult {
     const { shown, pinned } = this.#state;
     const isPinned = pinned.includes(name);
     const column = shown.indexOf(name);

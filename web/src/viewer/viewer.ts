@@ -1,4 +1,4 @@
-import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
+import { html, nothing, type PropertyValues } from "lit";
 import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
@@ -13,6 +13,7 @@ import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
+import { ViewerAttributes } from "./attributes.js";
 import { ColumnsControl } from "./columns-control.js";
 import type { ViewerEventMap } from "./events.js";
 import { filterBar } from "./filter-bar.js";
@@ -57,36 +58,8 @@ const MAX_CELL_CHARS = 300;
  * @csspart toolbar - the bar below the rows
  * @csspart status - the line in it
  */
-export class ColonnadeViewer extends LitElement {
+export class ColonnadeViewer extends ViewerAttributes {
   static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
-  static override properties: PropertyDeclarations = {
-    src: { type: String },
-    theme: { type: String, reflect: true },
-    density: { type: String },
-    row: { type: Number },
-    totalRows: { type: Number, attribute: "total-rows" },
-    memory: { type: String },
-    credentials: { type: String },
-    workerSrc: { type: String, attribute: "worker-src" },
-    wasmSrc: { type: String, attribute: "wasm-src" },
-    source: { attribute: false },
-    headers: { attribute: false },
-  };
-
-  declare src: string | null;
-  declare theme: "auto" | "light" | "dark";
-  declare density: "compact" | "normal" | "comfortable";
-  declare row: number | null;
-  declare totalRows: number | null;
-  declare memory: string | null;
-  declare credentials: RequestCredentials | null;
-  declare workerSrc: string | null;
-  declare wasmSrc: string | null;
-  /** Anything that `open` takes; comes before `src`. */
-  declare source: TableSource | null;
-  /** Headers to send with the request for `src` or `source`. */
-  declare headers: HeadersInit | null;
-
   readonly #columns = new ColumnsControl({
     grid: () => this.#grid,
     arrangement: () => this.#arranger.arrangement,
@@ -147,17 +120,6 @@ export class ColonnadeViewer extends LitElement {
 
   constructor() {
     super();
-    this.src = null;
-    this.theme = "auto";
-    this.density = "normal";
-    this.row = null;
-    this.totalRows = null;
-    this.memory = null;
-    this.credentials = null;
-    this.workerSrc = null;
-    this.wasmSrc = null;
-    this.source = null;
-    this.headers = null;
     this.#quietReady();
   }
 
