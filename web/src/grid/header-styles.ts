@@ -9,7 +9,6 @@ export const headerStyles = css`
     left: 0;
     display: grid;
     grid-template: 1fr auto auto 1fr / minmax(0, 1fr) auto;
-    column-gap: 4px;
     padding: 0 10px;
     box-sizing: border-box;
     border-right: 1px solid var(--_line);
@@ -47,8 +46,9 @@ export const headerStyles = css`
     color: var(--_muted);
     font-size: 11px;
   }
-  .sort {
+  .sort:not(:empty) {
     grid-area: 2 / 2;
+    padding-left: 4px;
     color: var(--_accent);
     font-weight: 650;
     font-variant-numeric: tabular-nums;

@@ -140,7 +140,7 @@ export class ColumnsControl implements HeaderCallbacks {
       aria-haspopup="dialog"
       @click=${(event: Event) => this.#openPicker(event.currentTarget as Element)}
     >
-      Columns${numHidden === 0 ? nothing : html` <small>${numHidden} hidden</small>`}
+      Columns${numHidden === 0 ? nothing : html` <small class="minor">${numHidden} hidden</small>`}
     </button>`;
   }
 

@@ -23,7 +23,8 @@ export function statusLine(
     return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
   }
   const { rows, totalRows } = progress;
-  const isPartial = phase !== "complete" && phase !== "windowed" && totalRows !== undefined;
+  const isWhole = phase === "complete" || phase === "windowed" || phase === "arranging";
+  const isPartial = !isWhole && totalRows !== undefined;
   const more = phase === "windowed" && totalRows === undefined ? "+" : "";
   const of = isPartial ? ` of ${formatCount(totalRows)}` : "";
   const columns = schema.fields.length;
