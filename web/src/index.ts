@@ -19,5 +19,7 @@ export {
   type TableProgress,
   type TableState,
 } from "./table.js";
-export type { ColonnadeViewer, ViewerEventMap, ViewerState } from "./viewer/viewer.js";
+export type { ViewerEventMap } from "./viewer/events.js";
+export type { ViewerState } from "./viewer/state.js";
+export type { ColonnadeViewer } from "./viewer/viewer.js";
 export { CellKind, RowWindow } from "./window.js";

@@ -14,3 +14,14 @@ export type Predicate =
   | { and: readonly Predicate[] }
   | { or: readonly Predicate[] }
   | { not: Predicate };
+
+/** A predicate as JSON; numbers that JSON would not hold exactly become texts. */
+export function predicateJson(predicate: Predicate): string {
+  return JSON.stringify(predicate, exactly);
+}
+
+function exactly(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  const isPlain = typeof value !== "number" || (Number.isFinite(value) && !Object.is(value, -0));
+  return isPlain ? value : String(value);
+}

@@ -1,7 +1,7 @@
 import type { Requester } from "./actor.js";
 import { ColonnadeError } from "./errors.js";
 import type { RawValues, SortKey, ViewInfo } from "./messages.js";
-import type { Predicate } from "./predicate.js";
+import { type Predicate, predicateJson } from "./predicate.js";
 import type { Schema } from "./schema.js";
 import { CellKind, RowWindow } from "./window.js";
 
@@ -175,8 +175,11 @@ export abstract class Rows {
    * neither true nor false, as in SQL. Rows that arrive later are no part of the view.
    */
   async filter(predicate: Predicate, options: WorkOptions = {}): Promise<View> {
-    const json = JSON.stringify(predicate, exactly);
-    const work = { kind: "filter" as const, view: this.#view, predicate: json };
+    const work = {
+      kind: "filter" as const,
+      view: this.#view,
+      predicate: predicateJson(predicate),
+    };
     return new View(this.requester, this.schema, (await this.run(work, options)) as ViewInfo);
   }
 
@@ -270,13 +273,6 @@ function release(requester: Requester, view: number): void {
 function typedValues({ kind, bytes, validity }: RawValues): ColumnValues {
   const { buffer, byteOffset } = bytes;
   return { values: new ARRAYS[kind](buffer, byteOffset, validity.length), validity };
-}
-
-/** Numbers that JSON would not hold exactly, as texts. */
-function exactly(_key: string, value: unknown): unknown {
-  if (typeof value === "bigint") return value.toString();
-  const isPlain = typeof value !== "number" || (Number.isFinite(value) && !Object.is(value, -0));
-  return isPlain ? value : String(value);
 }
 
 function clampRow(row: number, numRows: number): number {

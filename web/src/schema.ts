@@ -15,12 +15,33 @@ export interface Schema {
 
 const NUMERIC = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|256)?\b)/;
 
-/**
- * Whether values of this Arrow type read as numbers, to be aligned at the right. Dictionaries and
- * run-end-encoded columns are what their values are, extensions what they are stored as.
- */
-export function isNumericType(type: string): boolean {
+/** What values are: those of a dictionary or of runs, what an extension is stored as. */
+function valueType(type: string): string {
   const inner =
     /^(?:dictionary<.*?values=|run_end_encoded<.*?values: |extension<.*?\[storage_type=)(.*)$/;
-  return NUMERIC.test(inner.exec(type)?.[1] ?? type);
+  return inner.exec(type)?.[1] ?? type;
+}
+
+/** Whether values of this Arrow type read as numbers, to be aligned at the right. */
+export function isNumericType(type: string): boolean {
+  return NUMERIC.test(valueType(type));
+}
+
+/** How a column is filtered: by its bounds, its text, its values, or only by what is null. */
+export type FilterKind = "range" | "text" | "boolean" | "nulls";
+
+/** How a column of this Arrow type is filtered. */
+export function filterKindOf(type: string): FilterKind {
+  const values = valueType(type);
+  if (NUMERIC.test(values) || /^(?:date|time)/.test(values)) return "range";
+  if (/^(?:large_)?string/.test(values)) return "text";
+  return /^bool\b/.test(values) ? "boolean" : "nulls";
+}
+
+const UNORDERED =
+  /^(?:null$|(?:large_)?list(?:_view)?<|fixed_size_list<|struct<|map<|sparse_union<|dense_union<)/;
+
+/** Whether rows can be sorted by a column of this Arrow type. */
+export function isSortableType(type: string): boolean {
+  return !UNORDERED.test(valueType(type));
 }

@@ -2,7 +2,7 @@ import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
 import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
-import type { NoticeName, Notices, SortKey, StreamProgress, WasmModule } from "./messages.js";
+import type { NoticeName, Notices, SortKey, StreamProgress, UrlSource, WasmModule } from "./messages.js";
 import type { Predicate } from "./predicate.js";
 import { queryUrl } from "./query.js";
 import {
@@ -233,6 +233,12 @@ export class Table extends EventTarget {
     return this.#canResume;
   }
 
+  /** @internal The request that the rows come by, where a Colonnade server answers it. */
+  get request(): UrlSource | undefined {
+    const { wire } = this.#prepared;
+    return wire.kind === "url" && wire.query !== undefined ? wire : undefined;
+  }
+
   /** As {@link View.text}, of the rows readable now. */
   text(range: RowRange, columns?: readonly (string | number)[]): Promise<(string | null)[][]> {
     return this.#rows.text(range, columns);
@@ -315,6 +321,20 @@ export class Table extends EventTarget {
   close(): void {
     this.cancel();
     this.#forgetAtServer();
+    this.#release();
+  }
+
+  /** @internal As {@link close}, but the server keeps the result, for others to be made of it. */
+  park(): void {
+    if (this.#state === "streaming") {
+      this.#state = "cancelled";
+      this.#requester.request("stop", null).catch(() => undefined);
+      this.#rejectDone(cancelledError());
+    }
+    this.#release();
+  }
+
+  #release(): void {
     globalThis.removeEventListener?.("pagehide", this.#onPageHide);
     globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));

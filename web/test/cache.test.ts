@@ -28,7 +28,7 @@ test("visible cells are asked for first, and are there once they arrived", async
   let arrivals = 0;
   const { asked, read } = manualReader();
   const cache = new CellCache(read, () => arrivals++);
-  cache.want(rows(640, 660), rows(600, 720), 100_000, 3);
+  cache.want([rows(640, 660), rows(600, 720)], 100_000, 3);
   expect(asked[0]).toMatchObject({ start: 640, end: 704 });
   expect(cache.cell(640, 0)).toBeUndefined();
   await asked[0]?.answer();
@@ -39,27 +39,27 @@ test("visible cells are asked for first, and are there once they arrived", async
 test("what is no longer looked at is cancelled, and asked for again when it is", async () => {
   const { asked, read } = manualReader();
   const cache = new CellCache(read, () => undefined);
-  cache.want(rows(0, 20), rows(0, 20), 100_000, 3);
-  cache.want(rows(50_000, 50_020), rows(50_000, 50_020), 100_000, 3);
+  cache.want([rows(0, 20), rows(0, 20)], 100_000, 3);
+  cache.want([rows(50_000, 50_020), rows(50_000, 50_020)], 100_000, 3);
   expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
   await Promise.resolve();
   await Promise.resolve();
-  cache.want(rows(0, 20), rows(0, 20), 100_000, 3);
+  cache.want([rows(0, 20), rows(0, 20)], 100_000, 3);
   expect(asked.at(-1)).toMatchObject({ start: 0, end: TILE_ROWS });
 });
 
 test("a tile read before its last row arrived is read again, a whole one is not", async () => {
   const { asked, read } = manualReader();
   const cache = new CellCache(read, () => undefined);
-  cache.want(rows(0, 10), rows(0, 10), 10, 3);
+  cache.want([rows(0, 10), rows(0, 10)], 10, 3);
   await asked[0]?.answer();
   expect(cache.cell(9, 0)).toBeDefined();
   expect(cache.cell(10, 0)).toBeUndefined();
-  cache.want(rows(0, 20), rows(0, 20), 1000, 3);
+  cache.want([rows(0, 20), rows(0, 20)], 1000, 3);
   expect(asked).toHaveLength(2);
   await asked[1]?.answer();
   expect(cache.cell(10, 0)).toBeDefined();
-  cache.want(rows(0, 20), rows(0, 20), 2000, 3);
+  cache.want([rows(0, 20), rows(0, 20)], 2000, 3);
   expect(asked).toHaveLength(2);
 });
 
@@ -75,7 +75,7 @@ test("what could not be read says so, and is asked for again when it is wanted t
     () => undefined,
   );
   const look = async () => {
-    cache.want(rows(0, 20), rows(0, 20), 100_000, 3);
+    cache.want([rows(0, 20), rows(0, 20)], 100_000, 3);
     await new Promise((resolve) => setTimeout(resolve));
   };
   await look();

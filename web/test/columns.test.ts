@@ -21,6 +21,18 @@ test("visible columns are those of the slow search, for any position", () => {
   }
 });
 
+test("pinned columns stay where they are, and the others pass beneath them", () => {
+  const layout = new ColumnLayout([100, 50, 100, 100, 100], 2);
+  expect(layout.visible(0, 300)).toEqual({ start: 2, end: 4 });
+  expect(layout.visible(120, 300)).toEqual({ start: 3, end: 5 });
+  expect(layout.placePx(1, 120)).toBe(220);
+  expect(layout.placePx(3, 120)).toBe(250);
+  expect(layout.reveal(0, 120, 300)).toBe(120);
+  expect(layout.reveal(2, 120, 300)).toBe(0);
+  expect(layout.reveal(4, 0, 300)).toBe(150);
+  expect(new ColumnLayout([100, 50], 2).visible(0, 300)).toEqual({ start: 2, end: 2 });
+});
+
 test("no columns, no visible ones", () => {
   expect(new ColumnLayout([]).visible(0, 800)).toEqual({ start: 0, end: 0 });
   expect(new ColumnLayout([]).totalPx).toBe(0);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { moveFocus } from "../src/grid/keyboard.js";
+import { HEADER_ROW, moveFocus } from "../src/grid/keyboard.js";
 
 const extent = { numRows: 1_000_000_000, numColumns: 16, pageRows: 20 };
 const from = { row: 500, column: 5 };
@@ -31,11 +31,22 @@ test.each([
 });
 
 test("nothing goes beyond the table", () => {
-  expect(press("ArrowUp", {}, { row: 0, column: 0 })).toEqual({ row: 0, column: 0 });
+  expect(press("ArrowUp", {}, { row: -1, column: 0 })).toEqual({ row: -1, column: 0 });
   expect(press("PageDown", {}, { row: 999_999_990, column: 15 })).toEqual({
     row: 999_999_999,
     column: 15,
   });
+});
+
+test("the header is above the first row, and only an arrow goes there", () => {
+  const first = { row: 0, column: 3 };
+  const header = { row: HEADER_ROW, column: 3 };
+  expect(press("ArrowUp", {}, first)).toEqual(header);
+  expect(press("PageUp", {}, first)).toEqual(first);
+  expect(press("ArrowUp", { ctrlKey: true }, { row: 9, column: 3 })).toEqual(first);
+  expect(press("ArrowDown", {}, header)).toEqual(first);
+  expect(press("ArrowRight", {}, header)).toEqual({ row: HEADER_ROW, column: 4 });
+  expect(press("End", {}, header)).toEqual({ row: HEADER_ROW, column: 15 });
 });
 
 test("other keys are left to others", () => {

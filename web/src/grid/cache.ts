@@ -84,15 +84,15 @@ export class CellCache {
   }
 
   /**
-   * Says what is looked at now. Cells of `visible` are asked for first, then those around it;
-   * requests for anything else are cancelled.
+   * Says what is looked at now. Cells of the first rectangles are asked for first; requests for
+   * anything else are cancelled.
    */
-  want(visible: CellRect, around: CellRect, numRows: number, numColumns: number): void {
+  want(rects: readonly CellRect[], numRows: number, numColumns: number): void {
     this.#numRows = numRows;
     this.#numColumns = numColumns;
     const names = new Set<string>();
     this.#wanted = [];
-    for (const key of [...tilesOf(visible), ...tilesOf(around)]) {
+    for (const key of rects.flatMap((rect) => [...tilesOf(rect)])) {
       if (names.has(key.name)) continue;
       names.add(key.name);
       if (this.#failures.has(key.name)) continue;

@@ -24,7 +24,11 @@ export class ColumnLayout {
   /** One entry more than there are columns: the last is the total. */
   readonly #lefts: Float64Array;
 
-  constructor(widthsPx: readonly number[]) {
+  /** The first ones, which do not scroll. */
+  readonly numPinned: number;
+
+  constructor(widthsPx: readonly number[], numPinned = 0) {
+    this.numPinned = numPinned;
     this.#lefts = new Float64Array(widthsPx.length + 1);
     let left = 0;
     widthsPx.forEach((width, column) => {
@@ -49,17 +53,31 @@ export class ColumnLayout {
     return this.leftPx(column + 1) - this.leftPx(column);
   }
 
-  /** Columns `[start, end)` that are at least partly inside a viewport, however many there are. */
+  /** The width of the pinned columns together. */
+  get pinnedPx(): number {
+    return this.leftPx(this.numPinned);
+  }
+
+  /** Where a column begins in content that is scrolled by so much: pinned ones go with it. */
+  placePx(column: number, scrollLeftPx: number): number {
+    return this.leftPx(column) + (column < this.numPinned ? scrollLeftPx : 0);
+  }
+
+  /**
+   * Columns `[start, end)` that are at least partly inside a viewport, however many there are;
+   * pinned ones, which always are, not among them.
+   */
   visible(scrollLeftPx: number, viewportPx: number): { start: number; end: number } {
-    if (this.numColumns === 0) return { start: 0, end: 0 };
-    const start = this.#columnAt(scrollLeftPx);
+    if (this.numColumns === this.numPinned) return { start: this.numPinned, end: this.numPinned };
+    const start = Math.max(this.numPinned, this.#columnAt(scrollLeftPx + this.pinnedPx));
     const end = this.#columnAt(Math.max(scrollLeftPx, scrollLeftPx + viewportPx - 1)) + 1;
-    return { start, end };
+    return { start, end: Math.max(start, end) };
   }
 
   /** The scroll position nearest to this one at which a column is wholly visible. */
   reveal(column: number, scrollLeftPx: number, viewportPx: number): number {
-    const left = this.leftPx(column);
+    if (column < this.numPinned) return scrollLeftPx;
+    const left = this.leftPx(column) - this.pinnedPx;
     const right = this.leftPx(column + 1);
     return Math.min(Math.max(scrollLeftPx, right - viewportPx), left);
   }
@@ -74,4 +92,10 @@ export class ColumnLayout {
     }
     return low;
   }
+}
+
+/** How cells of pinned columns look different; nothing for others. */
+export function pinnedClass(column: number, { numPinned }: ColumnLayout): string {
+  if (column >= numPinned) return "";
+  return column === numPinned - 1 ? " pinned last" : " pinned";
 }

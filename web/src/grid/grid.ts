@@ -1,9 +1,11 @@
 import type { Field } from "../schema.js";
 import { CellCache, type ReadWindow } from "./cache.js";
-import { type Alignment, alignmentOf, ColumnLayout, columnWidthPx } from "./columns.js";
-import { GridHeader } from "./header.js";
-import { type CellPosition, moveFocus } from "./keyboard.js";
-import { TextMeasure } from "./measure.js";
+import { ColumnSet, type ShownColumns } from "./column-set.js";
+import type { GridCallbacks, GridProgress } from "./contract.js";
+import { makeElement, setAttribute } from "./dom.js";
+import { GridHeader, type HeaderMark } from "./header.js";
+import { HeaderInput } from "./header-input.js";
+import { type CellPosition, HEADER_ROW, moveFocus } from "./keyboard.js";
 import { GridRows } from "./rows.js";
 import {
   clampTopRow,
@@ -14,34 +16,12 @@ import {
   spacerPx,
   visibleRows,
 } from "./scroll.js";
-
-/** What the grid needs to know of its table as it grows. */
-export interface GridProgress {
-  /** Rows that can be read now. */
-  numRows: number;
-  /** Rows there will be; undefined while nobody knows. */
-  totalRows: number | undefined;
-  /** Whether more rows may come. */
-  isGrowing: boolean;
-}
-
-/** What the grid tells its owner. */
-export interface GridCallbacks {
-  /** The focused cell was asked to be copied. */
-  onCopy(position: CellPosition): void;
-  /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
-  onFailure(error: unknown): void;
-}
+import { headerWidthsPx, rowWidthsPx } from "./sizing.js";
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
 const IDLE_MS = 150;
 /** A scroll event this soon after a wheel or touch event was caused by it. */
 const GESTURE_MS = 200;
-/** Texts measured for the first widths: quick enough for the first frame. */
-const MAX_MEASURED_CELLS = 4000;
-const MAX_MEASURED_ROWS = 60;
-/** Space beside a text in its cell, and slack for tabular figures, which canvas does not know. */
-const CELL_PADDING_PX = 26;
 /** How far around the viewport cells are read ahead, in viewports. */
 const READ_AHEAD = 2;
 
@@ -58,17 +38,15 @@ export class Grid {
   readonly #content = makeElement("content");
   readonly #layer = makeElement("layer");
   readonly #header = new GridHeader();
+  readonly #headerInput: HeaderInput;
   readonly #rows = new GridRows();
   readonly #resizeObserver = new ResizeObserver(() => this.#onResize());
 
-  #fields: readonly Field[] = [];
-  #alignments: readonly Alignment[] = [];
-  #layout = new ColumnLayout([]);
+  #columns = new ColumnSet([], []);
   #read: ReadWindow = () => Promise.reject(new Error("No table."));
   #cache = new CellCache(this.#read, () => undefined);
   #progress: GridProgress = { numRows: 0, totalRows: undefined, isGrowing: true };
   #sizing: "none" | "running" | "done" = "none";
-
   #rowHeightPx = 30;
   #headerHeightPx = 46;
   #gutterPx = 0;
@@ -83,12 +61,13 @@ export class Grid {
   /** A row that was asked for before it arrived. */
   #awaitedRow: number | undefined;
   #active: CellPosition = { row: 0, column: 0 };
-  #mustPlaceHeader = true;
+  #marks: readonly HeaderMark[] = [];
   #frame = 0;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(callbacks: GridCallbacks) {
     this.#callbacks = callbacks;
+    this.#headerInput = new HeaderInput(this.#header, callbacks.header);
     this.element = makeElement("grid");
     this.element.setAttribute("role", "grid");
     this.element.setAttribute("part", "grid");
@@ -118,20 +97,91 @@ export class Grid {
   setTable(fields: readonly Field[], read: ReadWindow): void {
     this.#cache.close();
     this.#read = read;
-    this.#cache = new CellCache(read, () => this.#schedule());
-    this.#fields = fields;
-    this.#alignments = fields.map(alignmentOf);
+    this.#marks = [];
     this.#sizing = "none";
     this.#active = { row: 0, column: 0 };
     this.#awaitedRow = undefined;
     this.#gutterPx = 0;
     this.#rows.clear();
-    this.element.setAttribute("aria-colcount", String(fields.length));
-    this.#sizeByHeader();
+    this.#columns = new ColumnSet(fields, headerWidthsPx(this.element, fields));
+    this.#showColumns();
     this.update({ numRows: 0, totalRows: undefined, isGrowing: true });
     this.#scrollLeftPx = 0;
     this.element.scrollLeft = 0;
     this.#moveTo(0);
+  }
+
+  /** Shows other rows of the same columns from the first one, e.g. in another order. */
+  setRows(read: ReadWindow): void {
+    const hasFocus = this.#rows.body.matches(":focus-within");
+    this.#read = read;
+    this.#renewCache();
+    if (this.#sizing === "running") this.#sizing = "none";
+    if (this.#active.row > 0) this.#active = { row: 0, column: this.#active.column };
+    this.#awaitedRow = undefined;
+    this.#moveTo(0);
+    if (hasFocus) this.focus();
+  }
+
+  /** Shows some of the columns, in an order and by widths of their own. */
+  setColumns(shown: ShownColumns): void {
+    if (this.#columns.show(shown)) this.#showColumns();
+    else this.#layOut();
+  }
+
+  #showColumns(): void {
+    const { length } = this.#columns.fields;
+    this.#renewCache();
+    const { row, column } = this.#active;
+    this.#active = { row, column: Math.max(0, Math.min(column, length - 1)) };
+    this.element.setAttribute("aria-colcount", String(length));
+    this.#layOut();
+  }
+
+  /** The columns that are shown, by their place in the table. */
+  get columns(): readonly number[] {
+    return this.#columns.columns;
+  }
+
+  /** The width of a column that is shown, in px. */
+  columnWidthPx(column: number): number {
+    return this.#columns.layout.widthPx(column);
+  }
+
+  /** The width that the texts in sight want for a column that is shown, in px. */
+  async fittedWidthPx(column: number): Promise<number | undefined> {
+    const columns = this.#columns.columns.slice(column, column + 1);
+    const rows = visibleRows(this.#geometry, this.#topRow);
+    return (await rowWidthsPx(this.element, this.#columns.all, columns, this.#read, rows))[0];
+  }
+
+  /** Forgets all cells: other rows or columns follow. */
+  #renewCache(): void {
+    this.#cache.close();
+    this.#cache = new CellCache(
+      (start, end, shown, signal) => this.#read(start, end, this.#columns.placesOf(shown), signal),
+      () => this.#schedule(),
+    );
+    this.#rows.clear();
+  }
+
+  /** Sets what headers say of their columns. */
+  setMarks(marks: readonly HeaderMark[]): void {
+    this.#marks = marks;
+    this.#header.invalidate();
+    this.#schedule();
+  }
+
+  /** The header of a column, if it is in sight. */
+  headerElement(column: number): HTMLElement | undefined {
+    return this.#header.cellElement(column);
+  }
+
+  /** Gives the focus to a column's header. */
+  focusHeader(column: number): void {
+    this.#active = { row: HEADER_ROW, column };
+    this.#reveal(this.#active);
+    this.focus();
   }
 
   /** Tells how many rows there are now. Nothing that is visible moves. */
@@ -145,8 +195,8 @@ export class Grid {
       String(knownRows === undefined ? -1 : knownRows + 1),
     );
     setAttribute(this.element, "aria-busy", String(isGrowing && numRows === 0));
-    // Without a cell to focus, the scroller itself must be reachable by keyboard.
-    this.element.tabIndex = numRows === 0 ? 0 : -1;
+    // Without a cell or header to focus, the scroller itself must be reachable by keyboard.
+    this.element.tabIndex = numRows === 0 && this.#columns.fields.length === 0 ? 0 : -1;
     this.#sizeGutter(Math.max(numRows, totalRows ?? 0));
     this.#sizeContent();
     if (numRows > 0 && this.#sizing === "none") this.#sizeByRows();
@@ -196,15 +246,12 @@ export class Grid {
   /** Gives the focus to the active cell. */
   focus(): void {
     this.#draw();
-    (this.#rows.cellElement(this.#active) ?? this.element).focus({ preventScroll: true });
-  }
-
-  /** Releases observers, timers and requests. */
-  destroy(): void {
-    this.#resizeObserver.disconnect();
-    cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#idleTimer);
-    this.#cache.close();
+    const { row, column } = this.#tabStop;
+    const element =
+      row === HEADER_ROW
+        ? this.#header.cellElement(column)
+        : this.#rows.cellElement({ row, column });
+    (element ?? this.element).focus({ preventScroll: true });
   }
 
   get #geometry(): ScrollGeometry {
@@ -213,6 +260,12 @@ export class Grid {
       rowHeightPx: this.#rowHeightPx,
       viewportPx: Math.max(1, this.#heightPx - this.#headerHeightPx),
     };
+  }
+
+  /** The cell or header that the Tab key comes to. */
+  get #tabStop(): CellPosition {
+    const { row, column } = this.#active;
+    return { row: this.#progress.numRows === 0 ? HEADER_ROW : row, column };
   }
 
   get #columnsPx(): number {
@@ -235,7 +288,7 @@ export class Grid {
     }
     element.addEventListener("keydown", (event) => this.#onKey(event));
     element.addEventListener("mousedown", (event) => {
-      const position = this.#rows.positionOf(event.target);
+      const position = this.#positionOf(event.target);
       if (position === undefined || event.button !== 0) return;
       // The browser would scroll the cell into view by its own idea of where it is.
       event.preventDefault();
@@ -244,7 +297,8 @@ export class Grid {
       this.focus();
     });
     element.addEventListener("focusin", (event) => {
-      const position = this.#rows.positionOf(event.target);
+      const position = this.#positionOf(event.target);
+      if (position?.row === HEADER_ROW) this.#active = position;
       if (position !== undefined) this.#reveal(position);
     });
     element.addEventListener("mouseover", ({ target }) => {
@@ -254,20 +308,27 @@ export class Grid {
     });
   }
 
+  #positionOf(target: EventTarget | null): CellPosition | undefined {
+    return this.#header.positionOf(target) ?? this.#rows.positionOf(target);
+  }
+
   #onKey(event: KeyboardEvent): void {
+    if (this.#tabStop.row === HEADER_ROW && this.#headerInput.onKey(event, this.#active.column)) {
+      return;
+    }
     const isCommand = event.ctrlKey || event.metaKey;
     if (isCommand && event.key.toLowerCase() === "c" && !event.shiftKey && !event.altKey) {
-      if (this.#progress.numRows === 0) return;
+      if (this.#tabStop.row === HEADER_ROW) return;
       event.preventDefault();
       this.#callbacks.onCopy(this.#active);
       return;
     }
     const { numRows } = this.#progress;
-    if (numRows === 0) return;
+    if (this.#columns.fields.length === 0) return;
     const geometry = this.#geometry;
     const pageRows = Math.max(1, Math.floor(geometry.viewportPx / geometry.rowHeightPx) - 1);
-    const extent = { numRows, numColumns: this.#fields.length, pageRows };
-    const to = moveFocus(event, this.#active, extent);
+    const extent = { numRows, numColumns: this.#columns.fields.length, pageRows };
+    const to = moveFocus(event, this.#tabStop, extent);
     if (to === undefined) return;
     event.preventDefault();
     this.#awaitedRow = undefined;
@@ -303,12 +364,13 @@ export class Grid {
 
   #reveal({ row, column }: CellPosition): void {
     const { element } = this;
-    const left = this.#layout.reveal(column, this.#scrollLeftPx, this.#columnsPx);
+    const left = this.#columns.layout.reveal(column, this.#scrollLeftPx, this.#columnsPx);
     if (left !== this.#scrollLeftPx) {
       element.scrollLeft = left;
       this.#scrollLeftPx = element.scrollLeft;
     }
-    this.#moveTo(revealRow(this.#geometry, this.#topRow, row));
+    if (row !== HEADER_ROW) this.#moveTo(revealRow(this.#geometry, this.#topRow, row));
+    else this.#schedule();
   }
 
   /** Puts a row at the upper edge, and the scrollbar where that is. */
@@ -331,6 +393,7 @@ export class Grid {
       this.#syncScrollbar();
       this.#rows.sortForReaders();
       this.#header.sortForReaders();
+      this.#callbacks.onRest();
     }, IDLE_MS);
   }
 
@@ -342,17 +405,18 @@ export class Grid {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
     const geometry = this.#geometry;
-    const layout = this.#layout;
+    const layout = this.#columns.layout;
     const columns = layout.visible(this.#scrollLeftPx, this.#columnsPx);
-    this.#header.draw(
+    const tabStop = this.#tabStop;
+    this.#header.draw({
       columns,
-      this.#scrollLeftPx,
+      scrollLeftPx: this.#scrollLeftPx,
       layout,
-      this.#fields,
-      this.#alignments,
-      this.#mustPlaceHeader,
-    );
-    this.#mustPlaceHeader = false;
+      fields: this.#columns.fields,
+      alignments: this.#columns.alignments,
+      marks: this.#marks,
+      active: tabStop.row === HEADER_ROW ? tabStop.column : undefined,
+    });
     if (this.#heightPx === 0) return;
     const rows = visibleRows(geometry, this.#topRow);
     // Until columns have their widths, cells are only asked for.
@@ -364,9 +428,9 @@ export class Grid {
         scrollLeftPx: this.#scrollLeftPx,
         rowHeightPx: this.#rowHeightPx,
         layout,
-        alignments: this.#alignments,
+        alignments: this.#columns.alignments,
         cache: this.#cache,
-        active: this.#active,
+        active: tabStop,
       });
     }
     const visible = {
@@ -381,7 +445,8 @@ export class Grid {
       rowStart: Math.max(0, rows.start - aheadRows),
       rowEnd: Math.min(geometry.numRows, rows.end + aheadRows),
     };
-    this.#cache.want(visible, around, geometry.numRows, this.#fields.length);
+    const pinned = { ...around, columnStart: 0, columnEnd: layout.numPinned };
+    this.#cache.want([visible, pinned, around], geometry.numRows, this.#columns.fields.length);
     const { failure } = this.#cache;
     if (failure === this.#failure) return;
     this.#failure = failure;
@@ -400,38 +465,23 @@ export class Grid {
   #sizeContent(): void {
     const heightPx = spacerPx(this.#geometry) + this.#headerHeightPx;
     this.#content.style.height = `${heightPx}px`;
-    this.#content.style.width = `${this.#gutterPx + this.#layout.totalPx}px`;
+    this.#content.style.width = `${this.#gutterPx + this.#columns.layout.totalPx}px`;
     this.element.style.setProperty("--row-height", `${this.#rowHeightPx}px`);
     this.element.style.setProperty("--header-height", `${this.#headerHeightPx}px`);
-  }
-
-  #sizeByHeader(): void {
-    const measure = new TextMeasure(this.element);
-    this.#setWidths(this.#fields.map((field) => headerWidthPx(measure, field)));
   }
 
   /** Widens columns to their first rows, once: later rows must not move what is looked at. */
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
-    const fields = this.#fields;
     const read = this.#read;
-    const numRows = Math.ceil(MAX_MEASURED_CELLS / Math.max(1, fields.length));
-    const end = Math.min(this.#progress.numRows, MAX_MEASURED_ROWS, numRows);
-    const numColumns = Math.min(fields.length, MAX_MEASURED_CELLS);
-    const columns = Uint32Array.from({ length: numColumns }, (_, column) => column);
+    const { all } = this.#columns;
+    const columns = all.map((_, column) => column);
+    const rows = { start: 0, end: this.#progress.numRows };
     try {
-      const window = await read(0, end, columns, new AbortController().signal);
+      const widths = await rowWidthsPx(this.element, all, columns, read, rows);
       if (read !== this.#read) return;
-      const measure = new TextMeasure(this.element);
-      const widths = fields.map((field, column) => {
-        let widest = headerWidthPx(measure, field);
-        if (column >= numColumns) return widest;
-        for (let row = window.start; row < window.end; row++) {
-          widest = Math.max(widest, measure.widthPx(window.text(row, column)));
-        }
-        return widest;
-      });
-      this.#setWidths(widths);
+      this.#columns.setWidths(widths);
+      this.#layOut();
     } catch {
       // The table is gone, which its own events say; widths by header are good enough.
       if (read !== this.#read) return;
@@ -440,28 +490,11 @@ export class Grid {
     this.#schedule();
   }
 
-  #setWidths(textWidthsPx: readonly number[]): void {
-    this.#layout = new ColumnLayout(
-      textWidthsPx.map((widthPx) => columnWidthPx(widthPx, CELL_PADDING_PX)),
-    );
-    this.#mustPlaceHeader = true;
+  /** Places the columns that are shown by their widths. */
+  #layOut(): void {
+    this.#header.invalidate();
     this.#rows.invalidate();
     this.#sizeContent();
     this.#schedule();
   }
-}
-
-/** Names are drawn bolder than what is measured, types smaller. */
-function headerWidthPx(measure: TextMeasure, field: Field): number {
-  return Math.max(measure.widthPx(field.name) * 1.08, measure.widthPx(field.type) * 0.85);
-}
-
-function makeElement(className: string): HTMLElement {
-  const element = document.createElement("div");
-  element.className = className;
-  return element;
-}
-
-function setAttribute(element: Element, name: string, value: string): void {
-  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }

@@ -1,19 +1,48 @@
 import type { Field } from "../schema.js";
-import type { Alignment, ColumnLayout } from "./columns.js";
+import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
+import { type CellPosition, HEADER_ROW } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
+
+/** What a header says of its column beside name and type. */
+export interface HeaderMark {
+  /** How rows are sorted by it; undefined where they are not. */
+  direction: "ascending" | "descending" | undefined;
+  /** Its place among several sort keys, from 1; undefined where it is the only one. */
+  place: number | undefined;
+  isFiltered: boolean;
+  /** Whether rows can be sorted by it. */
+  canSort: boolean;
+}
+
+/** What is drawn: columns `[start, end)`, and how. */
+export interface HeaderFrame {
+  columns: { start: number; end: number };
+  scrollLeftPx: number;
+  layout: ColumnLayout;
+  fields: readonly Field[];
+  alignments: readonly Alignment[];
+  marks: readonly HeaderMark[];
+  /** The column whose header has the roving tab stop; undefined where a cell has it. */
+  active: number | undefined;
+}
 
 interface HeaderCell {
   element: HTMLElement;
   name: HTMLElement;
   type: HTMLElement;
+  sort: HTMLElement;
+  menu: HTMLElement;
   column: number;
 }
 
-/** The header row: names and types of the visible columns. */
+/** The header row: names and types of the visible columns, how they are sorted, and their menus. */
 export class GridHeader {
   readonly element: HTMLElement;
   readonly #row: HTMLElement;
   readonly #cells: Recycler<HeaderCell>;
+  #tabStop: HTMLElement | undefined;
+  #mustPlace = true;
+  #scrollLeftPx = 0;
 
   constructor() {
     this.element = document.createElement("div");
@@ -34,47 +63,138 @@ export class GridHeader {
     );
   }
 
-  /** Shows columns `[start, end)`; `mustPlace` when widths or fields changed. */
-  draw(
-    columns: { start: number; end: number },
-    scrollLeftPx: number,
-    layout: ColumnLayout,
-    fields: readonly Field[],
-    alignments: readonly Alignment[],
-    mustPlace: boolean,
-  ): void {
-    this.#row.style.transform = `translateX(${-scrollLeftPx}px)`;
-    this.#cells.assign(columns.start, columns.end, undefined, (cell, column) => {
-      const field = fields[column];
-      if (field === undefined || (cell.column === column && !mustPlace)) return;
-      const { element } = cell;
-      cell.column = column;
-      element.hidden = false;
-      element.className = alignments[column] === "end" ? "header-cell end" : "header-cell";
-      element.setAttribute("aria-colindex", String(column + 1));
-      element.style.transform = `translateX(${layout.leftPx(column)}px)`;
-      element.style.width = `${layout.widthPx(column)}px`;
-      element.title = `${field.name}\n${field.type}${field.nullable ? "" : ", not null"}`;
-      cell.name.textContent = field.name;
-      cell.type.textContent = field.type;
-    });
+  /** Makes the next drawing write every cell anew: widths, fields or marks changed. */
+  invalidate(): void {
+    this.#mustPlace = true;
   }
 
-  /** Puts the cells in reading order. */
+  /** Brings the cells to where the frame says. */
+  draw(frame: HeaderFrame): void {
+    const { columns, fields, active } = frame;
+    const mustPlace = this.#mustPlace;
+    this.#mustPlace = false;
+    const { scrollLeftPx, layout } = frame;
+    const isScrolled = scrollLeftPx !== this.#scrollLeftPx;
+    this.#scrollLeftPx = scrollLeftPx;
+    this.#row.style.transform = `translateX(${-scrollLeftPx}px)`;
+    const place = (cell: HeaderCell, column: number) => {
+      const field = fields[column];
+      const isMoved = isScrolled && column < layout.numPinned;
+      if (field === undefined || (cell.column === column && !mustPlace && !isMoved)) return;
+      cell.column = column;
+      writeCell(cell, field, frame);
+    };
+    this.#cells.assign(columns.start, columns.end, active, place, layout.numPinned);
+    const stop = active === undefined ? undefined : this.cellElement(active);
+    if (stop === this.#tabStop) return;
+    if (this.#tabStop !== undefined) this.#tabStop.tabIndex = -1;
+    if (stop !== undefined) stop.tabIndex = 0;
+    this.#tabStop = stop;
+  }
+
+  /** The header of a column, if it is mounted. */
+  cellElement(column: number): HTMLElement | undefined {
+    return this.#cells.get(column)?.element;
+  }
+
+  /** The column of the mounted header that an event happened in. */
+  columnOf(target: EventTarget | null): number | undefined {
+    const element = target instanceof Element ? target.closest(".header-cell") : null;
+    return element === null ? undefined : Number(element.getAttribute("aria-colindex")) - 1;
+  }
+
+  /** The column whose header is at a place of the page; undefined where none is. */
+  columnAt(clientX: number): number | undefined {
+    for (const [column, { element }] of this.#cells.entries()) {
+      const { left, right } = element.getBoundingClientRect();
+      if (clientX >= left && clientX < right) return column;
+    }
+    return undefined;
+  }
+
+  /** Shows that a column would come into another's place; with undefined, that it would not. */
+  showDrop(column: number, to: number | undefined): void {
+    for (const [index, { element }] of this.#cells.entries()) {
+      const isTarget = index === to && to !== column;
+      element.classList.toggle("dragged", index === column && to !== undefined);
+      element.classList.toggle("drop-before", isTarget && index < column);
+      element.classList.toggle("drop-after", isTarget && index > column);
+    }
+  }
+
+  /** The mounted header that an event happened in, as a place of the grid. */
+  positionOf(target: EventTarget | null): CellPosition | undefined {
+    const column = this.columnOf(target);
+    return column === undefined ? undefined : { row: HEADER_ROW, column };
+  }
+
+  /** Puts the cells in reading order; the one with the focus stays where it is. */
   sortForReaders(): void {
     const sorted = [...this.#cells.entries()].sort(([a], [b]) => a - b);
-    for (const [, { element }] of sorted) this.#row.append(element);
+    const focused = sorted.findIndex(([, { element }]) => element.matches(":focus-within"));
+    const fixed = sorted[focused]?.[1].element ?? null;
+    sorted.forEach(([, { element }], index) => {
+      if (element !== fixed) this.#row.insertBefore(element, index < focused ? fixed : null);
+    });
   }
 
   #makeCell(): HeaderCell {
     const element = document.createElement("div");
     element.setAttribute("role", "columnheader");
+    element.tabIndex = -1;
     const name = document.createElement("span");
     name.className = "name";
     const type = document.createElement("span");
     type.className = "type";
-    element.append(name, type);
+    const sort = document.createElement("span");
+    sort.className = "sort";
+    sort.setAttribute("aria-hidden", "true");
+    // The grid has one tab stop: by keyboard the menu opens with Alt+ArrowDown on the header.
+    const menu = document.createElement("button");
+    menu.className = "menu";
+    menu.type = "button";
+    menu.tabIndex = -1;
+    menu.setAttribute("aria-hidden", "true");
+    const edge = document.createElement("i");
+    edge.className = "edge";
+    edge.setAttribute("aria-hidden", "true");
+    element.append(name, type, sort, menu, edge);
     this.#row.append(element);
-    return { element, name, type, column: -1 };
+    return { element, name, type, sort, menu, column: -1 };
   }
+}
+
+const ARROWS = { ascending: "↑", descending: "↓" };
+
+function writeCell(
+  cell: HeaderCell,
+  field: Field,
+  { layout, alignments, marks, scrollLeftPx }: HeaderFrame,
+): void {
+  const { element, column } = cell;
+  const mark = marks[column];
+  const isSorted = mark?.direction !== undefined;
+  element.hidden = false;
+  const classes = [
+    alignments[column] === "end" ? "end" : "",
+    isSorted ? "sorted" : "",
+    mark?.isFiltered ? "filtered" : "",
+    pinnedClass(column, layout),
+  ];
+  element.className = `header-cell ${classes.join(" ")}`;
+  element.setAttribute("aria-colindex", String(column + 1));
+  element.setAttribute("aria-keyshortcuts", "Alt+ArrowDown Alt+ArrowRight Shift+ArrowRight");
+  if (mark?.canSort) element.setAttribute("aria-sort", mark.direction ?? "none");
+  else element.removeAttribute("aria-sort");
+  if (mark?.isFiltered) element.setAttribute("aria-description", "filtered");
+  else element.removeAttribute("aria-description");
+  element.style.transform = `translateX(${layout.placePx(column, scrollLeftPx)}px)`;
+  element.style.width = `${layout.widthPx(column)}px`;
+  element.title = `${field.name}\n${field.type}${field.nullable ? "" : ", not null"}`;
+  cell.name.textContent = field.name;
+  cell.type.textContent = field.type;
+  cell.sort.textContent = isSorted
+    ? `${ARROWS[mark.direction ?? "ascending"]}${mark.place ?? ""}`
+    : "";
+  cell.menu.title = `Sort, filter and arrange ${field.name} (Alt+↓)`;
 }

@@ -1,4 +1,7 @@
-/** A cell by its row and column, both counted from 0. */
+/** The header's place above row 0. */
+export const HEADER_ROW = -1;
+
+/** A cell by its row and column, both counted from 0; the header is {@link HEADER_ROW}. */
 export interface CellPosition {
   row: number;
   column: number;
@@ -30,7 +33,7 @@ export function moveFocus(key: Key, from: CellPosition, extent: Extent): CellPos
   const lastRow = extent.numRows - 1;
   const lastColumn = extent.numColumns - 1;
   const to = (row: number, column: number): CellPosition => ({
-    row: Math.max(0, Math.min(row, lastRow)),
+    row: Math.max(HEADER_ROW, Math.min(row, lastRow)),
     column: Math.max(0, Math.min(column, lastColumn)),
   });
   const { row, column } = from;
@@ -44,7 +47,7 @@ export function moveFocus(key: Key, from: CellPosition, extent: Extent): CellPos
     case "ArrowRight":
       return to(row, isFar ? lastColumn : column + 1);
     case "PageUp":
-      return isFar ? undefined : to(row - extent.pageRows, column);
+      return isFar ? undefined : to(Math.max(Math.min(row, 0), row - extent.pageRows), column);
     case "PageDown":
       return isFar ? undefined : to(row + extent.pageRows, column);
     case "Home":

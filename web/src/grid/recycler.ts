@@ -26,20 +26,26 @@ export class Recycler<T> {
     return this.#items.entries();
   }
 
-  /** Calls `place` for every index of `[start, end)` and for `kept`, each with its item. */
+  /**
+   * Calls `place` for every index of `[start, end)`, for the first `numFirst` ones, and for `kept`,
+   * each with its item.
+   */
   assign(
     start: number,
     end: number,
     kept: number | undefined,
     place: (item: T, index: number) => void,
+    numFirst = 0,
   ): void {
+    const isWanted = (index: number) => index < numFirst || (index >= start && index < end);
     for (const [index, item] of this.#items) {
-      if ((index < start || index >= end) && index !== kept) {
+      if (!isWanted(index) && index !== kept) {
         this.#items.delete(index);
         this.#free.push(item);
       }
     }
-    for (let index = start; index < end; index++) {
+    for (let index = numFirst > 0 ? 0 : start; index < end; index++) {
+      if (!isWanted(index)) continue;
       let item = this.#items.get(index);
       if (item === undefined) {
         item = this.#free.pop() ?? this.#make();
@@ -47,7 +53,7 @@ export class Recycler<T> {
       }
       place(item, index);
     }
-    if (kept !== undefined && (kept < start || kept >= end)) {
+    if (kept !== undefined && !isWanted(kept)) {
       const item = this.#items.get(kept);
       if (item !== undefined) place(item, kept);
     }

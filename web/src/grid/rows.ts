@@ -1,6 +1,6 @@
 import { CellKind } from "../window.js";
 import type { CellCache } from "./cache.js";
-import type { Alignment, ColumnLayout } from "./columns.js";
+import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
 import type { CellPosition } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 
@@ -56,6 +56,7 @@ export class GridRows {
   #tabStop: HTMLElement | undefined;
   #version = 0;
   #drawnVersion = 0;
+  #scrollLeftPx = 0;
 
   constructor() {
     this.body = document.createElement("div");
@@ -90,6 +91,8 @@ export class GridRows {
     if (isMoved) this.#anchorRow = Math.floor(topRow);
     const mustPlace = this.#drawnVersion !== this.#version;
     this.#drawnVersion = this.#version;
+    const isScrolled = frame.scrollLeftPx !== this.#scrollLeftPx;
+    this.#scrollLeftPx = frame.scrollLeftPx;
     // Whole device pixels keep text sharp.
     const ratio = globalThis.devicePixelRatio || 1;
     const offsetPx = Math.round((topRow - this.#anchorRow) * rowHeightPx * ratio) / ratio;
@@ -100,7 +103,7 @@ export class GridRows {
       const isAway = row < rows.start || row >= rows.end;
       const place = isAway ? Math.floor(topRow) - 3 : row;
       this.#placeRow(view, row, (place - this.#anchorRow) * rowHeightPx);
-      this.#drawCells(view, frame, mustPlace);
+      this.#drawCells(view, frame, mustPlace, isScrolled);
     });
     this.#moveTabStop(active);
   }
@@ -177,16 +180,20 @@ export class GridRows {
     }
   }
 
-  #drawCells(view: RowView, frame: Frame, mustPlace: boolean): void {
+  #drawCells(view: RowView, frame: Frame, mustPlace: boolean, isScrolled: boolean): void {
     const { columns, layout, alignments, cache, active } = frame;
     const kept = active.row === view.row ? active.column : undefined;
-    view.cells.assign(columns.start, columns.end, kept, (cell, column) => {
-      if (cell.column !== column || mustPlace) placeCell(cell, column, layout);
+    const draw = (cell: CellView, column: number) => {
+      const isMoved = isScrolled && column < layout.numPinned;
+      if (cell.column !== column || mustPlace || isMoved) {
+        placeCell(cell, column, layout, frame.scrollLeftPx);
+      }
       if (cell.row === view.row) return;
       const cached = cache.cell(view.row, column);
-      const alignment = alignments[column] === "end" ? " end" : "";
+      const alignment = `${alignments[column] === "end" ? " end" : ""}${pinnedClass(column, layout)}`;
       if (cached === undefined) {
-        if (cache.hasFailed(view.row, column)) writeCell(cell, "not loaded", "cell failed");
+        if (cache.hasFailed(view.row, column))
+          writeCell(cell, "not loaded", `cell failed${alignment}`);
         else writeCell(cell, "", `cell pending${alignment}`);
         cell.row = undefined;
         return;
@@ -200,7 +207,8 @@ export class GridRows {
       const lines = /[\n\r]/.test(text) ? " lines" : "";
       writeCell(cell, text + cut, `cell${look}${lines}${alignment}`);
       cell.row = view.row;
-    });
+    };
+    view.cells.assign(columns.start, columns.end, kept, draw, layout.numPinned);
   }
 
   #moveTabStop(active: CellPosition): void {
@@ -231,10 +239,15 @@ function makeCell(row: HTMLElement): CellView {
   return { element, text, column: -1, row: undefined, className: "cell" };
 }
 
-function placeCell(cell: CellView, column: number, layout: ColumnLayout): void {
+function placeCell(
+  cell: CellView,
+  column: number,
+  layout: ColumnLayout,
+  scrollLeftPx: number,
+): void {
   const { element } = cell;
   element.hidden = false;
-  element.style.transform = `translateX(${layout.leftPx(column)}px)`;
+  element.style.transform = `translateX(${layout.placePx(column, scrollLeftPx)}px)`;
   element.style.width = `${layout.widthPx(column)}px`;
   if (cell.column === column) return;
   element.setAttribute("aria-colindex", String(column + 1));

@@ -44,41 +44,11 @@ export const gridStyles = css`
     position: absolute;
     inset: 0;
   }
-  .header-cell {
-    position: absolute;
-    top: 0;
-    bottom: 0;
-    left: 0;
-    display: flex;
-    flex-direction: column;
-    justify-content: center;
-    gap: 1px;
-    padding: 0 10px;
-    box-sizing: border-box;
-    border-right: 1px solid var(--_line);
-    line-height: 1.3;
-  }
-  .header-cell.end {
-    text-align: right;
-  }
   .header-cell[hidden],
   .row[hidden],
   .number[hidden],
   .cell[hidden] {
     display: none;
-  }
-  .name,
-  .type {
-    overflow: hidden;
-    text-overflow: ellipsis;
-    white-space: pre;
-  }
-  .name {
-    font-weight: 600;
-  }
-  .type {
-    color: var(--_muted);
-    font-size: 11px;
   }
   .body,
   .gutter {
@@ -147,6 +117,17 @@ export const gridStyles = css`
   }
   .cell.end {
     text-align: right;
+  }
+  .cell.pinned {
+    z-index: 1;
+    background: var(--_bg);
+  }
+  .cell.pinned.last,
+  .header-cell.pinned.last {
+    border-right-color: var(--_line-strong);
+  }
+  .header-cell.pinned {
+    z-index: 1;
   }
   .row:hover > .cell {
     background: var(--_hover);

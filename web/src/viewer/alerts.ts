@@ -1,15 +1,21 @@
 import { html, nothing } from "lit";
 import { type ColonnadeError, isFatal } from "../errors.js";
-import type { Table, TableProgress } from "../table.js";
-import { errorPlace, formatMemory, formatRows, fraction, type ViewerPhase } from "./status.js";
+import type { Table } from "../table.js";
+import { errorPlace, formatMemory, formatRows, type ViewerPhase } from "./status.js";
 
 /**
  * What went wrong, above the rows.
  *
  * @param numKept rows that arrived before and can be read
  * @param retry what its button does; without, there is none
+ * @param dismiss what its button does; without, there is none
  */
-export function errorAlert(error: ColonnadeError, numKept: number, retry?: () => void) {
+export function errorAlert(
+  error: ColonnadeError,
+  numKept: number,
+  retry?: () => void,
+  dismiss?: () => void,
+) {
   const place = errorPlace(error);
   return html`<div class="alert" role="alert">
     <div class="words">
@@ -21,6 +27,7 @@ export function errorAlert(error: ColonnadeError, numKept: number, retry?: () =>
       </p>
     </div>
     ${retry === undefined ? nothing : html`<button @click=${retry}>Retry</button>`}
+    ${dismiss === undefined ? nothing : html`<button @click=${dismiss}>Dismiss</button>`}
   </div>`;
 }
 
@@ -39,18 +46,18 @@ export function pauseAlert(table: Table) {
   </div>`;
 }
 
-/** How much has arrived, below the edge of the rows. */
-export function progressBar(phase: ViewerPhase, progress: TableProgress | undefined) {
-  const part = progress === undefined ? undefined : fraction(progress);
+/** How much is done, from 0 to 1, below the edge of the rows. */
+export function progressBar(phase: ViewerPhase, part: number | undefined) {
+  const label = phase === "arranging" ? "Sorting and filtering" : "Loading rows";
   if (part === undefined) {
-    return html`<div class="progress unknown ${phase}" role="progressbar" aria-label="Loading rows">
+    return html`<div class="progress unknown ${phase}" role="progressbar" aria-label=${label}>
       <div></div>
     </div>`;
   }
   return html`<div
     class="progress ${phase}"
     role="progressbar"
-    aria-label="Loading rows"
+    aria-label=${label}
     aria-valuemin="0"
     aria-valuemax="100"
     aria-valuenow=${Math.floor(part * 100)}

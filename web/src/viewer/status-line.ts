@@ -1,5 +1,5 @@
 import { html, nothing } from "lit";
-import type { Table } from "../table.js";
+import type { Table, TableProgress } from "../table.js";
 import {
   facts,
   formatCount,
@@ -10,15 +10,21 @@ import {
 } from "./status.js";
 
 /** How far the table is, below the rows. */
-export function statusLine(phase: ViewerPhase, table: Table | undefined) {
+export function statusLine(
+  phase: ViewerPhase,
+  table: Table | undefined,
+  progress: TableProgress | undefined,
+) {
   const dot = html`<i class="dot ${phase}"></i>`;
-  if (table === undefined) return html`${dot}<span>${phaseWord(phase)}</span>`;
-  const { progress, schema, warning } = table;
+  if (table === undefined || progress === undefined)
+    return html`${dot}<span>${phaseWord(phase)}</span>`;
+  const { schema, warning } = table;
   if (phase === "interrupted") {
     return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;
   }
   const { rows, totalRows } = progress;
-  const isPartial = phase !== "complete" && phase !== "windowed" && totalRows !== undefined;
+  const isWhole = phase === "complete" || phase === "windowed" || phase === "arranging";
+  const isPartial = !isWhole && totalRows !== undefined;
   const more = phase === "windowed" && totalRows === undefined ? "+" : "";
   const of = isPartial ? ` of ${formatCount(totalRows)}` : "";
   const columns = schema.fields.length;

@@ -2,7 +2,13 @@ import type { ColonnadeError } from "../errors.js";
 import type { TableProgress, TableState } from "../table.js";
 
 /** Where a viewer is: before there is a table, and then with its table. */
-export type ViewerPhase = "idle" | "connecting" | "interrupted" | "paused" | TableState;
+export type ViewerPhase =
+  | "idle"
+  | "connecting"
+  | "interrupted"
+  | "paused"
+  | "arranging"
+  | TableState;
 
 /** The phase of a viewer that shows a table. */
 export function phaseOf(state: TableState, { connection, pause }: TableProgress): ViewerPhase {
@@ -63,9 +69,9 @@ export function formatDuration(milliseconds: number): string {
 }
 
 /** The part that has arrived, from 0 to 1; undefined while the total is unknown. */
-export function fraction({ rows, totalRows }: TableProgress): number | undefined {
-  if (totalRows === undefined || totalRows === 0) return undefined;
-  return Math.min(1, rows / totalRows);
+export function fraction(progress: TableProgress | undefined): number | undefined {
+  const { rows = 0, totalRows } = progress ?? {};
+  return totalRows ? Math.min(1, rows / totalRows) : undefined;
 }
 
 const PHASE_WORDS: Record<ViewerPhase, string> = {
@@ -74,6 +80,7 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
   streaming: "Streaming",
   interrupted: "Connection lost",
   paused: "Paused: the memory budget is full",
+  arranging: "Sorting and filtering",
   complete: "Complete",
   windowed: "Windowed: rows load as you scroll",
   failed: "Failed",

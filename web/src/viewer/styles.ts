@@ -145,6 +145,7 @@ export const viewerStyles = css`
     background: var(--_muted);
   }
   .dot.streaming,
+  .dot.arranging,
   .dot.connecting {
     background: var(--_accent);
     animation: pulse 1.4s ease-in-out infinite;

@@ -1,46 +1,35 @@
-import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
+import { html, nothing, type PropertyValues } from "lit";
 import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
+import { headerStyles } from "../grid/header-styles.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
+import type { SortKey } from "../messages.js";
 import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
-import type { Schema } from "../schema.js";
+import type { Predicate } from "../predicate.js";
+import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
-import { parseBytes, parseRowNumber } from "./parse.js";
-import {
-  announcement,
-  formatRows,
-  isGone,
-  isRunningPhase,
-  phaseOf,
-  type ViewerPhase,
-} from "./status.js";
+import { Announcer } from "./announcer.js";
+import { type ArrangedRows, Arranger } from "./arranger.js";
+import { ViewerAttributes } from "./attributes.js";
+import { ColumnsControl } from "./columns-control.js";
+import type { ViewerEventMap } from "./events.js";
+import { filterBar } from "./filter-bar.js";
+import { goToRowForm } from "./go-to-row.js";
+import { message } from "./message.js";
+import { panelStyles } from "./panel-styles.js";
+import { parseBytes } from "./parse.js";
+import { headerMarks } from "./sorting.js";
+import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
+import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
-
-/** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
-export interface ViewerEventMap {
-  "colonnade-schema": CustomEvent<Schema>;
-  "colonnade-progress": CustomEvent<TableProgress>;
-  "colonnade-complete": CustomEvent<TableProgress>;
-  "colonnade-error": CustomEvent<ColonnadeError>;
-}
-
-/** What can be stored and given back to show the same again. */
-export interface ViewerState {
-  /** The first visible row, counted from 0. */
-  row: number;
-}
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
 /** Cells show at most about 70 characters; the rest is for the hover text. */
 const MAX_CELL_CHARS = 300;
-/** How often a running stream is announced. */
-const ANNOUNCE_INTERVAL_MS = 3000;
-/** From here on a reader wants to know how long it has been waiting. */
-const SLOW_MS = 1000;
 
 /**
  * `<colonnade-viewer>`: a table that is looked at while it arrives.
@@ -59,6 +48,9 @@ const SLOW_MS = 1000;
  * @fires colonnade-progress - rows arrived, or the state changed
  * @fires colonnade-complete - all rows arrived
  * @fires colonnade-error - the stream failed; rows that arrived stay
+ * @fires colonnade-sort - rows are shown in another order
+ * @fires colonnade-filter - other rows are shown
+ * @fires colonnade-state - columns, order, filter or the first visible row are others
  *
  * @csspart grid - header and rows
  * @csspart header - the row of column names
@@ -67,45 +59,43 @@ const SLOW_MS = 1000;
  * @csspart toolbar - the bar below the rows
  * @csspart status - the line in it
  */
-export class ColonnadeViewer extends LitElement {
-  static override styles = [viewerStyles, gridStyles];
-  static override properties: PropertyDeclarations = {
-    src: { type: String },
-    theme: { type: String, reflect: true },
-    density: { type: String },
-    row: { type: Number },
-    totalRows: { type: Number, attribute: "total-rows" },
-    memory: { type: String },
-    credentials: { type: String },
-    workerSrc: { type: String, attribute: "worker-src" },
-    wasmSrc: { type: String, attribute: "wasm-src" },
-    source: { attribute: false },
-    headers: { attribute: false },
-  };
-
-  declare src: string | null;
-  declare theme: "auto" | "light" | "dark";
-  declare density: "compact" | "normal" | "comfortable";
-  declare row: number | null;
-  declare totalRows: number | null;
-  declare memory: string | null;
-  declare credentials: RequestCredentials | null;
-  declare workerSrc: string | null;
-  declare wasmSrc: string | null;
-  /** Anything that `open` takes; comes before `src`. */
-  declare source: TableSource | null;
-  /** Headers to send with the request for `src` or `source`. */
-  declare headers: HeadersInit | null;
-
-  readonly #grid = new Grid({
+export class ColonnadeViewer extends ViewerAttributes {
+  static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
+  readonly #columns = new ColumnsControl({
+    grid: () => this.#grid,
+    arrangement: () => this.#arranger.arrangement,
+    arrange: (change) => {
+      this.state = change;
+    },
+    onColumns: () => {
+      this.#onArranging();
+      this.#tellState();
+    },
+    draw: async () => {
+      this.requestUpdate();
+      await this.updateComplete;
+      return this.renderRoot;
+    },
+  });
+  readonly #grid: Grid = new Grid({
     onCopy: (position) => this.#copy(position),
     onFailure: (error) => {
       this.#unread = error === undefined ? undefined : ColonnadeError.from(error, "worker_failed");
       this.requestUpdate();
     },
+    header: this.#columns,
+    onRest: () => this.#tellState(),
+  });
+  readonly #arranger = new Arranger({
+    open: (request, signal) => this.#open(request ?? this.#given, signal),
+    show: (rows) => this.#showRows(rows),
+    onChange: () => this.#onArranging(),
   });
   #table: Table | undefined;
-  #ownsTable = false;
+  #view: View | undefined;
+  #stateToShow: ViewerStateInput = {};
+  #stateNews = new StateNews();
+  #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
   /** Why rows that are looked at could not be read. */
@@ -113,9 +103,7 @@ export class ColonnadeViewer extends LitElement {
   #abort: AbortController | undefined;
   #startMs = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
-  #announced = "";
-  #announcedMs = Number.NEGATIVE_INFINITY;
-  #announcedPhase: ViewerPhase = "idle";
+  readonly #announcer = new Announcer();
   #ready = Promise.withResolvers<Table>();
   #wasRunning = false;
   #reachedRow: number | undefined;
@@ -126,24 +114,13 @@ export class ColonnadeViewer extends LitElement {
   };
   readonly #onPageShow = ({ persisted }: PageTransitionEvent) => {
     if (!persisted || !this.#wasRunning) return;
-    const { row } = this.state;
+    const { state } = this;
     this.retry();
-    this.row = row;
+    this.state = state;
   };
 
   constructor() {
     super();
-    this.src = null;
-    this.theme = "auto";
-    this.density = "normal";
-    this.row = null;
-    this.totalRows = null;
-    this.memory = null;
-    this.credentials = null;
-    this.workerSrc = null;
-    this.wasmSrc = null;
-    this.source = null;
-    this.headers = null;
     this.#quietReady();
   }
 
@@ -162,16 +139,50 @@ export class ColonnadeViewer extends LitElement {
     return this.#ready.promise;
   }
 
-  /** The view as JSON; setting it shows the same again. */
+  /** The view as JSON; setting it, or some of it, shows the same again. */
   get state(): ViewerState {
-    return { row: Math.floor(this.#grid.topRow) };
+    return {
+      ...this.#arranger.arrangement,
+      columns: this.#columns.state,
+      row: Math.floor(this.#grid.topRow),
+      ...this.#stateToShow,
+    } as ViewerState;
   }
-  set state({ row }: ViewerState) {
-    this.row = row;
+  set state(state: ViewerStateInput) {
+    this.#stateToShow = { ...this.#stateToShow, ...state };
+    this.requestUpdate();
   }
 
-  /** Stops the stream, here and at the server; rows that arrived stay. */
+  /** What rows are sorted by, the most important key first; none for the order of the source. */
+  get sort(): readonly SortKey[] {
+    return this.state.sort;
+  }
+  set sort(sort: readonly SortKey[]) {
+    this.state = { sort };
+  }
+
+  /** The columns that are shown, in that order; setting null shows all. */
+  get columns(): readonly string[] {
+    return this.state.columns.shown;
+  }
+  set columns(shown: readonly string[] | null) {
+    this.state = { columns: { ...this.#columns.state, shown: shown ?? undefined } };
+  }
+
+  /** Which rows are shown; null for all. */
+  get filter(): Predicate | null {
+    return this.state.filter;
+  }
+  set filter(filter: Predicate | null) {
+    this.state = { filter };
+  }
+
+  /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
   cancel(): void {
+    if (this.#arranger.isWorking) {
+      this.#arranger.cancel();
+      return;
+    }
     this.#abort?.abort();
     this.#table?.cancel();
   }
@@ -182,8 +193,15 @@ export class ColonnadeViewer extends LitElement {
       this.#table.resume();
       return;
     }
-    const source = this.source ?? this.src;
-    if (source !== null) void this.#load(source);
+    const source = this.#given;
+    const { arrangement } = this.#arranger;
+    if (source === null) return;
+    void this.#load(source);
+    this.state = { ...arrangement, ...this.#stateToShow };
+  }
+
+  get #given(): TableSource | null {
+    return this.source ?? this.src;
   }
 
   override focus(): void {
@@ -203,7 +221,7 @@ export class ColonnadeViewer extends LitElement {
     removeEventListener("pageshow", this.#onPageShow);
     // An element that is only moved comes back within the same task.
     queueMicrotask(() => {
-      if (!this.isConnected && this.#ownsTable) this.#reset();
+      if (!this.isConnected && this.#arranger.isOwned) this.#reset();
     });
   }
 
@@ -212,90 +230,88 @@ export class ColonnadeViewer extends LitElement {
       this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
     }
     if (changed.has("src") || changed.has("source")) {
-      const source = this.source ?? this.src;
+      const source = this.#given;
       if (source !== null) void this.#load(source);
-      else if (this.#ownsTable || this.#phase === "connecting") this.#reset();
+      else if (this.#arranger.isOwned || this.#phase === "connecting") this.#reset();
     } else if (changed.has("row") && this.row !== null) {
       this.#grid.goToRow(this.row);
     }
+    if (this.#table !== undefined) void this.#restore();
+  }
+
+  /** Shows what was asked for since the last update. */
+  async #restore(): Promise<void> {
+    const { sort, filter, row, columns } = this.#stateToShow;
+    this.#stateToShow = {};
+    if (columns !== undefined) this.#columns.show(columns);
+    if (sort !== undefined || filter !== undefined) {
+      const { arrangement, applied: before } = this.#arranger;
+      await this.#arranger.arrange({
+        sort: sort ?? arrangement.sort,
+        filter: filter === undefined ? arrangement.filter : filter,
+      });
+      const { applied } = this.#arranger;
+      this.#tellState();
+      if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
+      if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
+    }
+    if (row !== undefined) this.#grid.goToRow(row);
   }
 
   protected override render() {
-    const phase = this.#phase;
-    const progress = this.#table?.progress;
-    this.#announce(phase, progress);
-    const isRunning = isRunningPhase(phase) && this.#table?.state !== "windowed";
+    const { isWorking } = this.#arranger;
+    const phase = isWorking ? "arranging" : this.#phase;
+    const progress = this.#progress;
+    const announced = this.#announcer.text(phase, progress, this.#arranger.arrangement);
+    const isRunning = isWorking || (isRunningPhase(phase) && this.#table?.state !== "windowed");
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
       ${this.#renderAlert()}
+      ${filterBar(this.#arranger.arrangement.filter, (filter) => {
+        this.filter = filter;
+      })}
       <div class="stage">
-        ${isRunning ? progressBar(phase, progress) : nothing}
+        ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : fraction(progress)) : nothing}
         ${this.#grid.element}
-        ${this.#renderMessage(phase)}
+        ${message(phase, {
+          fields: this.#table?.schema.fields,
+          numRows: progress?.rows ?? 0,
+          isFiltered: this.#arranger.arrangement.filter !== null,
+          waitedMs: performance.now() - this.#startMs,
+        })}
       </div>
       <div class="toolbar" part="toolbar">
-        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table)}</div>
-        <div class="unseen" role="status">${this.#announced}</div>
+        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress)}</div>
+        <div class="unseen" role="status">${announced}</div>
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
+        ${this.#table === undefined ? nothing : this.#columns.renderButton()}
         ${
           (progress?.rows ?? 0) === 0
             ? nothing
-            : html`<form @submit=${this.#onGoToRow}>
-                <input
-                  aria-label="Go to row"
-                  placeholder="Go to row"
-                  inputmode="numeric"
-                  autocomplete="off"
-                  spellcheck="false"
-                  @input=${clearInvalid}
-                />
-              </form>`
+            : goToRowForm((row) => {
+                this.#grid.goToRow(row);
+                this.#reach();
+                this.#grid.focus();
+              })
         }
       </div>
+      ${this.#columns.renderPanels()}
     </div>`;
   }
 
   #renderAlert() {
     const table = this.#table;
+    const { error } = this.#arranger;
     if (this.#error !== undefined) {
-      const canRetry = (this.source ?? this.src) !== null || table?.canResume;
-      return errorAlert(
-        this.#error,
-        table?.numRows ?? 0,
-        canRetry ? () => this.retry() : undefined,
-      );
+      const canRetry = this.#given !== null || table?.canResume;
+      const retry = canRetry ? () => this.retry() : undefined;
+      return errorAlert(this.#error, table?.numRows ?? 0, retry);
+    }
+    if (error !== undefined) {
+      return errorAlert(error, 0, undefined, () => this.#arranger.dismiss());
     }
     if (this.#unread !== undefined) return errorAlert(this.#unread, 0, () => this.#readAgain());
     return table?.paused === undefined ? nothing : pauseAlert(table);
-  }
-
-  #renderMessage(phase: ViewerPhase) {
-    const table = this.#table;
-    if (table === undefined) {
-      if (phase === "failed") return nothing;
-      if (phase === "connecting") {
-        const waitedMs = performance.now() - this.#startMs;
-        const seconds = Math.floor(waitedMs / 1000);
-        if (waitedMs < SLOW_MS) return nothing;
-        return html`<div class="message">Waiting for the first rows… ${seconds} s</div>`;
-      }
-      const word =
-        phase === "cancelled" ? "Cancelled before the first row." : "Nothing to show yet.";
-      return html`<div class="message">${word}</div>`;
-    }
-    if (table.schema.fields.length === 0) {
-      return html`<div class="message">
-        <strong>This table has no columns</strong>
-        <span>${formatRows(table.numRows)}</span>
-      </div>`;
-    }
-    if (phase === "complete" && table.numRows === 0) {
-      return html`<div class="message below-header">
-        <strong>No rows</strong>
-        <span>The result is complete and empty.</span>
-      </div>`;
-    }
-    return nothing;
   }
 
   async #load(source: TableSource): Promise<void> {
@@ -307,15 +323,7 @@ export class ColonnadeViewer extends LitElement {
     this.#ticker = setInterval(() => this.requestUpdate(), 500);
     this.requestUpdate();
     try {
-      const table = await open(source, {
-        signal: abort.signal,
-        headers: this.headers ?? undefined,
-        credentials: this.credentials ?? undefined,
-        memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
-        totalRows: this.totalRows ?? undefined,
-        workerSrc: this.workerSrc ?? undefined,
-        wasmSrc: this.wasmSrc ?? undefined,
-      });
+      const table = await this.#open(source, abort.signal);
       if (abort !== this.#abort) table.close();
       else this.#show(table, true);
     } catch (thrown) {
@@ -329,47 +337,79 @@ export class ColonnadeViewer extends LitElement {
     }
   }
 
+  #open(source: TableSource | null, signal: AbortSignal): Promise<Table> {
+    return open(source ?? "", {
+      signal,
+      headers: this.headers ?? undefined,
+      credentials: this.credentials ?? undefined,
+      memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
+      totalRows: this.totalRows ?? undefined,
+      workerSrc: this.workerSrc ?? undefined,
+      wasmSrc: this.wasmSrc ?? undefined,
+    });
+  }
+
   #show(table: Table, isOwned: boolean): void {
     clearInterval(this.#ticker);
-    this.#table = table;
-    this.#ownsTable = isOwned;
-    const { fields } = table.schema;
-    this.#grid.setTable(fields, (start, end, columns, signal) =>
-      table.window({ start, end }, columns, MAX_CELL_CHARS, signal),
-    );
-    const whileShown =
-      <E extends Event>(listener: (event: E) => void) =>
-      (event: E) => {
-        if (this.#table === table) listener(event);
-      };
-    table.addEventListener(
-      "progress",
-      whileShown((event: CustomEvent<TableProgress>) => {
-        this.#follow(table);
-        this.#emit("colonnade-progress", event.detail);
-      }),
-    );
-    table.addEventListener(
-      "complete",
-      whileShown((event: CustomEvent<TableProgress>) =>
-        this.#emit("colonnade-complete", event.detail),
-      ),
-    );
-    table.addEventListener(
-      "error",
-      whileShown((event: CustomEvent<ColonnadeError>) => this.#fail(event.detail)),
-    );
-    this.#follow(table);
+    this.#arranger.begin(table, isOwned);
+    this.#grid.setTable(table.schema.fields, () => Promise.reject(cancelledError()));
+    this.#columns.begin(table.schema.fields);
+    this.#showRows({ table, view: undefined });
+    this.#onArranging();
+    this.#stateNews = new StateNews();
+    this.#tellState();
     if (this.row !== null) this.#grid.goToRow(this.row);
     this.#ready.resolve(table);
     this.#emit("colonnade-schema", table.schema);
   }
 
+  /** Shows the table, or a view of it, in the columns that are there. */
+  #showRows({ table, view }: ArrangedRows): void {
+    const isOther = table !== this.#table;
+    this.#table = table;
+    this.#view = view;
+    const rows = view ?? table;
+    this.#grid.setRows((start, end, columns, signal) =>
+      rows.window({ start, end }, columns, MAX_CELL_CHARS, signal),
+    );
+    if (isOther) this.#listen(table);
+    this.#follow(table);
+  }
+
+  #listen(table: Table): void {
+    this.#listening?.abort();
+    this.#listening = new AbortController();
+    const { signal } = this.#listening;
+    const onProgress = ({ detail }: CustomEvent<TableProgress>) => {
+      this.#follow(table);
+      this.#emit("colonnade-progress", detail);
+    };
+    const onComplete = ({ detail }: CustomEvent<TableProgress>) =>
+      this.#emit("colonnade-complete", detail);
+    table.addEventListener("progress", onProgress, { signal });
+    table.addEventListener("complete", onComplete, { signal });
+    table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
+  }
+
+  /** What the table says of itself, of the rows that are shown. */
+  get #progress(): TableProgress | undefined {
+    const progress = this.#table?.progress;
+    if (progress === undefined || this.#view === undefined) return progress;
+    const { numRows } = this.#view;
+    return { ...progress, rows: numRows, totalRows: numRows };
+  }
+
+  /** Other rows are asked for, or shown. */
+  #onArranging(): void {
+    this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
+    this.requestUpdate();
+  }
+
   #follow(table: Table): void {
-    const { state, numRows, progress } = table;
+    const { state, progress } = table;
     this.#phase = phaseOf(state, progress);
     this.#error = table.error;
-    const { totalRows } = progress;
+    const { rows: numRows, totalRows } = this.#progress ?? progress;
     const isOpenEnded = state === "windowed" && totalRows === undefined;
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
     this.#reach();
@@ -389,13 +429,14 @@ export class ColonnadeViewer extends LitElement {
 
   /** Asks again for rows that could not be read; for all where the result is gone. */
   #readAgain(): void {
-    const source = this.source ?? this.src;
-    if (source === null || !this.#ownsTable || !isGone(this.#unread)) {
+    const source = this.#given;
+    if (source === null || !this.#arranger.isOwned || !isGone(this.#unread)) {
       this.#grid.retry();
       return;
     }
-    this.row = this.state.row;
+    const { state } = this;
     void this.#load(source);
+    this.state = state;
   }
 
   #fail(error: ColonnadeError): void {
@@ -408,15 +449,16 @@ export class ColonnadeViewer extends LitElement {
     clearInterval(this.#ticker);
     this.#abort?.abort();
     this.#abort = undefined;
-    if (this.#ownsTable) this.#table?.close();
+    this.#listening?.abort();
+    this.#arranger.end();
     if (this.#table !== undefined) this.#grid.setTable([], () => Promise.reject(cancelledError()));
     this.#table = undefined;
-    this.#ownsTable = false;
+    this.#view = undefined;
     this.#error = undefined;
     this.#unread = undefined;
     this.#reachedRow = undefined;
     this.#phase = "idle";
-    this.#announcedMs = Number.NEGATIVE_INFINITY;
+    this.#announcer.hurry();
     // Nobody can be left waiting for a table that will not come.
     this.#ready.reject(cancelledError());
     this.#ready = Promise.withResolvers<Table>();
@@ -427,45 +469,26 @@ export class ColonnadeViewer extends LitElement {
     this.#ready.promise.catch(() => undefined);
   }
 
-  #announce(phase: ViewerPhase, progress: TableProgress | undefined): void {
-    const nowMs = performance.now();
-    const isDue = nowMs - this.#announcedMs >= ANNOUNCE_INTERVAL_MS;
-    if (phase === this.#announcedPhase && phase === "streaming" && !isDue) return;
-    this.#announced = announcement(phase, progress);
-    this.#announcedPhase = phase;
-    this.#announcedMs = nowMs;
-  }
-
-  #onGoToRow(event: SubmitEvent): void {
-    event.preventDefault();
-    const input = (event.currentTarget as HTMLFormElement).querySelector("input");
-    if (input === null) return;
-    const number = parseRowNumber(input.value);
-    if (number === undefined) {
-      input.setAttribute("aria-invalid", "true");
-      return;
-    }
-    this.#grid.goToRow(number - 1);
-    this.#reach();
-    this.#grid.focus();
-  }
-
   async #copy({ row, column }: CellPosition): Promise<void> {
-    const texts = await this.#table?.text({ start: row, end: row + 1 }, [column]);
+    const texts = await (this.#view ?? this.#table)?.text({ start: row, end: row + 1 }, [
+      this.#grid.columns[column] ?? column,
+    ]);
     const text = texts?.[0]?.[0];
     if (text === undefined) return;
     await navigator.clipboard.writeText(text ?? "");
-    this.#announced = "Copied";
+    this.#announcer.say("Copied");
     this.requestUpdate();
+  }
+
+  #tellState(): void {
+    if (this.#table === undefined || this.#arranger.isWorking) return;
+    const { state } = this;
+    if (this.#stateNews.isNews(state)) this.#emit("colonnade-state", state);
   }
 
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
     this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
   }
-}
-
-function clearInvalid(event: InputEvent): void {
-  (event.currentTarget as HTMLInputElement).removeAttribute("aria-invalid");
 }
 
 declare global {

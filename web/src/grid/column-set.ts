@@ -1,0 +1,84 @@
+import type { Field } from "../schema.js";
+import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
+
+/** Which columns are shown, by their place in the table. */
+export interface ShownColumns {
+  columns: readonly number[];
+  /** How many of them stay at the left. */
+  numPinned: number;
+  /** Widths that were chosen, by the column's place in the table; the others follow the texts. */
+  widthsPx: Readonly<Record<number, number>>;
+}
+
+/** The columns of a table, and those of them that are shown: which, in which order, how wide. */
+export class ColumnSet {
+  /** All columns of the table. */
+  readonly all: readonly Field[];
+  #shown: ShownColumns;
+  /** How wide columns are unless told otherwise. */
+  #widthsPx: readonly number[];
+  #fields: readonly Field[];
+  #alignments: readonly Alignment[];
+  #layout: ColumnLayout;
+
+  /** @param widthsPx how wide they are until {@link setWidths} says otherwise */
+  constructor(all: readonly Field[], widthsPx: readonly number[]) {
+    this.all = all;
+    this.#widthsPx = widthsPx;
+    this.#shown = { columns: all.map((_, column) => column), numPinned: 0, widthsPx: {} };
+    this.#fields = all;
+    this.#alignments = all.map(alignmentOf);
+    this.#layout = this.#layOut();
+  }
+
+  /** Those that are shown, by their place in the table. */
+  get columns(): readonly number[] {
+    return this.#shown.columns;
+  }
+
+  /** Those that are shown. */
+  get fields(): readonly Field[] {
+    return this.#fields;
+  }
+
+  /** How their texts are placed. */
+  get alignments(): readonly Alignment[] {
+    return this.#alignments;
+  }
+
+  /** Where they are. */
+  get layout(): ColumnLayout {
+    return this.#layout;
+  }
+
+  /** Shows others, or the same by other widths; returns whether they are others. */
+  show(shown: ShownColumns): boolean {
+    const { columns, numPinned } = this.#shown;
+    const isSame =
+      numPinned === shown.numPinned &&
+      columns.length === shown.columns.length &&
+      columns.every((column, index) => column === shown.columns[index]);
+    this.#shown = shown;
+    this.#fields = shown.columns.flatMap((column) => this.all[column] ?? []);
+    this.#alignments = this.#fields.map(alignmentOf);
+    this.#layout = this.#layOut();
+    return !isSame;
+  }
+
+  /** Sets how wide columns are unless {@link show} said otherwise. */
+  setWidths(widthsPx: readonly number[]): void {
+    this.#widthsPx = widthsPx;
+    this.#layout = this.#layOut();
+  }
+
+  /** The places in the table of columns that are shown. */
+  placesOf(shown: Uint32Array): Uint32Array {
+    return shown.map((column) => this.#shown.columns[column] ?? 0);
+  }
+
+  #layOut(): ColumnLayout {
+    const { columns, numPinned, widthsPx } = this.#shown;
+    const widths = columns.map((column) => widthsPx[column] ?? this.#widthsPx[column] ?? 0);
+    return new ColumnLayout(widths, numPinned);
+  }
+}

@@ -1,0 +1,147 @@
+import type { GridHeader } from "./header.js";
+
+/** What was asked for at a header; columns are counted from 0, as they are shown. */
+export interface HeaderCallbacks {
+  /** Sort by a column, or the other way round; `isAdded`: after those that rows are sorted by. */
+  onSort(column: number, isAdded: boolean): void;
+  /** Show what else can be done with a column. */
+  onMenu(column: number): void;
+  /** Make a column wider by so much, from the width it had when a gesture began. */
+  onWiden(column: number, byPx: number, phase: "begin" | "drag" | "end"): void;
+  /** Make a column as wide as its texts. */
+  onFit(column: number): void;
+  /** Put a column into another's place. */
+  onMove(column: number, to: number): void;
+}
+
+/** Nearer than this, a press is a click. */
+const DRAG_PX = 5;
+const WIDEN_PX = 10;
+
+/** A press on the header that may become a gesture. */
+interface Press {
+  column: number;
+  startPx: number;
+  kind: "edge" | "cell";
+  isDragged: boolean;
+}
+
+/** Mouse, touch and keyboard at the header. */
+export class HeaderInput {
+  readonly #header: GridHeader;
+  readonly #callbacks: HeaderCallbacks;
+  #press: Press | undefined;
+  /** A gesture ends with a click that means nothing. */
+  #ignoresClick = false;
+
+  constructor(header: GridHeader, callbacks: HeaderCallbacks) {
+    this.#header = header;
+    this.#callbacks = callbacks;
+    const { element } = header;
+    element.addEventListener("click", (event) => this.#onClick(event));
+    element.addEventListener("dblclick", (event) => {
+      const column = header.columnOf(event.target);
+      if (column !== undefined && isWithin(event, ".edge")) callbacks.onFit(column);
+    });
+    element.addEventListener("contextmenu", (event) => {
+      const column = header.columnOf(event.target);
+      if (column === undefined) return;
+      event.preventDefault();
+      callbacks.onMenu(column);
+    });
+    element.addEventListener("pointerdown", (event) => this.#onPress(event));
+    element.addEventListener("pointermove", (event) => this.#onDrag(event));
+    element.addEventListener("pointerup", (event) => this.#onRelease(event, true));
+    element.addEventListener("pointercancel", (event) => this.#onRelease(event, false));
+  }
+
+  /** Does what a key means at the header of a column; false where it means nothing there. */
+  onKey(event: KeyboardEvent, column: number): boolean {
+    if (event.ctrlKey || event.metaKey) return false;
+    const { onSort, onMenu, onMove } = this.#callbacks;
+    const modifier = `${event.altKey ? "Alt+" : ""}${event.shiftKey ? "Shift+" : ""}`;
+    switch (modifier + event.key) {
+      case "Enter":
+      case " ":
+        onSort(column, false);
+        break;
+      case "Shift+Enter":
+      case "Shift+ ":
+        onSort(column, true);
+        break;
+      case "Alt+ArrowDown":
+        onMenu(column);
+        break;
+      case "Shift+ArrowLeft":
+      case "Shift+ArrowRight":
+        onMove(column, column + (event.key === "ArrowLeft" ? -1 : 1));
+        break;
+      case "Alt+ArrowLeft":
+      case "Alt+ArrowRight":
+        this.#widen(column, event.key === "ArrowLeft" ? -WIDEN_PX : WIDEN_PX);
+        break;
+      default:
+        return false;
+    }
+    event.preventDefault();
+    return true;
+  }
+
+  #widen(column: number, byPx: number): void {
+    this.#callbacks.onWiden(column, 0, "begin");
+    this.#callbacks.onWiden(column, byPx, "end");
+  }
+
+  #onClick(event: MouseEvent): void {
+    const column = this.#header.columnOf(event.target);
+    const isIgnored = this.#ignoresClick || isWithin(event, ".edge");
+    this.#ignoresClick = false;
+    if (column === undefined || isIgnored) return;
+    if (isWithin(event, ".menu")) this.#callbacks.onMenu(column);
+    else this.#callbacks.onSort(column, event.shiftKey);
+  }
+
+  #onPress(event: PointerEvent): void {
+    const column = this.#header.columnOf(event.target);
+    this.#ignoresClick = false;
+    if (column === undefined || event.button !== 0 || isWithin(event, ".menu")) return;
+    const kind = isWithin(event, ".edge") ? "edge" : "cell";
+    // A finger that moves the header scrolls; a column is moved by its menu then.
+    if (kind === "cell" && event.pointerType === "touch") return;
+    this.#press = { column, startPx: event.clientX, kind, isDragged: false };
+  }
+
+  #onDrag(event: PointerEvent): void {
+    const press = this.#press;
+    if (press === undefined) return;
+    const byPx = event.clientX - press.startPx;
+    if (!press.isDragged) {
+      if (press.kind === "cell" && Math.abs(byPx) < DRAG_PX) return;
+      press.isDragged = true;
+      // From here on events come although the pointer leaves; clicks would lose their target.
+      this.#header.element.setPointerCapture(event.pointerId);
+      if (press.kind === "edge") this.#callbacks.onWiden(press.column, 0, "begin");
+    }
+    if (press.kind === "edge") this.#callbacks.onWiden(press.column, byPx, "drag");
+    else this.#header.showDrop(press.column, this.#header.columnAt(event.clientX));
+  }
+
+  #onRelease(event: PointerEvent, isDone: boolean): void {
+    const press = this.#press;
+    this.#press = undefined;
+    if (press === undefined || !press.isDragged) return;
+    this.#ignoresClick = true;
+    const { column } = press;
+    if (press.kind === "edge") {
+      this.#callbacks.onWiden(column, event.clientX - press.startPx, "end");
+      return;
+    }
+    this.#header.showDrop(column, undefined);
+    const to = this.#header.columnAt(event.clientX);
+    if (isDone && to !== undefined && to !== column) this.#callbacks.onMove(column, to);
+  }
+}
+
+function isWithin({ target }: Event, selector: string): boolean {
+  return target instanceof Element && target.closest(selector) !== null;
+}

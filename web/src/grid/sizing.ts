@@ -1,0 +1,47 @@
+import type { Field } from "../schema.js";
+import type { ReadWindow } from "./cache.js";
+import { columnWidthPx } from "./columns.js";
+import { TextMeasure } from "./measure.js";
+
+/** Texts measured for the first widths: quick enough for the first frame. */
+const MAX_MEASURED_CELLS = 4000;
+const MAX_MEASURED_ROWS = 60;
+/** Space beside a text in its cell, and slack for tabular figures, which canvas does not know. */
+const CELL_PADDING_PX = 26;
+/** Space for how rows are sorted by a column. */
+const SORT_MARK_PX = 20;
+
+/** Widths of columns by their headers alone, in px. */
+export function headerWidthsPx(element: Element, fields: readonly Field[]): number[] {
+  const measure = new TextMeasure(element);
+  return fields.map((field) => columnWidthPx(headerTextPx(measure, field), CELL_PADDING_PX));
+}
+
+/** Widths of columns by their headers and by texts of rows `[start, end)`, in px. */
+export async function rowWidthsPx(
+  element: Element,
+  fields: readonly Field[],
+  columns: readonly number[],
+  read: ReadWindow,
+  { start, end }: { start: number; end: number },
+): Promise<number[]> {
+  const measured = Uint32Array.from(columns.slice(0, MAX_MEASURED_CELLS));
+  const maxRows = Math.min(MAX_MEASURED_ROWS, Math.ceil(MAX_MEASURED_CELLS / measured.length));
+  const last = Math.min(end, start + maxRows);
+  const window = await read(start, last, measured, new AbortController().signal);
+  const measure = new TextMeasure(element);
+  return columns.map((column, position) => {
+    const field = fields[column];
+    let widestPx = field === undefined ? 0 : headerTextPx(measure, field);
+    for (let row = window.start; row < window.end && position < measured.length; row++) {
+      widestPx = Math.max(widestPx, measure.widthPx(window.text(row, position)));
+    }
+    return columnWidthPx(widestPx, CELL_PADDING_PX);
+  });
+}
+
+/** Names are drawn bolder than what is measured, types smaller. */
+function headerTextPx(measure: TextMeasure, field: Field): number {
+  const namePx = measure.widthPx(field.name) * 1.08 + SORT_MARK_PX;
+  return Math.max(namePx, measure.widthPx(field.type) * 0.85);
+}

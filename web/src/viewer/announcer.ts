@@ -1,0 +1,39 @@
+import type { Arrangement } from "../arrange.js";
+import type { TableProgress } from "../table.js";
+import { describe } from "./sorting.js";
+import { announcement, type ViewerPhase } from "./status.js";
+
+/** How often a running stream is announced. */
+const INTERVAL_MS = 3000;
+
+/** What the status line says to those who hear it: each change at once, progress now and then. */
+export class Announcer {
+  #text = "";
+  #status = "";
+  #phase: ViewerPhase = "idle";
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  /** Says something that is no status; it stands until the status changes. */
+  say(text: string): void {
+    this.#text = text;
+  }
+
+  /** Makes the next status be told at once. */
+  hurry(): void {
+    this.#toldMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** What is to be said now. */
+  text(phase: ViewerPhase, progress: TableProgress | undefined, arrangement: Arrangement): string {
+    const nowMs = performance.now();
+    const isDue = nowMs - this.#toldMs >= INTERVAL_MS;
+    if (phase === this.#phase && phase === "streaming" && !isDue) return this.#text;
+    this.#phase = phase;
+    this.#toldMs = nowMs;
+    const parts = [announcement(phase, progress), describe(arrangement)];
+    const status = parts.filter((part) => part !== "").join(", ");
+    if (status !== this.#status) this.#text = status;
+    this.#status = status;
+    return this.#text;
+  }
+}

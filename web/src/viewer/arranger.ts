@@ -1,0 +1,250 @@
+import {
+  type Arrangement,
+  arrangedRequest,
+  isSameArrangement,
+  isUnarranged,
+  UNARRANGED,
+} from "../arrange.js";
+import { ColonnadeError } from "../errors.js";
+import type { View } from "../rows.js";
+import type { Table } from "../table.js";
+
+/** Rows to show: a table, or a view of it. */
+export interface ArrangedRows {
+  table: Table;
+  view: View | undefined;
+}
+
+/** What the arranger needs of its viewer. */
+export interface ArrangerHost {
+  /** Opens what the viewer was given again (undefined), or another request in the same way. */
+  open(request: Request | undefined, signal: AbortSignal): Promise<Table>;
+  /** Shows rows in the place of those that are shown. */
+  show(rows: ArrangedRows): void;
+  /** Something else to be drawn: work began, went on or ended. */
+  onChange(): void;
+}
+
+/**
+ * Rows of a table filtered and in another order: by the module where they are all in memory, by the
+ * server otherwise. Until the first of them are there, those that are shown stay.
+ */
+export class Arranger {
+  readonly #host: ArrangerHost;
+  /** The table as it was opened; its rows are released while the server's are shown. */
+  #base: Table | undefined;
+  #isBaseOwned = false;
+  #isParked = false;
+  #shown: ArrangedRows | undefined;
+  #applied: Arrangement = UNARRANGED;
+  #wanted: Arrangement = UNARRANGED;
+  #work: AbortController | undefined;
+  #fraction: number | undefined;
+  #error: ColonnadeError | undefined;
+
+  constructor(host: ArrangerHost) {
+    this.#host = host;
+  }
+
+  /** What is asked for: what is shown, or will be when the work is done. */
+  get arrangement(): Arrangement {
+    return this.#wanted;
+  }
+
+  /** What is shown. */
+  get applied(): Arrangement {
+    return this.#applied;
+  }
+
+  /** Whether rows that were asked for are not shown yet. */
+  get isWorking(): boolean {
+    return this.#work !== undefined;
+  }
+
+  /** The part of the work that is done, from 0 to 1, where it is known. */
+  get fraction(): number | undefined {
+    return this.#fraction;
+  }
+
+  /** Why the last arrangement that was asked for is not shown. */
+  get error(): ColonnadeError | undefined {
+    return this.#error;
+  }
+
+  /** Whether the table is the viewer's own, which ends with it. */
+  get isOwned(): boolean {
+    return this.#isBaseOwned;
+  }
+
+  /** Takes the table that was opened; its rows are shown as they are. */
+  begin(table: Table, isOwned: boolean): void {
+    this.#base = table;
+    this.#isBaseOwned = isOwned;
+    this.#isParked = false;
+    this.#shown = { table, view: undefined };
+  }
+
+  /** Stops the work and releases what was opened. */
+  end(): void {
+    this.#stop();
+    this.#error = undefined;
+    this.#leave(this.#shown);
+    if (this.#isBaseOwned) this.#base?.close();
+    this.#base = undefined;
+    this.#isBaseOwned = false;
+    this.#shown = undefined;
+    this.#applied = UNARRANGED;
+    this.#wanted = UNARRANGED;
+  }
+
+  /** Stops the work; what is shown stays. */
+  cancel(): void {
+    this.#stop();
+    this.#wanted = this.#applied;
+    this.#host.onChange();
+  }
+
+  /** Forgets why an arrangement could not be shown. */
+  dismiss(): void {
+    this.#error = undefined;
+    this.#host.onChange();
+  }
+
+  /** Shows the rows of an arrangement. Resolves once they are shown, or it is known that not. */
+  async arrange(wanted: Arrangement): Promise<void> {
+    this.#stop();
+    this.#error = undefined;
+    this.#wanted = wanted;
+    if (isSameArrangement(wanted, this.#applied)) {
+      this.#host.onChange();
+      return;
+    }
+    const work = new AbortController();
+    this.#work = work;
+    this.#host.onChange();
+    try {
+      const rows = await this.#make(wanted, work.signal);
+      if (work !== this.#work) {
+        this.#leave(rows);
+        return;
+      }
+      this.#work = undefined;
+      this.#swap(rows, wanted);
+    } catch (thrown) {
+      if (work !== this.#work) return;
+      this.#work = undefined;
+      this.#error = ColonnadeError.from(thrown, "cannot_arrange");
+      this.#wanted = this.#applied;
+    }
+    this.#fraction = undefined;
+    this.#host.onChange();
+  }
+
+  async #make(wanted: Arrangement, signal: AbortSignal): Promise<ArrangedRows> {
+    const base = this.#base;
+    if (base === undefined) throw new ColonnadeError("closed", "There is no table.");
+    const isHere = !this.#isParked;
+    if (isUnarranged(wanted)) {
+      const table = isHere ? base : await this.#open(undefined, signal);
+      return { table, view: undefined };
+    }
+    const request = base.request && arrangedRequest(base.request, wanted);
+    if (isHere && base.state === "complete") {
+      try {
+        return { table: base, view: await this.#view(base, wanted, signal) };
+      } catch (thrown) {
+        const { code } = ColonnadeError.from(thrown, "cannot_arrange");
+        if (code !== "out_of_memory" || request === undefined) throw thrown;
+      }
+    }
+    if (request === undefined) throw notComplete(base);
+    return { table: await this.#open(request, signal), view: undefined };
+  }
+
+  /** A table whose first rows are there. */
+  async #open(request: Request | undefined, signal: AbortSignal): Promise<Table> {
+    const table = await this.#host.open(request, signal);
+    await firstRows(table, signal);
+    if (table.state !== "failed" || table.numRows > 0) return table;
+    const { error } = table;
+    table.close();
+    throw error ?? new ColonnadeError("cannot_arrange", "The server sent no rows.");
+  }
+
+  async #view(base: Table, { sort, filter }: Arrangement, signal: AbortSignal): Promise<View> {
+    const steps = Number(filter !== null) + Number(sort.length > 0);
+    let step = 0;
+    const onProgress = (fraction: number) => {
+      if (signal.aborted) return;
+      this.#fraction = (step + fraction) / steps;
+      this.#host.onChange();
+    };
+    if (filter === null) return base.sort(sort, { signal, onProgress });
+    const filtered = await base.filter(filter, { signal, onProgress });
+    if (sort.length === 0) return filtered;
+    step = 1;
+    try {
+      return await filtered.sort(sort, { signal, onProgress });
+    } finally {
+      filtered.close();
+    }
+  }
+
+  #swap(rows: ArrangedRows, applied: Arrangement): void {
+    const before = this.#shown;
+    this.#applied = applied;
+    this.#shown = rows;
+    if (rows.table !== this.#base) {
+      if (isUnarranged(applied)) {
+        if (this.#isBaseOwned) this.#base?.close();
+        this.#base = rows.table;
+        this.#isBaseOwned = true;
+        this.#isParked = false;
+      } else if (this.#isBaseOwned && !this.#isParked) {
+        // The server may need it for other arrangements; its rows would only take memory.
+        this.#base?.park();
+        this.#isParked = true;
+      }
+    }
+    this.#host.show(rows);
+    this.#leave(before);
+  }
+
+  /** Releases rows that are not shown any more, the base's excepted. */
+  #leave(rows: ArrangedRows | undefined): void {
+    rows?.view?.close();
+    if (rows !== undefined && rows.table !== this.#base) rows.table.close();
+  }
+
+  #stop(): void {
+    const work = this.#work;
+    this.#work = undefined;
+    this.#fraction = undefined;
+    work?.abort();
+  }
+}
+
+/** Resolves once a table has rows or gets no more. */
+async function firstRows(table: Table, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const look = () => {
+      if (table.numRows > 0 || table.state !== "streaming" || table.paused) resolve();
+    };
+    table.addEventListener("progress", look, { signal });
+    signal.addEventListener("abort", () => resolve());
+    look();
+  });
+}
+
+function notComplete({ state, paused }: Table): ColonnadeError {
+  const isComing = state === "streaming" && paused === undefined;
+  return new ColonnadeError(
+    "not_complete",
+    "These rows can only be sorted and filtered once all of them have arrived.",
+    {
+      hint: isComing
+        ? "They are still on their way from a source that cannot sort or filter them itself. Try again when the table is complete."
+        : "Some of them are missing, and their source cannot sort or filter them itself.",
+    },
+  );
+}

@@ -1,0 +1,193 @@
+import { html, nothing, type TemplateResult } from "lit";
+import type { Predicate } from "../predicate.js";
+import { type Field, filterKindOf, isSortableType } from "../schema.js";
+import { type FilterForm, formOfParts, partsOf, partsOfForm, type TextOp } from "./filters.js";
+
+/** What the menu of a column is about. */
+export interface ColumnMenuSubject {
+  field: Field;
+  direction: "ascending" | "descending" | undefined;
+  filter: Predicate | null;
+}
+
+/** What was chosen in the menu. */
+export interface ColumnMenuCallbacks {
+  onSort(column: string, direction: "ascending" | "descending" | undefined): void;
+  onFilter(column: string, parts: readonly Predicate[]): void;
+  /** The menu was closed. */
+  onClose(): void;
+}
+
+/** Space between the menu and the edge of the page. */
+const MARGIN_PX = 8;
+
+/** The menu of a column: a dialog in the page's top layer, below the header. */
+export class ColumnMenu {
+  readonly #callbacks: ColumnMenuCallbacks;
+  #subject: ColumnMenuSubject | undefined;
+
+  constructor(callbacks: ColumnMenuCallbacks) {
+    this.#callbacks = callbacks;
+  }
+
+  /** Makes {@link render} show the menu of a column. */
+  open(subject: ColumnMenuSubject): void {
+    this.#subject = subject;
+  }
+
+  /** @param actions what else can be done with the column */
+  render(actions: () => TemplateResult): TemplateResult | typeof nothing {
+    const subject = this.#subject;
+    if (subject === undefined) return nothing;
+    const { field } = subject;
+    return html`<div
+      class="panel column"
+      popover
+      role="dialog"
+      aria-label=${`Column ${field.name}`}
+      @toggle=${(event: ToggleEvent) => this.#onToggle(event)}
+    >
+      ${isSortableType(field.type) ? this.#sorting(subject) : nothing} ${this.#filter(subject)}
+      ${actions()}
+    </div>`;
+  }
+
+  #sorting({ field, direction }: ColumnMenuSubject): TemplateResult {
+    const button = (label: string, wanted: typeof direction) => html`<button
+      aria-pressed=${direction === wanted}
+      @click=${(event: Event) => {
+        closePanel(event);
+        this.#callbacks.onSort(field.name, direction === wanted ? undefined : wanted);
+      }}
+    >
+      ${label}
+    </button>`;
+    return html`<div class="choices" role="group" aria-label="Sort">
+      ${button("↑ Ascending", "ascending")} ${button("↓ Descending", "descending")}
+    </div>`;
+  }
+
+  #filter({ field, filter }: ColumnMenuSubject): TemplateResult {
+    const kind = filterKindOf(field.type);
+    const parts = partsOf(filter, field.name);
+    const form = formOfParts(parts);
+    return html`<form
+      aria-label="Filter"
+      @submit=${(event: SubmitEvent) => {
+        event.preventDefault();
+        const read = readForm(new FormData(event.currentTarget as HTMLFormElement));
+        closePanel(event);
+        this.#callbacks.onFilter(field.name, partsOfForm(kind, field.name, read));
+      }}
+    >
+      ${kind === "range" ? rangeFields(form, field) : nothing}
+      ${kind === "text" ? textFields(form) : nothing}
+      ${kind === "boolean" ? valueFields(form) : nullFields(form)}
+      <div class="choices">
+        <button type="submit" class="main">Apply filter</button>
+        ${
+          parts.length === 0
+            ? nothing
+            : html`<button
+                type="button"
+                @click=${(event: Event) => {
+                  closePanel(event);
+                  this.#callbacks.onFilter(field.name, []);
+                }}
+              >
+                Remove filter
+              </button>`
+        }
+      </div>
+    </form>`;
+  }
+
+  #onToggle({ currentTarget }: ToggleEvent): void {
+    const isOpen = (currentTarget as Element).matches(":popover-open");
+    if (isOpen || this.#subject === undefined) return;
+    this.#subject = undefined;
+    this.#callbacks.onClose();
+  }
+}
+
+/** Opens a panel that was rendered below an element, or above it, with the focus in it. */
+export function placePanel(panel: HTMLElement, anchor: DOMRect): void {
+  panel.showPopover();
+  const { width, height } = panel.getBoundingClientRect();
+  const left = Math.min(anchor.left, innerWidth - width - MARGIN_PX);
+  const top = Math.min(anchor.bottom, innerHeight - height - MARGIN_PX);
+  panel.style.left = `${Math.max(MARGIN_PX, left)}px`;
+  panel.style.top = `${Math.max(MARGIN_PX, top)}px`;
+  panel.querySelector<HTMLElement>("button:not([disabled]), input")?.focus();
+}
+
+/** Closes the panel that an event happened in. */
+export function closePanel({ currentTarget }: Event): void {
+  (currentTarget as Element).closest<HTMLElement>(".panel")?.hidePopover();
+}
+
+function rangeFields({ from, to }: FilterForm, { type }: Field): TemplateResult {
+  const example = /^date/.test(type)
+    ? "2024-07-01"
+    : /^timestamp/.test(type)
+      ? "2024-07-01T12:00:00"
+      : "";
+  const field = (label: string, name: string, value: string) => html`<label
+    ><span>${label}</span
+    ><input name=${name} .value=${value} placeholder=${example} autocomplete="off" spellcheck="false"
+  /></label>`;
+  return html`${field("From", "from", from)} ${field("To", "to", to)}`;
+}
+
+const TEXT_OPS: [TextOp, string][] = [
+  ["contains", "Contains"],
+  ["starts_with", "Starts with"],
+  ["eq", "Is exactly"],
+];
+
+function textFields({ op, text }: FilterForm): TemplateResult {
+  return html`<div class="choices">
+    <select name="op" aria-label="How the text is compared">
+      ${TEXT_OPS.map(([value, label]) => html`<option value=${value} ?selected=${value === op}>${label}</option>`)}
+    </select>
+    <input name="text" aria-label="Text" .value=${text} autocomplete="off" spellcheck="false" />
+  </div>`;
+}
+
+function valueFields({ values }: FilterForm): TemplateResult {
+  return html`<div class="choices" role="group" aria-label="Values">
+    ${["true", "false", "null"].map(
+      (value) => html`<label class="check"
+        ><input type="checkbox" name="values" value=${value} .checked=${values.includes(value)} />${value}</label
+      >`,
+    )}
+  </div>`;
+}
+
+const NULLS: [FilterForm["nulls"], string][] = [
+  ["any", "Any"],
+  ["none", "Not null"],
+  ["only", "Only null"],
+];
+
+function nullFields({ nulls }: FilterForm): TemplateResult {
+  return html`<div class="choices" role="radiogroup" aria-label="Nulls">
+    ${NULLS.map(
+      ([value, label]) => html`<label class="check"
+        ><input type="radio" name="nulls" value=${value} .checked=${value === nulls} />${label}</label
+      >`,
+    )}
+  </div>`;
+}
+
+function readForm(data: FormData): FilterForm {
+  const text = (name: string) => String(data.get(name) ?? "");
+  return {
+    from: text("from"),
+    to: text("to"),
+    op: (text("op") || "contains") as TextOp,
+    text: text("text"),
+    values: data.getAll("values").map(String),
+    nulls: (text("nulls") || "any") as FilterForm["nulls"],
+  };
+}

@@ -1,0 +1,114 @@
+import type { ShownColumns } from "../grid/column-set.js";
+import type { Field } from "../schema.js";
+
+/** Which columns are shown and how, by their {@link distinctFields | distinct} names; JSON. */
+export interface ColumnsState {
+  /** Those that are shown, in that order. */
+  shown: readonly string[];
+  /** Those of them that stay at the left. */
+  pinned: readonly string[];
+  /** Widths that were chosen, in px; other columns follow their texts. */
+  widthsPx: Readonly<Record<string, number>>;
+}
+
+/** The narrowest that a column can be made, in px. */
+export const MIN_WIDTH_PX = 36;
+
+/** The fields under names that differ: the second `a` of a table is `a (2)`. */
+export function distinctFields(fields: readonly Field[]): readonly Field[] {
+  const taken = new Set<string>();
+  return fields.map((field) => {
+    let { name } = field;
+    for (let count = 2; taken.has(name); count++) name = `${field.name} (${count})`;
+    taken.add(name);
+    return name === field.name ? field : { ...field, name };
+  });
+}
+
+/** All columns, in the order of the table. */
+export function allColumns(fields: readonly Field[]): ColumnsState {
+  return { shown: fields.map(({ name }) => name), pinned: [], widthsPx: {} };
+}
+
+/** What of a state fits a table: names that it has, each once; pinned ones first. */
+export function fittingColumns(
+  fields: readonly Field[],
+  { shown, pinned, widthsPx }: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined },
+): ColumnsState {
+  const all = allColumns(fields);
+  const known = new Set(all.shown);
+  const names = [...new Set(shown ?? all.shown)].filter((name) => known.has(name));
+  const wanted = names.length === 0 ? all.shown : names;
+  const isPinned = (name: string) => pinned?.includes(name) === true;
+  const first = wanted.filter(isPinned);
+  return {
+    shown: [...first, ...wanted.filter((name) => !isPinned(name))],
+    pinned: first,
+    widthsPx: { ...widthsPx },
+  };
+}
+
+/** The same for the grid, which knows columns by their place in the table. */
+export function gridColumns(fields: readonly Field[], state: ColumnsState): ShownColumns {
+  const places = new Map(fields.map(({ name }, place) => [name, place]));
+  const widths = Object.entries(state.widthsPx).map(([name, px]) => [places.get(name), px]);
+  return {
+    columns: state.shown.flatMap((name) => places.get(name) ?? []),
+    numPinned: state.pinned.length,
+    widthsPx: Object.fromEntries(widths),
+  };
+}
+
+/** Moves a column by so many places among those that are shown; pinned ones stay together. */
+export function movedColumn(state: ColumnsState, name: string, to: number): ColumnsState {
+  const { shown, pinned } = state;
+  const others = shown.filter((other) => other !== name);
+  const isPinned = pinned.includes(name);
+  const [least, greatest] = isPinned ? [0, pinned.length - 1] : [pinned.length, others.length];
+  const place = Math.max(least, Math.min(to, greatest));
+  const moved = [...others.slice(0, place), name, ...others.slice(place)];
+  return { ...state, shown: moved, pinned: moved.filter((each) => pinned.includes(each)) };
+}
+
+/** Hides a column; the last one stays. */
+export function withoutColumn(state: ColumnsState, name: string): ColumnsState {
+  if (state.shown.length <= 1) return state;
+  const isOther = (other: string) => other !== name;
+  return { ...state, shown: state.shown.filter(isOther), pinned: state.pinned.filter(isOther) };
+}
+
+/** Shows a column again, behind the one that it follows in the table. */
+export function withColumn(
+  state: ColumnsState,
+  fields: readonly Field[],
+  name: string,
+): ColumnsState {
+  if (state.shown.includes(name)) return state;
+  const before = fields.slice(
+    0,
+    fields.findIndex((field) => field.name === name),
+  );
+  const neighbour = before.findLast((field) => state.shown.includes(field.name))?.name;
+  const place = Math.max(
+    state.pinned.length,
+    neighbour === undefined ? 0 : state.shown.indexOf(neighbour) + 1,
+  );
+  return { ...state, shown: [...state.shown.slice(0, place), name, ...state.shown.slice(place)] };
+}
+
+/** Pins a column behind those that are pinned, or lets it go. */
+export function pinnedColumn(state: ColumnsState, name: string, isPinned: boolean): ColumnsState {
+  const pinned = state.pinned.filter((other) => other !== name);
+  const rest = state.shown.filter((other) => other !== name && !pinned.includes(other));
+  return {
+    ...state,
+    shown: [...pinned, name, ...rest],
+    pinned: isPinned ? [...pinned, name] : pinned,
+  };
+}
+
+/** Makes a column as wide as this. */
+export function widenedColumn(state: ColumnsState, name: string, widthPx: number): ColumnsState {
+  const width = Math.max(MIN_WIDTH_PX, Math.round(widthPx));
+  return { ...state, widthsPx: { ...state.widthsPx, [name]: width } };
+}

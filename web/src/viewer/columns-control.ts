@@ -1,0 +1,209 @@
+import { html, nothing, type TemplateResult } from "lit";
+import type { Arrangement } from "../arrange.js";
+import type { Grid } from "../grid/grid.js";
+import type { HeaderCallbacks } from "../grid/header-input.js";
+import { type Field, isSortableType } from "../schema.js";
+import { ColumnMenu, closePanel, placePanel } from "./column-menu.js";
+import {
+  allColumns,
+  type ColumnsState,
+  distinctFields,
+  fittingColumns,
+  gridColumns,
+  movedColumn,
+  pinnedColumn,
+  widenedColumn,
+  withColumn,
+  withoutColumn,
+} from "./column-order.js";
+import { columnPicker } from "./column-picker.js";
+import { withParts } from "./filters.js";
+import { toggledSort } from "./sorting.js";
+import type { ViewerStateInput } from "./state.js";
+
+/** What the columns need of their viewer. */
+export interface ColumnsHost {
+  grid(): Grid;
+  arrangement(): Arrangement;
+  /** Asks for other rows, or another order. */
+  arrange(change: Partial<Arrangement>): void;
+  /** Columns were moved, hidden, or made as wide as they are now. */
+  onColumns(): void;
+  /** Draws, and resolves with where it was drawn. */
+  draw(): Promise<ParentNode>;
+}
+
+/** Which columns are shown and how, and what opens at their headers. */
+export class ColumnsControl implements HeaderCallbacks {
+  readonly #host: ColumnsHost;
+  readonly #menu: ColumnMenu;
+  /** As the table has them, and under names that differ. */
+  #tableFields: readonly Field[] = [];
+  #fields: readonly Field[] = [];
+  /** The column whose menu was opened last. */
+  #menuName = "";
+  #state: ColumnsState = allColumns([]);
+  #startPx = 0;
+  #isPickerOpen = false;
+  #search = "";
+
+  constructor(host: ColumnsHost) {
+    this.#host = host;
+    this.#menu = new ColumnMenu({
+      onSort: (column, direction) => {
+        const descending = direction === "descending";
+        host.arrange({ sort: direction === undefined ? [] : [{ column, descending }] });
+      },
+      onFilter: (column, parts) => {
+        host.arrange({ filter: withParts(host.arrangement().filter, column, parts) });
+      },
+      onClose: () => {
+        this.#focus(this.#menuName);
+        void host.draw();
+      },
+    });
+  }
+
+  /** Which columns are shown and how. */
+  get state(): ColumnsState {
+    return this.#state;
+  }
+
+  /** The columns that are shown, in that order. */
+  get shownFields(): readonly Field[] {
+    return this.#host.grid().columns.flatMap((column) => this.#tableFields[column] ?? []);
+  }
+
+  /** Takes the columns of another table, all of them shown. */
+  begin(fields: readonly Field[]): void {
+    this.#tableFields = fields;
+    this.#fields = distinctFields(fields);
+    this.#state = allColumns(this.#fields);
+  }
+
+  /** Shows columns as a state says, as far as the table has them. */
+  show(state: NonNullable<ViewerStateInput["columns"]>): void {
+    this.#state = fittingColumns(this.#fields, state);
+    this.#host.grid().setColumns(gridColumns(this.#fields, this.#state));
+    this.#host.onColumns();
+  }
+
+  readonly onSort = (column: number, isAdded: boolean): void => {
+    const field = this.shownFields[column];
+    if (field === undefined || !isSortableType(field.type)) return;
+    this.#host.arrange({ sort: toggledSort(this.#host.arrangement().sort, field.name, isAdded) });
+  };
+
+  readonly onMenu = async (column: number): Promise<void> => {
+    const field = this.shownFields[column];
+    const header = this.#host.grid().headerElement(column);
+    if (field === undefined || header === undefined) return;
+    this.#menuName = this.#state.shown[column] ?? "";
+    const { sort, filter } = this.#host.arrangement();
+    const key = sort.find((each) => each.column === field.name);
+    const direction = key?.descending ? "descending" : "ascending";
+    this.#menu.open({ field, filter, direction: key && direction });
+    const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.column");
+    if (panel !== null) placePanel(panel, header.getBoundingClientRect());
+  };
+
+  readonly onWiden = (column: number, byPx: number, phase: "begin" | "drag" | "end"): void => {
+    const name = this.#state.shown[column];
+    if (phase === "begin") this.#startPx = this.#host.grid().columnWidthPx(column);
+    if (name === undefined || phase === "begin") return;
+    this.#state = widenedColumn(this.#state, name, this.#startPx + byPx);
+    this.#host.grid().setColumns(gridColumns(this.#fields, this.#state));
+    if (phase === "end") this.#host.onColumns();
+  };
+
+  readonly onFit = async (column: number): Promise<void> => {
+    const name = this.#state.shown[column];
+    const widthPx = await this.#host
+      .grid()
+      .fittedWidthPx(column)
+      .catch(() => undefined);
+    if (name === undefined || widthPx === undefined) return;
+    this.show(widenedColumn(this.#state, name, widthPx));
+  };
+
+  readonly onMove = (column: number, to: number): void => {
+    const name = this.#state.shown[column];
+    if (name === undefined) return;
+    this.show(movedColumn(this.#state, name, to));
+    this.#focus(name);
+  };
+
+  /** The button that opens the list of columns. */
+  renderButton(): TemplateResult {
+    const numHidden = this.#fields.length - this.#state.shown.length;
+    return html`<button
+      aria-haspopup="dialog"
+      @click=${(event: Event) => this.#openPicker(event.currentTarget as Element)}
+    >
+      Columns${numHidden === 0 ? nothing : html` <small class="minor">${numHidden} hidden</small>`}
+    </button>`;
+  }
+
+  /** The panels, where they are open. */
+  renderPanels(): TemplateResult {
+    return html`${this.#menu.render(() => this.#actions(this.#menuName))}
+    ${this.#isPickerOpen ? this.#picker() : nothing}`;
+  }
+
+  #actions(name: string): TemplateResult {
+    const { shown, pinned } = this.#state;
+    const isPinned = pinned.includes(name);
+    const column = shown.indexOf(name);
+    const action = (label: string, act: () => void, isDisabled = false) => html`<button
+      ?disabled=${isDisabled}
+      @click=${(event: Event) => {
+        closePanel(event);
+        act();
+      }}
+    >
+      ${label}
+    </button>`;
+    const [first, last] = isPinned ? [0, pinned.length - 1] : [pinned.length, shown.length - 1];
+    return html`<div class="choices" role="group" aria-label="Column">
+      ${action("← Move left", () => this.onMove(column, column - 1), column <= first)}
+      ${action("Move right →", () => this.onMove(column, column + 1), column >= last)}
+      ${action(isPinned ? "Unpin" : "Pin left", () => this.show(pinnedColumn(this.#state, name, !isPinned)))}
+      ${action("Fit width", () => void this.onFit(column))}
+      ${action("Hide", () => this.show(withoutColumn(this.#state, name)), shown.length === 1)}
+    </div>`;
+  }
+
+  #picker(): TemplateResult {
+    return columnPicker({
+      fields: this.#fields,
+      shown: this.#state.shown,
+      search: this.#search,
+      onSearch: (text) => {
+        this.#search = text;
+        void this.#host.draw();
+      },
+      onToggle: (name, isShown) => {
+        this.show(
+          isShown ? withColumn(this.#state, this.#fields, name) : withoutColumn(this.#state, name),
+        );
+      },
+      onAll: () => this.show({ ...allColumns(this.#fields), widthsPx: this.#state.widthsPx }),
+      onClose: () => {
+        this.#isPickerOpen = false;
+        void this.#host.draw();
+      },
+    });
+  }
+
+  async #openPicker(button: Element): Promise<void> {
+    this.#isPickerOpen = true;
+    this.#search = "";
+    const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.picker");
+    if (panel !== null) placePanel(panel, button.getBoundingClientRect());
+  }
+
+  #focus(name: string): void {
+    const column = this.#state.shown.indexOf(name);
+    if (column >= 0) this.#host.grid().focusHeader(column);
+  }
+}

@@ -1,0 +1,17 @@
+import type { ColonnadeError } from "../errors.js";
+import type { SortKey } from "../messages.js";
+import type { Predicate } from "../predicate.js";
+import type { Schema } from "../schema.js";
+import type { TableProgress } from "../table.js";
+import type { ViewerState } from "./state.js";
+
+/** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
+export interface ViewerEventMap {
+  "colonnade-schema": CustomEvent<Schema>;
+  "colonnade-progress": CustomEvent<TableProgress>;
+  "colonnade-complete": CustomEvent<TableProgress>;
+  "colonnade-error": CustomEvent<ColonnadeError>;
+  "colonnade-sort": CustomEvent<readonly SortKey[]>;
+  "colonnade-filter": CustomEvent<Predicate | null>;
+  "colonnade-state": CustomEvent<ViewerState>;
+}

@@ -1,0 +1,46 @@
+import { html, nothing } from "lit";
+import type { Field } from "../schema.js";
+import { formatRows, type ViewerPhase } from "./status.js";
+
+/** From here on a reader wants to know how long it has been waiting. */
+const SLOW_MS = 1000;
+
+/** What is said where there are no rows to look at. */
+export function message(
+  phase: ViewerPhase,
+  {
+    fields,
+    numRows,
+    isFiltered,
+    waitedMs,
+  }: {
+    /** Undefined while there is no table. */
+    fields: readonly Field[] | undefined;
+    numRows: number;
+    isFiltered: boolean;
+    /** Since the table was asked for. */
+    waitedMs: number;
+  },
+) {
+  if (fields === undefined) {
+    if (phase === "failed") return nothing;
+    if (phase === "connecting") {
+      if (waitedMs < SLOW_MS) return nothing;
+      const seconds = Math.floor(waitedMs / 1000);
+      return html`<div class="message">Waiting for the first rows… ${seconds} s</div>`;
+    }
+    const word = phase === "cancelled" ? "Cancelled before the first row." : "Nothing to show yet.";
+    return html`<div class="message">${word}</div>`;
+  }
+  if (fields.length === 0) {
+    return html`<div class="message">
+      <strong>This table has no columns</strong>
+      <span>${formatRows(numRows)}</span>
+    </div>`;
+  }
+  if (phase === "complete" && numRows === 0) {
+    const why = isFiltered ? "No row passes the filter." : "The result is complete and empty.";
+    return html`<div class="message below-header"><strong>No rows</strong><span>${why}</span></div>`;
+  }
+  return nothing;
+}

@@ -1,0 +1,153 @@
+import { css } from "lit";
+
+/** Panels in the top layer, and the bar of filters. */
+export const panelStyles = css`
+  .panel {
+    position: fixed;
+    inset: auto;
+    width: 264px;
+    max-width: calc(100vw - 16px);
+    max-height: calc(100vh - 16px);
+    margin: 0;
+    padding: 0;
+    overflow: auto;
+    box-sizing: border-box;
+    border: 1px solid var(--_line-strong);
+    border-radius: 8px;
+    background: var(--_bg);
+    color: var(--_text);
+    font: 13px / 1.4 var(--_font);
+    box-shadow:
+      0 1px 2px rgb(0 0 0 / 8%),
+      0 8px 28px rgb(0 0 0 / 16%);
+  }
+  .panel > * {
+    padding: 10px;
+  }
+  .panel > * + * {
+    border-top: 1px solid var(--_line);
+  }
+  .choices {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 6px;
+  }
+  .choices > button {
+    flex: 1 0 40%;
+    white-space: nowrap;
+  }
+  .picker .choices > button {
+    flex: none;
+  }
+  .panel form {
+    display: grid;
+    gap: 8px;
+  }
+  .panel label {
+    display: flex;
+    align-items: center;
+    gap: 8px;
+  }
+  .panel label > span {
+    width: 3em;
+    color: var(--_muted);
+  }
+  .panel .check {
+    gap: 5px;
+    margin-right: 6px;
+  }
+  .panel input:not([type="checkbox"], [type="radio"]) {
+    flex: 1;
+    width: auto;
+    min-width: 0;
+  }
+  .panel :is([type="checkbox"], [type="radio"]) {
+    width: 14px;
+    height: 14px;
+    margin: 0;
+    accent-color: var(--_accent);
+  }
+  .panel select {
+    height: 26px;
+    border: 1px solid var(--_line-strong);
+    border-radius: 6px;
+    background: var(--_bg);
+    color: var(--_text);
+    font: inherit;
+  }
+  .panel button[aria-pressed="true"],
+  .panel button.main {
+    border-color: var(--_accent);
+    color: var(--_accent);
+  }
+  .panel button:disabled {
+    color: var(--_muted);
+    cursor: default;
+    opacity: 0.6;
+  }
+  .panel select:focus-visible,
+  .panel :is([type="checkbox"], [type="radio"]):focus-visible {
+    outline: 2px solid var(--_accent);
+    outline-offset: 1px;
+  }
+
+  .picker .list {
+    display: grid;
+    gap: 6px;
+    max-height: 320px;
+    overflow: auto;
+  }
+  .picker b {
+    overflow: hidden;
+    font-weight: 500;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .picker small {
+    overflow: hidden;
+    color: var(--_muted);
+    font-size: 11px;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+
+  .chips {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 6px;
+    padding: 6px 8px;
+    border-bottom: 1px solid var(--_line-strong);
+    background: var(--_surface);
+    font-size: 12px;
+  }
+  .chip {
+    display: inline-flex;
+    align-items: center;
+    max-width: 100%;
+    height: 26px;
+    border: 1px solid var(--_accent);
+    border-radius: 13px;
+    box-sizing: border-box;
+    background: var(--_bg);
+  }
+  .chip > span {
+    overflow: hidden;
+    padding-left: 10px;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+  .chip > button {
+    width: 24px;
+    height: 24px;
+    padding: 0;
+    border: 0;
+    border-radius: 12px;
+    background: none;
+    color: var(--_muted);
+  }
+  .chips > button {
+    border-color: transparent;
+    background: none;
+    color: var(--_muted);
+  }
+`;

@@ -1,0 +1,33 @@
+import type { SortKey } from "../messages.js";
+import { type Predicate, predicateJson } from "../predicate.js";
+import type { ColumnsState } from "./column-order.js";
+
+/** What can be stored as JSON and given back to show the same again. */
+export interface ViewerState {
+  /** What rows are sorted by, the most important key first. */
+  sort: readonly SortKey[];
+  /** Which rows are shown; null for all. */
+  filter: Predicate | null;
+  /** Which columns are shown, in which order, and how. */
+  columns: ColumnsState;
+  /** The first visible row, counted from 0. */
+  row: number;
+}
+
+/** Some of a state: what it does not say stays as it is. */
+export interface ViewerStateInput extends Partial<Omit<ViewerState, "columns">> {
+  columns?: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined };
+}
+
+/** Tells whether a state is another than the last one. */
+export class StateNews {
+  #json: string | undefined;
+
+  /** Whether this one is; the first is none. */
+  isNews(state: ViewerState): boolean {
+    const before = this.#json;
+    const filter = state.filter && predicateJson(state.filter);
+    this.#json = JSON.stringify({ ...state, filter });
+    return before !== undefined && before !== this.#json;
+  }
+}
