@@ -62,6 +62,7 @@ export interface Manifest {
 
 const TAG = "colonnade-viewer";
 const CLASS = "ColonnadeViewer";
+const BASE = "ViewerAttributes";
 const source = fileURLToPath(new URL("../src", import.meta.url));
 
 // biome-ignore lint/suspicious/noExplicitAny: the nodes of a syntax tree are read by the names they have
@@ -75,7 +76,7 @@ interface ClassComment {
 
 /** Reads the sources and says what the element is. Throws where code and comments differ. */
 export function elementManifest(): Manifest {
-  const declaration = describe(readFileSync(join(source, "viewer", "viewer.ts"), "utf8"));
+  const declaration = describe();
   const module = "dist/define.js";
   return {
     schemaVersion: "1.0.0",
@@ -94,68 +95,87 @@ export function elementManifest(): Manifest {
   };
 }
 
-function describe(text: string): ElementDeclaration {
-  const { program, comments } = parseSync("viewer.ts", text);
-  const commentBefore = (node: Node): string => {
-    const comment = comments.find(
-      ({ value, end }) => value.startsWith("*") && text.slice(end, node.start).trim() === "",
-    );
-    return (comment?.value.slice(1) ?? "").replace(/^\s*\* ?/gm, "").trim();
-  };
+/** What a source file exports. */
+interface SourceFile {
+  find(name: string): Node;
+  commentBefore(node: Node): string;
+  typeOf(node: Node): Typed;
+}
+
+function readSource(file: string): SourceFile {
+  const text = readFileSync(join(source, "viewer", file), "utf8");
+  const { program, comments } = parseSync(file, text);
   const textOf = (node: Node): string => text.slice(node.start, node.end).replace(/\s+/g, " ");
   const exported = program.body.filter((node) => node.type === "ExportNamedDeclaration");
-  const find = (name: string): Node => {
-    const found = exported.find(({ declaration }: Node) => declaration?.id?.name === name);
-    if (found === undefined) throw new Error(`viewer.ts exports no ${name}`);
-    return found;
+  return {
+    find: (name) => {
+      const found = exported.find(({ declaration }: Node) => declaration?.id?.name === name);
+      if (found === undefined) throw new Error(`${file} exports no ${name}`);
+      return found;
+    },
+    commentBefore: (node) => {
+      const comment = comments.find(
+        ({ value, end }) => value.startsWith("*") && text.slice(end, node.start).trim() === "",
+      );
+      return (comment?.value.slice(1) ?? "").replace(/^\s*\* ?/gm, "").trim();
+    },
+    typeOf: (node) => {
+      const annotation = node?.typeAnnotation?.typeAnnotation;
+      return annotation ? { type: { text: textOf(annotation) } } : {};
+    },
   };
+}
 
-  const element = find(CLASS);
-  const comment = parseComment(commentBefore(element));
-  const members: Node[] = element.declaration.body.body;
-  const typeOf = (node: Node): Typed => {
-    const annotation = node?.typeAnnotation?.typeAnnotation;
-    return annotation ? { type: { text: textOf(annotation) } } : {};
-  };
+function describe(): ElementDeclaration {
+  const viewer = readSource("viewer.ts");
+  const base = readSource("attributes.ts");
+  const element = viewer.find(CLASS);
+  const comment = parseComment(viewer.commentBefore(element));
+  const membersOf = (file: SourceFile, name: string): { file: SourceFile; member: Node }[] =>
+    file.find(name).declaration.body.body.map((member: Node) => ({ file, member }));
+  const members = [...membersOf(base, BASE), ...membersOf(viewer, CLASS)];
 
   const attributes: ManifestAttribute[] = [];
   const declared = members.find(
-    ({ key, static: isStatic }) => isStatic && key.name === "properties",
+    ({ member: { key, static: isStatic } }) => isStatic && key.name === "properties",
   );
-  for (const { key, value } of declared.value.properties) {
+  for (const { key, value } of declared?.member.value.properties ?? []) {
     const name = attributeOf(key.name, value);
     if (name === undefined) continue;
-    const field = members.find((member) => !member.static && member.key.name === key.name);
+    const field = members.find(({ member }) => !member.static && member.key.name === key.name);
     const description = comment.tags.get("attr")?.get(name) ?? "";
-    attributes.push({ name, fieldName: key.name, description, ...typeOf(field) });
+    attributes.push({ name, fieldName: key.name, description, ...base.typeOf(field?.member) });
   }
 
   const fields: ManifestMember[] = [];
-  for (const member of members.filter(isPublic)) {
+  for (const { file, member } of members.filter(({ member }) => isPublic(member))) {
     const { name } = member.key;
     if (fields.some((field) => field.name === name)) continue;
     const attribute = attributes.find(({ fieldName }) => fieldName === name);
-    const description = commentBefore(member) || attribute?.description;
+    const description = file.commentBefore(member) || attribute?.description;
     const isMethod = member.kind === "method";
     const isReadOnly =
       member.kind === "get" &&
-      !members.some(({ kind, key }) => kind === "set" && key.name === name);
+      !members.some(({ member: { kind, key } }) => kind === "set" && key.name === name);
     fields.push({
       kind: isMethod ? "method" : "field",
       name,
       ...(description ? { description } : {}),
       ...(isMethod
         ? {}
-        : typeOf(member.kind === "get" ? { typeAnnotation: member.value.returnType } : member)),
+        : file.typeOf(
+            member.kind === "get" ? { typeAnnotation: member.value.returnType } : member,
+          )),
       ...(attribute === undefined ? {} : { attribute: attribute.name }),
       ...(isReadOnly ? { readonly: true } : {}),
     });
   }
 
-  const events = find("ViewerEventMap").declaration.body.body.map((event: Node) => ({
+  const eventsFile = readSource("events.ts");
+  const events = eventsFile.find("ViewerEventMap").declaration.body.body.map((event: Node) => ({
     name: event.key.value,
     description: comment.tags.get("fires")?.get(event.key.value) ?? "",
-    ...typeOf(event),
+    ...eventsFile.typeOf(event),
   }));
   const used = usedNames();
   const cssParts = used.parts.map((name) => ({

@@ -2,7 +2,14 @@ import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
 import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
-import type { NoticeName, Notices, SortKey, StreamProgress, UrlSource, WasmModule } from "./messages.js";
+import type {
+  NoticeName,
+  Notices,
+  SortKey,
+  StreamProgress,
+  UrlSource,
+  WasmModule,
+} from "./messages.js";
 import type { Predicate } from "./predicate.js";
 import { queryUrl } from "./query.js";
 import {
