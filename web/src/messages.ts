@@ -112,6 +112,9 @@ export interface RawValues {
   validity: Uint8Array<ArrayBuffer>;
 }
 
+/** The decoder's wasm module, compiled or not. */
+export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
+
 /** To the worker itself: serve a table through this port, or none; the one before is let go. */
 export type WorkerOrder = MessagePort | "rest";
 
@@ -122,7 +125,7 @@ export interface Requests {
     params: {
       source: WireSource;
       memoryBytes: number;
-      wasm: string | Uint8Array<ArrayBuffer> | undefined;
+      wasm: WasmModule | string | undefined;
     };
     result: Schema;
   };

@@ -1,6 +1,6 @@
 import type { Endpoint } from "./actor.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
-import type { Message } from "./messages.js";
+import type { Message, WasmModule } from "./messages.js";
 import { Seat, type TableWorker, takeIdle } from "./seat.js";
 import { letMessagesIn } from "./turns.js";
 
@@ -28,9 +28,11 @@ export interface WorkerHome {
   /** A worker that will say `ready`. */
   make(): Worker;
   load(): Promise<WorkerModule>;
-  /** The wasm module, if it is not a file beside the worker. */
-  wasm?(): Promise<Uint8Array<ArrayBuffer>>;
+  /** The wasm module; undefined where the worker's own code is to find it. */
+  wasm(): Promise<WasmModule | undefined>;
 }
+
+let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
 // Bundlers know these expressions and place the file; this package's own build leaves them alone.
 const BESIDE: WorkerHome = {
@@ -40,6 +42,13 @@ const BESIDE: WorkerHome = {
       name: "colonnade",
     }),
   load: () => import("./worker.js"),
+  // It compiles while the worker starts, and once for all workers. Why it failed, a worker tells.
+  wasm: async () => {
+    if (globalThis.Worker === undefined) return undefined;
+    const url = new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
+    compiled ??= WebAssembly.compileStreaming(fetch(url)).catch(() => undefined);
+    return compiled;
+  },
 };
 
 let home = BESIDE;
@@ -49,9 +58,13 @@ export function setWorkerHome(other: WorkerHome): void {
   home = other;
 }
 
-/** The wasm module, where it is not a file. */
-export function ownWasm(): Promise<Uint8Array<ArrayBuffer>> | undefined {
-  return home.wasm?.();
+/** The wasm module or its address; undefined where it is beside a worker that is elsewhere. */
+export async function findWasm({
+  workerSrc,
+  wasmSrc,
+}: WorkerOptions): Promise<WasmModule | string | undefined> {
+  if (wasmSrc !== undefined) return new URL(wasmSrc, globalThis.document?.baseURI).href;
+  return workerSrc !== undefined && home === BESIDE ? undefined : home.wasm();
 }
 
 /**
@@ -90,6 +103,7 @@ function homeAt(workerSrc: string | URL): WorkerHome {
   return {
     make: () => new Worker(href, { type: "module", name: "colonnade" }),
     load: () => import(/* @vite-ignore */ /* webpackIgnore: true */ href),
+    wasm: async () => undefined,
   };
 }
 

@@ -2,7 +2,14 @@ import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
 import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
-import type { NoticeName, Notices, SortKey, StreamProgress, UrlSource } from "./messages.js";
+import type {
+  NoticeName,
+  Notices,
+  SortKey,
+  StreamProgress,
+  UrlSource,
+  WasmModule,
+} from "./messages.js";
 import type { Predicate } from "./predicate.js";
 import { queryUrl } from "./query.js";
 import {
@@ -74,7 +81,7 @@ interface StartOptions {
   signal: AbortSignal | undefined;
   memoryBytes: number;
   totalRows: number | undefined;
-  wasm: string | Uint8Array<ArrayBuffer> | undefined;
+  wasm: WasmModule | string | undefined;
 }
 
 /** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */

@@ -3,7 +3,7 @@ import { type Endpoint, Responder } from "./actor.js";
 import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
 import type { Kernels } from "./kernels.js";
-import type { Requests, WorkerOrder } from "./messages.js";
+import type { Requests, WasmModule, WorkerOrder } from "./messages.js";
 import { TableStream } from "./stream.js";
 import type { WindowedRows } from "./windowed.js";
 
@@ -108,8 +108,8 @@ async function makeDecoder(
   }
 }
 
-/** The module's bytes; Node's `fetch` knows no files. */
-async function readModule(place: string | BufferSource): Promise<Response | BufferSource> {
+/** The module, or where its bytes come from; Node's `fetch` knows no files. */
+async function readModule(place: string | WasmModule): Promise<Response | WasmModule> {
   if (typeof place !== "string") return place;
   const fs = place.startsWith("file:") ? globalThis.process?.getBuiltinModule?.("fs") : undefined;
   return fs === undefined
