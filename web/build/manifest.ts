@@ -75,7 +75,7 @@ interface ClassComment {
 
 /** Reads the sources and says what the element is. Throws where code and comments differ. */
 export function elementManifest(): Manifest {
-  const declaration = describe(readFileSync(join(source, "viewer", "viewer.ts"), "utf8"));
+  const declaration = describe();
   const module = "dist/define.js";
   return {
     schemaVersion: "1.0.0",
@@ -94,68 +94,101 @@ export function elementManifest(): Manifest {
   };
 }
 
-function describe(text: string): ElementDeclaration {
-  const { program, comments } = parseSync("viewer.ts", text);
-  const commentBefore = (node: Node): string => {
-    const comment = comments.find(
-      ({ value, end }) => value.startsWith("*") && text.slice(end, node.start).trim() === "",
+/** A file of the element's folder. */
+class SourceFile {
+  readonly #text: string;
+  readonly #comments: { value: string; start: number; end: number }[];
+  /** What it exports under a name. */
+  readonly exported: Node[];
+
+  constructor(path: string) {
+    this.#text = readFileSync(path, "utf8");
+    const { program, comments } = parseSync(path, this.#text);
+    this.#comments = comments;
+    this.exported = program.body.filter(({ type }) => type === "ExportNamedDeclaration");
+  }
+
+  /** The text of a node on one line. */
+  textOf(node: Node): string {
+    return this.#text.slice(node.start, node.end).replace(/\s+/g, " ");
+  }
+
+  /** The docstring right before a node. */
+  commentBefore(node: Node): string {
+    const comment = this.#comments.find(
+      ({ value, end }) => value.startsWith("*") && this.#text.slice(end, node.start).trim() === "",
     );
     return (comment?.value.slice(1) ?? "").replace(/^\s*\* ?/gm, "").trim();
-  };
-  const textOf = (node: Node): string => text.slice(node.start, node.end).replace(/\s+/g, " ");
-  const exported = program.body.filter((node) => node.type === "ExportNamedDeclaration");
-  const find = (name: string): Node => {
-    const found = exported.find(({ declaration }: Node) => declaration?.id?.name === name);
-    if (found === undefined) throw new Error(`viewer.ts exports no ${name}`);
+  }
+}
+
+/** A declaration or a member, and the file that it is in. */
+interface Found {
+  node: Node;
+  file: SourceFile;
+}
+
+function describe(): ElementDeclaration {
+  const folder = join(source, "viewer");
+  const files = readdirSync(folder).map((name) => new SourceFile(join(folder, name)));
+  const find = (name: string): Found | undefined =>
+    files
+      .flatMap((file) => file.exported.map((node) => ({ node, file })))
+      .find(({ node }) => node.declaration?.id?.name === name);
+  const demand = (name: string): Found => {
+    const found = find(name);
+    if (found === undefined) throw new Error(`nothing in ${folder} exports ${name}`);
     return found;
   };
 
-  const element = find(CLASS);
-  const comment = parseComment(commentBefore(element));
-  const members: Node[] = element.declaration.body.body;
-  const typeOf = (node: Node): Typed => {
+  const element = demand(CLASS);
+  const comment = parseComment(element.file.commentBefore(element.node));
+  const members: Found[] = [];
+  for (let next: Found | undefined = element; next !== undefined; ) {
+    const { node, file }: Found = next;
+    members.unshift(...node.declaration.body.body.map((member: Node) => ({ node: member, file })));
+    next = find(node.declaration.superClass?.name);
+  }
+  const typeOf = (file: SourceFile, node: Node): Typed => {
     const annotation = node?.typeAnnotation?.typeAnnotation;
-    return annotation ? { type: { text: textOf(annotation) } } : {};
+    return annotation ? { type: { text: file.textOf(annotation) } } : {};
   };
 
   const attributes: ManifestAttribute[] = [];
-  const declared = members.find(
-    ({ key, static: isStatic }) => isStatic && key.name === "properties",
-  );
-  for (const { key, value } of declared.value.properties) {
+  const declared = members.find(({ node }) => node.static && node.key.name === "properties");
+  for (const { key, value } of declared?.node.value.properties ?? []) {
     const name = attributeOf(key.name, value);
     if (name === undefined) continue;
-    const field = members.find((member) => !member.static && member.key.name === key.name);
+    const field = members.find(({ node }) => !node.static && node.key.name === key.name);
+    const type = field === undefined ? {} : typeOf(field.file, field.node);
     const description = comment.tags.get("attr")?.get(name) ?? "";
-    attributes.push({ name, fieldName: key.name, description, ...typeOf(field) });
+    attributes.push({ name, fieldName: key.name, description, ...type });
   }
 
   const fields: ManifestMember[] = [];
-  for (const member of members.filter(isPublic)) {
+  for (const { node: member, file } of members.filter(({ node }) => isPublic(node))) {
     const { name } = member.key;
     if (fields.some((field) => field.name === name)) continue;
     const attribute = attributes.find(({ fieldName }) => fieldName === name);
-    const description = commentBefore(member) || attribute?.description;
+    const description = file.commentBefore(member) || attribute?.description;
     const isMethod = member.kind === "method";
-    const isReadOnly =
-      member.kind === "get" &&
-      !members.some(({ kind, key }) => kind === "set" && key.name === name);
+    const typed = member.kind === "get" ? { typeAnnotation: member.value.returnType } : member;
+    const hasSetter = members.some(({ node }) => node.kind === "set" && node.key.name === name);
     fields.push({
       kind: isMethod ? "method" : "field",
       name,
       ...(description ? { description } : {}),
-      ...(isMethod
-        ? {}
-        : typeOf(member.kind === "get" ? { typeAnnotation: member.value.returnType } : member)),
+      ...(isMethod ? {} : typeOf(file, typed)),
       ...(attribute === undefined ? {} : { attribute: attribute.name }),
-      ...(isReadOnly ? { readonly: true } : {}),
+      ...(member.kind === "get" && !hasSetter ? { readonly: true } : {}),
     });
   }
 
-  const events = find("ViewerEventMap").declaration.body.body.map((event: Node) => ({
+  const map = demand("ViewerEventMap");
+  const events = map.node.declaration.body.body.map((event: Node) => ({
     name: event.key.value,
     description: comment.tags.get("fires")?.get(event.key.value) ?? "",
-    ...typeOf(event),
+    ...typeOf(map.file, event),
   }));
   const used = usedNames();
   const cssParts = used.parts.map((name) => ({
