@@ -62,7 +62,6 @@ export interface Manifest {
 
 const TAG = "colonnade-viewer";
 const CLASS = "ColonnadeViewer";
-const BASE = "ViewerAttributes";
 const source = fileURLToPath(new URL("../src", import.meta.url));
 
 // biome-ignore lint/suspicious/noExplicitAny: the nodes of a syntax tree are read by the names they have
@@ -95,87 +94,101 @@ export function elementManifest(): Manifest {
   };
 }
 
-/** What a source file exports. */
-interface SourceFile {
-  find(name: string): Node;
-  commentBefore(node: Node): string;
-  typeOf(node: Node): Typed;
+/** A file of the element's folder. */
+class SourceFile {
+  readonly #text: string;
+  readonly #comments: { value: string; start: number; end: number }[];
+  /** What it exports under a name. */
+  readonly exported: Node[];
+
+  constructor(path: string) {
+    this.#text = readFileSync(path, "utf8");
+    const { program, comments } = parseSync(path, this.#text);
+    this.#comments = comments;
+    this.exported = program.body.filter(({ type }) => type === "ExportNamedDeclaration");
+  }
+
+  /** The text of a node on one line. */
+  textOf(node: Node): string {
+    return this.#text.slice(node.start, node.end).replace(/\s+/g, " ");
+  }
+
+  /** The docstring right before a node. */
+  commentBefore(node: Node): string {
+    const comment = this.#comments.find(
+      ({ value, end }) => value.startsWith("*") && this.#text.slice(end, node.start).trim() === "",
+    );
+    return (comment?.value.slice(1) ?? "").replace(/^\s*\* ?/gm, "").trim();
+  }
 }
 
-function readSource(file: string): SourceFile {
-  const text = readFileSync(join(source, "viewer", file), "utf8");
-  const { program, comments } = parseSync(file, text);
-  const textOf = (node: Node): string => text.slice(node.start, node.end).replace(/\s+/g, " ");
-  const exported = program.body.filter((node) => node.type === "ExportNamedDeclaration");
-  return {
-    find: (name) => {
-      const found = exported.find(({ declaration }: Node) => declaration?.id?.name === name);
-      if (found === undefined) throw new Error(`${file} exports no ${name}`);
-      return found;
-    },
-    commentBefore: (node) => {
-      const comment = comments.find(
-        ({ value, end }) => value.startsWith("*") && text.slice(end, node.start).trim() === "",
-      );
-      return (comment?.value.slice(1) ?? "").replace(/^\s*\* ?/gm, "").trim();
-    },
-    typeOf: (node) => {
-      const annotation = node?.typeAnnotation?.typeAnnotation;
-      return annotation ? { type: { text: textOf(annotation) } } : {};
-    },
-  };
+/** A declaration or a member, and the file that it is in. */
+interface Found {
+  node: Node;
+  file: SourceFile;
 }
 
 function describe(): ElementDeclaration {
-  const viewer = readSource("viewer.ts");
-  const base = readSource("attributes.ts");
-  const element = viewer.find(CLASS);
-  const comment = parseComment(viewer.commentBefore(element));
-  const membersOf = (file: SourceFile, name: string): { file: SourceFile; member: Node }[] =>
-    file.find(name).declaration.body.body.map((member: Node) => ({ file, member }));
-  const members = [...membersOf(base, BASE), ...membersOf(viewer, CLASS)];
+  const folder = join(source, "viewer");
+  const files = readdirSync(folder).map((name) => new SourceFile(join(folder, name)));
+  const find = (name: string): Found | undefined =>
+    files
+      .flatMap((file) => file.exported.map((node) => ({ node, file })))
+      .find(({ node }) => node.declaration?.id?.name === name);
+  const demand = (name: string): Found => {
+    const found = find(name);
+    if (found === undefined) throw new Error(`nothing in ${folder} exports ${name}`);
+    return found;
+  };
+
+  const element = demand(CLASS);
+  const comment = parseComment(element.file.commentBefore(element.node));
+  const members: Found[] = [];
+  for (let next: Found | undefined = element; next !== undefined; ) {
+    const { node, file }: Found = next;
+    members.unshift(...node.declaration.body.body.map((member: Node) => ({ node: member, file })));
+    next = find(node.declaration.superClass?.name);
+  }
+  const typeOf = (file: SourceFile, node: Node): Typed => {
+    const annotation = node?.typeAnnotation?.typeAnnotation;
+    return annotation ? { type: { text: file.textOf(annotation) } } : {};
+  };
 
   const attributes: ManifestAttribute[] = [];
-  const declared = members.find(
-    ({ member: { key, static: isStatic } }) => isStatic && key.name === "properties",
-  );
-  for (const { key, value } of declared?.member.value.properties ?? []) {
+  const declared = members.find(({ node }) => node.static && node.key.name === "properties");
+  for (const { key, value } of declared?.node.value.properties ?? []) {
     const name = attributeOf(key.name, value);
     if (name === undefined) continue;
-    const field = members.find(({ member }) => !member.static && member.key.name === key.name);
+    const field = members.find(({ node }) => !node.static && node.key.name === key.name);
+    const type = field === undefined ? {} : typeOf(field.file, field.node);
     const description = comment.tags.get("attr")?.get(name) ?? "";
-    attributes.push({ name, fieldName: key.name, description, ...base.typeOf(field?.member) });
+    attributes.push({ name, fieldName: key.name, description, ...type });
   }
 
   const fields: ManifestMember[] = [];
-  for (const { file, member } of members.filter(({ member }) => isPublic(member))) {
+  for (const { node: member, file } of members.filter(({ node }) => isPublic(node))) {
     const { name } = member.key;
     if (fields.some((field) => field.name === name)) continue;
     const attribute = attributes.find(({ fieldName }) => fieldName === name);
     const description = file.commentBefore(member) || attribute?.description;
     const isMethod = member.kind === "method";
-    const isReadOnly =
-      member.kind === "get" &&
-      !members.some(({ member: { kind, key } }) => kind === "set" && key.name === name);
+    const typed = member.kind === "get" ? { typeAnnotation: member.value.returnType } : member;
+    const hasSetter = members.some(({ node }) => node.kind === "set" && node.key.name === name);
     fields.push({
       kind: isMethod ? "method" : "field",
       name,
       ...(description ? { description } : {}),
-      ...(isMethod
-        ? {}
-        : file.typeOf(
-            member.kind === "get" ? { typeAnnotation: member.value.returnType } : member,
-          )),
+      ...(isMethod ? {} : typeOf(file, typed)),
       ...(attribute === undefined ? {} : { attribute: attribute.name }),
-      ...(isReadOnly ? { readonly: true } : {}),
+      ...(member.kind === "get" && !hasSetter ? { readonly: true } : {}),
     });
   }
 
-  const eventsFile = readSource("events.ts");
-  const events = eventsFile.find("ViewerEventMap").declaration.body.body.map((event: Node) => ({
+  const map = demand("ViewerEventMap");
+  const events = map.node.declaration.body.body.map((event: Node) => ({
     name: event.key.value,
     description: comment.tags.get("fires")?.get(event.key.value) ?? "",
-    ...eventsFile.typeOf(event),
+    ...typeOf(map.file, event),
   }));
   const used = usedNames();
   const cssParts = used.parts.map((name) => ({

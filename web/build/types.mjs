@@ -7,34 +7,39 @@ import { parseSync } from "rolldown/utils";
 
 const types = new URL("../dist/types/", import.meta.url);
 
-for (const name of ["attributes", "viewer"]) removeLit(new URL(`viewer/${name}.d.ts`, types));
-
-/** Of the one class that the file holds. */
-function removeLit(file) {
-  const text = readFileSync(file, "utf8");
-  const { program, comments } = parseSync(file.pathname, text);
-  const element = program.body
+/** The element's class and what it is based on, without Lit. */
+function withoutLit(text) {
+  const { program, comments } = parseSync("viewer.d.ts", text);
+  const classes = program.body
     .map(({ declaration }) => declaration)
-    .find((declaration) => declaration?.type === "ClassDeclaration");
-  const fromLit = program.body.filter(({ source }) => source?.value === "lit");
-  const lits = element.body.body.filter(
-    ({ static: isStatic, accessibility }) => isStatic || accessibility === "protected",
-  );
-  const edits = [...fromLit, ...lits].map(({ start, end }) => ({ start, end, text: "" }));
-  if (element.superClass.name === "LitElement") {
-    edits.push({ ...element.superClass, text: "HTMLElement" });
-  }
-  for (const { start, end } of lits) {
-    const doc = comments.find(
-      (comment) => text.slice(comment.end, start).trim() === "" && comment.end < end,
+    .filter((declaration) => declaration?.type === "ClassDeclaration")
+    .filter(
+      ({ id, superClass }) => id.name === "ColonnadeViewer" || superClass?.name === "LitElement",
     );
-    if (doc !== undefined) edits.push({ start: doc.start, end: doc.end, text: "" });
-  }
-  const plain = edits
-    .sort((a, b) => b.start - a.start)
-    .reduce((rest, edit) => rest.slice(0, edit.start) + edit.text + rest.slice(edit.end), text);
-  if (/\blit\b/i.test(plain)) throw new Error(`${file.pathname} still names Lit`);
-  writeFileSync(file, plain);
+  if (classes.length === 0) return text;
+  const lits = classes
+    .flatMap(({ body }) => body.body)
+    .filter(({ static: isStatic, accessibility }) => isStatic || accessibility === "protected");
+  const docs = lits.flatMap(({ start }) =>
+    comments.filter(({ end }) => end <= start && text.slice(end, start).trim() === ""),
+  );
+  const imports = program.body.filter(({ source }) => source?.value === "lit");
+  const bases = classes
+    .map(({ superClass }) => superClass)
+    .filter(({ name }) => name === "LitElement");
+  const plain = [
+    ...[...imports, ...lits, ...docs].map((node) => ({ node, by: "" })),
+    ...bases.map((node) => ({ node, by: "HTMLElement" })),
+  ]
+    .sort((a, b) => b.node.start - a.node.start)
+    .reduce((rest, { node, by }) => rest.slice(0, node.start) + by + rest.slice(node.end), text);
+  if (/\blit\b/i.test(plain)) throw new Error("the element's types still name Lit");
+  return plain;
+}
+
+for (const name of readdirSync(new URL("viewer/", types))) {
+  const file = new URL(`viewer/${name}`, types);
+  writeFileSync(file, withoutLit(readFileSync(file, "utf8")));
 }
 
 for (const name of readdirSync(types).filter((name) => name.endsWith(".d.ts"))) {
