@@ -19,5 +19,8 @@ export {
   type TableProgress,
   type TableState,
 } from "./table.js";
+export type { CopyOptions } from "./viewer/copy.js";
+export type { CopyFormat } from "./viewer/formats.js";
+export type { ViewerSelection } from "./viewer/selected.js";
 export type { ColonnadeViewer, ViewerEventMap, ViewerState } from "./viewer/viewer.js";
 export { CellKind, RowWindow } from "./window.js";

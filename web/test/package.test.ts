@@ -8,7 +8,7 @@ import manifest from "../package.json" with { type: "json" };
 import { ReplayServer } from "./replay.js";
 
 /** What the element, its worker and the grid may cost a page, in bytes of gzip. */
-const MAX_GZIP_BYTES = 45 * 1024;
+const MAX_GZIP_BYTES = 60 * 1024;
 
 /** What the wasm module may cost, in bytes of brotli. */
 const MAX_WASM_BROTLI_BYTES = 350 * 1024;

@@ -52,8 +52,8 @@ export class ColumnLayout {
   /** Columns `[start, end)` that are at least partly inside a viewport, however many there are. */
   visible(scrollLeftPx: number, viewportPx: number): { start: number; end: number } {
     if (this.numColumns === 0) return { start: 0, end: 0 };
-    const start = this.#columnAt(scrollLeftPx);
-    const end = this.#columnAt(Math.max(scrollLeftPx, scrollLeftPx + viewportPx - 1)) + 1;
+    const start = this.columnAt(scrollLeftPx);
+    const end = this.columnAt(Math.max(scrollLeftPx, scrollLeftPx + viewportPx - 1)) + 1;
     return { start, end };
   }
 
@@ -64,7 +64,8 @@ export class ColumnLayout {
     return Math.min(Math.max(scrollLeftPx, right - viewportPx), left);
   }
 
-  #columnAt(px: number): number {
+  /** The column at a place; the nearest one where there is none. */
+  columnAt(px: number): number {
     let low = 0;
     let high = this.numColumns - 1;
     while (low < high) {

@@ -4,7 +4,7 @@ import { type Alignment, alignmentOf, ColumnLayout, columnWidthPx } from "./colu
 import { GridHeader } from "./header.js";
 import { type CellPosition, moveFocus } from "./keyboard.js";
 import { TextMeasure } from "./measure.js";
-import { GridRows } from "./rows.js";
+import { GridRows, type Mark } from "./rows.js";
 import {
   clampTopRow,
   revealRow,
@@ -14,6 +14,8 @@ import {
   spacerPx,
   visibleRows,
 } from "./scroll.js";
+import { Selecting } from "./selecting.js";
+import type { Selection } from "./selection.js";
 
 /** What the grid needs to know of its table as it grows. */
 export interface GridProgress {
@@ -27,8 +29,12 @@ export interface GridProgress {
 
 /** What the grid tells its owner. */
 export interface GridCallbacks {
-  /** The focused cell was asked to be copied. */
-  onCopy(position: CellPosition): void;
+  /** The selection was asked to be copied, or the active cell where there is none. */
+  onCopy(): void;
+  /** A cell was asked to be shown whole. */
+  onOpen(position: CellPosition): void;
+  /** Other cells are selected, or none. */
+  onSelect(): void;
   /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
   onFailure(error: unknown): void;
 }
@@ -84,6 +90,8 @@ export class Grid {
   #awaitedRow: number | undefined;
   #active: CellPosition = { row: 0, column: 0 };
   #mustPlaceHeader = true;
+  #marks: ReadonlyMap<string, Mark> = new Map();
+  readonly #selecting: Selecting;
   #frame = 0;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -94,6 +102,7 @@ export class Grid {
     this.element.setAttribute("part", "grid");
     this.element.setAttribute("aria-label", "Rows");
     this.element.setAttribute("aria-readonly", "true");
+    this.element.setAttribute("aria-multiselectable", "true");
     const corner = makeElement("corner");
     const gutter = makeElement("gutter");
     corner.setAttribute("aria-hidden", "true");
@@ -104,6 +113,7 @@ export class Grid {
     this.#layer.append(this.#header.element, body, corner, gutter);
     this.#content.append(this.#layer);
     this.element.append(this.#content);
+    this.#selecting = this.#makeSelecting();
     this.#listen();
     this.#resizeObserver.observe(this.element);
     this.setTable([], this.#read);
@@ -125,6 +135,8 @@ export class Grid {
     this.#active = { row: 0, column: 0 };
     this.#awaitedRow = undefined;
     this.#gutterPx = 0;
+    this.#marks = new Map();
+    this.#selecting.select(undefined);
     this.#rows.clear();
     this.element.setAttribute("aria-colcount", String(fields.length));
     this.#sizeByHeader();
@@ -193,6 +205,35 @@ export class Grid {
     this.#schedule();
   }
 
+  /** The cell with the roving tab stop. */
+  get active(): CellPosition {
+    return this.#active;
+  }
+
+  /** The selected cells, and the rectangle they are now. */
+  get selecting(): Pick<Selecting, "selection" | "rect"> {
+    return this.#selecting;
+  }
+
+  /** Selects cells, or with undefined none. */
+  select(selection: Selection | undefined): void {
+    this.#selecting.select(selection);
+  }
+
+  /** Brings a cell into sight, makes it the active one and selects it; the focus stays. */
+  show(position: CellPosition): void {
+    this.#awaitedRow = undefined;
+    this.#active = position;
+    this.#reveal(position);
+    this.#selecting.moveTo(position, position, false);
+  }
+
+  /** Marks cells, by {@link markKey}, instead of those that were. */
+  mark(marks: ReadonlyMap<string, Mark>): void {
+    this.#marks = marks;
+    this.#schedule();
+  }
+
   /** Gives the focus to the active cell. */
   focus(): void {
     this.#draw();
@@ -204,6 +245,7 @@ export class Grid {
     this.#resizeObserver.disconnect();
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#idleTimer);
+    this.#selecting.destroy();
     this.#cache.close();
   }
 
@@ -234,14 +276,9 @@ export class Grid {
       );
     }
     element.addEventListener("keydown", (event) => this.#onKey(event));
-    element.addEventListener("mousedown", (event) => {
-      const position = this.#rows.positionOf(event.target);
-      if (position === undefined || event.button !== 0) return;
-      // The browser would scroll the cell into view by its own idea of where it is.
-      event.preventDefault();
-      this.#active = position;
-      this.#reveal(position);
-      this.focus();
+    element.addEventListener("dblclick", ({ target }) => {
+      const position = this.#rows.positionOf(target);
+      if (position !== undefined) this.#callbacks.onOpen(position);
     });
     element.addEventListener("focusin", (event) => {
       const position = this.#rows.positionOf(event.target);
@@ -254,16 +291,64 @@ export class Grid {
     });
   }
 
+  #makeSelecting(): Selecting {
+    const grid = this;
+    return new Selecting({
+      element: this.element,
+      layer: this.#layer,
+      get numRows() {
+        return grid.#progress.numRows;
+      },
+      get numColumns() {
+        return grid.#fields.length;
+      },
+      cellAt: (clientX, clientY) => this.#cellAt(clientX, clientY),
+      activate: (position) => {
+        this.#active = position;
+        this.#reveal(position);
+        this.focus();
+      },
+      cornerOf: ({ row, column }) => {
+        const xPx = this.#gutterPx + this.#layout.leftPx(column + 1) - this.#scrollLeftPx;
+        const yPx = this.#headerHeightPx + (row + 1 - this.#topRow) * this.#rowHeightPx;
+        const isInSight =
+          xPx > this.#gutterPx && xPx <= this.#widthPx && yPx > 0 && yPx <= this.#heightPx;
+        return isInSight ? { xPx, yPx } : undefined;
+      },
+      redraw: () => this.#schedule(),
+      onSelect: () => this.#callbacks.onSelect(),
+    });
+  }
+
+  #cellAt(clientX: number, clientY: number): CellPosition {
+    const { left, top } = this.#layer.getBoundingClientRect();
+    const y = clientY - top - this.#headerHeightPx;
+    const x = clientX - left - this.#gutterPx + this.#scrollLeftPx;
+    const row = Math.floor(this.#topRow + y / this.#rowHeightPx);
+    return {
+      row: Math.max(0, Math.min(row, this.#progress.numRows - 1)),
+      column: this.#layout.columnAt(x),
+    };
+  }
+
   #onKey(event: KeyboardEvent): void {
     const isCommand = event.ctrlKey || event.metaKey;
-    if (isCommand && event.key.toLowerCase() === "c" && !event.shiftKey && !event.altKey) {
-      if (this.#progress.numRows === 0) return;
-      event.preventDefault();
-      this.#callbacks.onCopy(this.#active);
-      return;
-    }
     const { numRows } = this.#progress;
     if (numRows === 0) return;
+    if (isCommand && event.key.toLowerCase() === "c" && !event.shiftKey && !event.altKey) {
+      event.preventDefault();
+      this.#callbacks.onCopy();
+      return;
+    }
+    if (event.key === "Enter" && this.#rows.positionOf(event.target) !== undefined) {
+      event.preventDefault();
+      this.#callbacks.onOpen(this.#active);
+      return;
+    }
+    if (this.#selecting.onKey(event, this.#active)) {
+      event.preventDefault();
+      return;
+    }
     const geometry = this.#geometry;
     const pageRows = Math.max(1, Math.floor(geometry.viewportPx / geometry.rowHeightPx) - 1);
     const extent = { numRows, numColumns: this.#fields.length, pageRows };
@@ -275,6 +360,7 @@ export class Grid {
       const direction = event.key === "PageDown" ? 1 : -1;
       this.#topRow = clampTopRow(geometry, this.#topRow + direction * pageRows);
     }
+    this.#selecting.moveTo(to, this.#active, event.shiftKey);
     this.#active = to;
     this.#reveal(to);
     this.focus();
@@ -367,7 +453,10 @@ export class Grid {
         alignments: this.#alignments,
         cache: this.#cache,
         active: this.#active,
+        selected: this.#selecting.rect,
+        marks: this.#marks,
       });
+      this.#selecting.draw();
     }
     const visible = {
       rowStart: rows.start,

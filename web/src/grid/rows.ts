@@ -1,8 +1,17 @@
 import { CellKind } from "../window.js";
-import type { CellCache } from "./cache.js";
+import type { CellCache, CellRect } from "./cache.js";
 import type { Alignment, ColumnLayout } from "./columns.js";
 import type { CellPosition } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
+import { contains } from "./selection.js";
+
+/** Why a cell is marked: it is one of those that were looked for, or the one gone to. */
+export type Mark = "match" | "current";
+
+/** What a cell is marked by. */
+export function markKey(row: number, column: number): string {
+  return `${row}:${column}`;
+}
 
 /** What is drawn: visible rows and columns `[start, end)`, and how it is laid out. */
 export interface Frame {
@@ -16,6 +25,8 @@ export interface Frame {
   cache: CellCache;
   /** The cell with the roving tab stop. */
   active: CellPosition;
+  selected: CellRect | undefined;
+  marks: ReadonlyMap<string, Mark>;
 }
 
 interface CellView {
@@ -25,6 +36,8 @@ interface CellView {
   /** The row whose text is shown; undefined while it is pending. */
   row: number | undefined;
   className: string;
+  isSelected: boolean;
+  mark: Mark | undefined;
 }
 
 interface RowView {
@@ -35,6 +48,7 @@ interface RowView {
   row: number;
   topPx: number;
   isHidden: boolean;
+  isSelected: boolean;
 }
 
 /** Rows are placed relative to an anchor row this near, so that float32 transforms stay exact. */
@@ -101,6 +115,7 @@ export class GridRows {
       const place = isAway ? Math.floor(topRow) - 3 : row;
       this.#placeRow(view, row, (place - this.#anchorRow) * rowHeightPx);
       this.#drawCells(view, frame, mustPlace);
+      markNumber(view, row, frame.selected);
     });
     this.#moveTabStop(active);
   }
@@ -158,7 +173,16 @@ export class GridRows {
         cell.column = -1;
       },
     );
-    return { element, number, numberText, cells, row: -1, topPx: -1, isHidden: false };
+    return {
+      element,
+      number,
+      numberText,
+      cells,
+      row: -1,
+      topPx: -1,
+      isHidden: false,
+      isSelected: false,
+    };
   }
 
   #placeRow(view: RowView, row: number, topPx: number): void {
@@ -178,10 +202,15 @@ export class GridRows {
   }
 
   #drawCells(view: RowView, frame: Frame, mustPlace: boolean): void {
-    const { columns, layout, alignments, cache, active } = frame;
+    const { columns, layout, alignments, cache, active, selected, marks } = frame;
     const kept = active.row === view.row ? active.column : undefined;
     view.cells.assign(columns.start, columns.end, kept, (cell, column) => {
       if (cell.column !== column || mustPlace) placeCell(cell, column, layout);
+      markCell(
+        cell,
+        contains(selected, view.row, column),
+        marks.size === 0 ? undefined : marks.get(markKey(view.row, column)),
+      );
       if (cell.row === view.row) return;
       const cached = cache.cell(view.row, column);
       const alignment = alignments[column] === "end" ? " end" : "";
@@ -224,11 +253,20 @@ function makeCell(row: HTMLElement): CellView {
   element.className = "cell";
   element.setAttribute("role", "gridcell");
   element.setAttribute("part", "cell");
+  element.setAttribute("aria-selected", "false");
   element.tabIndex = -1;
   const text = document.createTextNode("");
   element.append(text);
   row.append(element);
-  return { element, text, column: -1, row: undefined, className: "cell" };
+  return {
+    element,
+    text,
+    column: -1,
+    row: undefined,
+    className: "cell",
+    isSelected: false,
+    mark: undefined,
+  };
 }
 
 function placeCell(cell: CellView, column: number, layout: ColumnLayout): void {
@@ -248,6 +286,25 @@ function writeCell(cell: CellView, text: string, className: string): void {
     cell.className = className;
     cell.element.className = className;
   }
+}
+
+function markCell(cell: CellView, isSelected: boolean, mark: Mark | undefined): void {
+  if (cell.isSelected !== isSelected) {
+    cell.isSelected = isSelected;
+    cell.element.setAttribute("aria-selected", String(isSelected));
+  }
+  if (cell.mark !== mark) {
+    cell.mark = mark;
+    if (mark === undefined) delete cell.element.dataset.mark;
+    else cell.element.dataset.mark = mark;
+  }
+}
+
+function markNumber(view: RowView, row: number, selected: CellRect | undefined): void {
+  const isSelected = selected !== undefined && row >= selected.rowStart && row < selected.rowEnd;
+  if (view.isSelected === isSelected) return;
+  view.isSelected = isSelected;
+  view.number.classList.toggle("selected", isSelected);
 }
 
 /** Hides a row and forgets what it shows: it may next show another table's row of that number. */

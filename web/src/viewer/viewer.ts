@@ -1,14 +1,16 @@
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
 import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
-import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
 import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
 import type { Schema } from "../schema.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
+import type { CopyOptions, ShownRows } from "./copy.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
+import { gridSelection, type ViewerSelection, viewerSelection } from "./selected.js";
+import { SelectionBar } from "./selection-bar.js";
 import {
   announcement,
   formatRows,
@@ -26,6 +28,7 @@ export interface ViewerEventMap {
   "colonnade-progress": CustomEvent<TableProgress>;
   "colonnade-complete": CustomEvent<TableProgress>;
   "colonnade-error": CustomEvent<ColonnadeError>;
+  "colonnade-selection": CustomEvent<ViewerSelection | null>;
 }
 
 /** What can be stored and given back to show the same again. */
@@ -59,12 +62,14 @@ const SLOW_MS = 1000;
  * @fires colonnade-progress - rows arrived, or the state changed
  * @fires colonnade-complete - all rows arrived
  * @fires colonnade-error - the stream failed; rows that arrived stay
+ * @fires colonnade-selection - other cells are selected, or none
  *
  * @csspart header - the row of column names
  * @csspart row - a row
  * @csspart cell - a cell
  * @csspart toolbar - the bar below the rows
  * @csspart status - the line in it
+ * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends LitElement {
   static override styles = [viewerStyles, gridStyles];
@@ -97,11 +102,21 @@ export class ColonnadeViewer extends LitElement {
   declare headers: HeadersInit | null;
 
   readonly #grid = new Grid({
-    onCopy: (position) => this.#copy(position),
+    onCopy: () => void this.copy().catch(() => undefined),
+    onOpen: () => undefined,
+    onSelect: () => {
+      this.#bar.follow();
+      this.#emit("colonnade-selection", this.selection);
+    },
     onFailure: (error) => {
       this.#unread = error === undefined ? undefined : ColonnadeError.from(error, "worker_failed");
       this.requestUpdate();
     },
+  });
+  readonly #bar = new SelectionBar({
+    requestUpdate: () => this.requestUpdate(),
+    shown: () => this.#shown,
+    rect: () => this.#grid.selecting.rect,
   });
   #table: Table | undefined;
   #ownsTable = false;
@@ -128,6 +143,10 @@ export class ColonnadeViewer extends LitElement {
     const { row } = this.state;
     this.retry();
     this.row = row;
+  };
+
+  readonly #onKey = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && this.#bar.cancel()) event.stopPropagation();
   };
 
   constructor() {
@@ -169,6 +188,24 @@ export class ColonnadeViewer extends LitElement {
     this.row = row;
   }
 
+  /** The selected cells; null where there are none. Positions are those on the screen. */
+  get selection(): ViewerSelection | null {
+    return viewerSelection(this.#grid.selecting);
+  }
+  set selection(selection: ViewerSelection | null) {
+    this.#grid.select(selection === null ? undefined : gridSelection(selection));
+  }
+
+  /**
+   * Copies the selected cells, or the active one: exact texts in the format that is asked for, with
+   * a table of HTML beside TSV. Must be called within a user's gesture.
+   */
+  async copy(options: CopyOptions = {}): Promise<void> {
+    const { row, column } = this.#grid.active;
+    const one = { rowStart: row, rowEnd: row + 1, columnStart: column, columnEnd: column + 1 };
+    await this.#bar.copy(this.#grid.selecting.rect ?? one, options);
+  }
+
   /** Stops the stream, here and at the server; rows that arrived stay. */
   cancel(): void {
     this.#abort?.abort();
@@ -193,6 +230,7 @@ export class ColonnadeViewer extends LitElement {
     super.connectedCallback();
     addEventListener("pagehide", this.#onPageHide);
     addEventListener("pageshow", this.#onPageShow);
+    this.addEventListener("keydown", this.#onKey, { capture: true });
     if (this.hasUpdated && this.#table === undefined) this.retry();
   }
 
@@ -235,6 +273,7 @@ export class ColonnadeViewer extends LitElement {
       <div class="toolbar" part="toolbar">
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table)}</div>
         <div class="unseen" role="status">${this.#announced}</div>
+        ${this.#bar.render()}
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
         ${
           (progress?.rows ?? 0) === 0
@@ -371,8 +410,22 @@ export class ColonnadeViewer extends LitElement {
     const { totalRows } = progress;
     const isOpenEnded = state === "windowed" && totalRows === undefined;
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
+    this.#bar.grow();
     this.#reach();
     this.requestUpdate();
+  }
+
+  /** What is looked at. */
+  get #shown(): ShownRows | undefined {
+    const table = this.#table;
+    if (table === undefined) return undefined;
+    const { fields } = table.schema;
+    return {
+      rows: table,
+      numRows: table.numRows,
+      fields,
+      columns: fields.map((_, index) => index),
+    };
   }
 
   /** Of a windowed table, a row that nobody knows of yet comes when it is asked for. */
@@ -414,6 +467,7 @@ export class ColonnadeViewer extends LitElement {
     this.#error = undefined;
     this.#unread = undefined;
     this.#reachedRow = undefined;
+    this.#bar.reset();
     this.#phase = "idle";
     this.#announcedMs = Number.NEGATIVE_INFINITY;
     // Nobody can be left waiting for a table that will not come.
@@ -447,15 +501,6 @@ export class ColonnadeViewer extends LitElement {
     this.#grid.goToRow(number - 1);
     this.#reach();
     this.#grid.focus();
-  }
-
-  async #copy({ row, column }: CellPosition): Promise<void> {
-    const texts = await this.#table?.text({ start: row, end: row + 1 }, [column]);
-    const text = texts?.[0]?.[0];
-    if (text === undefined) return;
-    await navigator.clipboard.writeText(text ?? "");
-    this.#announced = "Copied";
-    this.requestUpdate();
   }
 
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
