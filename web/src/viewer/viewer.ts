@@ -8,6 +8,10 @@ import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import type { CopyOptions, ShownRows } from "./copy.js";
+import { FindBar } from "./find-bar.js";
+import { findStyles } from "./find-styles.js";
+import { Inspector } from "./inspector.js";
+import { inspectorStyles } from "./inspector-styles.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
 import { gridSelection, type ViewerSelection, viewerSelection } from "./selected.js";
 import { SelectionBar } from "./selection-bar.js";
@@ -69,10 +73,12 @@ const SLOW_MS = 1000;
  * @csspart cell - a cell
  * @csspart toolbar - the bar below the rows
  * @csspart status - the line in it
+ * @csspart find - the bar in which a text is looked for
+ * @csspart inspector - the dialog that shows a cell whole
  * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends LitElement {
-  static override styles = [viewerStyles, gridStyles];
+  static override styles = [viewerStyles, gridStyles, inspectorStyles, findStyles];
   static override properties: PropertyDeclarations = {
     src: { type: String },
     theme: { type: String, reflect: true },
@@ -103,7 +109,7 @@ export class ColonnadeViewer extends LitElement {
 
   readonly #grid = new Grid({
     onCopy: () => void this.copy().catch(() => undefined),
-    onOpen: () => undefined,
+    onOpen: (position) => void this.#inspector.open(position),
     onSelect: () => {
       this.#bar.follow();
       this.#emit("colonnade-selection", this.selection);
@@ -117,6 +123,21 @@ export class ColonnadeViewer extends LitElement {
     requestUpdate: () => this.requestUpdate(),
     shown: () => this.#shown,
     rect: () => this.#grid.selecting.rect,
+  });
+  readonly #inspector = new Inspector({
+    requestUpdate: () => this.requestUpdate(),
+    whenUpdated: () => this.updateComplete,
+    shown: () => this.#shown,
+    onClose: () => this.#grid.focus(),
+  });
+  readonly #find = new FindBar({
+    requestUpdate: () => this.requestUpdate(),
+    whenUpdated: () => this.updateComplete,
+    shown: () => this.#shown,
+    active: () => this.#grid.active,
+    goTo: (position) => this.#grid.show(position),
+    mark: (marks) => this.#grid.mark(marks),
+    onClose: () => this.#grid.focus(),
   });
   #table: Table | undefined;
   #ownsTable = false;
@@ -146,7 +167,12 @@ export class ColonnadeViewer extends LitElement {
   };
 
   readonly #onKey = (event: KeyboardEvent) => {
+    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (event.key === "Escape" && this.#bar.cancel()) event.stopPropagation();
+    else if (isCommand && event.key.toLowerCase() === "f" && this.#table !== undefined) {
+      event.preventDefault();
+      this.find();
+    }
   };
 
   constructor() {
@@ -204,6 +230,11 @@ export class ColonnadeViewer extends LitElement {
     const { row, column } = this.#grid.active;
     const one = { rowStart: row, rowEnd: row + 1, columnStart: column, columnEnd: column + 1 };
     await this.#bar.copy(this.#grid.selecting.rect ?? one, options);
+  }
+
+  /** Opens the bar that finds a text, as Ctrl+F does. */
+  find(): void {
+    void this.#find.open();
   }
 
   /** Stops the stream, here and at the server; rows that arrived stay. */
@@ -264,7 +295,7 @@ export class ColonnadeViewer extends LitElement {
     const isRunning = isRunningPhase(phase) && this.#table?.state !== "windowed";
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
-      ${this.#renderAlert()}
+      ${this.#renderAlert()} ${this.#find.render()}
       <div class="stage">
         ${isRunning ? progressBar(phase, progress) : nothing}
         ${this.#grid.element}
@@ -278,7 +309,8 @@ export class ColonnadeViewer extends LitElement {
         ${
           (progress?.rows ?? 0) === 0
             ? nothing
-            : html`<form @submit=${this.#onGoToRow}>
+            : html`<button @click=${this.find}>Find</button>
+              <form @submit=${this.#onGoToRow}>
                 <input
                   aria-label="Go to row"
                   placeholder="Go to row"
@@ -290,6 +322,7 @@ export class ColonnadeViewer extends LitElement {
               </form>`
         }
       </div>
+      ${this.#inspector.render()}
     </div>`;
   }
 
@@ -468,6 +501,8 @@ export class ColonnadeViewer extends LitElement {
     this.#unread = undefined;
     this.#reachedRow = undefined;
     this.#bar.reset();
+    this.#inspector.close();
+    this.#find.reset();
     this.#phase = "idle";
     this.#announcedMs = Number.NEGATIVE_INFINITY;
     // Nobody can be left waiting for a table that will not come.
