@@ -1,9 +1,10 @@
 import type { Field } from "../schema.js";
 import { CellCache, type ReadWindow } from "./cache.js";
-import { type Alignment, alignmentOf, ColumnLayout, columnWidthPx } from "./columns.js";
+import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
+import { makeElement, setAttribute } from "./elements.js";
 import { GridHeader } from "./header.js";
 import { type CellPosition, moveFocus } from "./keyboard.js";
-import { TextMeasure } from "./measure.js";
+import type { GridCallbacks, GridProgress } from "./owner.js";
 import { GridRows, type Mark } from "./rows.js";
 import {
   clampTopRow,
@@ -16,38 +17,12 @@ import {
 } from "./scroll.js";
 import { Selecting } from "./selecting.js";
 import type { Selection } from "./selection.js";
-
-/** What the grid needs to know of its table as it grows. */
-export interface GridProgress {
-  /** Rows that can be read now. */
-  numRows: number;
-  /** Rows there will be; undefined while nobody knows. */
-  totalRows: number | undefined;
-  /** Whether more rows may come. */
-  isGrowing: boolean;
-}
-
-/** What the grid tells its owner. */
-export interface GridCallbacks {
-  /** The selection was asked to be copied, or the active cell where there is none. */
-  onCopy(): void;
-  /** A cell was asked to be shown whole. */
-  onOpen(position: CellPosition): void;
-  /** Other cells are selected, or none. */
-  onSelect(): void;
-  /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
-  onFailure(error: unknown): void;
-}
+import { cellWidths, gutterWidthPx, headerWidths } from "./widths.js";
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
 const IDLE_MS = 150;
 /** A scroll event this soon after a wheel or touch event was caused by it. */
 const GESTURE_MS = 200;
-/** Texts measured for the first widths: quick enough for the first frame. */
-const MAX_MEASURED_CELLS = 4000;
-const MAX_MEASURED_ROWS = 60;
-/** Space beside a text in its cell, and slack for tabular figures, which canvas does not know. */
-const CELL_PADDING_PX = 26;
 /** How far around the viewport cells are read ahead, in viewports. */
 const READ_AHEAD = 2;
 
@@ -151,11 +126,7 @@ export class Grid {
     this.#progress = progress;
     const { numRows, totalRows, isGrowing } = progress;
     const knownRows = isGrowing ? totalRows : numRows;
-    setAttribute(
-      this.element,
-      "aria-rowcount",
-      String(knownRows === undefined ? -1 : knownRows + 1),
-    );
+    setAttribute(this.element, "aria-rowcount", String((knownRows ?? -2) + 1));
     setAttribute(this.element, "aria-busy", String(isGrowing && numRows === 0));
     // Without a cell to focus, the scroller itself must be reachable by keyboard.
     this.element.tabIndex = numRows === 0 ? 0 : -1;
@@ -215,8 +186,14 @@ export class Grid {
     return this.#selecting;
   }
 
-  /** Selects cells, or with undefined none. */
+  /** Selects cells, or with undefined none; the one they end at becomes the active one. */
   select(selection: Selection | undefined): void {
+    const { numRows } = this.#progress;
+    if (selection !== undefined && numRows > 0) {
+      const { row, column } = selection.head;
+      const last = this.#fields.length - 1;
+      this.#active = { row: Math.min(row, numRows - 1), column: Math.min(column, last) };
+    }
     this.#selecting.select(selection);
   }
 
@@ -478,9 +455,7 @@ export class Grid {
   }
 
   #sizeGutter(numRows: number): void {
-    // Room for more digits than there are at first, so that streaming rarely widens it.
-    const digits = Math.max(4, String(numRows).length);
-    const gutterPx = Math.ceil(digits * 7.6 + Math.floor((digits - 1) / 3) * 4 + 22);
+    const gutterPx = gutterWidthPx(numRows);
     if (gutterPx <= this.#gutterPx) return;
     this.#gutterPx = gutterPx;
     this.element.style.setProperty("--gutter", `${gutterPx}px`);
@@ -495,31 +470,16 @@ export class Grid {
   }
 
   #sizeByHeader(): void {
-    const measure = new TextMeasure(this.element);
-    this.#setWidths(this.#fields.map((field) => headerWidthPx(measure, field)));
+    this.#setWidths(headerWidths(this.element, this.#fields));
   }
 
   /** Widens columns to their first rows, once: later rows must not move what is looked at. */
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
-    const fields = this.#fields;
     const read = this.#read;
-    const numRows = Math.ceil(MAX_MEASURED_CELLS / Math.max(1, fields.length));
-    const end = Math.min(this.#progress.numRows, MAX_MEASURED_ROWS, numRows);
-    const numColumns = Math.min(fields.length, MAX_MEASURED_CELLS);
-    const columns = Uint32Array.from({ length: numColumns }, (_, column) => column);
     try {
-      const window = await read(0, end, columns, new AbortController().signal);
+      const widths = await cellWidths(this.element, this.#fields, read, this.#progress.numRows);
       if (read !== this.#read) return;
-      const measure = new TextMeasure(this.element);
-      const widths = fields.map((field, column) => {
-        let widest = headerWidthPx(measure, field);
-        if (column >= numColumns) return widest;
-        for (let row = window.start; row < window.end; row++) {
-          widest = Math.max(widest, measure.widthPx(window.text(row, column)));
-        }
-        return widest;
-      });
       this.#setWidths(widths);
     } catch {
       // The table is gone, which its own events say; widths by header are good enough.
@@ -529,28 +489,11 @@ export class Grid {
     this.#schedule();
   }
 
-  #setWidths(textWidthsPx: readonly number[]): void {
-    this.#layout = new ColumnLayout(
-      textWidthsPx.map((widthPx) => columnWidthPx(widthPx, CELL_PADDING_PX)),
-    );
+  #setWidths(widthsPx: readonly number[]): void {
+    this.#layout = new ColumnLayout(widthsPx);
     this.#mustPlaceHeader = true;
     this.#rows.invalidate();
     this.#sizeContent();
     this.#schedule();
   }
-}
-
-/** Names are drawn bolder than what is measured, types smaller. */
-function headerWidthPx(measure: TextMeasure, field: Field): number {
-  return Math.max(measure.widthPx(field.name) * 1.08, measure.widthPx(field.type) * 0.85);
-}
-
-function makeElement(className: string): HTMLElement {
-  const element = document.createElement("div");
-  element.className = className;
-  return element;
-}
-
-function setAttribute(element: Element, name: string, value: string): void {
-  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }

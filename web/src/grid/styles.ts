@@ -229,13 +229,15 @@ export const gridStyles = css`
     vertical-align: middle;
   }
   @media (forced-colors: active) {
-    .cell[aria-selected="true"],
+    .row > .cell[aria-selected="true"],
+    .row:hover > .cell[aria-selected="true"],
     .number.selected {
       forced-color-adjust: none;
       background: Highlight;
       color: HighlightText;
     }
-    .cell[data-mark] {
+    .row > .cell[data-mark],
+    .row:hover > .cell[data-mark] {
       forced-color-adjust: none;
       background: Mark;
       color: MarkText;

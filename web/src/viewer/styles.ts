@@ -150,6 +150,9 @@ export const viewerStyles = css`
     color: var(--_text);
     white-space: nowrap;
   }
+  .toolbar:has(.picked) .minor {
+    display: none;
+  }
   .picked > span {
     flex: 0 1 auto;
     overflow: hidden;
@@ -351,6 +354,9 @@ export const viewerStyles = css`
     }
     input {
       width: 7.5em;
+    }
+    .toolbar:has(.copy) form {
+      display: none;
     }
   }
   .frame {

@@ -8,23 +8,15 @@ import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import type { CopyOptions, ShownRows } from "./copy.js";
-import { FindBar } from "./find-bar.js";
 import { findStyles } from "./find-styles.js";
-import { Inspector } from "./inspector.js";
 import { inspectorStyles } from "./inspector-styles.js";
+import { stageMessage } from "./message.js";
 import { parseBytes, parseRowNumber } from "./parse.js";
-import { gridSelection, type ViewerSelection, viewerSelection } from "./selected.js";
-import { SelectionBar } from "./selection-bar.js";
-import {
-  announcement,
-  formatRows,
-  isGone,
-  isRunningPhase,
-  phaseOf,
-  type ViewerPhase,
-} from "./status.js";
+import type { ViewerSelection } from "./selected.js";
+import { announcement, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
+import { Tools } from "./tools.js";
 
 /** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
 export interface ViewerEventMap {
@@ -46,8 +38,6 @@ const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfor
 const MAX_CELL_CHARS = 300;
 /** How often a running stream is announced. */
 const ANNOUNCE_INTERVAL_MS = 3000;
-/** From here on a reader wants to know how long it has been waiting. */
-const SLOW_MS = 1000;
 
 /**
  * `<colonnade-viewer>`: a table that is looked at while it arrives.
@@ -109,9 +99,9 @@ export class ColonnadeViewer extends LitElement {
 
   readonly #grid = new Grid({
     onCopy: () => void this.copy().catch(() => undefined),
-    onOpen: (position) => void this.#inspector.open(position),
+    onOpen: (position) => void this.#tools.inspector.open(position),
     onSelect: () => {
-      this.#bar.follow();
+      this.#tools.bar.follow();
       this.#emit("colonnade-selection", this.selection);
     },
     onFailure: (error) => {
@@ -119,26 +109,7 @@ export class ColonnadeViewer extends LitElement {
       this.requestUpdate();
     },
   });
-  readonly #bar = new SelectionBar({
-    requestUpdate: () => this.requestUpdate(),
-    shown: () => this.#shown,
-    rect: () => this.#grid.selecting.rect,
-  });
-  readonly #inspector = new Inspector({
-    requestUpdate: () => this.requestUpdate(),
-    whenUpdated: () => this.updateComplete,
-    shown: () => this.#shown,
-    onClose: () => this.#grid.focus(),
-  });
-  readonly #find = new FindBar({
-    requestUpdate: () => this.requestUpdate(),
-    whenUpdated: () => this.updateComplete,
-    shown: () => this.#shown,
-    active: () => this.#grid.active,
-    goTo: (position) => this.#grid.show(position),
-    mark: (marks) => this.#grid.mark(marks),
-    onClose: () => this.#grid.focus(),
-  });
+  readonly #tools = new Tools(this, this.#grid, () => this.#shown);
   #table: Table | undefined;
   #ownsTable = false;
   #phase: ViewerPhase = "idle";
@@ -166,15 +137,6 @@ export class ColonnadeViewer extends LitElement {
     this.row = row;
   };
 
-  readonly #onKey = (event: KeyboardEvent) => {
-    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
-    if (event.key === "Escape" && this.#bar.cancel()) event.stopPropagation();
-    else if (isCommand && event.key.toLowerCase() === "f" && this.#table !== undefined) {
-      event.preventDefault();
-      this.find();
-    }
-  };
-
   constructor() {
     super();
     this.src = null;
@@ -189,6 +151,7 @@ export class ColonnadeViewer extends LitElement {
     this.source = null;
     this.headers = null;
     this.#quietReady();
+    this.addEventListener("keydown", (event) => this.#tools.onKey(event), { capture: true });
   }
 
   /** The table that is shown. Setting one shows it; whoever opened it closes it. */
@@ -216,25 +179,23 @@ export class ColonnadeViewer extends LitElement {
 
   /** The selected cells; null where there are none. Positions are those on the screen. */
   get selection(): ViewerSelection | null {
-    return viewerSelection(this.#grid.selecting);
+    return this.#tools.selection;
   }
   set selection(selection: ViewerSelection | null) {
-    this.#grid.select(selection === null ? undefined : gridSelection(selection));
+    this.#tools.selection = selection;
   }
 
   /**
    * Copies the selected cells, or the active one: exact texts in the format that is asked for, with
    * a table of HTML beside TSV. Must be called within a user's gesture.
    */
-  async copy(options: CopyOptions = {}): Promise<void> {
-    const { row, column } = this.#grid.active;
-    const one = { rowStart: row, rowEnd: row + 1, columnStart: column, columnEnd: column + 1 };
-    await this.#bar.copy(this.#grid.selecting.rect ?? one, options);
+  copy(options: CopyOptions = {}): Promise<void> {
+    return this.#tools.copy(options);
   }
 
   /** Opens the bar that finds a text, as Ctrl+F does. */
   find(): void {
-    void this.#find.open();
+    void this.#tools.find.open();
   }
 
   /** Stops the stream, here and at the server; rows that arrived stay. */
@@ -261,7 +222,6 @@ export class ColonnadeViewer extends LitElement {
     super.connectedCallback();
     addEventListener("pagehide", this.#onPageHide);
     addEventListener("pageshow", this.#onPageShow);
-    this.addEventListener("keydown", this.#onKey, { capture: true });
     if (this.hasUpdated && this.#table === undefined) this.retry();
   }
 
@@ -295,16 +255,16 @@ export class ColonnadeViewer extends LitElement {
     const isRunning = isRunningPhase(phase) && this.#table?.state !== "windowed";
     this.#grid.element.hidden = (this.#table?.schema.fields.length ?? 0) === 0;
     return html`<div class="frame">
-      ${this.#renderAlert()} ${this.#find.render()}
+      ${this.#renderAlert()} ${this.#tools.find.render()}
       <div class="stage">
         ${isRunning ? progressBar(phase, progress) : nothing}
         ${this.#grid.element}
-        ${this.#renderMessage(phase)}
+        ${stageMessage(phase, this.#table, this.#startMs)}
       </div>
       <div class="toolbar" part="toolbar">
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table)}</div>
         <div class="unseen" role="status">${this.#announced}</div>
-        ${this.#bar.render()}
+        ${this.#tools.bar.render()}
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
         ${
           (progress?.rows ?? 0) === 0
@@ -322,7 +282,7 @@ export class ColonnadeViewer extends LitElement {
               </form>`
         }
       </div>
-      ${this.#inspector.render()}
+      ${this.#tools.inspector.render()}
     </div>`;
   }
 
@@ -338,35 +298,6 @@ export class ColonnadeViewer extends LitElement {
     }
     if (this.#unread !== undefined) return errorAlert(this.#unread, 0, () => this.#readAgain());
     return table?.paused === undefined ? nothing : pauseAlert(table);
-  }
-
-  #renderMessage(phase: ViewerPhase) {
-    const table = this.#table;
-    if (table === undefined) {
-      if (phase === "failed") return nothing;
-      if (phase === "connecting") {
-        const waitedMs = performance.now() - this.#startMs;
-        const seconds = Math.floor(waitedMs / 1000);
-        if (waitedMs < SLOW_MS) return nothing;
-        return html`<div class="message">Waiting for the first rows… ${seconds} s</div>`;
-      }
-      const word =
-        phase === "cancelled" ? "Cancelled before the first row." : "Nothing to show yet.";
-      return html`<div class="message">${word}</div>`;
-    }
-    if (table.schema.fields.length === 0) {
-      return html`<div class="message">
-        <strong>This table has no columns</strong>
-        <span>${formatRows(table.numRows)}</span>
-      </div>`;
-    }
-    if (phase === "complete" && table.numRows === 0) {
-      return html`<div class="message below-header">
-        <strong>No rows</strong>
-        <span>The result is complete and empty.</span>
-      </div>`;
-    }
-    return nothing;
   }
 
   async #load(source: TableSource): Promise<void> {
@@ -443,7 +374,7 @@ export class ColonnadeViewer extends LitElement {
     const { totalRows } = progress;
     const isOpenEnded = state === "windowed" && totalRows === undefined;
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
-    this.#bar.grow();
+    this.#tools.bar.grow();
     this.#reach();
     this.requestUpdate();
   }
@@ -500,9 +431,7 @@ export class ColonnadeViewer extends LitElement {
     this.#error = undefined;
     this.#unread = undefined;
     this.#reachedRow = undefined;
-    this.#bar.reset();
-    this.#inspector.close();
-    this.#find.reset();
+    this.#tools.reset();
     this.#phase = "idle";
     this.#announcedMs = Number.NEGATIVE_INFINITY;
     // Nobody can be left waiting for a table that will not come.

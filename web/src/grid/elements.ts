@@ -1,0 +1,11 @@
+/** A `div` with a class. */
+export function makeElement(className: string): HTMLElement {
+  const element = document.createElement("div");
+  element.className = className;
+  return element;
+}
+
+/** Sets an attribute, unless it is so already. */
+export function setAttribute(element: Element, name: string, value: string): void {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
