@@ -1,5 +1,8 @@
 // `npm test [-- STAGE…]`: sets up and runs everything, or the stages named.
 
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { build } from "./build.mjs";
 import { fuzz } from "./fuzz.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
@@ -84,8 +87,15 @@ await script(async () => {
       `there is no stage "${unknown}"; there are ${Object.keys(stages).join(", ")}`,
     );
   }
-  for (const [name, work] of Object.entries(stages)) {
-    if (names.length === 0 || names.includes(name)) await step(name, work);
+  // Servers that a test kills leave their temporary folders.
+  const folder = mkdtempSync(join(tmpdir(), "colonnade-test-"));
+  process.env.TMPDIR = folder;
+  try {
+    for (const [name, work] of Object.entries(stages)) {
+      if (names.length === 0 || names.includes(name)) await step(name, work);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
   say("all passed");
 });

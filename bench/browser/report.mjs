@@ -39,8 +39,8 @@ function head({ machine, numRounds, loadBefore, loadAfter, workloads }) {
     `${numRounds} rounds, in each a new renderer and four tables in one worker. *Cold* is the first`,
     "table, *warm* the median of the next three; what is told is the median of the rounds, in",
     "brackets the least and the most. × is against the floor, the first line.",
-    "`open` starts a worker and an instance for each table and counts them; the decoder alone has one",
-    "instance for all.",
+    "`open` starts a worker and an instance for the first table, and counts them; the decoder alone has its",
+    "instance before.",
     "",
     Object.entries(machine)
       .map(([name, value]) => `${name} ${value}`)

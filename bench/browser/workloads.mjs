@@ -49,6 +49,7 @@ export const WORKLOADS = [
     readers: ["copy", "drain", "module", "open(url)", "apache-arrow async", "flechette"],
     targets: [
       { measure: "warm decode", ours: "module", against: "copy", limit: 1.15 },
+      { measure: "warm decode", ours: "open(url)", against: "copy", limit: 1.15 },
       { measure: "cold decode", ours: "module", against: "copy", limit: 1.15 },
       { measure: "cold decode", ours: "open(url)", against: "flechette", limit: 1 },
       { measure: "warm decode", ours: "open(url)", against: "flechette", limit: 1 },

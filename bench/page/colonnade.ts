@@ -1,4 +1,4 @@
-import init, { Decoder, warmUp } from "../../web/pkg/colonnade_wasm.js";
+import init, { Decoder } from "../../web/pkg/colonnade_wasm.js";
 import { readBody } from "../../web/src/body.js";
 import { BodyDecoder } from "../../web/src/decoder.js";
 import type { open, Table } from "../../web/src/index.js";
@@ -20,7 +20,7 @@ let shipped: { open: Open } | undefined;
 /** Loads the module, and the package as it is shipped. */
 export async function prepare(): Promise<void> {
   module = await init({ module_or_path: WASM_URL });
-  warmUp();
+  Decoder.warmUp();
   shipped = (await import(/* @vite-ignore */ PACKAGE_URL)) as { open: Open };
 }
 
@@ -67,7 +67,7 @@ function sumTexts(window: RowWindow): number {
   return total;
 }
 
-/** The package as it is shipped: a worker, an instance and the table for each run. */
+/** The package as it is shipped: a worker and an instance for the first table, which the next ones find. */
 function readWithPackage(makeSource: (input: Input) => Parameters<Open>[0]) {
   return async (input: Input): Promise<Decoded> => {
     if (shipped === undefined) throw new Error("the package is not loaded");

@@ -87,3 +87,33 @@ test("the bundle that is one file does without workers too", async ({ page }) =>
   await show(page, "inline.js", `${STRICT}; worker-src 'none'`);
   await expectRows(page, "inline.js");
 });
+
+test("a table finds the worker that a closed one left, and never another's rows", async ({
+  page,
+}) => {
+  await show(page, "index.js", `${STRICT}; worker-src 'self'`);
+  const lastTexts = await page.evaluate(async (file) => {
+    const { open } = await import("/index.js" as string);
+    const bytes = await (await fetch(file)).arrayBuffer();
+    const last = async (table: Awaited<ReturnType<typeof open>>) => {
+      await table.done;
+      return (await table.text({ start: table.numRows - 1, end: table.numRows }))[0][1];
+    };
+    const first = await open(bytes.slice(0));
+    const texts = [await last(first)];
+    // Work that is on its way is nobody's when the next table begins.
+    const lost = first.sort([{ column: "n" }]).catch((error: { code: string }) => error.code);
+    first.close();
+    first.close();
+    texts.push(await lost);
+    const second = await open(bytes.slice(0));
+    const third = await open(bytes.slice(0));
+    texts.push(await last(third), await last(second));
+    second.close();
+    third.close();
+    return texts;
+  }, FILE);
+  expect(lastTexts).toEqual(["row 4999", "closed", "row 4999", "row 4999"]);
+  // Of the two that were open together one is kept.
+  await expect.poll(() => page.workers().length).toBe(1);
+});

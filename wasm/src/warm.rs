@@ -1,7 +1,9 @@
-use colonnade_core::decode::Decoder;
+use colonnade_core::decode;
 use colonnade_core::text::FixedOffsets;
 use colonnade_core::wire::{Limits, SlabPool};
 use wasm_bindgen::prelude::*;
+
+use crate::Decoder;
 
 /// Streams of the commonest types, two batches each.
 const STREAMS: [&[u8]; 2] = [
@@ -11,18 +13,21 @@ const STREAMS: [&[u8]; 2] = [
 /// More than any of them takes.
 const MEMORY_BYTES: u64 = 1 << 16;
 
-/// Decodes a few rows and makes their texts. Browsers compile a function when it is first called:
-/// better while the first bytes are still on their way than when they are there.
-#[wasm_bindgen(js_name = warmUp)]
-pub fn warm_up() {
-    for stream in STREAMS {
-        let pool = SlabPool::keeping(0);
-        let mut decoder = Decoder::with_pool(MEMORY_BYTES, Limits::default(), pool);
-        // Nothing is made of what comes out.
-        let _ = decoder.push(stream);
-        if let Some(table) = decoder.table() {
-            let columns: Vec<usize> = (0..table.columns().len()).collect();
-            let _ = table.window(0..table.num_rows(), &columns, 0, &FixedOffsets);
+#[wasm_bindgen]
+impl Decoder {
+    /// Decodes a few rows and makes their texts. Browsers compile a function when it is first called:
+    /// better while the first bytes are still on their way than when they are there.
+    #[wasm_bindgen(js_name = warmUp)]
+    pub fn warm_up() {
+        for stream in STREAMS {
+            let pool = SlabPool::keeping(0);
+            let mut decoder = decode::Decoder::with_pool(MEMORY_BYTES, Limits::default(), pool);
+            // Nothing is made of what comes out.
+            let _ = decoder.push(stream);
+            if let Some(table) = decoder.table() {
+                let columns: Vec<usize> = (0..table.columns().len()).collect();
+                let _ = table.window(0..table.num_rows(), &columns, 0, &FixedOffsets);
+            }
         }
     }
 }

@@ -14,6 +14,8 @@ import { letMessagesIn } from "./turns.js";
 export interface Endpoint {
   postMessage(message: Message, transfer: Transferable[]): void;
   addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
+  /** A port's messages wait for this. */
+  start?(): void;
 }
 
 interface Pending {
@@ -53,6 +55,7 @@ export class Requester {
           break;
       }
     });
+    endpoint.start?.();
   }
 
   /** Sends a request. When `signal` aborts, rejects with code `cancelled` and tells the worker. */
@@ -161,6 +164,13 @@ export class Responder {
         this.#running.get(data.id)?.abort();
       }
     });
+    endpoint.start?.();
+  }
+
+  /** Gives up all work. */
+  close(): void {
+    this.#queue.clear();
+    for (const running of this.#running.values()) running.abort();
   }
 
   notify<N extends NoticeName>(name: N, data: Notices[N]): void {

@@ -113,7 +113,10 @@ export class BodyDecoder {
 
   /** Lets go of the rows; nothing may be asked of them afterwards. */
   free(): void {
-    if (this.#crash === undefined) this.#decoder.free();
+    if (this.#crash !== undefined) return;
+    this.kernels.releaseAll();
+    this.#decoder.free();
+    this.#crash = new ColonnadeError("closed", "The table was closed.");
   }
 
   /**

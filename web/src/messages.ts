@@ -112,6 +112,12 @@ export interface RawValues {
   validity: Uint8Array<ArrayBuffer>;
 }
 
+/** The decoder's wasm module, compiled or not. */
+export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
+
+/** To the worker itself: serve a table through this port, or none; the one before is let go. */
+export type WorkerOrder = MessagePort | "rest";
+
 /** Requests to the worker: one answer each, or an error. */
 export interface Requests {
   open: {
@@ -119,7 +125,7 @@ export interface Requests {
     params: {
       source: WireSource;
       memoryBytes: number;
-      wasm: string | Uint8Array<ArrayBuffer> | undefined;
+      wasm: WasmModule | string | undefined;
     };
     result: Schema;
   };
@@ -166,8 +172,6 @@ export interface Notices {
   end: StreamProgress & StreamEnd;
   /** The decoder trapped: this worker answers no more. */
   crash: PlainError;
-  /** The first word: the worker has started. */
-  ready: null;
   /** How much of a job is done, of 1. */
   job: { job: number; fraction: number };
 }

@@ -1,6 +1,6 @@
 import { cancelledError } from "./errors.js";
 import { prepareSource, type RequestOptions, type TableSource } from "./source.js";
-import { ownWasm, startWorker, type WorkerOptions } from "./start.js";
+import { findWasm, startWorker, type WorkerOptions } from "./start.js";
 import { Table } from "./table.js";
 
 /** Options of {@link open}. */
@@ -14,8 +14,6 @@ export interface OpenOptions extends RequestOptions, WorkerOptions {
   memoryBytes?: number | undefined;
   /** The number of rows to expect, where it is known from elsewhere; only used for progress. */
   totalRows?: number | undefined;
-  /** Where `colonnade.wasm` is, if not beside the worker. */
-  wasmSrc?: string | URL | undefined;
 }
 
 /** The budget of the rows unless `memoryBytes` says otherwise. */
@@ -26,15 +24,10 @@ export const DEFAULT_MEMORY_BYTES = 1024 ** 3;
  * `ColonnadeError` if that never happens.
  */
 export async function open(source: TableSource, options: OpenOptions = {}): Promise<Table> {
-  const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows, wasmSrc } = options;
+  const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
   const prepared = await prepareSource(source, options);
   if (signal?.aborted) throw cancelledError();
-  const base = globalThis.document?.baseURI;
-  return Table.start(await startWorker(options, signal), prepared, {
-    signal,
-    memoryBytes,
-    totalRows,
-    wasm: wasmSrc === undefined ? await ownWasm() : new URL(wasmSrc, base).href,
-  });
+  const [worker, wasm] = await Promise.all([startWorker(options, signal), findWasm(options)]);
+  return Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm });
 }

@@ -1,19 +1,13 @@
 import type { Endpoint } from "./actor.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
-import type { Message } from "./messages.js";
+import type { Message, WasmModule } from "./messages.js";
+import { Seat, type TableWorker, takeIdle } from "./seat.js";
 import { letMessagesIn } from "./turns.js";
 
 /** What `worker.js` exports. */
 export interface WorkerModule {
   /** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
   serve(endpoint: Endpoint): () => void;
-}
-
-/** A worker, or what stands in for one on this thread. */
-export interface TableWorker extends Endpoint {
-  addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
-  addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
-  terminate(): void;
 }
 
 /** Which worker to start. */
@@ -25,6 +19,8 @@ export interface WorkerOptions {
   worker?: boolean | undefined;
   /** Where `worker.js` is, if not beside this module. Must be of the page's origin. */
   workerSrc?: string | URL | undefined;
+  /** Where `colonnade.wasm` is, if not beside the worker. */
+  wasmSrc?: string | URL | undefined;
 }
 
 /** How to reach the worker's code; the bundle that is one file has ways of its own. */
@@ -32,9 +28,11 @@ export interface WorkerHome {
   /** A worker that will say `ready`. */
   make(): Worker;
   load(): Promise<WorkerModule>;
-  /** The wasm module, if it is not a file beside the worker. */
-  wasm?(): Promise<Uint8Array<ArrayBuffer>>;
+  /** The wasm module; undefined where the worker's own code is to find it. */
+  wasm(): Promise<WasmModule | undefined>;
 }
+
+let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
 // Bundlers know these expressions and place the file; this package's own build leaves them alone.
 const BESIDE: WorkerHome = {
@@ -44,6 +42,13 @@ const BESIDE: WorkerHome = {
       name: "colonnade",
     }),
   load: () => import("./worker.js"),
+  // It compiles while the worker starts, and once for all workers. Why it failed, a worker tells.
+  wasm: async () => {
+    if (globalThis.Worker === undefined) return undefined;
+    const url = new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
+    compiled ??= WebAssembly.compileStreaming(fetch(url)).catch(() => undefined);
+    return compiled;
+  },
 };
 
 let home = BESIDE;
@@ -53,24 +58,29 @@ export function setWorkerHome(other: WorkerHome): void {
   home = other;
 }
 
-/** The wasm module, where it is not a file. */
-export function ownWasm(): Promise<Uint8Array<ArrayBuffer>> | undefined {
-  return home.wasm?.();
+/** The wasm module or its address; undefined where it is beside a worker that is elsewhere. */
+export async function findWasm({
+  workerSrc,
+  wasmSrc,
+}: WorkerOptions): Promise<WasmModule | string | undefined> {
+  if (wasmSrc !== undefined) return new URL(wasmSrc, globalThis.document?.baseURI).href;
+  return workerSrc !== undefined && home === BESIDE ? undefined : home.wasm();
 }
 
 /**
- * Starts a worker, or serves on this thread where there can be none. Rejects with
- * `worker_unavailable` where neither works.
+ * A worker that another table has left, or a new one; or serves on this thread where there can be
+ * none. Rejects with `worker_unavailable` where neither works.
  */
 export async function startWorker(
-  { worker = true, workerSrc }: WorkerOptions,
+  { worker = true, workerSrc, wasmSrc }: WorkerOptions,
   signal: AbortSignal | undefined,
 ): Promise<TableWorker> {
   const { make, load } = workerSrc === undefined ? home : homeAt(workerSrc);
   let reason = "";
   if (worker && globalThis.Worker !== undefined) {
+    const kind = `${workerSrc} ${wasmSrc}`;
     try {
-      return await startedWorker(make(), signal);
+      return new Seat(takeIdle(kind) ?? (await startedWorker(make(), signal)), kind);
     } catch (thrown) {
       if (signal?.aborted) throw cancelledError();
       reason = thrown instanceof Error ? thrown.message : String(thrown);
@@ -93,6 +103,7 @@ function homeAt(workerSrc: string | URL): WorkerHome {
   return {
     make: () => new Worker(href, { type: "module", name: "colonnade" }),
     load: () => import(/* @vite-ignore */ /* webpackIgnore: true */ href),
+    wasm: async () => undefined,
   };
 }
 
@@ -129,7 +140,7 @@ function serveHere({ serve }: WorkerModule): TableWorker {
   ours.other = theirs;
   theirs.other = ours;
   const stop = serve(theirs as unknown as Endpoint);
-  return Object.assign(ours as unknown as TableWorker, { terminate: stop });
+  return Object.assign(ours as unknown as TableWorker, { release: stop, terminate: stop });
 }
 
 /** One end of a channel inside this thread. Nothing is copied: what is sent is given away. */

@@ -2,7 +2,7 @@ import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
 import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
-import type { NoticeName, Notices, SortKey, StreamProgress } from "./messages.js";
+import type { NoticeName, Notices, SortKey, StreamProgress, WasmModule } from "./messages.js";
 import type { Predicate } from "./predicate.js";
 import { queryUrl } from "./query.js";
 import {
@@ -15,8 +15,8 @@ import {
   type WorkOptions,
 } from "./rows.js";
 import type { Schema } from "./schema.js";
+import type { TableWorker } from "./seat.js";
 import type { PreparedSource } from "./source.js";
-import type { TableWorker } from "./start.js";
 import type { Summary } from "./summary.js";
 import type { RowWindow } from "./window.js";
 
@@ -74,7 +74,7 @@ interface StartOptions {
   signal: AbortSignal | undefined;
   memoryBytes: number;
   totalRows: number | undefined;
-  wasm: string | Uint8Array<ArrayBuffer> | undefined;
+  wasm: WasmModule | string | undefined;
 }
 
 /** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
@@ -318,7 +318,7 @@ export class Table extends EventTarget {
     globalThis.removeEventListener?.("pagehide", this.#onPageHide);
     globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
-    this.#worker.terminate();
+    this.#worker.release();
   }
 
   #abandon(): void {

@@ -1,9 +1,9 @@
-import init, { Decoder, warmUp } from "../pkg/colonnade_wasm.js";
+import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, Responder } from "./actor.js";
 import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
 import type { Kernels } from "./kernels.js";
-import type { Requests } from "./messages.js";
+import type { Requests, WasmModule, WorkerOrder } from "./messages.js";
 import { TableStream } from "./stream.js";
 import type { WindowedRows } from "./windowed.js";
 
@@ -71,6 +71,7 @@ export function serve(endpoint: Endpoint): () => void {
   }
 
   return () => {
+    responder.close();
     stream?.stop();
     stream?.decoder?.free();
   };
@@ -89,7 +90,7 @@ async function makeDecoder(
   try {
     loading ??= readModule(place).then(async (module) => {
       const instance = await init({ module_or_path: module });
-      warmUp();
+      Decoder.warmUp();
       return instance;
     });
     const { memory } = await loading;
@@ -107,8 +108,8 @@ async function makeDecoder(
   }
 }
 
-/** The module's bytes; Node's `fetch` knows no files. */
-async function readModule(place: string | BufferSource): Promise<Response | BufferSource> {
+/** The module, or where its bytes come from; Node's `fetch` knows no files. */
+async function readModule(place: string | WasmModule): Promise<Response | WasmModule> {
   if (typeof place !== "string") return place;
   const fs = place.startsWith("file:") ? globalThis.process?.getBuiltinModule?.("fs") : undefined;
   return fs === undefined
@@ -117,8 +118,12 @@ async function readModule(place: string | BufferSource): Promise<Response | Buff
 }
 
 // In a worker that `open` started; not in a page or worker of another's that imports this file.
-const scope = globalThis as unknown as Endpoint & { document?: unknown; name?: unknown };
+const scope = globalThis as unknown as Worker & { document?: unknown; name?: unknown };
 if (scope.document === undefined && scope.name === "colonnade") {
-  serve(scope);
-  scope.postMessage({ type: "notice", name: "ready", data: null }, []);
+  let stop = () => {};
+  scope.addEventListener("message", ({ data }: MessageEvent<WorkerOrder>) => {
+    stop();
+    stop = data === "rest" ? () => {} : serve(data);
+  });
+  scope.postMessage("ready");
 }

@@ -10,6 +10,7 @@ mod use_table;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,13 @@ use std::time::Duration;
 
 use colonnade_core::decode::Decoder;
 use colonnade_core::wire::{DecodeError, Limits, survey_file, survey_stream};
+
+/// Prints also where the test passes: what `println!` writes is kept back then.
+macro_rules! tell {
+    ($($what:tt)*) => {
+        writeln!(std::io::stdout(), $($what)*).unwrap()
+    };
+}
 
 /// The budget of rows, and the cap of what one batch decompresses to.
 const BUDGET_BYTES: u64 = 16 << 20;
@@ -144,7 +152,7 @@ fn every_flipped_bit_ends_in_an_error_or_a_table() {
         })
         .collect();
     let outcomes = run_all(&streams, &cases, decoded);
-    println!("{} flipped bits: {outcomes:?}", cases.len());
+    tell!("{} flipped bits: {outcomes:?}", cases.len());
     assert_eq!(outcomes.values().sum::<usize>(), cases.len());
 }
 
@@ -159,7 +167,7 @@ fn every_cut_ends_in_an_error() {
         })
         .collect();
     let outcomes = run_all(&streams, &cases, decoded);
-    println!("{} cuts: {outcomes:?}", cases.len());
+    tell!("{} cuts: {outcomes:?}", cases.len());
     let cut_codes = ["missing_end_of_stream", "truncated_message"];
     assert!(outcomes.keys().eq(cut_codes), "{outcomes:?}");
 }
@@ -167,14 +175,14 @@ fn every_cut_ends_in_an_error() {
 #[test]
 fn inputs_that_once_crashed_a_reader_end_in_an_error_or_a_table() {
     let Ok(folder) = std::env::var("COLONNADE_CONFORMANCE") else {
-        eprintln!("COLONNADE_CONFORMANCE is not set: the hostile streams are left out");
+        tell!("COLONNADE_CONFORMANCE is not set: the hostile streams are left out");
         return;
     };
     let streams = read_folder(&Path::new(&folder).join("arrow/fuzz-stream"), "");
     assert!(!streams.is_empty());
     let cases: Vec<_> = (0..streams.len()).map(|at| (at, Damage::None)).collect();
     let outcomes = run_all(&streams, &cases, decoded);
-    println!("{} hostile streams: {outcomes:?}", cases.len());
+    tell!("{} hostile streams: {outcomes:?}", cases.len());
     let outcomes = run_all(&streams, &cases, |bytes| {
         let limits = limits();
         let stream = survey_stream(std::io::Cursor::new(bytes), &limits);
@@ -184,5 +192,5 @@ fn inputs_that_once_crashed_a_reader_end_in_an_error_or_a_table() {
             .or(file.map(drop))
             .map_err(|_| "refused".into())
     });
-    println!("{} hostile streams surveyed: {outcomes:?}", cases.len());
+    tell!("{} hostile streams surveyed: {outcomes:?}", cases.len());
 }

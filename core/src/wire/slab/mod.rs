@@ -1,0 +1,223 @@
+//! Memory for the bodies of messages: large slabs that bodies are written into once, one behind the
+//! other, and that the next stream gets while they are warm.
+//!
+//! A slab is reserved at its size but written only as far as bytes have really come, so what a
+//! header claims costs address space, within the budget, and no memory. It goes back to its pool
+//! when the last array that lies in it is dropped.
+
+mod memory;
+mod region;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+
+use super::{DecodeError, DecodeErrorKind};
+pub use memory::SlabPool;
+pub(super) use memory::has_room;
+use memory::{ALIGNMENT_BYTES, Memory, no_memory};
+pub use region::AlignedBody;
+pub(crate) use region::Region;
+
+/// A slab is as large as all before it together, up to this.
+const MAX_SHARED_BYTES: u64 = 32 << 20;
+/// The part of a budget that one shared slab may take.
+const MIN_SLABS_IN_BUDGET: u64 = 8;
+/// A body that would leave more than this part of a shared slab unused gets one of its own.
+const MIN_BODIES_IN_SLAB: u64 = 16;
+
+/// Memory that bodies are written into one behind the other.
+#[derive(Debug)]
+struct Slab {
+    /// Taken only by `drop`.
+    memory: Option<Memory>,
+    /// End of the last completed body, rounded up.
+    end: AtomicUsize,
+    /// A `Region` is being written behind `end`.
+    has_region: AtomicBool,
+    pool: SlabPool,
+    /// Bytes of the slabs of one stream.
+    held_bytes: Arc<AtomicU64>,
+}
+
+impl Slab {
+    fn new(memory: Memory, pool: &SlabPool, held_bytes: &Arc<AtomicU64>) -> Arc<Self> {
+        held_bytes.fetch_add(memory.capacity as u64, Ordering::Relaxed);
+        Arc::new(Self {
+            memory: Some(memory),
+            end: AtomicUsize::new(0),
+            has_region: AtomicBool::new(false),
+            pool: pool.clone(),
+            held_bytes: Arc::clone(held_bytes),
+        })
+    }
+
+    fn left_bytes(&self) -> usize {
+        let capacity = self.memory.as_ref().map_or(0, |memory| memory.capacity);
+        capacity - self.end.load(Ordering::Acquire)
+    }
+
+    /// The next `len` bytes, unless there are fewer or they are being written already.
+    fn region(self: &Arc<Self>, len: usize) -> Option<Region> {
+        if len > self.left_bytes() || self.has_region.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        Some(Region {
+            slab: Some(Arc::clone(self)),
+            start: self.end.load(Ordering::Acquire),
+            len,
+            filled: 0,
+        })
+    }
+}
+
+impl Drop for Slab {
+    fn drop(&mut self) {
+        if let Some(memory) = self.memory.take() {
+            self.held_bytes
+                .fetch_sub(memory.capacity as u64, Ordering::Relaxed);
+            self.pool.give_back(memory);
+        }
+    }
+}
+
+/// The slabs of one stream.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    pool: SlabPool,
+    /// Where the next body goes, if it fits.
+    open: Option<Arc<Slab>>,
+    held_bytes: Arc<AtomicU64>,
+    budget_bytes: u64,
+}
+
+impl Arena {
+    /// An arena that holds at most `budget_bytes`, from `pool` where it has them.
+    pub(crate) fn new(pool: SlabPool, budget_bytes: u64) -> Self {
+        Self {
+            pool,
+            open: None,
+            held_bytes: Arc::default(),
+            budget_bytes,
+        }
+    }
+
+    /// The most bytes from now on.
+    #[cfg(feature = "decode")]
+    pub(crate) fn set_budget_bytes(&mut self, budget_bytes: u64) {
+        self.budget_bytes = budget_bytes;
+    }
+
+    /// Lets go of all memory that nothing refers to, that of the pool as well.
+    #[cfg(feature = "decode")]
+    pub(crate) fn release(&mut self) {
+        self.open = None;
+        self.pool.free().clear();
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    /// What the open slab has left: all of it, where nothing refers to what was written there.
+    fn open_bytes(&self) -> u64 {
+        let Some(open) = &self.open else {
+            return 0;
+        };
+        // Only an arena makes regions, and this one has made none that is left.
+        if Arc::strong_count(open) == 1 {
+            fence(Ordering::Acquire);
+            open.end.store(0, Ordering::Release);
+        }
+        open.left_bytes() as u64
+    }
+
+    /// Bytes of slabs that something refers to; of the open one as far as it is taken.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.held_bytes().saturating_sub(self.open_bytes())
+    }
+
+    /// Refuses a message of `num_bytes` that the budget does not have left.
+    ///
+    /// # Errors
+    /// `MemoryBudgetExceeded`.
+    pub(crate) fn check_budget(&self, num_bytes: u64) -> Result<(), DecodeError> {
+        let left_bytes = self.budget_bytes.saturating_sub(self.used_bytes());
+        if num_bytes <= left_bytes {
+            return Ok(());
+        }
+        Err(DecodeError::new(
+            DecodeErrorKind::MemoryBudgetExceeded,
+            format!(
+                "the next message holds {num_bytes} bytes, but the memory budget has {left_bytes} left"
+            ),
+        ))
+    }
+
+    /// Room for a body of `num_bytes`, to be written once.
+    ///
+    /// # Errors
+    /// `MemoryBudgetExceeded` where the allocator has no more.
+    pub(crate) fn reserve(&mut self, num_bytes: u64) -> Result<Region, DecodeError> {
+        let len = machine_size(num_bytes)?;
+        if len == 0 {
+            return Ok(Region::empty());
+        }
+        if self.open_bytes() >= num_bytes
+            && let Some(region) = self.open.as_ref().and_then(|open| open.region(len))
+        {
+            return Ok(region);
+        }
+        let held_bytes = self.held_bytes();
+        let left_bytes = self.budget_bytes.saturating_sub(held_bytes);
+        let shared_bytes = held_bytes
+            .min(MAX_SHARED_BYTES)
+            .min(self.budget_bytes / MIN_SLABS_IN_BUDGET)
+            .min(self.pool.max_free_bytes as u64)
+            .min(left_bytes);
+        let wanted = if shared_bytes / MIN_BODIES_IN_SLAB >= len as u64 {
+            shared_bytes as usize
+        } else {
+            len
+        };
+        let memory = match self.pool.take(len, left_bytes) {
+            Some(memory) => memory,
+            None => self.pool.allocate(wanted, len)?,
+        };
+        let slab = Slab::new(memory, &self.pool, &self.held_bytes);
+        let region = slab.region(len);
+        if (slab.left_bytes() - len) as u64 > self.open_bytes() {
+            self.open = Some(slab);
+        }
+        region.ok_or_else(|| no_memory(len))
+    }
+
+    /// Room for bytes that are dropped soon: in a slab of its own, which goes back to the pool then.
+    ///
+    /// # Errors
+    /// As [`reserve`](Self::reserve).
+    pub(crate) fn reserve_alone(&mut self, num_bytes: u64) -> Result<Region, DecodeError> {
+        let len = machine_size(num_bytes)?;
+        if len == 0 {
+            return Ok(Region::empty());
+        }
+        let memory = match self.pool.take(len, u64::MAX) {
+            Some(memory) => memory,
+            None => self.pool.allocate(len.next_power_of_two(), len)?,
+        };
+        Slab::new(memory, &self.pool, &self.held_bytes)
+            .region(len)
+            .ok_or_else(|| no_memory(len))
+    }
+}
+
+fn machine_size(num_bytes: u64) -> Result<usize, DecodeError> {
+    usize::try_from(num_bytes)
+        .ok()
+        .filter(|len| *len <= isize::MAX as usize - ALIGNMENT_BYTES)
+        .ok_or_else(|| {
+            DecodeError::new(
+                DecodeErrorKind::MemoryBudgetExceeded,
+                format!("{num_bytes} bytes are more than this machine can address"),
+            )
+        })
+}

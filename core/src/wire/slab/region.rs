@@ -1,0 +1,160 @@
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Slab;
+use super::memory::round_up;
+
+/// How far ahead of the bytes memory is initialised: well inside a processor's cache.
+const STEP_BYTES: usize = 256 << 10;
+
+/// Bytes of a slab that are being written, front to back. Only once it is completed does the slab
+/// go on behind it; dropped before, it leaves its room to the next one.
+#[derive(Debug)]
+pub(crate) struct Region {
+    /// `None` where there are no bytes.
+    pub(super) slab: Option<Arc<Slab>>,
+    pub(super) start: usize,
+    pub(super) len: usize,
+    pub(super) filled: usize,
+}
+
+impl Region {
+    /// No bytes.
+    pub(crate) fn empty() -> Self {
+        Self {
+            slab: None,
+            start: 0,
+            len: 0,
+            filled: 0,
+        }
+    }
+
+    /// Where the next bytes go; empty only once all are there. Stays the same until `advance`.
+    pub(crate) fn space(&mut self) -> &mut [u8] {
+        let Some(memory) = self.slab.as_ref().and_then(|slab| slab.memory.as_ref()) else {
+            return &mut [];
+        };
+        let (next, end) = (self.start + self.filled, self.start + self.len);
+        let mut initialised = memory.initialised.load(Ordering::Acquire);
+        if initialised <= next && next < end {
+            let until = end.min(next + STEP_BYTES);
+            // SAFETY: `initialised..until` lies in the allocation, and from `initialised` on nobody
+            // else reads or writes it: completed bodies end before, and a slab has one region.
+            unsafe {
+                memory
+                    .start
+                    .add(initialised)
+                    .write_bytes(0, until - initialised);
+            }
+            initialised = until;
+            memory.initialised.store(initialised, Ordering::Release);
+        }
+        // SAFETY: `next..end` lies in the allocation, is initialised as far as it is returned, and
+        // belongs to this region alone.
+        unsafe {
+            std::slice::from_raw_parts_mut(
+                memory.start.add(next).as_ptr(),
+                end.min(initialised) - next,
+            )
+        }
+    }
+
+    /// Takes the first `num_bytes` of [`space`](Self::space), which have been written.
+    pub(crate) fn advance(&mut self, num_bytes: usize) {
+        self.filled += num_bytes.min(self.space().len());
+    }
+
+    /// Copies `bytes` in, as far as there is room.
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() && !self.is_complete() {
+            let space = self.space();
+            let taken = space.len().min(bytes.len());
+            space[..taken].copy_from_slice(&bytes[..taken]);
+            self.advance(taken);
+            bytes = &bytes[taken..];
+        }
+    }
+
+    /// Bytes written so far.
+    pub(crate) fn filled(&self) -> usize {
+        self.filled
+    }
+
+    /// All bytes have been written.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.filled == self.len
+    }
+
+    /// The bytes written so far, read-only from now on.
+    pub(crate) fn complete(mut self) -> AlignedBody {
+        let len = self.filled;
+        match self.slab.take().filter(|_| len > 0) {
+            None => AlignedBody {
+                slab: None,
+                start: NonNull::dangling(),
+                len: 0,
+            },
+            Some(slab) => {
+                // SAFETY: `start` lies in the allocation.
+                let start = slab
+                    .memory
+                    .as_ref()
+                    .map(|memory| unsafe { memory.start.add(self.start) });
+                slab.end
+                    .store(round_up(self.start + len), Ordering::Release);
+                slab.has_region.store(false, Ordering::Release);
+                AlignedBody {
+                    start: start.unwrap_or(NonNull::dangling()),
+                    len,
+                    slab: Some(slab),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if let Some(slab) = &self.slab {
+            slab.has_region.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// The body of a message, at an address that is a multiple of 64.
+#[derive(Debug)]
+pub struct AlignedBody {
+    /// What the bytes lie in; `None` where there are none.
+    slab: Option<Arc<Slab>>,
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the bytes are only read, and the slab keeps them.
+unsafe impl Send for AlignedBody {}
+// SAFETY: as above.
+unsafe impl Sync for AlignedBody {}
+
+impl AlignedBody {
+    #[cfg(feature = "decode")]
+    pub(crate) fn into_buffer(self) -> arrow_buffer::Buffer {
+        match self.slab {
+            None => arrow_buffer::Buffer::from_vec(Vec::<u8>::new()),
+            // SAFETY: `start` and `len` describe bytes of the slab, which the buffer keeps.
+            Some(slab) => unsafe {
+                arrow_buffer::Buffer::from_custom_allocation(self.start, self.len, slab)
+            },
+        }
+    }
+}
+
+impl Deref for AlignedBody {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: `start` is valid for `len` initialised bytes (dangling only where `len` is 0),
+        // which nobody writes any more.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
