@@ -317,7 +317,8 @@ export class Grid {
       this.#callbacks.onCopy();
       return;
     }
-    if (event.key === "Enter" && this.#rows.positionOf(event.target) !== undefined) {
+    const isInHeader = this.#header.element.contains(event.target as Node);
+    if (event.key === "Enter" && !isInHeader) {
       event.preventDefault();
       this.#callbacks.onOpen(this.#active);
       return;
