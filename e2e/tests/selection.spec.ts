@@ -129,7 +129,8 @@ test("sums are exact for integers and decimals", async ({ page, stage }) => {
     const selection = { kind: "cells", rows: { start: 0, end: 6 }, columns: { start: 3, end: 4 } };
     Object.assign(element, { selection });
   });
-  const texts = await page.locator('[role=gridcell][aria-selected="true"]').allTextContents();
+  await expect(selected(page)).toHaveCount(6);
+  const texts = await selected(page).allTextContents();
   const cents = texts.reduce((sum, text) => sum + BigInt(text.replace(".", "")), 0n);
   const sum = String(cents)
     .replace(/(\d\d)$/, ".$1")

@@ -236,6 +236,9 @@ export const gridStyles = css`
       background: Highlight;
       color: HighlightText;
     }
+    .row > .cell[aria-selected="true"]:focus {
+      outline-color: HighlightText;
+    }
     .row > .cell[data-mark],
     .row:hover > .cell[data-mark] {
       forced-color-adjust: none;

@@ -45,6 +45,8 @@ export class FindBar {
   #search: AbortController | undefined;
   #searchedRows = 0;
   #isStopped = false;
+  /** Whether the text that was typed is still to be looked for. */
+  #isAwaited = false;
   #error: ColonnadeError | undefined;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -110,7 +112,7 @@ export class FindBar {
   }
 
   #words(): string {
-    if (this.#text === "") return "";
+    if (this.#text === "" || this.#isAwaited) return "";
     if (this.#error !== undefined) return this.#error.message;
     const { count, number } = this.#matches;
     const isSearching = this.#search !== undefined;
@@ -145,6 +147,7 @@ export class FindBar {
 
   #begin(): void {
     this.reset();
+    this.#isAwaited = true;
     this.#restTimer = setTimeout(() => void this.#find(), REST_MS);
     this.#host.requestUpdate();
   }
@@ -188,6 +191,7 @@ export class FindBar {
   }
 
   async #find(): Promise<void> {
+    this.#isAwaited = false;
     const shown = this.#host.shown();
     if (shown === undefined || this.#text === "") return;
     const search = new AbortController();
