@@ -15,9 +15,7 @@ import { ColumnsControl } from "./columns-control.js";
 import type { CopyOptions, ShownRows } from "./copy.js";
 import type { ViewerEventMap } from "./events.js";
 import { filterBar } from "./filter-bar.js";
-import { findStyles } from "./find-styles.js";
 import { goToRowForm } from "./go-to-row.js";
-import { inspectorStyles } from "./inspector-styles.js";
 import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
 import { panelStyles } from "./panel-styles.js";
@@ -67,14 +65,7 @@ const MAX_CELL_CHARS = 300;
  * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = [
-    viewerStyles,
-    gridStyles,
-    headerStyles,
-    panelStyles,
-    inspectorStyles,
-    findStyles,
-  ];
+  static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
   readonly #columns = new ColumnsControl({
     grid: () => this.#grid,
     arrangement: () => this.#arranger.arrangement,
@@ -94,7 +85,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   });
   readonly #grid: Grid = new Grid({
     onCopy: () => void this.copy().catch(() => undefined),
-    onOpen: (position) => void this.#tools.inspector.open(position),
+    onOpen: (position) => void this.#tools.inspect(position),
     onSelect: () => {
       this.#tools.bar.follow();
       this.#emit("colonnade-selection", this.selection);
@@ -188,7 +179,7 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Opens the bar that finds a text, as Ctrl+F does. */
   find(): void {
-    void this.#tools.find.open();
+    void this.#tools.find();
   }
 
   /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
@@ -282,7 +273,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       ${filterBar(this.#arranger.arrangement.filter, (filter) => {
         this.filter = filter;
       })}
-      ${this.#tools.find.render()}
+      ${this.#tools.renderFind()}
       <div class="stage">
         ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : fraction(progress)) : nothing}
         ${this.#grid.element}
@@ -310,7 +301,7 @@ export class ColonnadeViewer extends ViewerAttributes {
                 })}`
         }
       </div>
-      ${this.#columns.renderPanels()} ${this.#tools.inspector.render()}
+      ${this.#columns.renderPanels()} ${this.#tools.renderInspector()}
     </div>`;
   }
 
