@@ -2,7 +2,7 @@ import type { Requester } from "./actor.js";
 import { ColonnadeError } from "./errors.js";
 import type { RawValues, SortKey, ViewInfo } from "./messages.js";
 import { type Predicate, predicateJson } from "./predicate.js";
-import type { Schema } from "./schema.js";
+import { distinctNames, type Schema } from "./schema.js";
 import { CellKind, RowWindow } from "./window.js";
 
 /** Rows `[start, end)`, counted from 0. */
@@ -99,7 +99,8 @@ export abstract class Rows {
    * Exact texts of rows `[start, end)`, row by row; null for null. The range is clamped to the rows
    * there are.
    *
-   * @param columns names or positions; default all
+   * @param columns names or positions; default all. Of several columns that are called `a` the second
+   *   is `a (2)`, here and wherever a column is named
    */
   async text(
     range: RowRange,
@@ -213,9 +214,9 @@ export abstract class Rows {
   #columnIndices(columns: readonly (string | number)[] | undefined): Uint32Array {
     const { fields } = this.schema;
     if (columns === undefined) return Uint32Array.from(fields, (_, index) => index);
+    const names = columns.some((column) => typeof column === "string") ? distinctNames(fields) : [];
     return Uint32Array.from(columns, (column) => {
-      const index =
-        typeof column === "number" ? column : fields.findIndex(({ name }) => name === column);
+      const index = typeof column === "number" ? column : names.indexOf(column);
       if (fields[index] === undefined) {
         throw new ColonnadeError("unknown_column", `There is no column ${column}.`);
       }

@@ -13,6 +13,30 @@ export interface Schema {
   metadata: Record<string, string>;
 }
 
+/**
+ * The names by which columns are asked for, so that each is another: of several with one name the
+ * first keeps it, the next is `a (2)`, or the first such that no column has.
+ */
+export function distinctNames(fields: readonly Field[]): readonly string[] {
+  const taken = new Set(fields.map(({ name }) => name));
+  const counts = new Map<string, number>();
+  return fields.map(({ name }) => {
+    for (let count = (counts.get(name) ?? 0) + 1; ; count++) {
+      const distinct = count === 1 ? name : `${name} (${count})`;
+      if (count > 1 && taken.has(distinct)) continue;
+      counts.set(name, count);
+      taken.add(distinct);
+      return distinct;
+    }
+  });
+}
+
+/** The fields under their {@link distinctNames}. */
+export function distinctFields(fields: readonly Field[]): readonly Field[] {
+  const names = distinctNames(fields);
+  return fields.map((field, index) => ({ ...field, name: names[index] ?? field.name }));
+}
+
 const NUMERIC = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|256)?\b)/;
 
 /** What values are: those of a dictionary or of runs, what an extension is stored as. */

@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import {
   allColumns,
   type ColumnsState,
-  distinctFields,
   fittingColumns,
   gridColumns,
   MIN_WIDTH_PX,
@@ -12,6 +11,7 @@ import {
   withColumn,
   withoutColumn,
 } from "../src/viewer/column-order.js";
+import { distinctFields } from "../src/schema.js";
 import { seededRandom } from "./random.js";
 
 const names = ["a", "b", "c", "d", "e"];
@@ -56,7 +56,7 @@ test("columns of one name are told apart", () => {
     metadata: {},
   }));
   const distinct = distinctFields(same);
-  expect(distinct.map(({ name }) => name)).toEqual(["a", "a (2)", "a (2) (2)", "b"]);
+  expect(distinct.map(({ name }) => name)).toEqual(["a", "a (3)", "a (2)", "b"]);
   const less = withoutColumn(allColumns(distinct), "a");
   expect(gridColumns(distinct, less).columns).toEqual([1, 2, 3]);
 });

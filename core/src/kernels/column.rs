@@ -5,7 +5,7 @@ use arrow_schema::DataType;
 
 use super::error::KernelError;
 use super::key::Physical;
-use crate::semantics::{near_names, value_type};
+use crate::semantics::{distinct_names, near_names, value_type};
 use crate::table::Table;
 use crate::text::Extension;
 
@@ -73,16 +73,21 @@ pub(super) fn num_rows(table: &Table) -> Result<u32, KernelError> {
     })
 }
 
-/// The index of the column `name`.
+/// The names by which columns are asked for: of one name there is one column.
+pub(super) fn column_names(table: &Table) -> Vec<String> {
+    let fields = &table.schema().fields;
+    distinct_names(fields.iter().map(|field| field.field.name().as_str()))
+}
+
+/// The index of the column `name`; of several that are called `a` the second is `a (2)`.
 ///
 /// # Errors
 /// `unknown_column`, with the names that are near.
 pub(super) fn column_index(table: &Table, name: &str) -> Result<usize, KernelError> {
-    let fields = &table.schema().fields;
-    let found = fields.iter().position(|field| field.field.name() == name);
+    let names = column_names(table);
+    let found = names.iter().position(|other| other == name);
     found.ok_or_else(|| {
-        let names = fields.iter().map(|field| field.field.name().as_str());
-        let hint = near_names(name, names, "columns");
+        let hint = near_names(name, names.iter().map(String::as_str), "columns");
         KernelError::new(
             "unknown_column",
             format!("there is no column {name:?}; {hint}"),

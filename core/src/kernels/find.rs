@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::column::{Column, column_index};
+use super::column::{Column, column_index, column_names};
 use super::error::KernelError;
 use super::rows::Rows;
 use crate::semantics::{Pattern, check_find, may_hold};
@@ -66,9 +66,11 @@ impl FindJob {
         };
         indices.sort_unstable();
         indices.dedup();
+        let mut names = column_names(table);
         let mut columns = Vec::new();
         for index in indices {
-            let column = Column::try_new(table, index)?;
+            let mut column = Column::try_new(table, index)?;
+            column.name = std::mem::take(&mut names[index]);
             if column.extension.is_some() || may_hold(&column.data_type, &request.text) {
                 columns.push(column);
             }

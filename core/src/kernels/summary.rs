@@ -104,7 +104,8 @@ impl SummaryJob {
     /// `unknown_column`.
     pub fn try_new(table: &Table, name: &str) -> Result<Self, KernelError> {
         let index = column_index(table, name)?;
-        let column = Column::try_new(table, index)?;
+        let mut column = Column::try_new(table, index)?;
+        name.clone_into(&mut column.name);
         Ok(Self {
             kind: kind_of(value_type(&column.data_type)),
             type_name: table.schema().fields[index].type_name(),

@@ -14,7 +14,7 @@ pub use decimal::DecimalPlace;
 pub use find::{check_find, may_hold, value_type};
 pub use histogram::{Bins, FloatSum, exact_edges, float_edges};
 pub use literal::{from_hex, literal_text};
-pub use names::near_names;
+pub use names::{distinct_names, near_names};
 pub use pattern::Pattern;
 pub use predicate::{Comparison, Predicate, Test, no_plain_text};
 

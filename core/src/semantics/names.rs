@@ -1,3 +1,29 @@
+use std::collections::{HashMap, HashSet};
+
+/// Columns' names so that each is another: of several with one name the first keeps it, the next is
+/// `a (2)`, or the first such that no column has.
+pub fn distinct_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut taken: HashSet<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    names
+        .into_iter()
+        .map(|name| {
+            let count = counts.entry(name).or_insert(0);
+            loop {
+                *count += 1;
+                if *count == 1 {
+                    return name.to_owned();
+                }
+                let distinct = format!("{name} ({count})");
+                if taken.insert(distinct.clone()) {
+                    return distinct;
+                }
+            }
+        })
+        .collect()
+}
+
 /// A hint that lists the names closest to `wanted`, or the first few where none is close.
 #[must_use]
 pub fn near_names<'a>(

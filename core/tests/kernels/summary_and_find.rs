@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
-use arrow_schema::DataType;
+use arrow_array::{Array, Int32Array, RecordBatch};
+use arrow_schema::{DataType, Field, Schema};
 use colonnade_core::kernels::{FindJob, FindRequest, Rows, SummaryJob};
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
 use serde_json::{Value, json};
 
 use crate::random::{Random, columns, stream};
-use crate::{SEED, all, as_value, comparator, decode, filter, fixture, plain};
+use crate::{SEED, all, as_value, comparator, decode, filter, fixture, key, plain, sort};
 
 fn summary(table: &Table, column: &str) -> Value {
     let mut job = SummaryJob::try_new(table, column).unwrap();
@@ -221,4 +221,31 @@ fn texts_are_found_as_they_are_shown() {
     assert_eq!(beyond, json!({"matches": [], "next": null, "searched": 0}));
     let empty = FindJob::try_new(table, Arc::new(all(table)), &request(""));
     assert_eq!(empty.unwrap_err().code, "bad_parameter");
+}
+
+#[test]
+fn columns_of_one_name_are_told_apart() {
+    let ints = |values: [i32; 3]| Arc::new(Int32Array::from(values.to_vec())) as _;
+    let fields = ["a", "a", "a (2)", ""].map(|name| Field::new(name, DataType::Int32, true));
+    let columns = vec![ints([1, 2, 3]), ints([3, 2, 1]), ints([7, 9, 8]), ints([0; 3])];
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns).unwrap();
+    let decoder = decode(&stream(&[batch]));
+    let table = decoder.table().unwrap();
+    for (column, order) in [("a", [0, 1, 2]), ("a (3)", [2, 1, 0]), ("a (2)", [0, 2, 1])] {
+        assert_eq!(sort(table, &all(table), &[key(column, false)]).unwrap(), order);
+        assert_eq!(summary(table, column)["column"], column);
+    }
+    let first = json!({"op": "eq", "column": "a (3)", "value": 3});
+    assert_eq!(filter(table, &first).unwrap(), [0]);
+    let request = FindRequest {
+        text: "3".into(),
+        from: 0,
+        limit: 100,
+        columns: None,
+        match_case: false,
+    };
+    assert_eq!(
+        find(table, all(table), &request)["matches"],
+        json!([{"row": 0, "columns": ["a (3)"]}, {"row": 2, "columns": ["a"]}])
+    );
 }

@@ -1,7 +1,7 @@
 import type { ShownColumns } from "../grid/column-set.js";
 import type { Field } from "../schema.js";
 
-/** Which columns are shown and how, by their {@link distinctFields | distinct} names; JSON. */
+/** Which columns are shown and how, by their distinct names; JSON. */
 export interface ColumnsState {
   /** Those that are shown, in that order. */
   shown: readonly string[];
@@ -13,17 +13,6 @@ export interface ColumnsState {
 
 /** The narrowest that a column can be made, in px. */
 export const MIN_WIDTH_PX = 36;
-
-/** The fields under names that differ: the second `a` of a table is `a (2)`. */
-export function distinctFields(fields: readonly Field[]): readonly Field[] {
-  const taken = new Set<string>();
-  return fields.map((field) => {
-    let { name } = field;
-    for (let count = 2; taken.has(name); count++) name = `${field.name} (${count})`;
-    taken.add(name);
-    return name === field.name ? field : { ...field, name };
-  });
-}
 
 /** All columns, in the order of the table. */
 export function allColumns(fields: readonly Field[]): ColumnsState {

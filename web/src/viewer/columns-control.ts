@@ -2,12 +2,11 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Arrangement } from "../arrange.js";
 import type { Grid } from "../grid/grid.js";
 import type { HeaderCallbacks } from "../grid/header-input.js";
-import { type Field, isSortableType } from "../schema.js";
+import { distinctFields, type Field, isSortableType } from "../schema.js";
 import { ColumnMenu, closePanel, placePanel } from "./column-menu.js";
 import {
   allColumns,
   type ColumnsState,
-  distinctFields,
   fittingColumns,
   gridColumns,
   movedColumn,
@@ -37,8 +36,7 @@ export interface ColumnsHost {
 export class ColumnsControl implements HeaderCallbacks {
   readonly #host: ColumnsHost;
   readonly #menu: ColumnMenu;
-  /** As the table has them, and under names that differ. */
-  #tableFields: readonly Field[] = [];
+  /** Under names that differ. */
   #fields: readonly Field[] = [];
   /** The column whose menu was opened last. */
   #menuName = "";
@@ -69,14 +67,13 @@ export class ColumnsControl implements HeaderCallbacks {
     return this.#state;
   }
 
-  /** The columns that are shown, in that order. */
+  /** The columns that are shown, in that order, under names that differ. */
   get shownFields(): readonly Field[] {
-    return this.#host.grid().columns.flatMap((column) => this.#tableFields[column] ?? []);
+    return this.#host.grid().columns.flatMap((column) => this.#fields[column] ?? []);
   }
 
   /** Takes the columns of another table, all of them shown. */
   begin(fields: readonly Field[]): void {
-    this.#tableFields = fields;
     this.#fields = distinctFields(fields);
     this.#state = allColumns(this.#fields);
   }

@@ -3,6 +3,7 @@ import { createRef, ref } from "lit/directives/ref.js";
 import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
+import { distinctNames } from "../schema.js";
 import type { ShownRows } from "./copy.js";
 import { Matches } from "./matches.js";
 import { formatCount } from "./status.js";
@@ -199,6 +200,8 @@ export class FindBar {
     const search = new AbortController();
     this.#search = search;
     const names = shown.columns.map((column) => shown.fields[column]?.name ?? "");
+    const all = distinctNames(shown.fields);
+    const distinct = shown.columns.map((column) => all[column] ?? "");
     const folded = (text: string) => (this.#matchCase ? text : text.toLowerCase());
     const wanted = folded(this.#text);
     this.#columns = [...names.keys()].filter((at) => folded(names[at] ?? "").includes(wanted));
@@ -210,7 +213,7 @@ export class FindBar {
         const options = { from, limit: ROWS_PER_REQUEST, matchCase: this.#matchCase, signal };
         const found = await shown.rows.find(this.#text, options);
         if (signal.aborted) return;
-        matches.add(found, names);
+        matches.add(found, distinct);
         this.#searchedRows += found.searched;
         from = found.next;
         this.#mark();

@@ -92,7 +92,7 @@ function uniqueNames(fields: readonly Field[]): string[] {
 
 function markdown(fields: readonly Field[]): RowsWriter {
   const cell = (text: string) =>
-    text.replace(/[\\|`*_<[\]]/g, "\\$&").replace(/\r\n|\n|\r/g, "<br>");
+    text.replace(/[\\|`*_~&<[\]]/g, "\\$&").replace(/\r\n|\n|\r/g, "<br>");
   const line = (texts: readonly string[]) => `| ${texts.join(" | ")} |\n`;
   const rule = fields.map(({ type }) => (isNumericType(type) ? "---:" : "---"));
   return {

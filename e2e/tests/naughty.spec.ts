@@ -1,0 +1,296 @@
+// Names and texts that programs stumble over: shown, found, sorted, filtered, copied, exported and
+// inspected as they are, and never run.
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import MarkdownIt from "markdown-it";
+import Papa from "papaparse";
+import { test as base, cell, expect } from "./fixtures.js";
+import {
+  DOUBLED,
+  readTable,
+  rowsOf,
+  STRINGS,
+  TALL,
+  type TextTable,
+  WIDE,
+  writeTable,
+} from "./naughty.js";
+import { hasPython } from "./readers.js";
+import { inCheckout, Server } from "./server.js";
+import { Site } from "./site.js";
+
+const POLICY =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
+const PAGE = `<!doctype html><title>Names and texts</title>
+<link rel="stylesheet" href="/page.css" />
+<script type="module" src="/package/define.js"></script>
+<colonnade-viewer></colonnade-viewer>`;
+
+/** What is asked of the element, as the page has it. */
+interface Element extends HTMLElement {
+  source: unknown;
+  columns: readonly string[] | null;
+  sort: readonly object[];
+  filter: object | null;
+  selection: object | null;
+  table: Rows & { state: string; schema: { fields: { name: string }[] } };
+  copy(options: object): Promise<void>;
+}
+
+interface Rows {
+  numRows: number;
+  text(range: object, columns?: readonly string[]): Promise<(string | null)[][]>;
+  sort(keys: object[]): Promise<Rows>;
+  filter(predicate: object): Promise<Rows>;
+  find(text: string, options: object): Promise<{ matches: { row: number; columns: string[] }[] }>;
+  summary(column: string): Promise<{ column: string; nulls: number }>;
+  values(column: string, range: object): Promise<{ values: unknown }>;
+}
+
+interface Stage {
+  site: Site;
+  server: Server;
+}
+
+/** CSV cannot hold an empty text, and no column without a name. */
+const AS_CSV: TextTable = {
+  names: WIDE.names.map((name, index) => name || `column_${index + 1}`),
+  columns: WIDE.columns.map((column) => column.map((text) => text || null)),
+};
+
+/** Where tables are opened from, and what they hold there. */
+const PLACES = [
+  { place: "a file", source: "/doubled.arrow", table: DOUBLED },
+  { place: "Parquet at the server", source: "/v1/tables/wide/rows", table: WIDE },
+  { place: "CSV at the server", source: "/v1/tables/wide.csv/rows", table: AS_CSV },
+];
+
+const test = base.extend<{ trapped: undefined }, { stage: Stage }>({
+  stage: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const folder = mkdtempSync(join(tmpdir(), "colonnade-"));
+      const tables = join(folder, "tables");
+      mkdirSync(tables);
+      writeFileSync(join(folder, "index.html"), PAGE);
+      writeFileSync(join(folder, "page.css"), "colonnade-viewer { height: 600px }");
+      writeTable(join(folder, "doubled.arrow"), DOUBLED);
+      writeTable(join(folder, "tall.arrow"), TALL);
+      writeTable(join(tables, "wide.parquet"), WIDE);
+      writeTable(join(tables, "wide.csv"), WIDE);
+      writeTable(join(tables, "tall.parquet"), TALL);
+      const site = new Site();
+      site.folders = { "/": folder, "/package/": inCheckout("web/dist") };
+      site.headers = { "content-security-policy": POLICY };
+      await site.listen();
+      const server = await Server.start([tables, "--allow-origin", site.origin]);
+      site.upstream = server.origin;
+      await use({ site, server });
+      site.close();
+      await server.kill();
+      rmSync(folder, { recursive: true });
+    },
+    { scope: "worker" },
+  ],
+  trapped: [
+    async ({ page, stage }, use) => {
+      const trapped: string[] = [];
+      page.on("dialog", (dialog) => {
+        trapped.push(`a dialog: ${dialog.message()}`);
+        void dialog.dismiss();
+      });
+      page.on("request", (request) => {
+        const url = request.url();
+        const isOurs = url.startsWith(stage.site.origin) || url.startsWith("blob:");
+        if (!isOurs) trapped.push(`a request: ${url}`);
+      });
+      await page.exposeFunction("onTrapped", (what: string) => trapped.push(what));
+      await page.addInitScript(() => {
+        const { onTrapped } = globalThis as unknown as { onTrapped(what: string): void };
+        const set = () => onTrapped("window.pwned");
+        Object.defineProperty(globalThis, "pwned", { set, get: () => undefined });
+        document.addEventListener("securitypolicyviolation", (event) => {
+          onTrapped(`the policy was violated: ${event.violatedDirective} ${event.blockedURI}`);
+        });
+      });
+      await use(undefined);
+      expect(trapped).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+test.use({ permissions: ["clipboard-read", "clipboard-write"] });
+test.skip(!hasPython, "pyarrow is not here; npm test said so");
+
+const viewer = (page: Page) => page.locator("colonnade-viewer");
+const status = (page: Page) => page.getByRole("status");
+const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
+
+/** Opens what the site has at a path: an answer of the server, anything else as a File. */
+async function show(page: Page, { site }: Stage, path: string): Promise<void> {
+  await page.goto(site.origin);
+  await page.waitForFunction(() => customElements.get("colonnade-viewer") !== undefined);
+  await viewer(page).evaluate(async (element: Element, source) => {
+    if (source.startsWith("/v1/")) element.setAttribute("src", source);
+    else element.source = new File([await (await fetch(source)).blob()], source.slice(1));
+  }, path);
+  await page.waitForFunction(
+    () => document.querySelector<Element>("colonnade-viewer")?.table?.state === "complete",
+  );
+}
+
+/** The names by which columns are asked for: the second `a` is `a (2)`, or the first that is free. */
+function distinct(names: readonly string[]): string[] {
+  const taken = new Set(names);
+  const seen = new Set<string>();
+  return names.map((name) => {
+    let unique = name;
+    for (let count = 2; seen.has(unique); count++) {
+      const next = `${name} (${count})`;
+      unique = taken.has(next) && !seen.has(next) ? unique : next;
+    }
+    seen.add(unique);
+    return unique;
+  });
+}
+
+/** By UTF-8 bytes, nulls last; ties as they are. */
+function order(column: readonly (string | null)[], isDescending: boolean): number[] {
+  const direction = isDescending ? -1 : 1;
+  const compare = (a: string | null, b: string | null) => {
+    if (a === null || b === null) return Number(a === null) - Number(b === null);
+    return direction * Buffer.compare(Buffer.from(a), Buffer.from(b));
+  };
+  return [...column.keys()].sort((a, b) => compare(column[a] ?? null, column[b] ?? null) || a - b);
+}
+
+for (const { place, source, table } of PLACES) {
+  const rows = rowsOf(table);
+  const names = distinct(table.names);
+
+  test(`${place}: names and cells are shown as they are`, async ({ page, stage }) => {
+    await show(page, stage, source);
+    const read = await viewer(page).evaluate(async ({ table }: Element) => ({
+      names: table.schema.fields.map(({ name }) => name),
+      rows: await table.text({ start: 0, end: 100 }),
+    }));
+    expect(read.names).toEqual(table.names);
+    expect(read.rows).toEqual(rows);
+    // The first ones are drawn, then those are asked for that come next.
+    const numDrawn = 7;
+    for (let start = 0; start < names.length; start += numDrawn) {
+      const end = Math.min(start + numDrawn, names.length);
+      await viewer(page).evaluate((element: Element, shown) => {
+        Object.assign(element, { state: { columns: { shown, widthsPx: Object.fromEntries(shown.map((name) => [name, 120])) } } });
+      }, names.slice(start, end));
+      const drawn = () =>
+        page.getByRole("grid").evaluate((grid) => {
+          const texts = (parent: ParentNode, selector: string) =>
+            [...parent.querySelectorAll<HTMLElement>(selector)]
+              .filter(({ hidden }) => !hidden)
+              .sort((a, b) => Number(a.ariaColIndex) - Number(b.ariaColIndex))
+              .map((part) => (part.querySelector(".name") ?? part).textContent);
+          const cells = Array.from({ length: 5 }, (_, row) => {
+            const element = grid.querySelector(`[role=row][aria-rowindex="${row + 2}"]`);
+            return element === null ? [] : texts(element, "[role=gridcell]");
+          });
+          return [texts(grid, "[role=columnheader]"), ...cells];
+        });
+      const cut = (text: string | null | undefined) => {
+        if (text === null || text === undefined) return "null";
+        return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+      };
+      const wanted = [
+        table.names.slice(start, end),
+        ...rows.map((row) => row.slice(start, end).map(cut)),
+      ];
+      await expect.poll(drawn).toEqual(wanted);
+    }
+  });
+
+  test(`${place}: every column is sorted, filtered and summarised`, async ({ page, stage }) => {
+    test.setTimeout(240_000);
+    await show(page, stage, source);
+    const asked = names.map((name, index) => ({
+      name,
+      text: table.columns[index]?.find((each) => each !== null) ?? "",
+    }));
+    const answers = await viewer(page).evaluate(async ({ table }: Element, columns) => {
+      const answers = [];
+      const all = { start: 0, end: 100 };
+      for (const { name, text } of columns) {
+        const sorted = await table.sort([{ column: name, descending: true }]);
+        const filtered = await table.filter({ op: "eq", column: name, value: text });
+        const { column, nulls } = await table.summary(name);
+        const [sort, filter] = await Promise.all([
+          sorted.text(all, [name]),
+          filtered.text(all, [name]),
+        ]);
+        answers.push({
+          sort: sort.map(([value]) => value),
+          filter: filter.map(([value]) => value),
+          column,
+          nulls,
+        });
+      }
+      return answers;
+    }, asked);
+    const wanted = asked.map(({ name, text }, index) => {
+      const column = table.columns[index] ?? [];
+      return {
+        sort: order(column, true).map((row) => column[row]),
+        filter: column.filter((each) => each === text),
+        column: name,
+        nulls: column.filter((each) => each === null).length,
+      };
+    });
+    expect(answers).toEqual(wanted);
+  });
+
+  test(`${place}: copies hold every value`, async ({ page, stage }) => {
+    await show(page, stage, source);
+    await page.getByRole("gridcell").first().click();
+    await page.keyboard.press("Control+a");
+    const copy = async (options: object) => {
+      await viewer(page).evaluate((element: Element, given) => element.copy(given), options);
+      return clipboard(page);
+    };
+    const texts = [table.names, ...rows.map((row) => row.map((text) => text ?? ""))];
+    for (const [format, delimiter] of [["tsv", "\t"], ["csv", ","]]) {
+      const text = await copy({ format, header: true });
+      const { data, errors } = Papa.parse<string[]>(text.replace(/\n$/, ""), { delimiter, newline: "\n" });
+      expect(errors).toEqual([]);
+      expect(data).toEqual(texts);
+    }
+    const html = await page.evaluate(async () => {
+      const [item] = await navigator.clipboard.read();
+      if (!item?.types.includes("text/html")) return [];
+      const markup = await (await item.getType("text/html")).text();
+      const page = new DOMParser().parseFromString(markup, "text/html");
+      for (const end of page.querySelectorAll("br")) end.replaceWith("\n");
+      return [...page.querySelectorAll("tr")].map((row) =>
+        [...row.cells].map(({ textContent }) => textContent),
+      );
+    });
+    expect(html).toEqual([]);
+
+    const parsed = JSON.parse(await copy({ format: "json" })) as object[];
+    expect(parsed.map((row) => Object.values(row))).toHaveLength(rows.length);
+    const keys = Object.keys(parsed[0] ?? {});
+    expect(new Set(keys).size).toBe(names.length);
+
+    const markdown = MarkdownIt({ html: true }).render(await copy({ format: "markdown" }));
+    const cells = await page.evaluate((markup) => {
+      const page = new DOMParser().parseFromString(markup, "text/html");
+      for (const end of page.querySelectorAll("br")) end.replaceWith("\n");
+      return [...page.querySelectorAll("tr")].map((row) =>
+        [...row.cells].map(({ textContent }) => textContent),
+      );
+    }, markdown);
+    expect(cells).toEqual(texts);
+  });
+}

@@ -1,0 +1,91 @@
+import { readFileSync } from "node:fs";
+import { python } from "./readers.js";
+import { inCheckout } from "./server.js";
+
+/** Columns of text under names of any kind. */
+export interface TextTable {
+  names: string[];
+  columns: (string | null)[][];
+}
+
+const LIST = JSON.parse(readFileSync(inCheckout("fixtures/naughty/blns.json"), "utf8")) as string[];
+
+/** Texts that programs stumble over, each once: the list, and what a table could stumble over besides. */
+export const STRINGS: readonly string[] = [
+  ...new Set([
+    ...["", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "length"],
+    ...["a (2)", "null", "x".repeat(10_000), "  spaces  ", "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}"],
+    ...["\u202egnp.exe", "\u2067\u05d0\u2069 \u0661", "e\u0301\u0327\u0323", "Z\u0351\u036b\u0343\u036a"],
+    ...["\0", "a\0b", "\u001b[31m", "\u007f", "\u0085", "\u2028", "\u2029", "\ufeff", "\ufffe", "\u{10ffff}"],
+    ...["a\nb", "a\r\nb", "a\rb", "\n", "a\tb", "\t", '"', '""', '"a,b"', ",", ";", "'", "\\", "\\n", "|", "`"],
+    ...["<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "&lt;b&gt;", "&amp;"],
+    ...["</td></table><svg onload=window.pwned=1>", "<!--", "]]>", "javascript:window.pwned=1"],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it must not be one
+    ...["${window.pwned=1}", "{{constructor.constructor('window.pwned=1')()}}", "#{1}", "%s%n"],
+    ...["=cmd|' /C calc'!A0", "+1+1", "-1", "@SUM(1)", "\t=1+1", "\r=1+1"],
+    ...["*a*", "_a_", "~~a~~", "[a](javascript:window.pwned=1)", "![](x)", "# a", "a <br> b"],
+    ...LIST,
+  ]),
+];
+
+/** Five rows of as many columns as there are such texts, each named by one. */
+export const WIDE: TextTable = {
+  names: [...STRINGS],
+  columns: STRINGS.map((_, index) => [
+    ...[1, 7, 50].map((by) => STRINGS[(index + by) % STRINGS.length] ?? ""),
+    null,
+    "a text",
+  ]),
+};
+
+/** As many rows as there are such texts, in columns whose names are such too. */
+export const TALL: TextTable = {
+  names: ["__proto__", "=cmd|' /C calc'!A0", "<img src=x onerror=window.pwned=1>"],
+  columns: [0, 1, 2].map((by) => STRINGS.map((_, row) => STRINGS[(row + by) % STRINGS.length] ?? "")),
+};
+
+/** The same with names that stand twice and thrice. */
+export const DOUBLED: TextTable = {
+  names: [...WIDE.names, "a", "a", "", "__proto__", "a", "x".repeat(10_000)],
+  columns: [...WIDE.columns, ...WIDE.columns.slice(10, 16)],
+};
+
+const WRITE = `
+import json, sys
+import pyarrow as pa
+from pyarrow import csv, feather, parquet
+path = sys.argv[1]
+given = json.load(sys.stdin)
+columns = [pa.array(column, pa.string()) for column in given["columns"]]
+table = pa.Table.from_arrays(columns, names=given["names"])
+if path.endswith(".arrow"):
+    feather.write_feather(table, path, compression="uncompressed")
+elif path.endswith(".parquet"):
+    parquet.write_table(table, path)
+else:
+    csv.write_csv(table, path)
+`;
+
+/** Writes a table with pyarrow, as what the path ends with: `.arrow`, `.parquet` or `.csv`. */
+export function writeTable(path: string, table: TextTable): void {
+  python(WRITE, [path], Buffer.from(JSON.stringify(table)));
+}
+
+const READ = `
+import io, json, sys
+from pyarrow import ipc, parquet
+source = io.BytesIO(sys.stdin.buffer.read())
+table = parquet.read_table(source) if sys.argv[1] == "parquet" else ipc.open_file(source).read_all()
+table.validate(full=True)
+json.dump({"names": table.column_names, "columns": [c.to_pylist() for c in table.columns]}, sys.stdout)
+`;
+
+/** Reads a file of Parquet or Arrow with pyarrow. */
+export function readTable(format: "parquet" | "arrow", bytes: Uint8Array): TextTable {
+  return JSON.parse(String(python(READ, [format], bytes))) as TextTable;
+}
+
+/** The table row by row. */
+export function rowsOf({ columns }: TextTable): (string | null)[][] {
+  return (columns[0] ?? []).map((_, row) => columns.map((column) => column[row] ?? null));
+}
