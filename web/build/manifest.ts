@@ -116,7 +116,8 @@ class SourceFile {
   /** The docstring right before a node. */
   commentBefore(node: Node): string {
     const comment = this.#comments.find(
-      ({ value, end }) => value.startsWith("*") && this.#text.slice(end, node.start).trim() === "",
+      ({ value, end }) =>
+        value.startsWith("*") && end <= node.start && this.#text.slice(end, node.start).trim() === "",
     );
     return (comment?.value.slice(1) ?? "").replace(/^\s*\* ?/gm, "").trim();
   }

@@ -209,6 +209,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     return this.source ?? this.src;
   }
 
+  /** Puts the focus on the active cell. */
   override focus(): void {
     this.#grid.focus();
   }

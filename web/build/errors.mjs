@@ -1,0 +1,47 @@
+// The codes that a `ColonnadeError` can have, read from the sources that make them.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { parseSync, Visitor } from "rolldown/utils";
+
+const source = new URL("../src/", import.meta.url);
+
+/**
+ * The codes and what each is about: the decoder's from the comments of its enum, the package's from
+ * the messages that it makes; by code.
+ */
+export function errorCodes() {
+  const codes = new Map([...decoderCodes(), ...packageCodes()]);
+  return [...codes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([code, text]) => ({ code, text }));
+}
+
+function decoderCodes() {
+  const rust = readFileSync(new URL("../../core/src/wire/error.rs", import.meta.url), "utf8");
+  const codes = [...rust.matchAll(/Self::(\w+) => "(\w+)"/g)];
+  return codes.map(([, variant, code]) => {
+    const comment = new RegExp(`((?: +/// .*\\n)+) +${variant},\\n`).exec(rust)?.[1] ?? "";
+    return [code, comment.replace(/ *\/\/\/ /g, "").replace(/\s+/g, " ").trim()];
+  });
+}
+
+function packageCodes() {
+  const found = [];
+  for (const name of readdirSync(source, { recursive: true, encoding: "utf8" }).sort()) {
+    if (!name.endsWith(".ts")) continue;
+    const { program } = parseSync(name, readFileSync(new URL(name, source), "utf8"));
+    new Visitor({
+      NewExpression({ callee, arguments: [code, message] }) {
+        if (callee.name !== "ColonnadeError" || code?.type !== "Literal") return;
+        const text = textOf(message);
+        if (text !== undefined) found.push([code.value, text]);
+      },
+    }).visit(program);
+  }
+  return found;
+}
+
+/** A message as it is in the source, with `…` for what is put in; undefined where it is no text. */
+function textOf(node) {
+  if (node?.type === "Literal") return node.value;
+  if (node?.type !== "TemplateLiteral") return undefined;
+  return node.quasis.map(({ value }) => value.cooked).join("…");
+}

@@ -1,0 +1,2 @@
+/** The page, as it should stand in `docs/`. */
+export function reference(): string;
