@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import MarkdownIt from "markdown-it";
 import Papa from "papaparse";
+import { Site } from "../../scripts/site.mjs";
 import { test as base, cell, expect } from "./fixtures.js";
 import {
   DOUBLED,
@@ -20,7 +21,6 @@ import {
 } from "./naughty.js";
 import { hasPython } from "./readers.js";
 import { inCheckout, Server } from "./server.js";
-import { Site } from "./site.js";
 
 const POLICY =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
@@ -184,9 +184,16 @@ for (const { place, source, table } of PLACES) {
     const numDrawn = 7;
     for (let start = 0; start < names.length; start += numDrawn) {
       const end = Math.min(start + numDrawn, names.length);
-      await viewer(page).evaluate((element: Element, shown) => {
-        Object.assign(element, { state: { columns: { shown, widthsPx: Object.fromEntries(shown.map((name) => [name, 120])) } } });
-      }, names.slice(start, end));
+      await viewer(page).evaluate(
+        (element: Element, shown) => {
+          Object.assign(element, {
+            state: {
+              columns: { shown, widthsPx: Object.fromEntries(shown.map((name) => [name, 120])) },
+            },
+          });
+        },
+        names.slice(start, end),
+      );
       const drawn = () =>
         page.getByRole("grid").evaluate((grid) => {
           const texts = (parent: ParentNode, selector: string) =>
@@ -260,9 +267,15 @@ for (const { place, source, table } of PLACES) {
       return clipboard(page);
     };
     const texts = [table.names, ...rows.map((row) => row.map((text) => text ?? ""))];
-    for (const [format, delimiter] of [["tsv", "\t"], ["csv", ","]]) {
+    for (const [format, delimiter] of [
+      ["tsv", "\t"],
+      ["csv", ","],
+    ]) {
       const text = await copy({ format, header: true });
-      const { data, errors } = Papa.parse<string[]>(text.replace(/\n$/, ""), { delimiter, newline: "\n" });
+      const { data, errors } = Papa.parse<string[]>(text.replace(/\n$/, ""), {
+        delimiter,
+        newline: "\n",
+      });
       expect(errors).toEqual([]);
       expect(data).toEqual(texts);
     }

@@ -14,11 +14,55 @@ const LIST = JSON.parse(readFileSync(inCheckout("fixtures/naughty/blns.json"), "
 export const STRINGS: readonly string[] = [
   ...new Set([
     ...["", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "length"],
-    ...["a (2)", "null", "x".repeat(10_000), "  spaces  ", "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}"],
-    ...["\u202egnp.exe", "\u2067\u05d0\u2069 \u0661", "e\u0301\u0327\u0323", "Z\u0351\u036b\u0343\u036a"],
-    ...["\0", "a\0b", "\u001b[31m", "\u007f", "\u0085", "\u2028", "\u2029", "\ufeff", "\ufffe", "\u{10ffff}"],
-    ...["a\nb", "a\r\nb", "a\rb", "\n", "a\tb", "\t", '"', '""', '"a,b"', ",", ";", "'", "\\", "\\n", "|", "`"],
-    ...["<img src=x onerror=window.pwned=1>", "<script>window.pwned=1</script>", "&lt;b&gt;", "&amp;"],
+    ...[
+      "a (2)",
+      "null",
+      "x".repeat(10_000),
+      "  spaces  ",
+      "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}",
+    ],
+    ...[
+      "\u202egnp.exe",
+      "\u2067\u05d0\u2069 \u0661",
+      "e\u0301\u0327\u0323",
+      "Z\u0351\u036b\u0343\u036a",
+    ],
+    ...[
+      "\0",
+      "a\0b",
+      "\u001b[31m",
+      "\u007f",
+      "\u0085",
+      "\u2028",
+      "\u2029",
+      "\ufeff",
+      "\ufffe",
+      "\u{10ffff}",
+    ],
+    ...[
+      "a\nb",
+      "a\r\nb",
+      "a\rb",
+      "\n",
+      "a\tb",
+      "\t",
+      '"',
+      '""',
+      '"a,b"',
+      ",",
+      ";",
+      "'",
+      "\\",
+      "\\n",
+      "|",
+      "`",
+    ],
+    ...[
+      "<img src=x onerror=window.pwned=1>",
+      "<script>window.pwned=1</script>",
+      "&lt;b&gt;",
+      "&amp;",
+    ],
     ...["</td></table><svg onload=window.pwned=1>", "<!--", "]]>", "javascript:window.pwned=1"],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it must not be one
     ...["${window.pwned=1}", "{{constructor.constructor('window.pwned=1')()}}", "#{1}", "%s%n"],
@@ -41,7 +85,9 @@ export const WIDE: TextTable = {
 /** As many rows as there are such texts, in columns whose names are such too. */
 export const TALL: TextTable = {
   names: ["__proto__", "=cmd|' /C calc'!A0", "<img src=x onerror=window.pwned=1>"],
-  columns: [0, 1, 2].map((by) => STRINGS.map((_, row) => STRINGS[(row + by) % STRINGS.length] ?? "")),
+  columns: [0, 1, 2].map((by) =>
+    STRINGS.map((_, row) => STRINGS[(row + by) % STRINGS.length] ?? ""),
+  ),
 };
 
 /** The same with names that stand twice and thrice. */

@@ -3,10 +3,10 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test as base, type Page } from "@playwright/test";
 import { createServer } from "vite";
+import { Site } from "../../scripts/site.mjs";
 import { Embedder } from "./embedder.js";
 import { cell, expect } from "./fixtures.js";
 import { inCheckout, Server } from "./server.js";
-import { Site } from "./site.js";
 
 const STRICT =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";

@@ -19,7 +19,13 @@ function decoderCodes() {
   const codes = [...rust.matchAll(/Self::(\w+) => "(\w+)"/g)];
   return codes.map(([, variant, code]) => {
     const comment = new RegExp(`((?: +/// .*\\n)+) +${variant},\\n`).exec(rust)?.[1] ?? "";
-    return [code, comment.replace(/ *\/\/\/ /g, "").replace(/\s+/g, " ").trim()];
+    return [
+      code,
+      comment
+        .replace(/ *\/\/\/ /g, "")
+        .replace(/\s+/g, " ")
+        .trim(),
+    ];
   });
 }
 

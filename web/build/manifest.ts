@@ -117,7 +117,9 @@ class SourceFile {
   commentBefore(node: Node): string {
     const comment = this.#comments.find(
       ({ value, end }) =>
-        value.startsWith("*") && end <= node.start && this.#text.slice(end, node.start).trim() === "",
+        value.startsWith("*") &&
+        end <= node.start &&
+        this.#text.slice(end, node.start).trim() === "",
     );
     return (comment?.value.slice(1) ?? "").replace(/^\s*\* ?/gm, "").trim();
   }

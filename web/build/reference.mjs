@@ -58,9 +58,12 @@ class TypesFile {
   textOf({ start, end }) {
     return this.#comments
       .filter((comment) => comment.start >= start && comment.end <= end)
-      .reduceRight((text, comment) => {
-        return text.slice(0, comment.start - start) + text.slice(comment.end - start);
-      }, this.#text.slice(start, end))
+      .reduceRight(
+        (text, comment) => {
+          return text.slice(0, comment.start - start) + text.slice(comment.end - start);
+        },
+        this.#text.slice(start, end),
+      )
       .replace(/^(?:export )?(?:declare )?/, "")
       .replace(/^\s*\n/gm, "")
       .replace(/^ {4}/gm, "  ");
@@ -204,9 +207,7 @@ export function reference() {
     names: specifiers.map(({ exported }) => exported.name),
   }));
   const exported = modules.flatMap(({ file, names }) => names.map((name) => ({ name, file })));
-  const entries = exported
-    .filter(({ name }) => name !== "ColonnadeViewer")
-    .sort(byName);
+  const entries = exported.filter(({ name }) => name !== "ColonnadeViewer").sort(byName);
   const sections = [
     "# Reference",
     "<!-- Made from the source by `npm run docs`; edit the comments there. -->",

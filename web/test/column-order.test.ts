@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { distinctFields } from "../src/schema.js";
 import {
   allColumns,
   type ColumnsState,
@@ -11,7 +12,6 @@ import {
   withColumn,
   withoutColumn,
 } from "../src/viewer/column-order.js";
-import { distinctFields } from "../src/schema.js";
 import { seededRandom } from "./random.js";
 
 const names = ["a", "b", "c", "d", "e"];
