@@ -64,7 +64,7 @@ const AS_CSV: TextTable = {
 /** Where tables are opened from, and what they hold there. */
 const PLACES = [
   { place: "a file", source: "/doubled.arrow", table: DOUBLED },
-  { place: "Parquet at the server", source: "/v1/tables/wide/rows", table: WIDE },
+  { place: "Parquet at the server", source: "/v1/tables/wide.parquet/rows", table: WIDE },
   { place: "CSV at the server", source: "/v1/tables/wide.csv/rows", table: AS_CSV },
 ];
 
@@ -127,7 +127,6 @@ test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 test.skip(!hasPython, "pyarrow is not here; npm test said so");
 
 const viewer = (page: Page) => page.locator("colonnade-viewer");
-const status = (page: Page) => page.getByRole("status");
 const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
 /** Opens what the site has at a path: an answer of the server, anything else as a File. */
@@ -156,6 +155,20 @@ function distinct(names: readonly string[]): string[] {
     seen.add(unique);
     return unique;
   });
+}
+
+/** The texts of a table's cells in markup, row by row; read on a page of its own, without a policy. */
+async function cellsOf(page: Page, markup: string): Promise<string[][]> {
+  const other = await page.context().newPage();
+  const cells = await other.evaluate((text) => {
+    const parsed = new DOMParser().parseFromString(text, "text/html");
+    for (const end of parsed.querySelectorAll("br")) end.replaceWith("\n");
+    return [...parsed.querySelectorAll("tr")].map((row) =>
+      [...row.cells].map(({ textContent }) => textContent),
+    );
+  }, markup);
+  await other.close();
+  return cells;
 }
 
 /** By UTF-8 bytes, nulls last; ties as they are. */
@@ -266,44 +279,38 @@ for (const { place, source, table } of PLACES) {
       await viewer(page).evaluate((element: Element, given) => element.copy(given), options);
       return clipboard(page);
     };
-    const texts = [table.names, ...rows.map((row) => row.map((text) => text ?? ""))];
+    const texts = rows.map((row) => row.map((text) => text ?? ""));
     for (const [format, delimiter] of [
-      ["tsv", "\t"],
       ["csv", ","],
+      ["tsv", "\t"],
     ]) {
-      const text = await copy({ format, header: true });
-      const { data, errors } = Papa.parse<string[]>(text.replace(/\n$/, ""), {
-        delimiter,
-        newline: "\n",
-      });
+      const text = (await copy({ format, header: true })).replace(/\n$/, "");
+      const { data, errors } = Papa.parse<string[]>(text, { delimiter, newline: "\n" });
       expect(errors).toEqual([]);
-      expect(data).toEqual(texts);
+      expect(data).toEqual([table.names, ...texts]);
     }
+    // HTML and Markdown have one kind of line break, and no NUL.
+    const inMarkup = (text: string) => text.replace(/\r\n|\r/g, "\n").replaceAll("\0", "\ufffd");
     const html = await page.evaluate(async () => {
       const [item] = await navigator.clipboard.read();
-      if (!item?.types.includes("text/html")) return [];
-      const markup = await (await item.getType("text/html")).text();
-      const page = new DOMParser().parseFromString(markup, "text/html");
-      for (const end of page.querySelectorAll("br")) end.replaceWith("\n");
-      return [...page.querySelectorAll("tr")].map((row) =>
-        [...row.cells].map(({ textContent }) => textContent),
-      );
+      return (await item?.getType("text/html"))?.text();
     });
-    expect(html).toEqual([]);
-
-    const parsed = JSON.parse(await copy({ format: "json" })) as object[];
-    expect(parsed.map((row) => Object.values(row))).toHaveLength(rows.length);
-    const keys = Object.keys(parsed[0] ?? {});
-    expect(new Set(keys).size).toBe(names.length);
-
+    expect(await cellsOf(page, html ?? "")).toEqual(texts.map((row) => row.map(inMarkup)));
     const markdown = MarkdownIt({ html: true }).render(await copy({ format: "markdown" }));
-    const cells = await page.evaluate((markup) => {
-      const page = new DOMParser().parseFromString(markup, "text/html");
-      for (const end of page.querySelectorAll("br")) end.replaceWith("\n");
-      return [...page.querySelectorAll("tr")].map((row) =>
-        [...row.cells].map(({ textContent }) => textContent),
-      );
-    }, markdown);
-    expect(cells).toEqual(texts);
+    expect(await cellsOf(page, markdown)).toEqual(
+      [table.names, ...texts].map((row) => row.map(inMarkup)),
+    );
+
+    const json = JSON.parse(await copy({ format: "json" })) as Record<string, string | null>[];
+    const keys = Object.keys(json[0] ?? {});
+    expect(keys).toHaveLength(names.length);
+    expect(keys).toEqual(expect.arrayContaining([...new Set(table.names)]));
+    const sorted = (values: (string | null)[]) => values.map(String).sort();
+    for (const [row, object] of json.entries()) {
+      for (const [column, name] of table.names.entries()) {
+        if (table.names.indexOf(name) === column) expect(object[name]).toBe(rows[row]?.[column]);
+      }
+      expect(sorted(Object.values(object))).toEqual(sorted(rows[row] ?? []));
+    }
   });
 }

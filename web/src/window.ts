@@ -13,7 +13,8 @@ export type CellKind = (typeof CellKind)[keyof typeof CellKind];
 const CUT_FLAG = 0x80;
 const KIND_MASK = 0x7f;
 
-const utf8 = new TextDecoder();
+/** U+FEFF at the beginning is a character of the first cell. */
+const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /**
  * The texts of a rectangle of cells: rows `[start, end)` of some columns.

@@ -24,7 +24,7 @@ function pack(cells: readonly PackedCell[]): Uint8Array<ArrayBuffer> {
 
 test("cells come back as they were packed, whatever their characters", () => {
   const cells: PackedCell[] = [
-    { text: "9223372036854775807", kind: CellKind.value },
+    { text: "\ufeff9223372036854775807", kind: CellKind.value },
     { text: "日本語 🎉", kind: CellKind.value },
     { text: "", kind: CellKind.null },
     { text: "", kind: CellKind.value },

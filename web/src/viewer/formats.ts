@@ -91,8 +91,13 @@ function uniqueNames(fields: readonly Field[]): string[] {
 }
 
 function markdown(fields: readonly Field[]): RowsWriter {
+  // White space at the edges of a cell is no part of it, unless it is written as references.
+  const reference = (spaces: string) => [...spaces].map((c) => `&#${c.codePointAt(0)};`).join("");
   const cell = (text: string) =>
-    text.replace(/[\\|`*_~&<[\]]/g, "\\$&").replace(/\r\n|\n|\r/g, "<br>");
+    text
+      .replace(/[\\|`*_~&<[\]]/g, "\\$&")
+      .replace(/^[^\S\r\n]+|[^\S\r\n]+$/g, reference)
+      .replace(/\r\n|\n|\r/g, "<br>");
   const line = (texts: readonly string[]) => `| ${texts.join(" | ")} |\n`;
   const rule = fields.map(({ type }) => (isNumericType(type) ? "---:" : "---"));
   return {
@@ -124,5 +129,6 @@ function escapeHtml(text: string): string {
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;")
+    .replaceAll("\0", "\ufffd")
     .replace(/\r\n|\n|\r/g, "<br>");
 }
