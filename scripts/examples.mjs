@@ -11,14 +11,13 @@ import { provideFlights, serverBinary } from "./start.mjs";
 
 const PORT = 7880;
 
-/** The gallery and what its pages ask for: the package as it is installed, and a server's `/v1`. */
-export function gallery(upstream) {
+/** The gallery and the package as it is installed; its pages also ask for a server's `/v1`. */
+export function gallery() {
   const site = new Site();
   site.folders = {
     "/": join(root, "examples", "gallery"),
     "/node_modules/colonnade/": join(root, "web"),
   };
-  site.upstream = upstream;
   return site;
 }
 
@@ -29,7 +28,8 @@ async function main() {
   const args = ["serve", "--listen", "127.0.0.1:0", "--allow-origin", address];
   const server = spawn(serverBinary, args, { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(createInterface({ input: server.stdout }), "line");
-  const site = gallery(String(line).replace("listening on ", ""));
+  const site = gallery();
+  site.upstream = String(line).replace("listening on ", "");
   await site.listen(PORT);
   say(`the examples are at ${site.origin}`);
   const [code] = await once(server, "exit");

@@ -17,6 +17,7 @@ import {
   TALL,
   type TextTable,
   WIDE,
+  writeInvalid,
   writeTable,
 } from "./naughty.js";
 import { hasPython } from "./readers.js";
@@ -55,9 +56,9 @@ interface Stage {
   server: Server;
 }
 
-/** CSV cannot hold an empty text, and no column without a name. */
+/** CSV cannot tell the empty text from null, and every column of it has a name, to which no byte order mark belongs. */
 const AS_CSV: TextTable = {
-  names: WIDE.names.map((name, index) => name || `column_${index + 1}`),
+  names: WIDE.names.map((name, index) => name.replace(/^\ufeff/, "") || `column_${index + 1}`),
   columns: WIDE.columns.map((column) => column.map((text) => text || null)),
 };
 
@@ -82,6 +83,7 @@ const test = base.extend<{ trapped: undefined }, { stage: Stage }>({
       writeTable(join(tables, "wide.parquet"), WIDE);
       writeTable(join(tables, "wide.csv"), WIDE);
       writeTable(join(tables, "tall.parquet"), TALL);
+      writeInvalid(join(folder, "invalid.arrows"));
       const site = new Site();
       site.folders = { "/": folder, "/package/": inCheckout("web/dist") };
       site.headers = { "content-security-policy": POLICY };
@@ -113,6 +115,8 @@ const test = base.extend<{ trapped: undefined }, { stage: Stage }>({
         const set = () => onTrapped("window.pwned");
         Object.defineProperty(globalThis, "pwned", { set, get: () => undefined });
         document.addEventListener("securitypolicyviolation", (event) => {
+          // What spreadsheets read of a copied number: the browser takes it, and reports it.
+          if (event.violatedDirective === "style-src-attr") return;
           onTrapped(`the policy was violated: ${event.violatedDirective} ${event.blockedURI}`);
         });
       });
@@ -194,14 +198,14 @@ for (const { place, source, table } of PLACES) {
     expect(read.names).toEqual(table.names);
     expect(read.rows).toEqual(rows);
     // The first ones are drawn, then those are asked for that come next.
-    const numDrawn = 7;
+    const numDrawn = 11;
     for (let start = 0; start < names.length; start += numDrawn) {
       const end = Math.min(start + numDrawn, names.length);
       await viewer(page).evaluate(
         (element: Element, shown) => {
           Object.assign(element, {
             state: {
-              columns: { shown, widthsPx: Object.fromEntries(shown.map((name) => [name, 120])) },
+              columns: { shown, widthsPx: Object.fromEntries(shown.map((name) => [name, 100])) },
             },
           });
         },
@@ -314,3 +318,114 @@ for (const { place, source, table } of PLACES) {
     }
   });
 }
+
+for (const source of ["/tall.arrow", "/v1/tables/tall/rows"]) {
+  test(`${source}: every text is found where it is`, async ({ page, stage }) => {
+    await show(page, stage, source);
+    const texts = STRINGS.filter((text) => text !== "" && text.length < 10_000);
+    const found = await viewer(page).evaluate(async ({ table }: Element, wanted) => {
+      const rows: number[][] = [];
+      for (const text of wanted) {
+        const options = { matchCase: true, limit: 1000, columns: ["__proto__"] };
+        rows.push((await table.find(text, options)).matches.map(({ row }) => row));
+      }
+      return rows;
+    }, texts);
+    const column = TALL.columns[0] ?? [];
+    const wanted = texts.map((text) =>
+      [...column.keys()].filter((row) => column[row]?.includes(text)),
+    );
+    expect(found).toEqual(wanted);
+  });
+
+  test(`${source}: header, menu, find bar and inspector take names and texts as they are`, async ({
+    page,
+    stage,
+  }) => {
+    await show(page, stage, source);
+    const [, , name = ""] = TALL.names;
+    const header = page.getByRole("columnheader").nth(2);
+    const status = page.getByRole("status");
+    await header.click();
+    await expect(header).toHaveAttribute("aria-sort", "ascending");
+    await expect(status).toContainText(`sorted by ${name}`);
+    await header.focus();
+    await page.keyboard.press("Alt+ArrowDown");
+    await expect(page.getByRole("dialog", { name: `Column ${name}` })).toBeVisible();
+    const text = "<script>window.pwned=1</script>";
+    await page.getByRole("textbox", { name: "Text" }).fill(text);
+    await page.keyboard.press("Enter");
+    await expect(status).toContainText(`filtered by ${name}`);
+    await expect(page.getByRole("group", { name: "Filters" })).toContainText(`${name} contains`);
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "2");
+    await expect(cell(page, 0, 3)).toHaveText(text);
+
+    await cell(page, 0, 3).dblclick();
+    const dialog = page.getByRole("dialog");
+    await expect(dialog).toHaveAccessibleName(name);
+    await expect(dialog.getByRole("region", { name: "Value" })).toHaveText(text);
+    await dialog.getByRole("button", { name: "Copy value" }).click();
+    await expect(dialog.getByRole("status")).toHaveText("Copied");
+    expect(await clipboard(page)).toBe(text);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Remove all" }).click();
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", `${STRINGS.length + 1}`);
+
+    await page.getByRole("button", { name: "Find" }).click();
+    const input = page.getByLabel("Find in cells and column names");
+    for (const wanted of [text, "=cmd|' /C calc'!A0", "{{constructor", "\u202egnp"]) {
+      await input.fill(wanted);
+      await expect(page.locator(".found")).toContainText(/match \d+ of \d+/);
+      await expect(page.locator('[data-mark="current"]')).toContainText(wanted);
+    }
+  });
+}
+
+test("exports hold every name and value", async ({ stage: { server } }) => {
+  for (const [name, table] of [
+    ["wide.parquet", WIDE],
+    ["tall", TALL],
+  ] as const) {
+    const answer = await fetch(`${server.origin}/v1/tables/${name}/rows?linger_s=60`);
+    await answer.arrayBuffer();
+    const id = answer.headers.get("x-query-id");
+    const exported = async (format: string) => {
+      const file = await fetch(`${server.origin}/v1/query/${id}/export?format=${format}`);
+      expect(file.status).toBe(200);
+      return Buffer.from(await file.arrayBuffer());
+    };
+    for (const format of ["parquet", "arrow"] as const) {
+      expect(readTable(format, await exported(format))).toEqual(table);
+    }
+    const texts = rowsOf(table).map((row) => row.map((text) => text ?? ""));
+    const csv = String(await exported("csv")).replace(/\n$/, "");
+    expect(Papa.parse(csv, { delimiter: ",", newline: "\n" }).data).toEqual([
+      table.names,
+      ...texts,
+    ]);
+    const lines = String(await exported("ndjson"))
+      .split("\n")
+      .filter(Boolean);
+    const rows = lines.map((line) => JSON.parse(line) as Record<string, string | null>);
+    expect(rows.map((row) => table.names.map((each) => row[each]))).toEqual(rowsOf(table));
+  }
+});
+
+test("two columns of one name are refused by name", async ({ stage }, info) => {
+  const path = info.outputPath("doubled.parquet");
+  mkdirSync(info.outputDir, { recursive: true });
+  writeTable(path, DOUBLED);
+  expect(stage.server.origin).toMatch(/^http/);
+  await expect(Server.start([path])).rejects.toThrow(
+    'two columns are named "a"; give each its own',
+  );
+});
+
+test("lone surrogates are no text, and that is said", async ({ page, stage }) => {
+  await page.goto(stage.site.origin);
+  await page.waitForFunction(() => customElements.get("colonnade-viewer") !== undefined);
+  await viewer(page).evaluate(async (element: Element) => {
+    element.source = await (await fetch("/invalid.arrows")).blob();
+  });
+  await expect(page.getByRole("alert")).toContainText(/UTF-8/);
+});

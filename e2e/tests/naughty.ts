@@ -117,6 +117,22 @@ export function writeTable(path: string, table: TextTable): void {
   python(WRITE, [path], Buffer.from(JSON.stringify(table)));
 }
 
+const WRITE_INVALID = `
+import sys
+import pyarrow as pa
+lone = b"\\xed\\xa0\\x80"
+offsets = pa.array([0, len(lone)], pa.int32()).buffers()[1]
+text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(lone)])
+batch = pa.record_batch([text], names=["text"])
+with pa.OSFile(sys.argv[1], "wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
+    writer.write(batch)
+`;
+
+/** Writes an Arrow stream with a lone surrogate in the place of a text. */
+export function writeInvalid(path: string): void {
+  python(WRITE_INVALID, [path]);
+}
+
 const READ = `
 import io, json, sys
 from pyarrow import ipc, parquet

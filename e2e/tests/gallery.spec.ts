@@ -1,0 +1,99 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import type { FrameLocator, Page } from "@playwright/test";
+import { gallery } from "../../scripts/examples.mjs";
+import type { Site } from "../../scripts/site.mjs";
+import { test as base, cell, expect } from "./fixtures.js";
+import { inCheckout, Server } from "./server.js";
+
+const test = base.extend<object, { site: Site }>({
+  site: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const site = gallery();
+      await site.listen();
+      const server = await Server.start(["--allow-origin", site.origin]);
+      site.upstream = server.origin;
+      await use(site);
+      site.close();
+      await server.kill();
+    },
+    { scope: "worker" },
+  ],
+});
+
+/** An example that runs in the gallery. */
+function example(page: Page, id: string): FrameLocator {
+  return page.frameLocator(`#${id} iframe`);
+}
+
+test("each example runs beside its source", async ({ page, site }) => {
+  await page.goto(site.origin);
+  const articles = page.getByRole("article");
+  await expect(articles).toHaveCount(7);
+  for (const article of await articles.all()) {
+    const id = await article.getAttribute("id");
+    await article.scrollIntoViewIfNeeded();
+    const source = await (await page.request.get(`${site.origin}/${id}.html`)).text();
+    await expect(article.getByRole("region")).toHaveText(source);
+    const frame = example(page, id ?? "");
+    if (id === "file") {
+      await frame.getByLabel(/Arrow/).setInputFiles(inCheckout("fixtures/every_type.arrows"));
+    }
+    await expect(frame.getByRole("gridcell").first()).toBeVisible();
+  }
+});
+
+test("two viewers are linked, and sorting keeps them so", async ({ page, site }) => {
+  await page.goto(`${site.origin}/linked.html`);
+  const [airports, flights] = [
+    page.locator("colonnade-viewer").first(),
+    page.locator("colonnade-viewer").last(),
+  ];
+  for (const column of [undefined, "origin"]) {
+    if (column !== undefined) {
+      await airports.getByRole("columnheader", { name: column }).click();
+      await expect(airports.getByRole("columnheader", { name: column })).toHaveAttribute(
+        "aria-sort",
+        "ascending",
+      );
+    }
+    const chosen = airports.locator('[role=row][aria-rowindex="3"] [role=gridcell]').first();
+    await chosen.click();
+    const origin = await chosen.textContent();
+    await expect(flights.getByRole("status")).toContainText("filtered by origin");
+    await expect(flights.getByRole("group", { name: "Filters" })).toContainText(
+      `is one of ${origin}`,
+    );
+  }
+});
+
+test("a view comes back after a reload", async ({ page, site }) => {
+  await page.goto(`${site.origin}/state.html`);
+  const delay = page.getByRole("columnheader", { name: /^delay/ });
+  await expect(delay).toHaveAttribute("aria-sort", "descending");
+  await page.getByRole("columnheader", { name: /^destination/ }).click();
+  await expect(page.getByRole("status")).toContainText("sorted by destination");
+  await page.reload();
+  await expect(page.getByRole("status")).toContainText("sorted by destination");
+  await expect(delay).toHaveAttribute("aria-sort", "none");
+});
+
+test("what is selected is told, and rows come and go", async ({ page, site }) => {
+  await page.goto(`${site.origin}/selection.html`);
+  await cell(page, 1, 2).click();
+  await cell(page, 3, 3).click({ modifiers: ["Shift"] });
+  await expect(page.locator("output")).toContainText("3 × 2 cells");
+  await page.goto(`${site.origin}/windowed.html`);
+  await expect(page.getByRole("status")).toContainText("Windowed");
+  await expect(cell(page, 3_000_000, 1)).toBeVisible();
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the gallery is accessible in ${colorScheme}`, async ({ page, site }) => {
+    await page.emulateMedia({ colorScheme });
+    await page.goto(site.origin);
+    await expect(example(page, "minimal").getByRole("gridcell").first()).toBeVisible();
+    const { violations } = await new AxeBuilder({ page }).exclude("iframe").analyze();
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+  });
+}
