@@ -72,7 +72,7 @@ test("a view comes back after a reload", async ({ page, site }) => {
   const delay = page.getByRole("columnheader", { name: /^delay/ });
   await expect(delay).toHaveAttribute("aria-sort", "descending");
   await page.getByRole("columnheader", { name: /^destination/ }).click();
-  await expect(page.getByRole("status")).toContainText("sorted by destination");
+  await expect(page.getByRole("status")).toContainText(/^Complete.*sorted by destination/);
   await page.reload();
   await expect(page.getByRole("status")).toContainText("sorted by destination");
   await expect(delay).toHaveAttribute("aria-sort", "none");

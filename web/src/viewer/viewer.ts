@@ -247,13 +247,18 @@ export class ColonnadeViewer extends ViewerAttributes {
   async #restore(): Promise<void> {
     const { sort, filter, row, columns } = this.#stateToShow;
     this.#stateToShow = {};
-    if (columns !== undefined) this.#columns.show(columns);
-    if (sort !== undefined || filter !== undefined) {
-      const { arrangement, applied: before } = this.#arranger;
-      await this.#arranger.arrange({
+    const { arrangement, applied: before } = this.#arranger;
+    const isOther = sort !== undefined || filter !== undefined;
+    // Begun first: what is told of the columns must not say that there is no order any more.
+    const arranged =
+      isOther &&
+      this.#arranger.arrange({
         sort: sort ?? arrangement.sort,
         filter: filter === undefined ? arrangement.filter : filter,
       });
+    if (columns !== undefined) this.#columns.show(columns);
+    if (isOther) {
+      await arranged;
       const { applied } = this.#arranger;
       this.#tellState();
       if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
