@@ -17,11 +17,14 @@ import {
   visibleRows,
 } from "./scroll.js";
 import { headerWidthsPx, rowWidthsPx } from "./sizing.js";
+import type { HeaderSummaries } from "./summaries.js";
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
 const IDLE_MS = 150;
 /** A scroll event this soon after a wheel or touch event was caused by it. */
 const GESTURE_MS = 200;
+/** The height of names and types, in px. */
+const HEADER_PX = 46;
 /** How far around the viewport cells are read ahead, in viewports. */
 const READ_AHEAD = 2;
 
@@ -48,7 +51,7 @@ export class Grid {
   #progress: GridProgress = { numRows: 0, totalRows: undefined, isGrowing: true };
   #sizing: "none" | "running" | "done" = "none";
   #rowHeightPx = 30;
-  #headerHeightPx = 46;
+  #headerHeightPx = HEADER_PX;
   #gutterPx = 0;
   #heightPx = 0;
   #widthPx = 0;
@@ -80,7 +83,7 @@ export class Grid {
     gutter.append(this.#rows.gutter);
     const body = makeElement("body");
     body.append(this.#rows.body);
-    this.#layer.append(this.#header.element, body, corner, gutter);
+    this.#layer.append(this.#header.element, body, corner, gutter, this.summaries.readout);
     this.#content.append(this.#layer);
     this.element.append(this.#content);
     this.#listen();
@@ -170,6 +173,19 @@ export class Grid {
     this.#marks = marks;
     this.#header.invalidate();
     this.#schedule();
+  }
+
+  /** What is shown of columns below their names. */
+  get summaries(): HeaderSummaries {
+    return this.#header.summaries;
+  }
+
+  /** Shows them, or not; the first visible row stays. */
+  showSummaries(isShown: boolean): void {
+    this.#headerHeightPx = HEADER_PX + this.summaries.show(isShown);
+    this.element.classList.toggle("summaries", isShown);
+    this.#layOut();
+    this.#moveTo(this.#topRow);
   }
 
   /** The header of a column, if it is in sight. */

@@ -4,6 +4,7 @@ import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
+import { summaryStyles } from "../grid/summary-styles.js";
 import type { SortKey } from "../messages.js";
 import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
 import type { Predicate } from "../predicate.js";
@@ -26,6 +27,7 @@ import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
+import { Summaries } from "./summaries.js";
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
 /** Cells show at most about 70 characters; the rest is for the hover text. */
@@ -60,9 +62,10 @@ const MAX_CELL_CHARS = 300;
  * @csspart status - the line in it
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
-  readonly #columns = new ColumnsControl({
+  static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles, summaryStyles];
+  readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
+    summaries: () => this.#summaries,
     arrangement: () => this.#arranger.arrangement,
     arrange: (change) => {
       this.state = change;
@@ -84,12 +87,28 @@ export class ColonnadeViewer extends ViewerAttributes {
       this.requestUpdate();
     },
     header: this.#columns,
-    onRest: () => this.#tellState(),
+    onRest: () => {
+      this.#tellState();
+      this.#summaries.follow();
+    },
   });
   readonly #arranger = new Arranger({
     open: (request, signal) => this.#open(request ?? this.#given, signal),
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
+  });
+  readonly #summaries = new Summaries({
+    grid: () => this.#grid,
+    rows: () => {
+      // A view that is only sorted holds what its table does.
+      const view = this.#arranger.applied.filter === null ? undefined : this.#view;
+      return this.#table && { table: this.#table, view };
+    },
+    arrangement: () => this.#arranger.arrangement,
+    arrange: (change) => {
+      this.state = change;
+    },
+    onToggle: () => this.#tellState(),
   });
   #table: Table | undefined;
   #view: View | undefined;
@@ -145,6 +164,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       ...this.#arranger.arrangement,
       columns: this.#columns.state,
       row: Math.floor(this.#grid.topRow),
+      summaries: this.#summaries.isShown,
       ...this.#stateToShow,
     } as ViewerState;
   }
@@ -241,8 +261,9 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Shows what was asked for since the last update. */
   async #restore(): Promise<void> {
-    const { sort, filter, row, columns } = this.#stateToShow;
+    const { sort, filter, row, columns, summaries } = this.#stateToShow;
     this.#stateToShow = {};
+    if (summaries !== undefined) this.#summaries.isShown = summaries;
     if (columns !== undefined) this.#columns.show(columns);
     if (sort !== undefined || filter !== undefined) {
       const { arrangement, applied: before } = this.#arranger;
@@ -401,6 +422,7 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Other rows are asked for, or shown. */
   #onArranging(): void {
+    this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
     this.requestUpdate();
   }
@@ -413,6 +435,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     const isOpenEnded = state === "windowed" && totalRows === undefined;
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
     this.#reach();
+    this.#summaries.follow();
     this.requestUpdate();
   }
 
@@ -457,6 +480,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#error = undefined;
     this.#unread = undefined;
     this.#reachedRow = undefined;
+    this.#summaries.follow();
     this.#phase = "idle";
     this.#announcer.hurry();
     // Nobody can be left waiting for a table that will not come.

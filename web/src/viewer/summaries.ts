@@ -1,0 +1,189 @@
+import type { Arrangement } from "../arrange.js";
+import { ColonnadeError } from "../errors.js";
+import type { Grid } from "../grid/grid.js";
+import type { ColumnSummary } from "../grid/summary-plot.js";
+import type { Field } from "../schema.js";
+import type { Summary } from "../summary.js";
+import type { ArrangedRows } from "./arranger.js";
+import { withParts } from "./filters.js";
+import { columnSummary, partsOfBins } from "./summary-words.js";
+
+/** Texts with more different values have no frequent ones worth the memory to count them. */
+const MAX_COUNTED = 1 << 16;
+/** In a viewer that is narrower or lower, rows have more use of the room. */
+const MIN_WIDTH_PX = 560;
+const MIN_HEIGHT_PX = 320;
+/** What a server is not asked to summarise unless somebody wants it. */
+const MAX_SERVER_ROWS = 100_000_000;
+/** While rows come, a column is summarised again no sooner than this. */
+const REFRESH_MS = 500;
+/** While rows come, summaries take at most a quarter of the time. */
+const REST_SHARE = 3;
+
+/** What summaries need of their viewer. */
+export interface SummariesHost {
+  grid(): Grid;
+  /** The rows that are shown. */
+  rows(): ArrangedRows | undefined;
+  arrangement(): Arrangement;
+  /** Asks for other rows. */
+  arrange(change: Partial<Arrangement>): void;
+  /** They were shown or hidden. */
+  onToggle(): void;
+}
+
+/** A summary, and of which rows it is. */
+interface Known {
+  numRows: number;
+  /** Nothing where it could not be made. */
+  summary: Summary | undefined;
+}
+
+/** Summarises the columns in sight, one at a time, and again as rows come. */
+export class Summaries {
+  readonly #host: SummariesHost;
+  #choice: boolean | undefined;
+  #table: ArrangedRows["table"] | undefined;
+  #view: ArrangedRows["view"];
+  #ofTable = new Map<Field, Known>();
+  #ofView = new Map<Field, Known>();
+  #work: AbortController | undefined;
+  #restUntilMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isListening = false;
+
+  constructor(host: SummariesHost) {
+    this.#host = host;
+  }
+
+  /** Whether they are shown: as was chosen, else where there is room. */
+  get isShown(): boolean {
+    if (this.#choice !== undefined) return this.#choice;
+    const { clientWidth, clientHeight } = this.#host.grid().element;
+    return clientWidth >= MIN_WIDTH_PX && clientHeight >= MIN_HEIGHT_PX && !this.#isHuge;
+  }
+  set isShown(isShown: boolean) {
+    if (isShown === this.isShown && this.#choice !== undefined) return;
+    this.#choice = isShown;
+    this.follow();
+    this.#host.onToggle();
+  }
+
+  get #isHuge(): boolean {
+    const table = this.#table;
+    if (table?.state !== "windowed") return false;
+    return (table.progress.totalRows ?? Number.POSITIVE_INFINITY) > MAX_SERVER_ROWS;
+  }
+
+  /** Looks whether there are other rows, other columns in sight, or another filter. */
+  follow(): void {
+    const grid = this.#host.grid();
+    this.#listen(grid);
+    const rows = this.#host.rows();
+    if (rows?.table !== this.#table || rows?.view !== this.#view) {
+      this.#work?.abort();
+      this.#work = undefined;
+      if (rows?.table !== this.#table) this.#ofTable = new Map();
+      this.#ofView = new Map();
+      this.#table = rows?.table;
+      this.#view = rows?.view;
+      this.#restUntilMs = 0;
+    }
+    const { isShown } = this;
+    if (isShown !== grid.summaries.isShown) grid.showSummaries(isShown);
+    if (!isShown) {
+      this.#work?.abort();
+      this.#work = undefined;
+      return;
+    }
+    this.#draw();
+    void this.#summarise();
+  }
+
+  #listen(grid: Grid): void {
+    if (this.#isListening) return;
+    this.#isListening = true;
+    grid.summaries.callbacks = {
+      onChoose: (field, first, last) => {
+        const summary = this.#ofTable.get(field)?.summary;
+        if (summary !== undefined) this.#filter(field, partsOfBins(summary, field, first, last));
+      },
+      onClear: (field) => this.#filter(field, []),
+    };
+    new ResizeObserver(() => {
+      if (this.isShown !== grid.summaries.isShown) this.follow();
+    }).observe(grid.element);
+  }
+
+  #filter({ name }: Field, parts: ReturnType<typeof partsOfBins>): void {
+    const { filter } = this.#host.arrangement();
+    this.#host.arrange({ filter: withParts(filter, name, parts) });
+  }
+
+  #draw(): void {
+    const { filter } = this.#host.arrangement();
+    const drawn = new Map<Field, ColumnSummary>();
+    const isGrowing = this.#isGrowing;
+    for (const [field, { summary }] of this.#ofTable) {
+      const within = this.#ofView.get(field)?.summary;
+      if (summary === undefined || summary.rows === 0) continue;
+      drawn.set(field, columnSummary({ field, summary, within, filter, isGrowing }));
+    }
+    this.#host.grid().summaries.draw(drawn);
+  }
+
+  get #isGrowing(): boolean {
+    const table = this.#table;
+    return table?.state === "streaming" && table.paused === undefined;
+  }
+
+  /** Summarises what is in sight and not known yet, then what is known of fewer rows. */
+  async #summarise(): Promise<void> {
+    const next = this.#work === undefined ? this.#next() : undefined;
+    if (next === undefined) return;
+    const restMs = this.#isGrowing ? this.#restUntilMs - performance.now() : 0;
+    clearTimeout(this.#timer);
+    if (restMs > 0) {
+      this.#timer = setTimeout(() => this.follow(), restMs);
+      return;
+    }
+    const work = new AbortController();
+    this.#work = work;
+    const startMs = performance.now();
+    const { field, rows, known } = next;
+    const { numRows } = rows;
+    const isAgain = known.has(field);
+    try {
+      const options = { signal: work.signal, maxCounted: MAX_COUNTED };
+      const summary = await rows.summary(field.name, options);
+      known.set(field, { numRows, summary });
+    } catch (thrown) {
+      if (ColonnadeError.from(thrown, "").code === "cancelled") return;
+      known.set(field, { numRows, summary: known.get(field)?.summary });
+    } finally {
+      if (this.#work === work) this.#work = undefined;
+    }
+    if (work.signal.aborted) return;
+    const nowMs = performance.now();
+    const restsMs = REST_SHARE * (nowMs - startMs);
+    this.#restUntilMs = nowMs + (isAgain ? Math.max(REFRESH_MS, restsMs) : restsMs);
+    this.follow();
+  }
+
+  #next() {
+    const [table, view] = [this.#table, this.#view];
+    if (table === undefined || table.numRows === 0) return undefined;
+    const { fields } = table.schema;
+    const isNamed = (field: Field) => fields.find(({ name }) => name === field.name) !== undefined;
+    const inSight = this.#host.grid().summaries.fieldsInSight.filter(isNamed);
+    const numRows = table.state === "windowed" ? 0 : table.numRows;
+    const numKnown = (field: Field) => this.#ofTable.get(field)?.numRows ?? -1;
+    const [field] = inSight
+      .filter((each) => numKnown(each) < numRows)
+      .sort((a, b) => numKnown(a) - numKnown(b));
+    if (field !== undefined) return { field, rows: table, known: this.#ofTable };
+    const unviewed = view && inSight.find((each) => !this.#ofView.has(each));
+    if (view === undefined || unviewed === undefined) return undefined;
+    return { field: unviewed, rows: view, known: this.#ofView };
+  }
+}
