@@ -174,10 +174,10 @@ fn bins_are_ranges_and_views_have_the_same_bins() {
             let range = json!({"and": [{"op": "ge", "column": name, "value": pair[0]},
                                        {"op": op, "column": name, "value": end}]});
             let Some((all, shown)) = counted(&range) else {
-                assert!(
-                    matches!(field.data_type(), DataType::Duration(_)),
-                    "{field}"
-                );
+                // The widest decimals have edges of floats.
+                use DataType::{Decimal256, Duration};
+                let is_known = matches!(field.data_type(), Duration(_) | Decimal256(..));
+                assert!(is_known, "{field}");
                 continue;
             };
             assert_eq!(

@@ -19,10 +19,11 @@ export interface ColumnSummary {
   canChoose: boolean;
   /** The bins `[first, last]` that rows are filtered by. */
   chosen: readonly [first: number, last: number] | undefined;
-  /** Texts below the plot's left and right edge, and below them. */
+  /** Texts below the plot's left and right edge. */
   start: string;
   end: string;
-  caption: string;
+  /** Pieces of the line below them, as many as there is room for. */
+  caption: readonly string[];
   /** All of it in words, exactly. */
   description: string;
   details: readonly string[];
@@ -60,6 +61,7 @@ export class SummaryPlot {
   readonly #range = shape("rect", "range");
   readonly #all = shape("path", "all");
   readonly #shown = shape("path", "shown");
+  readonly #picked = shape("path", "shown");
   readonly #start = document.createElement("span");
   readonly #end = document.createElement("span");
   readonly #caption = makeElement("caption");
@@ -75,7 +77,7 @@ export class SummaryPlot {
     this.#callbacks = callbacks;
     this.#svg.setAttribute("preserveAspectRatio", "none");
     this.#svg.setAttribute("aria-hidden", "true");
-    this.#svg.append(this.#range, this.#all, this.#shown);
+    this.#svg.append(this.#range, this.#all, this.#shown, this.#picked);
     this.#plot.append(this.#svg);
     // The header's own hover text would cover the numbers.
     this.element.title = "";
@@ -91,6 +93,7 @@ export class SummaryPlot {
     if (this.#plot.hidden) return;
     const [first, last] = this.#summary?.chosen ?? [0, 0];
     this.#mark({ anchor: first, head: last });
+    this.#plot.classList.remove("pointed");
     this.#plot.focus({ preventScroll: true });
   }
 
@@ -111,14 +114,14 @@ export class SummaryPlot {
     this.#plot.hidden = bins.length === 0;
     this.#start.textContent = summary?.start ?? "";
     this.#end.textContent = summary?.end ?? "";
-    this.#caption.textContent = summary?.caption ?? "";
+    this.#caption.replaceChildren(...(summary?.caption ?? []).map(makeText));
     if (bins.length === 0) return;
-    const most = Math.max(...bins.map(({ count }) => count));
     const isCompared = bins.some(({ numShown }) => numShown !== undefined);
     this.#svg.setAttribute("viewBox", `0 0 ${bins.length} ${HEIGHT}`);
     this.#svg.classList.toggle("compared", isCompared);
+    const most = Math.max(...bins.map(({ count }) => count));
     this.#all.setAttribute("d", bars(bins.map(({ count }) => count / most)));
-    this.#shown.setAttribute("d", bars(bins.map(({ numShown }) => (numShown ?? 0) / most)));
+    this.#shown.setAttribute("d", bars(bins.map(({ numShown = 0 }) => numShown / most)));
     this.#plot.classList.toggle("choosable", summary?.canChoose === true);
     this.#plot.tabIndex = -1;
     this.#plot.setAttribute("role", "slider");
@@ -142,11 +145,22 @@ export class SummaryPlot {
     this.#range.setAttribute("x", String(range?.[0] ?? 0));
     this.#range.setAttribute("width", String(range ? range[1] - range[0] + 1 : 0));
     this.#range.setAttribute("height", String(HEIGHT));
+    this.#picked.setAttribute("d", bars(this.#heights(range)));
     const lines = this.#chosen === undefined ? undefined : this.#words(...this.#chosen);
     setAttribute(this.#plot, "aria-valuenow", String(this.#marked?.head ?? range?.[0] ?? 0));
     const said = lines ?? this.#words(...(range ?? [0, 0]));
     setAttribute(this.#plot, "aria-valuetext", said.join(": "));
     this.#callbacks.onRead(lines && [...lines, ...summary.details]);
+  }
+
+  /** Of bars in a range, and of no others; none where the filtered ones stand out already. */
+  #heights(range: readonly [number, number] | undefined): number[] {
+    const bins = this.#summary?.bins ?? [];
+    const most = Math.max(...bins.map(({ count }) => count));
+    return bins.map(({ count, numShown }, bin) => {
+      const isIn = range !== undefined && bin >= range[0] && bin <= range[1];
+      return isIn && numShown === undefined ? count / most : 0;
+    });
   }
 
   /** The marked bins in order. */
@@ -174,6 +188,7 @@ export class SummaryPlot {
       event.stopPropagation();
       if (event.button !== 0 || this.#summary?.canChoose !== true) return;
       plot.focus({ preventScroll: true });
+      plot.classList.add("pointed");
       plot.setPointerCapture(event.pointerId);
       this.#isDragged = true;
       this.#held = this.#summary;
@@ -190,7 +205,8 @@ export class SummaryPlot {
     plot.addEventListener("pointerup", () => this.#release(true));
     plot.addEventListener("pointercancel", () => this.#release(false));
     plot.addEventListener("pointerleave", () => {
-      if (!this.#isDragged && !plot.matches(":focus-visible")) this.#mark(undefined);
+      const isByKeyboard = plot.matches(":focus:not(.pointed)");
+      if (!this.#isDragged && !isByKeyboard) this.#mark(undefined);
     });
     plot.addEventListener("blur", () => {
       if (!this.#isDragged) this.#mark(undefined);
@@ -219,6 +235,7 @@ export class SummaryPlot {
 
   #onKey(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey || this.field === undefined) return;
+    this.#plot.classList.remove("pointed");
     const last = (this.#summary?.bins.length ?? 1) - 1;
     const { anchor, head } = this.#marked ?? { anchor: 0, head: 0 };
     const go = (to: number) => this.#mark({ anchor: event.shiftKey ? anchor : to, head: to });
@@ -260,6 +277,12 @@ export class SummaryPlot {
     const bin = Math.floor(((clientX - left) / Math.max(1, width)) * numBins);
     return Math.max(0, Math.min(bin, numBins - 1));
   }
+}
+
+function makeText(text: string): HTMLElement {
+  const element = document.createElement("span");
+  element.textContent = text;
+  return element;
 }
 
 /** The outline of bars by their heights, from 0 to 1. */

@@ -35,7 +35,7 @@ export const summaryStyles = css`
   .plot.choosable {
     cursor: crosshair;
   }
-  .plot:focus-visible {
+  .plot:focus:not(.pointed) {
     box-shadow: 0 0 0 2px var(--_accent);
   }
   .plot svg {
@@ -53,7 +53,7 @@ export const summaryStyles = css`
     fill: var(--_accent);
   }
   .plot .range {
-    fill: color-mix(in srgb, var(--_accent) 18%, transparent);
+    fill: color-mix(in srgb, var(--_accent) 16%, transparent);
   }
   .axis {
     display: flex;
@@ -62,9 +62,16 @@ export const summaryStyles = css`
     height: 14px;
   }
   .axis > span,
-  .caption {
+  .caption > span {
     overflow: hidden;
     text-overflow: ellipsis;
+  }
+  .caption {
+    display: flex;
+    flex-wrap: wrap;
+    column-gap: 4px;
+    height: 13px;
+    overflow: hidden;
   }
   .axis > span:first-child {
     color: var(--_text);
@@ -124,7 +131,7 @@ export const summaryStyles = css`
     .plot .range {
       fill-opacity: 0.4;
     }
-    .plot:focus-visible {
+    .plot:focus:not(.pointed) {
       outline: 2px solid Highlight;
     }
   }

@@ -1,6 +1,6 @@
 import type { ColumnSummary } from "../grid/summary-plot.js";
 import type { Predicate } from "../predicate.js";
-import { type Field, filterKindOf } from "../schema.js";
+import { type Field, filterKindOf, isNumericType } from "../schema.js";
 import type { Summary } from "../summary.js";
 import { formOfParts, partsOf } from "./filters.js";
 import { formatCount, formatRows } from "./status.js";
@@ -8,6 +8,9 @@ import { formatCount, formatRows } from "./status.js";
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 /** Below it, counts are written out where there is little room. */
 const MAX_WRITTEN = 100_000;
+
+/** Longer numbers are rounded where there is little room. */
+const MAX_NUMBER_CHARS = 9;
 
 /** What of a column is shown below its name. */
 export interface Summarised {
@@ -32,7 +35,7 @@ export function columnSummary(subject: Summarised): ColumnSummary {
   const sum = (list: readonly number[], first: number, last: number) =>
     list.slice(first, last + 1).reduce((total, count) => total + count, 0);
   const details = detailsOf(subject);
-  const canChoose = filterKindOf(field.type) !== "nulls" && bins.length > 0;
+  const canChoose = canFilterByBins(field) && bins.length > 0;
   const words = (first: number, last: number) => {
     const count = sum(counts, first, last);
     const share = percent(count, summary.rows);
@@ -40,7 +43,7 @@ export function columnSummary(subject: Summarised): ColumnSummary {
     const shown = countsWithin && `${formatCount(sum(countsWithin, first, last))} of ${all}`;
     return [labelOf(summary, first, last), shown ?? all];
   };
-  const [start, end] = axisOf(summary, told);
+  const [start, end] = axisOf(summary);
   return {
     title: `${histogram ? "Histogram" : "Most frequent values"} of ${field.name}`,
     bins,
@@ -53,6 +56,11 @@ export function columnSummary(subject: Summarised): ColumnSummary {
     description: details.join(", "),
     details,
   };
+}
+
+/** Durations are not compared, and the widest decimals have edges that are floats. */
+function canFilterByBins({ type }: Field): boolean {
+  return filterKindOf(type) !== "nulls" && !type.includes("decimal256");
 }
 
 /** What asks for the values of bins `[first, last]`; nothing where they are not there. */
@@ -133,12 +141,22 @@ function labelOf({ histogram, top, max }: Summary, first: number, last: number):
 }
 
 /** Texts below the plot: the extremes, or the most frequent value. */
-function axisOf({ top }: Summary, { min, max, rows }: Summary): [string, string] {
+function axisOf({ type, top, min, max, rows }: Summary): [string, string] {
   const [most] = top ?? [];
   if (most !== undefined) return [quoted(most.value), percent(most.count, rows)];
   if (min === null || max === null) return ["", ""];
-  if (min === max) return [min, ""];
-  return isOnOneDay(min, max) ? [min, max] : [dayOf(min), dayOf(max)];
+  const short = isNumericType(type) ? shortNumber : isOnOneDay(min, max) ? String : dayOf;
+  return min === max ? [short(min), ""] : [short(min), short(max)];
+}
+
+/** A number that takes much room, rounded to three digits. */
+function shortNumber(text: string): string {
+  const value = Number(text);
+  const size = Math.abs(value);
+  if (text.length <= MAX_NUMBER_CHARS) return text;
+  return size !== 0 && (size < 1e-3 || size >= 1e15)
+    ? value.toExponential(2)
+    : compact.format(value);
 }
 
 const INSTANT = /^([+-]?\d{4,}-\d\d-\d\d) /;
@@ -151,13 +169,14 @@ function isOnOneDay(min: string, max: string): boolean {
   return dayOf(min) === dayOf(max);
 }
 
-function captionOf({ nulls, rows, distinct, top }: Summary): string {
+/** Pieces of which as many are shown as there is room for. */
+function captionOf({ nulls, rows, distinct, top }: Summary): string[] {
   const isNull = nulls > 0 ? [`${percent(nulls, rows)} null`] : [];
   const isExact = top !== undefined && sumOf(top) === rows - nulls;
   const count = isExact ? top.length : (distinct ?? 0);
   const written = count < MAX_WRITTEN ? formatCount(count) : compact.format(count);
-  const differing = distinct === null ? [] : [`${isExact ? "" : "≈ "}${written} distinct`];
-  return [...isNull, ...differing].join(" · ");
+  const differing = distinct === null ? [] : [`${isExact ? "" : "≈ "}${written}`, "distinct"];
+  return [...isNull, ...differing];
 }
 
 function sumOf(top: readonly { count: number }[]): number {
@@ -167,15 +186,18 @@ function sumOf(top: readonly { count: number }[]): number {
 /** Everything in words, exactly. */
 function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
   const { rows, nulls, distinct, min, max, mean, nan = 0, infinite = 0 } = within ?? summary;
-  const of = isGrowing ? `the first ${formatRows(summary.rows)}` : formatRows(rows);
+  const counted = isGrowing ? `the first ${formatRows(summary.rows)}` : formatRows(rows);
+  const counts = [
+    ...(distinct === null ? [] : [`≈ ${formatCount(distinct)} distinct`]),
+    nulls === 0 ? "no nulls" : `${formatCount(nulls)} null (${percent(nulls, rows)})`,
+    ...(nan > 0 ? [`${formatCount(nan)} NaN`] : []),
+    ...(infinite > 0 ? [`${formatCount(infinite)} infinite`] : []),
+  ];
   return [
     ...(min === null || max === null ? [] : [min === max ? `all ${min}` : `${min} to ${max}`]),
     ...(mean === null ? [] : [`mean ${mean}`]),
-    ...(distinct === null ? [] : [`≈ ${formatCount(distinct)} distinct`]),
-    ...(nan > 0 ? [`${formatCount(nan)} NaN`] : []),
-    ...(infinite > 0 ? [`${formatCount(infinite)} infinite`] : []),
-    `${nulls === 0 ? "no" : formatCount(nulls)} null${nulls === 0 ? "" : ` (${percent(nulls, rows)})`}`,
-    within === undefined ? `of ${of}` : `of ${of} shown`,
+    counts.join(", "),
+    within === undefined ? counted : `${counted} shown`,
   ];
 }
 
