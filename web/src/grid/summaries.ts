@@ -11,6 +11,8 @@ export interface SummaryCallbacks {
   onChoose(field: Field, first: number, last: number): void;
   /** No bins are wanted any more. */
   onClear(field: Field): void;
+  /** Other columns have come into sight. */
+  onSight(): void;
 }
 
 /** The summaries in the header's cells; each belongs to the column that its cell is of. */
@@ -22,6 +24,7 @@ export class HeaderSummaries {
   readonly #plots = new Map<Element, SummaryPlot>();
   #summaries: ReadonlyMap<Field, ColumnSummary> = new Map();
   #isShown = false;
+  #isSightNew = false;
 
   /** @param header where keys at the cells are heard */
   constructor(header: HTMLElement) {
@@ -72,6 +75,7 @@ export class HeaderSummaries {
       this.#plots.set(cell, plot);
     }
     const summary = field === undefined ? undefined : this.#summaries.get(field);
+    if (this.#isShown && field !== plot.field) this.#tellSight();
     plot.element.hidden = !this.#isShown;
     plot.draw(field, summary);
     if (field === undefined) return;
@@ -83,6 +87,16 @@ export class HeaderSummaries {
     const description = [...isFiltered, ...said].join("; ");
     if (description !== "") setAttribute(cell, "aria-description", description);
     else cell.removeAttribute("aria-description");
+  }
+
+  /** Tells once of all cells that are drawn together. */
+  #tellSight(): void {
+    if (this.#isSightNew) return;
+    this.#isSightNew = true;
+    queueMicrotask(() => {
+      this.#isSightNew = false;
+      this.callbacks?.onSight();
+    });
   }
 
   #read(cell: HTMLElement, lines: readonly string[] | undefined): void {

@@ -19,11 +19,11 @@ export interface ColumnSummary {
   canChoose: boolean;
   /** The bins `[first, last]` that rows are filtered by. */
   chosen: readonly [first: number, last: number] | undefined;
+  /** Pieces of the line above the plot, as many as there is room for. */
+  caption: readonly string[];
   /** Texts below the plot's left and right edge. */
   start: string;
   end: string;
-  /** Pieces of the line below them, as many as there is room for. */
-  caption: readonly string[];
   /** All of it in words, exactly. */
   description: string;
   details: readonly string[];
@@ -83,7 +83,7 @@ export class SummaryPlot {
     this.element.title = "";
     const axis = makeElement("axis");
     axis.append(this.#start, this.#end);
-    this.element.append(this.#plot, axis, this.#caption);
+    this.element.append(this.#caption, this.#plot, axis);
     cell.append(this.element);
     this.#listen();
   }

@@ -13,8 +13,8 @@ export const summaryStyles = css`
   }
   .summary {
     position: absolute;
-    inset: auto 10px 5px;
-    height: 53px;
+    inset: auto 10px 3px;
+    height: 55px;
     color: var(--_muted);
     font-size: 10.5px;
     font-variant-numeric: tabular-nums;
@@ -71,7 +71,11 @@ export const summaryStyles = css`
     flex-wrap: wrap;
     column-gap: 4px;
     height: 13px;
+    margin-bottom: 3px;
     overflow: hidden;
+  }
+  .header-cell.end .caption {
+    justify-content: flex-end;
   }
   .axis > span:first-child {
     color: var(--_text);

@@ -32,8 +32,9 @@ export interface SummariesHost {
   onToggle(): void;
 }
 
-/** A summary, and of which rows it is. */
+/** A summary, and of how many rows it is. */
 interface Known {
+  /** Infinite where it is the server's, of all. */
   numRows: number;
   /** Nothing where it could not be made. */
   summary: Summary | undefined;
@@ -109,6 +110,7 @@ export class Summaries {
         if (summary !== undefined) this.#filter(field, partsOfBins(summary, field, first, last));
       },
       onClear: (field) => this.#filter(field, []),
+      onSight: () => this.follow(),
     };
     new ResizeObserver(() => {
       if (this.isShown !== grid.summaries.isShown) this.follow();
@@ -150,8 +152,7 @@ export class Summaries {
     const work = new AbortController();
     this.#work = work;
     const startMs = performance.now();
-    const { field, rows, known } = next;
-    const { numRows } = rows;
+    const { field, rows, known, numRows } = next;
     const isAgain = known.has(field);
     try {
       const options = { signal: work.signal, maxCounted: MAX_COUNTED };
@@ -176,14 +177,14 @@ export class Summaries {
     const { fields } = table.schema;
     const isNamed = (field: Field) => fields.find(({ name }) => name === field.name) !== undefined;
     const inSight = this.#host.grid().summaries.fieldsInSight.filter(isNamed);
-    const numRows = table.state === "windowed" ? 0 : table.numRows;
+    const numRows = table.state === "windowed" ? Number.POSITIVE_INFINITY : table.numRows;
     const numKnown = (field: Field) => this.#ofTable.get(field)?.numRows ?? -1;
     const [field] = inSight
       .filter((each) => numKnown(each) < numRows)
       .sort((a, b) => numKnown(a) - numKnown(b));
-    if (field !== undefined) return { field, rows: table, known: this.#ofTable };
+    if (field !== undefined) return { field, rows: table, known: this.#ofTable, numRows };
     const unviewed = view && inSight.find((each) => !this.#ofView.has(each));
     if (view === undefined || unviewed === undefined) return undefined;
-    return { field: unviewed, rows: view, known: this.#ofView };
+    return { field: unviewed, rows: view, known: this.#ofView, numRows };
   }
 }

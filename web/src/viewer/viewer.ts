@@ -87,10 +87,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       this.requestUpdate();
     },
     header: this.#columns,
-    onRest: () => {
-      this.#tellState();
-      this.#summaries.follow();
-    },
+    onRest: () => this.#tellState(),
   });
   readonly #arranger = new Arranger({
     open: (request, signal) => this.#open(request ?? this.#given, signal),
