@@ -2,8 +2,9 @@ import type { Field } from "../schema.js";
 import { makeElement, setAttribute } from "./dom.js";
 import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
 
-/** The height that summaries add to the header, in px. */
-export const SUMMARY_PX = 58;
+/** The height of names and types, and with summaries below them, in px. */
+const HEADER_PX = 46;
+const SUMMARISED_PX = 104;
 
 /** What is asked for at the summary of a column. */
 export interface SummaryCallbacks {
@@ -17,19 +18,21 @@ export interface SummaryCallbacks {
 
 /** The summaries in the header's cells; each belongs to the column that its cell is of. */
 export class HeaderSummaries {
-  /** Exact numbers of what is pointed at; to be placed in the grid's layer. */
-  readonly readout = makeElement("readout");
+  /** Exact numbers of what is pointed at, beside the header. */
+  readonly #readout = makeElement("readout");
   /** Told of what is asked for. */
   callbacks: SummaryCallbacks | undefined;
   readonly #plots = new Map<Element, SummaryPlot>();
   #summaries: ReadonlyMap<Field, ColumnSummary> = new Map();
+  readonly #header: HTMLElement;
   #isShown = false;
   #isSightNew = false;
 
   /** @param header where keys at the cells are heard */
   constructor(header: HTMLElement) {
-    this.readout.setAttribute("aria-hidden", "true");
-    this.readout.hidden = true;
+    this.#header = header;
+    this.#readout.setAttribute("aria-hidden", "true");
+    this.#readout.hidden = true;
     header.addEventListener("keydown", (event) => {
       const plot = event.key === "F2" && this.#plots.get(event.target as Element);
       if (!plot || !this.#isShown) return;
@@ -43,11 +46,13 @@ export class HeaderSummaries {
     return this.#isShown;
   }
 
-  /** Shows or hides them all; returns the height that they take, in px. */
+  /** Shows or hides them all; returns the height that the header is to have, in px. */
   show(isShown: boolean): number {
     this.#isShown = isShown;
+    this.#header.classList.toggle("summaries", isShown);
+    this.#header.after(this.#readout);
     for (const [cell, { field }] of this.#plots) this.place(cell as HTMLElement, field);
-    return isShown ? SUMMARY_PX : 0;
+    return isShown ? SUMMARISED_PX : HEADER_PX;
   }
 
   /** The columns whose headers are in sight. */
@@ -100,7 +105,7 @@ export class HeaderSummaries {
   }
 
   #read(cell: HTMLElement, lines: readonly string[] | undefined): void {
-    const { readout } = this;
+    const readout = this.#readout;
     readout.hidden = lines === undefined;
     if (lines === undefined) return;
     readout.replaceChildren(

@@ -2,13 +2,13 @@ import { css } from "lit";
 
 /** Columns in short, in the lower part of the header's cells. */
 export const summaryStyles = css`
-  .grid.summaries .header-cell {
+  .head.summaries .header-cell {
     padding-bottom: 58px;
   }
-  .grid.summaries .header-cell .menu {
+  .head.summaries .header-cell .menu {
     bottom: 62px;
   }
-  .grid.summaries ~ .message.below-header {
+  .grid:has(.head.summaries) ~ .message.below-header {
     top: 104px;
   }
   .summary {

@@ -1,10 +1,10 @@
-import type { Arrangement } from "../arrange.js";
 import { ColonnadeError } from "../errors.js";
 import type { Grid } from "../grid/grid.js";
 import type { ColumnSummary } from "../grid/summary-plot.js";
+import type { Predicate } from "../predicate.js";
 import type { Field } from "../schema.js";
 import type { Summary } from "../summary.js";
-import type { ArrangedRows } from "./arranger.js";
+import type { ArrangedRows, Arranger } from "./arranger.js";
 import { withParts } from "./filters.js";
 import { columnSummary, partsOfBins } from "./summary-words.js";
 
@@ -20,16 +20,9 @@ const REFRESH_MS = 500;
 /** While rows come, summaries take at most a quarter of the time. */
 const REST_SHARE = 3;
 
-/** What summaries need of their viewer. */
+/** What summaries need of their viewer: to ask for other rows. */
 export interface SummariesHost {
-  grid(): Grid;
-  /** The rows that are shown. */
-  rows(): ArrangedRows | undefined;
-  arrangement(): Arrangement;
-  /** Asks for other rows. */
-  arrange(change: Partial<Arrangement>): void;
-  /** They were shown or hidden. */
-  onToggle(): void;
+  filter: Predicate | null;
 }
 
 /** A summary, and of how many rows it is. */
@@ -43,6 +36,8 @@ interface Known {
 /** Summarises the columns in sight, one at a time, and again as rows come. */
 export class Summaries {
   readonly #host: SummariesHost;
+  readonly #grid: Grid;
+  readonly #arranger: Arranger;
   #choice: boolean | undefined;
   #table: ArrangedRows["table"] | undefined;
   #view: ArrangedRows["view"];
@@ -51,59 +46,13 @@ export class Summaries {
   #work: AbortController | undefined;
   #restUntilMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #isListening = false;
+  /** The server would have to look at very many rows. */
+  #isHuge = false;
 
-  constructor(host: SummariesHost) {
+  constructor(host: SummariesHost, grid: Grid, arranger: Arranger) {
     this.#host = host;
-  }
-
-  /** Whether they are shown: as was chosen, else where there is room. */
-  get isShown(): boolean {
-    if (this.#choice !== undefined) return this.#choice;
-    const { clientWidth, clientHeight } = this.#host.grid().element;
-    return clientWidth >= MIN_WIDTH_PX && clientHeight >= MIN_HEIGHT_PX && !this.#isHuge;
-  }
-  set isShown(isShown: boolean) {
-    if (isShown === this.isShown && this.#choice !== undefined) return;
-    this.#choice = isShown;
-    this.follow();
-    this.#host.onToggle();
-  }
-
-  get #isHuge(): boolean {
-    const table = this.#table;
-    if (table?.state !== "windowed") return false;
-    return (table.progress.totalRows ?? Number.POSITIVE_INFINITY) > MAX_SERVER_ROWS;
-  }
-
-  /** Looks whether there are other rows, other columns in sight, or another filter. */
-  follow(): void {
-    const grid = this.#host.grid();
-    this.#listen(grid);
-    const rows = this.#host.rows();
-    if (rows?.table !== this.#table || rows?.view !== this.#view) {
-      this.#work?.abort();
-      this.#work = undefined;
-      if (rows?.table !== this.#table) this.#ofTable = new Map();
-      this.#ofView = new Map();
-      this.#table = rows?.table;
-      this.#view = rows?.view;
-      this.#restUntilMs = 0;
-    }
-    const { isShown } = this;
-    if (isShown !== grid.summaries.isShown) grid.showSummaries(isShown);
-    if (!isShown) {
-      this.#work?.abort();
-      this.#work = undefined;
-      return;
-    }
-    this.#draw();
-    void this.#summarise();
-  }
-
-  #listen(grid: Grid): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
+    this.#grid = grid;
+    this.#arranger = arranger;
     grid.summaries.callbacks = {
       onChoose: (field, first, last) => {
         const summary = this.#ofTable.get(field)?.summary;
@@ -117,13 +66,57 @@ export class Summaries {
     }).observe(grid.element);
   }
 
+  /** Whether they are shown: as was chosen, else where there is room. */
+  get isShown(): boolean {
+    if (this.#choice !== undefined) return this.#choice;
+    const { clientWidth, clientHeight } = this.#grid.element;
+    return clientWidth >= MIN_WIDTH_PX && clientHeight >= MIN_HEIGHT_PX && !this.#isHuge;
+  }
+  set isShown(isShown: boolean) {
+    if (isShown === this.isShown && this.#choice !== undefined) return;
+    this.#choice = isShown;
+    this.follow();
+  }
+
+  /** Looks whether there are other rows, other columns in sight, or another filter. */
+  follow(): void {
+    const grid = this.#grid;
+    const { shown: rows, applied } = this.#arranger;
+    // A view that is only sorted holds what its table does.
+    const view = applied.filter === null ? undefined : rows?.view;
+    if (rows?.table !== this.#table || view !== this.#view) {
+      this.#work?.abort();
+      this.#work = undefined;
+      if (rows?.table !== this.#table) this.#ofTable = new Map();
+      this.#ofView = new Map();
+      this.#table = rows?.table;
+      this.#view = view;
+      this.#restUntilMs = 0;
+    }
+    const { state, progress } = rows?.table ?? {};
+    // Of how many rows a server's filter leaves, nobody knows; it has to look at as many as before.
+    if (state !== "windowed") this.#isHuge = false;
+    else if (progress?.totalRows !== undefined) {
+      this.#isHuge = progress.totalRows > MAX_SERVER_ROWS;
+    }
+    const { isShown } = this;
+    if (isShown !== grid.summaries.isShown) grid.showSummaries(isShown);
+    if (!isShown) {
+      this.#work?.abort();
+      this.#work = undefined;
+      return;
+    }
+    this.#draw();
+    void this.#summarise();
+  }
+
   #filter({ name }: Field, parts: ReturnType<typeof partsOfBins>): void {
-    const { filter } = this.#host.arrangement();
-    this.#host.arrange({ filter: withParts(filter, name, parts) });
+    const { filter } = this.#arranger.arrangement;
+    this.#host.filter = withParts(filter, name, parts);
   }
 
   #draw(): void {
-    const { filter } = this.#host.arrangement();
+    const { filter } = this.#arranger.arrangement;
     const drawn = new Map<Field, ColumnSummary>();
     const isGrowing = this.#isGrowing;
     for (const [field, { summary }] of this.#ofTable) {
@@ -131,7 +124,7 @@ export class Summaries {
       if (summary === undefined || summary.rows === 0) continue;
       drawn.set(field, columnSummary({ field, summary, within, filter, isGrowing }));
     }
-    this.#host.grid().summaries.draw(drawn);
+    this.#grid.summaries.draw(drawn);
   }
 
   get #isGrowing(): boolean {
@@ -176,7 +169,7 @@ export class Summaries {
     if (table === undefined || table.numRows === 0) return undefined;
     const { fields } = table.schema;
     const isNamed = (field: Field) => fields.find(({ name }) => name === field.name) !== undefined;
-    const inSight = this.#host.grid().summaries.fieldsInSight.filter(isNamed);
+    const inSight = this.#grid.summaries.fieldsInSight.filter(isNamed);
     const numRows = table.state === "windowed" ? Number.POSITIVE_INFINITY : table.numRows;
     const numKnown = (field: Field) => this.#ofTable.get(field)?.numRows ?? -1;
     const [field] = inSight
