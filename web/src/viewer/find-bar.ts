@@ -7,6 +7,8 @@ import type { ShownRows } from "./copy.js";
 import { Matches } from "./matches.js";
 import { formatCount } from "./status.js";
 
+export { findStyles as styles } from "./find-styles.js";
+
 /** Who shows the find bar. */
 export interface FindBarHost {
   requestUpdate(): void;

@@ -8,6 +8,8 @@ import { type ShownRows, toClipboard } from "./copy.js";
 import { type JsonNode, parseJson } from "./json-tree.js";
 import { formatCount } from "./status.js";
 
+export { inspectorStyles as styles } from "./inspector-styles.js";
+
 /** Who shows the inspector. */
 export interface InspectorHost {
   requestUpdate(): void;

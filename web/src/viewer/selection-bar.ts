@@ -107,11 +107,11 @@ export class SelectionBar {
       const all = { ...options, signal: abort.signal };
       const written: Promise<Written> = writeCells(shown, rect, all, onProgress);
       await toClipboard(written, copiesHtml(rect, options));
-      this.#tell(`Copied ${formatCells(numCells(rect))}`, false);
+      this.tell(`Copied ${formatCells(numCells(rect))}`, false);
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "copy_failed");
-      if (error.code === "cancelled") this.#tell("Copying was cancelled", false);
-      else this.#tell(`Not copied. ${error.message}`, true);
+      if (error.code === "cancelled") this.tell("Copying was cancelled", false);
+      else this.tell(`Not copied. ${error.message}`, true);
       throw error;
     } finally {
       if (this.#copying === copying) this.#copying = undefined;
@@ -205,7 +205,8 @@ export class SelectionBar {
     this.#host.requestUpdate();
   }
 
-  #tell(text: string, isError: boolean): void {
+  /** Says something for a while, in place of what is known of the selection. */
+  tell(text: string, isError: boolean): void {
     this.#notice = { text, isError };
     this.#announced = text;
     clearTimeout(this.#noticeTimer);

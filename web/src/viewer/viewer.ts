@@ -1,6 +1,9 @@
 import { html, nothing, type PropertyValues } from "lit";
 import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
+import { headerStyles } from "../grid/header-styles.js";
+import { gridStyles } from "../grid/styles.js";
+import { summaryStyles } from "../grid/summary-styles.js";
 import { open } from "../open.js";
 import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
@@ -16,13 +19,14 @@ import { filterBar } from "./filter-bar.js";
 import { goToRowForm } from "./go-to-row.js";
 import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
+import { panelStyles } from "./panel-styles.js";
 import { Ready } from "./ready.js";
 import type { ViewerSelection } from "./selected.js";
-import { sheets } from "./sheets.js";
 import { headerMarks } from "./sorting.js";
 import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
+import { viewerStyles } from "./styles.js";
 import { Summaries } from "./summaries.js";
 import { Tools } from "./tools.js";
 
@@ -63,7 +67,7 @@ const MAX_CELL_CHARS = 300;
  * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = sheets;
+  static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, panelStyles];
   readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
     summaries: () => this.#summaries,
@@ -84,7 +88,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   });
   readonly #grid: Grid = new Grid({
     onCopy: () => void this.copy().catch(() => undefined),
-    onOpen: (position) => void this.#tools.inspector.open(position),
+    onOpen: (position) => void this.#tools.inspect(position),
     onSelect: () => {
       this.#tools.bar.follow();
       this.#emit("colonnade-selection", this.selection);
@@ -180,7 +184,7 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Opens the bar that finds a text, as Ctrl+F does. */
   find(): void {
-    void this.#tools.find.open();
+    void this.#tools.find();
   }
 
   /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
@@ -275,7 +279,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       ${filterBar(this.#arranger.arrangement.filter, (filter) => {
         this.filter = filter;
       })}
-      ${this.#tools.find.render()}
+      ${this.#tools.renderFind()}
       <div class="stage">
         ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : fraction(progress)) : nothing}
         ${this.#grid.element}
@@ -303,7 +307,7 @@ export class ColonnadeViewer extends ViewerAttributes {
                 })}`
         }
       </div>
-      ${this.#columns.renderPanels()} ${this.#tools.inspector.render()}
+      ${this.#columns.renderPanels()} ${this.#tools.renderInspector()}
     </div>`;
   }
 
