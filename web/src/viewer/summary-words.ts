@@ -11,6 +11,8 @@ const MAX_WRITTEN = 100_000;
 
 /** Longer numbers are rounded where there is little room. */
 const MAX_NUMBER_CHARS = 9;
+/** Longer texts are cut. */
+const MAX_TEXT_CHARS = 100;
 
 /** What of a column is shown below its name. */
 export interface Summarised {
@@ -145,7 +147,7 @@ function axisOf({ type, top, min, max, rows }: Summary): [string, string] {
   const [most] = top ?? [];
   if (most !== undefined) return [quoted(most.value), percent(most.count, rows)];
   if (min === null || max === null) return ["", ""];
-  const short = isNumericType(type) ? shortNumber : isOnOneDay(min, max) ? String : dayOf;
+  const short = isNumericType(type) ? shortNumber : isOnOneDay(min, max) ? quoted : dayOf;
   return min === max ? [short(min), ""] : [short(min), short(max)];
 }
 
@@ -162,7 +164,7 @@ function shortNumber(text: string): string {
 const INSTANT = /^([+-]?\d{4,}-\d\d-\d\d) /;
 
 function dayOf(text: string): string {
-  return INSTANT.exec(text)?.[1] ?? text;
+  return INSTANT.exec(text)?.[1] ?? quoted(text);
 }
 
 function isOnOneDay(min: string, max: string): boolean {
@@ -194,7 +196,9 @@ function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
     ...(infinite > 0 ? [`${formatCount(infinite)} infinite`] : []),
   ];
   return [
-    ...(min === null || max === null ? [] : [min === max ? `all ${min}` : `${min} to ${max}`]),
+    ...(min === null || max === null
+      ? []
+      : [min === max ? `all ${quoted(min)}` : `${quoted(min)} to ${quoted(max)}`]),
     ...(mean === null ? [] : [`mean ${mean}`]),
     counts.join(", "),
     within === undefined ? counted : `${counted} shown`,
@@ -211,7 +215,8 @@ export function percent(part: number, whole: number): string {
   return `${share < 10 || share > 99 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-/** A text as it is, unless nothing would be seen of it. */
+/** A text as it is, unless nothing would be seen of it, or too much. */
 function quoted(value: string): string {
+  if (value.length > MAX_TEXT_CHARS) return `${value.slice(0, MAX_TEXT_CHARS)}…`;
   return value.trim() === "" ? `“${value}”` : value;
 }
