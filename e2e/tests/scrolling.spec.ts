@@ -37,7 +37,7 @@ test("scrolling costs little of each frame, also while rows arrive", async ({ pa
     const { frameMs, taskMs } = await traceMainThread(session, async () => {
       rows = await turnWheel(page, session, 10_000);
     });
-    expect(rows).toBeGreaterThan(100);
+    expect(rows).toBeGreaterThan(20);
     const p95Ms = quantile(frameMs, 0.95);
     const worstMs = Math.max(...taskMs);
     console.log(

@@ -20,6 +20,9 @@ export interface SummaryCallbacks {
 export class HeaderSummaries {
   /** Exact numbers of what is pointed at, beside the header. */
   readonly #readout = makeElement("readout");
+  /** The header that it belongs to: the one pointed at or focused last. */
+  #read: HTMLElement | undefined;
+  #isDrawing = false;
   /** Told of what is asked for. */
   callbacks: SummaryCallbacks | undefined;
   readonly #plots = new Map<Element, SummaryPlot>();
@@ -75,14 +78,16 @@ export class HeaderSummaries {
       plot = new SummaryPlot(cell, {
         onChoose: (of, first, last) => this.callbacks?.onChoose(of, first, last),
         onClear: (of) => this.callbacks?.onClear(of),
-        onRead: (lines) => this.#read(cell, lines),
+        onRead: (lines) => this.#readOut(cell, lines),
       });
       this.#plots.set(cell, plot);
     }
     const summary = field === undefined ? undefined : this.#summaries.get(field);
     if (this.#isShown && field !== plot.field) this.#tellSight();
     plot.element.hidden = !this.#isShown;
+    this.#isDrawing = true;
     plot.draw(field, summary);
+    this.#isDrawing = false;
     if (field === undefined) return;
     // The texts of the plot are no part of the column's name.
     if (this.#isShown) setAttribute(cell, "aria-label", `${field.name} ${field.type}`);
@@ -104,8 +109,11 @@ export class HeaderSummaries {
     });
   }
 
-  #read(cell: HTMLElement, lines: readonly string[] | undefined): void {
+  #readOut(cell: HTMLElement, lines: readonly string[] | undefined): void {
     const readout = this.#readout;
+    // What is only drawn anew, or left, does not take the place of what is looked at.
+    if (cell !== this.#read && (this.#isDrawing || lines === undefined)) return;
+    this.#read = lines && cell;
     readout.hidden = lines === undefined;
     if (lines === undefined) return;
     readout.replaceChildren(
