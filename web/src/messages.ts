@@ -98,11 +98,20 @@ export interface FindParams {
   matchCase: boolean;
 }
 
+/** A column in short: of the table (view 0), or of a view by the table's bins. */
+export interface SummaryWork {
+  kind: "summary";
+  column: string;
+  /** Of texts with more different values, none is told. */
+  maxCounted: number;
+  view: number;
+}
+
 /** What kernels do; view 0 is the table as it is. */
 export type KernelWork =
   | { kind: "sort"; view: number; keys: SortKey[] }
   | { kind: "filter"; view: number; predicate: string }
-  | { kind: "summary"; column: string }
+  | SummaryWork
   | { kind: "find"; view: number; find: FindParams };
 
 /** Values of a column, little-endian; `bool` is a byte each. */

@@ -31,10 +31,16 @@ export function distinctNames(fields: readonly Field[]): readonly string[] {
   });
 }
 
-/** The fields under their {@link distinctNames}. */
+const known = new WeakMap<readonly Field[], readonly Field[]>();
+
+/** The fields under their {@link distinctNames}; of one array it is always the same. */
 export function distinctFields(fields: readonly Field[]): readonly Field[] {
+  const found = known.get(fields);
+  if (found !== undefined) return found;
   const names = distinctNames(fields);
-  return fields.map((field, index) => ({ ...field, name: names[index] ?? field.name }));
+  const distinct = fields.map((field, index) => ({ ...field, name: names[index] ?? field.name }));
+  known.set(fields, distinct);
+  return distinct;
 }
 
 const NUMERIC = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|256)?\b)/;

@@ -24,7 +24,7 @@ import {
 import type { Schema } from "./schema.js";
 import type { TableWorker } from "./seat.js";
 import type { PreparedSource } from "./source.js";
-import type { Summary } from "./summary.js";
+import type { Summary, SummaryOptions } from "./summary.js";
 import type { RowWindow } from "./window.js";
 
 /**
@@ -282,9 +282,8 @@ export class Table extends EventTarget {
   }
 
   /** A column of the rows readable now in short. */
-  async summary(column: string, options: WorkOptions = {}): Promise<Summary> {
-    const json = await this.#rows.run({ kind: "summary", column }, options);
-    return JSON.parse(json as string) as Summary;
+  summary(column: string, options?: SummaryOptions): Promise<Summary> {
+    return this.#rows.summary(column, options);
   }
 
   /**

@@ -143,7 +143,7 @@ export class WindowedRows {
     const { source, query } = this.#origin;
     if (work.kind === "find" && work.view === 0) return this.#find(work.find, either, tell);
     const isWhole = !query.isKept || (query.firstRow === 0 && query.limit === undefined);
-    if (work.kind === "summary" && isWhole) {
+    if (work.kind === "summary" && work.view === 0 && isWhole) {
       const path = `/summary?${new URLSearchParams({ column: work.column })}`;
       return askQuery(source, query, path, either);
     }

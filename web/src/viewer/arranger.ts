@@ -56,6 +56,11 @@ export class Arranger {
     return this.#applied;
   }
 
+  /** The rows that are shown. */
+  get shown(): ArrangedRows | undefined {
+    return this.#shown;
+  }
+
   /** Whether rows that were asked for are not shown yet. */
   get isWorking(): boolean {
     return this.#work !== undefined;

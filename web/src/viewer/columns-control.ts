@@ -23,6 +23,8 @@ import type { ViewerStateInput } from "./state.js";
 /** What the columns need of their viewer. */
 export interface ColumnsHost {
   grid(): Grid;
+  /** What is shown below the names of columns. */
+  summaries(): { isShown: boolean };
   arrangement(): Arrangement;
   /** Asks for other rows, or another order. */
   arrange(change: Partial<Arrangement>): void;
@@ -184,6 +186,7 @@ export class ColumnsControl implements HeaderCallbacks {
           isShown ? withColumn(this.#state, this.#fields, name) : withoutColumn(this.#state, name),
         );
       },
+      summaries: this.#host.summaries(),
       onAll: () => this.show({ ...allColumns(this.#fields), widthsPx: this.#state.widthsPx }),
       onClose: () => {
         this.#isPickerOpen = false;

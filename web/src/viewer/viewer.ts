@@ -3,6 +3,7 @@ import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
+import { summaryStyles } from "../grid/summary-styles.js";
 import { open } from "../open.js";
 import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
@@ -26,6 +27,7 @@ import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
+import { Summaries } from "./summaries.js";
 import { Tools } from "./tools.js";
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
@@ -65,9 +67,10 @@ const MAX_CELL_CHARS = 300;
  * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
-  readonly #columns = new ColumnsControl({
+  static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, panelStyles];
+  readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
+    summaries: () => this.#summaries,
     arrangement: () => this.#arranger.arrangement,
     arrange: (change) => {
       this.state = change;
@@ -102,6 +105,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
+  readonly #summaries = new Summaries(this, this.#grid, this.#arranger);
   readonly #tools = new Tools(this, this.#grid, () => this.#shown);
   #table: Table | undefined;
   #view: View | undefined;
@@ -153,6 +157,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       ...this.#arranger.arrangement,
       columns: this.#columns.state,
       row: Math.floor(this.#grid.topRow),
+      summaries: this.#summaries.isShown,
       ...this.#stateToShow,
     } as ViewerState;
   }
@@ -245,8 +250,9 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Shows what was asked for since the last update. */
   async #restore(): Promise<void> {
-    const { sort, filter, row, columns } = this.#stateToShow;
+    const { sort, filter, row, columns, summaries } = this.#stateToShow;
     this.#stateToShow = {};
+    if (summaries !== undefined) this.#summaries.isShown = summaries;
     const { arrangement, applied: before } = this.#arranger;
     const isOther = sort !== undefined || filter !== undefined;
     // Begun first: what is told of the columns must not say that there is no order any more.
@@ -406,6 +412,7 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Other rows are asked for, or shown. */
   #onArranging(): void {
+    this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
     this.requestUpdate();
   }
@@ -419,6 +426,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
     this.#tools.bar.grow();
     this.#reach();
+    this.#summaries.follow();
     this.requestUpdate();
   }
 
