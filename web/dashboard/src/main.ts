@@ -1,6 +1,9 @@
 import "colonnade/define";
 import { TablesList } from "./catalog/tables-list.js";
 import { Dashboard } from "./dashboard.js";
+import { TableDetails } from "./details/table-details.js";
+import { HistoryDialog } from "./sql/history-dialog.js";
+import { PlanPanel } from "./sql/plan-panel.js";
 import { SqlEditor } from "./sql/sql-editor.js";
 import { SqlPanel } from "./sql/sql-panel.js";
 import { StatementTabs } from "./sql/statement-tabs.js";
@@ -10,5 +13,8 @@ applyTheme(loadTheme());
 customElements.define("tables-list", TablesList);
 customElements.define("sql-editor", SqlEditor);
 customElements.define("sql-panel", SqlPanel);
+customElements.define("history-dialog", HistoryDialog);
+customElements.define("plan-panel", PlanPanel);
+customElements.define("table-details", TableDetails);
 customElements.define("statement-tabs", StatementTabs);
 customElements.define("colonnade-dashboard", Dashboard);

@@ -16,7 +16,7 @@ export class RowsControl {
     this.#viewer = viewer;
     viewer.addEventListener("colonnade-state", () => {
       const { table } = viewer;
-      if (table === undefined) return;
+      if (table === undefined || !this.#isShown) return;
       const state = rowsStateOf(viewer.state, distinctNames(table.schema.fields));
       if (state.row > 0) this.#awaitedRow = 0;
       onState({ state: { ...state, row: this.#awaitedRow || state.row } });
@@ -35,11 +35,10 @@ export class RowsControl {
    */
   show({ subject, view, state }: Place, isAgain: boolean): void {
     const source = sourceOf(subject);
-    if (isAgain) this.#opened = undefined;
     this.#isShown = source !== null && view === "rows";
-    if (source === null) this.#viewer.source = null;
-    if (source === null || view !== "rows") return;
-    if (this.#opened === undefined) this.#viewer.source = source;
+    if (isAgain || source === null) this.#opened = undefined;
+    if (this.#opened === undefined) this.#viewer.source = this.#isShown ? source : null;
+    if (!this.#isShown) return;
     this.#opened = subject;
     this.#awaitedRow = state.row;
     this.#viewer.state = state;
