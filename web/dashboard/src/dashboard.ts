@@ -7,6 +7,7 @@ import { list, mark } from "./icons.js";
 import type { Place, Subject } from "./location.js";
 import { Navigation } from "./navigation.js";
 import { RowsControl } from "./rows-control.js";
+import { oldRowsNote, RowsVersion } from "./rows-version.js";
 import type { Part, Shell } from "./shell.js";
 import { barActions, overlays, rowActions, rowPanels } from "./slots.js";
 import { StatementsControl } from "./sql/statements-control.js";
@@ -40,6 +41,7 @@ export class Dashboard extends LitElement implements Shell {
   readonly #statements = new StatementsControl(this.#navigation, this.viewer, () =>
     this.requestUpdate(),
   );
+  readonly #version = new RowsVersion();
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -118,7 +120,8 @@ export class Dashboard extends LitElement implements Shell {
           ${isRun ? this.#renderViewBar(subject) : nothing}
           <div id="view" class="view" role=${isRun ? "tabpanel" : nothing} aria-label=${isRun ? view : nothing}>
             ${isRun ? nothing : welcome(this.tables, (to) => this.go(to))}
-            ${isRun && view === "rows" ? this.#renderParts(rowPanels) : nothing} ${this.viewer}
+            ${isRun && view === "rows" ? [this.#renderOldRows(), this.#renderParts(rowPanels)] : nothing}
+            ${this.viewer}
             ${this.#renderOtherView()}
           </div>
         </div>
@@ -167,6 +170,8 @@ export class Dashboard extends LitElement implements Shell {
         .isAlert=${!this.#rows.isShown}
         .current=${subject && "table" in subject ? subject.table : undefined}
         @choose=${(event: CustomEvent<string>) => this.go({ table: event.detail })}
+        @details=${(event: CustomEvent<string>) =>
+          this.#navigation.go({ table: event.detail }, { view: "details" })}
         @reload=${() => this.reloadTables()}
       ></tables-list>
     </nav>`;
@@ -178,6 +183,13 @@ export class Dashboard extends LitElement implements Shell {
       ${viewTabs(subject, view, (to) => this.#navigation.turn(to))}
       <div class="actions">${this.#renderParts(rowActions)}</div>
     </div>`;
+  }
+
+  #renderOldRows() {
+    const { subject } = this.place;
+    const table = this.#tableInfo;
+    if (table === undefined || !this.#version.isOld(subject, table)) return nothing;
+    return oldRowsNote(table.name, () => this.#arrive(this.place, true, undefined));
   }
 
   /** What is shown in the place of the rows. */
@@ -198,6 +210,7 @@ export class Dashboard extends LitElement implements Shell {
     this.isListOpen = false;
     this.#statements.arrive(place, isAgain, statement);
     this.#rows.show(place, isAgain);
+    if (isAgain) this.#version.begin(place.subject);
     const title = this.#statements.title;
     document.title = title === undefined ? "Colonnade" : `${title} – Colonnade`;
     this.requestUpdate();
