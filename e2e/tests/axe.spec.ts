@@ -34,10 +34,10 @@ for (const colorScheme of ["light", "dark"] as const) {
 
       await page.getByRole("textbox", { name: "SQL" }).click();
       await expect(page.locator(".cm-content")).toBeFocused();
-      await page.keyboard.type("select d");
+      await page.keyboard.type("select dela");
       await expect(page.getByRole("option").first()).toBeVisible();
       await expectAccessible(page);
-      await page.keyboard.type("elai from flights");
+      await page.keyboard.type("i from flights");
       await page.keyboard.press("Escape");
       await page.keyboard.press("Control+Enter");
       await expect(page.locator(".cm-lintRange-error")).toBeVisible();

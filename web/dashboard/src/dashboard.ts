@@ -89,7 +89,6 @@ export class Dashboard extends LitElement implements Shell {
     super.connectedCallback();
     this.#catalog.start();
     this.#navigation.start();
-    this.isListOpen = this.place.subject === undefined;
   }
 
   override disconnectedCallback(): void {
