@@ -84,7 +84,7 @@ export class PlanPanel extends LitElement {
     }
     return plans.map(
       ([title, text]) => html`<section aria-label=${title}>
-        <h3>${title}</h3>
+        <h2>${title}</h2>
         <pre tabindex="0">${text}</pre>
       </section>`,
     );
