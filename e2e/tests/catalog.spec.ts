@@ -142,7 +142,7 @@ test("the first page explains itself, and leads on", async ({ page, demo }) => {
   await expect(page.getByRole("tab", { name: "Query 1" })).toBeVisible();
 });
 
-/** What of a page's own files comes at first, compressed. */
+// What of the page's own files comes at first, compressed.
 test("the first load is small", async ({ page, demo }) => {
   const answers: Response[] = [];
   page.on("response", (response) => {
@@ -159,7 +159,6 @@ test("the first load is small", async ({ page, demo }) => {
   expect(answers.some((answer) => answer.url().endsWith(".wasm"))).toBe(true);
   expect(all).toBeLessThan(450_000);
   expect(scripts).toBeLessThan(100_000);
-  console.log(`first load: ${all} bytes, scripts ${scripts}`);
 });
 
 test("a table is chosen by its columns' names", async ({ page, demo }) => {

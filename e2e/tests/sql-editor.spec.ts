@@ -108,8 +108,13 @@ test("columns of the statement's tables and functions are completed", async ({ p
   await page.keyboard.press("Control+A");
   await page.keyboard.type("SELECT approx_dis");
   await expect(options.first()).toContainText("approx_distinct");
-  await page.keyboard.press("Tab");
-  await expect(page.locator(".cm-content")).toHaveText("SELECT approx_distinct()");
+  // A list that has only just come takes no keys yet.
+  await expect(async () => {
+    await page.keyboard.press("Tab");
+    await expect(page.locator(".cm-content")).toHaveText("SELECT approx_distinct()", {
+      timeout: 500,
+    });
+  }).toPass();
   await page.keyboard.type("fl.");
   await page.keyboard.press("End");
   await page.keyboard.type(" FROM flights fl");

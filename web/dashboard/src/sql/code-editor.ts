@@ -7,6 +7,7 @@ import {
   closeBracketsKeymap,
   closeCompletion,
   completionKeymap,
+  completionStatus,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
@@ -59,7 +60,10 @@ export class CodeEditor {
       Prec.highest(keymap.of([{ key: "Mod-Enter", run }])),
       keymap.of([
         // Tab leaves the editor, as it leaves any field, unless there is something to take over.
-        { key: "Tab", run: acceptCompletion },
+        {
+          key: "Tab",
+          run: (view) => acceptCompletion(view) || completionStatus(view.state) !== null,
+        },
         ...closeBracketsKeymap,
         ...completionKeymap,
         ...historyKeymap,
