@@ -69,6 +69,7 @@ test("back and forward go through what was looked at", async ({ page, demo }) =>
   await sortBy(page, "distance");
   const header = page.getByRole("columnheader", { name: /^distance/ });
   await expect(header).toHaveAttribute("aria-sort", "ascending");
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights&sort=distance`);
   await chooseTable(page, "every_type");
   await expect(page.getByRole("columnheader", { name: /^row\b/ })).toBeVisible();
 
