@@ -79,10 +79,12 @@ export const viewerStyles = css`
     width: 30%;
     animation: sweep 1.2s ease-in-out infinite;
   }
+  .progress.waiting > div,
   .progress.interrupted > div {
     background: var(--_muted);
     animation: none;
   }
+  .progress.unknown.waiting > div,
   .progress.unknown.interrupted > div {
     width: 100%;
     opacity: 0.5;
@@ -160,6 +162,7 @@ export const viewerStyles = css`
     background: var(--_accent);
   }
   .dot.interrupted,
+  .dot.waiting,
   .dot.paused,
   .dot.cancelled {
     background: var(--_warn);
