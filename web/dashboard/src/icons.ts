@@ -21,3 +21,12 @@ export const moon = stroke(
 export const half = stroke(
   "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2Zm0 0v12M8 5l4.500-.8M8 8h6M8 11l4.500.8",
 );
+export const plus = stroke("M8 3v10M3 8h10");
+export const cross = stroke("m4.500 4.500 7 7M11.500 4.500l-7 7");
+export const grid = stroke("M2.500 3h11v10h-11zM2.500 6.500h11M6.500 6.500V13");
+export const link = stroke(
+  "M6.800 9.200a2.500 2.500 0 0 0 3.600 0l2.200-2.200a2.500 2.500 0 0 0-3.600-3.600l-.7.7M9.200 6.800a2.500 2.500 0 0 0-3.600 0L3.400 9a2.500 2.500 0 0 0 3.600 3.600l.7-.7",
+);
+export const refresh = stroke("M13 8a5 5 0 1 1-1.500-3.600M13 2.500v2.500h-2.500");
+export const clock = stroke("M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2ZM8 4.800V8l2.200 1.600");
+export const copy = stroke("M5.500 5.500v-3h8v8h-3M2.500 5.500h8v8h-8z");

@@ -1,8 +1,9 @@
+import type { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { formatBytes, formatRows } from "../format.js";
+import { chevron } from "../icons.js";
+import { addressOf, placeOf } from "../location.js";
 import { type CatalogTable, filterCatalog } from "./catalog.js";
-import { formatBytes, formatRows } from "./format.js";
-import { chevron } from "./icons.js";
-import { addressOf } from "./location.js";
 
 /**
  * The list of tables. Its links work as links do; a plain click is told by `choose` instead.
@@ -21,8 +22,8 @@ export class TablesList extends LitElement {
   };
 
   /** Undefined while they are being read. */
-  declare tables: CatalogTable[] | undefined;
-  declare error: string | undefined;
+  declare tables: readonly CatalogTable[] | undefined;
+  declare error: ColonnadeError | undefined;
   /** Whether the error is to be announced; not where the viewer says the same. */
   declare isAlert: boolean;
   declare current: string | undefined;
@@ -59,7 +60,8 @@ export class TablesList extends LitElement {
   #renderList() {
     if (this.error !== undefined) {
       return html`<div class="note" role=${this.isAlert ? "alert" : nothing}>
-        <p class="note-error">${this.error}</p>
+        <p class="note-error">${this.error.message}</p>
+        ${this.error.hint === undefined ? nothing : html`<p>${this.error.hint}</p>`}
         <button @click=${() => this.dispatchEvent(new CustomEvent("reload"))}>Try again</button>
       </div>`;
     }
@@ -97,7 +99,7 @@ export class TablesList extends LitElement {
         </button>
         <div class="about">
           <a
-            href=${addressOf({ table: name })}
+            href=${addressOf(placeOf({ table: name }))}
             title=${name}
             aria-current=${name === this.current ? "page" : nothing}
             @click=${(event: MouseEvent) => this.#choose(event, name)}

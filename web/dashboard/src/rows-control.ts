@@ -1,0 +1,65 @@
+import type { ColonnadeViewer } from "colonnade";
+import { queryRequest, rowsUrl } from "./catalog/catalog.js";
+import { type Place, type RowsState, rowsStateOf, type Subject } from "./location.js";
+
+/** Has the viewer show what the address says, and says how the viewer shows it. */
+export class RowsControl {
+  readonly #viewer: ColonnadeViewer;
+  /** What the viewer was given; undefined for nothing. */
+  #opened: Subject;
+  #isShown = false;
+  /** The row that was asked for, until the viewer has been at one. */
+  #awaitedRow = 0;
+
+  /** @param onState told how rows are shown, whenever that is another */
+  constructor(viewer: ColonnadeViewer, onState: (change: { state: RowsState }) => void) {
+    this.#viewer = viewer;
+    viewer.addEventListener("colonnade-state", () => {
+      const { table } = viewer;
+      if (table === undefined) return;
+      const state = rowsStateOf(viewer.state, distinctNames(table.schema.fields));
+      if (state.row > 0) this.#awaitedRow = 0;
+      onState({ state: { ...state, row: this.#awaitedRow || state.row } });
+    });
+  }
+
+  /** Whether the rows are what is looked at. */
+  get isShown(): boolean {
+    return this.#isShown;
+  }
+
+  /**
+   * Shows the rows of a place where they are looked at.
+   *
+   * @param isAgain whether to ask for them anew even if they are those that are shown
+   */
+  show({ subject, view, state }: Place, isAgain: boolean): void {
+    const source = sourceOf(subject);
+    if (isAgain) this.#opened = undefined;
+    this.#isShown = source !== null && view === "rows";
+    if (source === null) this.#viewer.source = null;
+    if (source === null || view !== "rows") return;
+    if (this.#opened === undefined) this.#viewer.source = source;
+    this.#opened = subject;
+    this.#awaitedRow = state.row;
+    this.#viewer.state = state;
+  }
+}
+
+/** A new request each time, so that the same statement runs again. */
+function sourceOf(subject: Subject): Request | null {
+  if (subject === undefined) return null;
+  if ("table" in subject) return new Request(rowsUrl(subject.table));
+  return subject.sql.trim() === "" ? null : queryRequest(subject.sql);
+}
+
+/** The names by which the viewer tells columns apart: a second `a` is `a (2)`. */
+function distinctNames(fields: readonly { name: string }[]): string[] {
+  const taken = new Set<string>();
+  return fields.map((field) => {
+    let { name } = field;
+    for (let count = 2; taken.has(name); count++) name = `${field.name} (${count})`;
+    taken.add(name);
+    return name;
+  });
+}

@@ -1,0 +1,16 @@
+// Where the parts of the page stand. A part is one entry in one of these lists.
+
+import { linkActions } from "./link/link-actions.js";
+import type { Part } from "./shell.js";
+
+/** In the top bar, at the right. */
+export const barActions: readonly Part[] = [];
+
+/** Beside the tabs of what is shown, at the right: what is done with it. */
+export const rowActions: readonly Part[] = [linkActions];
+
+/** Between those tabs and the rows, while rows are shown. */
+export const rowPanels: readonly Part[] = [];
+
+/** Over all of it: dialogs, what files are dropped on, sign-in. They render nothing until needed. */
+export const overlays: readonly Part[] = [];

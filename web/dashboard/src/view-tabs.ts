@@ -1,0 +1,25 @@
+import { html, nothing } from "lit";
+import type { Subject, View } from "./location.js";
+import { moveAmongTabs } from "./tab-keys.js";
+
+const LABELS: Record<View, string> = { rows: "Rows", details: "Details", plan: "Plan" };
+
+/** The sides of a subject, as tabs. */
+export function viewTabs(subject: Subject, current: View, turn: (view: View) => void) {
+  const views: View[] = subject && "table" in subject ? ["rows", "details"] : ["rows", "plan"];
+  return html`<div class="tabs" role="tablist" aria-label="Views">
+    ${views.map(
+      (view) => html`<button
+        role="tab"
+        class="tab"
+        aria-selected=${view === current}
+        aria-controls=${view === current ? "view" : nothing}
+        tabindex=${view === current ? 0 : -1}
+        @click=${() => turn(view)}
+        @keydown=${moveAmongTabs}
+      >
+        ${LABELS[view]}
+      </button>`,
+    )}
+  </div>`;
+}
