@@ -125,7 +125,7 @@ function textsOf(page: Page, row: (numRows: number) => number): Promise<(string 
 const streams: Wanted[] = [
   ...Array.from({ length: 5 }, () => ({ src: "/v1/tables/lineitem/rows?columns=l_orderkey" })),
   ...Array.from({ length: 3 }, () => ({
-    src: "/v1/tables/flights/rows?columns=DEP_TIME,DISTANCE",
+    src: "/v1/tables/flights/rows?columns=date,distance",
   })),
 ];
 const windowed: Wanted[] = Array.from({ length: 4 }, () => ({
@@ -224,8 +224,11 @@ test("a page out of sight keeps one stream; the others go on when it is seen aga
   await expect.poll(() => traffic.numOpen).toBe(3);
   await setHidden(page, true);
   await expect.poll(() => traffic.numOpen).toBe(1);
-  const waiting = (await shown(page)).filter(({ connection }) => connection === "waiting");
-  expect(waiting).toHaveLength(2);
+  await expect
+    .poll(
+      async () => (await shown(page)).filter(({ connection }) => connection === "waiting").length,
+    )
+    .toBe(2);
   await setHidden(page, false);
   await expect.poll(() => traffic.numOpen).toBe(3);
   await expect

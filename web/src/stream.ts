@@ -421,7 +421,11 @@ export class TableStream {
       this.#notify("progress", this.#progress(decoder));
     } else if (this.#timer === undefined) {
       // So that the last rows before a pause are told as well.
-      this.#timer = setTimeout(() => this.#tell(decoder), waitMs);
+      this.#timer = setTimeout(() => {
+        // Timers may fire a little early.
+        this.#toldMs = Number.NEGATIVE_INFINITY;
+        this.#tell(decoder);
+      }, waitMs);
     }
   }
 
