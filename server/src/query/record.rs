@@ -88,8 +88,6 @@ pub struct QueryStatus {
     pub bytes_sent: u64,
     /// Time from the request to the end, or to now.
     pub elapsed_ms: u64,
-    /// Time since the request.
-    pub age_ms: u64,
     /// What its rows take of the memory that is kept for readers.
     pub memory_bytes: u64,
     /// What they take of the disk.
@@ -324,7 +322,8 @@ impl Query {
     pub fn status(&self) -> QueryStatus {
         let first_row = self.first_row();
         let kept = self.runs().into_iter().map(|run| run.log.kept_bytes());
-        let (memory_bytes, disk_bytes) = kept.fold((0, 0), |sum, kept| (sum.0 + kept.0, sum.1 + kept.1));
+        let (memory_bytes, disk_bytes) =
+            kept.fold((0, 0), |sum, kept| (sum.0 + kept.0, sum.1 + kept.1));
         let progress = self.lock();
         let (state, error) = match &progress.state {
             State::Running => ("running", None),
@@ -347,7 +346,6 @@ impl Query {
             batches_sent: progress.batches_sent,
             bytes_sent: progress.bytes_sent,
             elapsed_ms: until.duration_since(self.started).as_millis() as u64,
-            age_ms: self.started.elapsed().as_millis() as u64,
             memory_bytes,
             disk_bytes,
             error,
