@@ -4,6 +4,7 @@ import { formatDuration } from "../format.js";
 import { cross, help } from "../icons.js";
 import { showDialog } from "./dialogs.js";
 import { firstRowsMs, watchFirstRows } from "./first-rows.js";
+import type { QueriesPanel } from "./queries-panel.js";
 import {
   areSingleKeysOn,
   type PageKey,
@@ -24,7 +25,7 @@ export class HelpSheet extends LitElement {
   declare viewer: ColonnadeViewer;
   declare isOpen: boolean;
   readonly #keys: readonly PageKey[] = [
-    { key: "?", does: "Show this sheet", act: () => this.show() },
+    { key: "?", does: "Show this sheet", act: () => void this.show() },
     { key: "/", does: "Filter the tables", act: () => focusIn("tables-list input") },
     { key: "s", does: "Write a statement", act: () => focusIn("sql-editor") },
     { key: "r", does: "Go to the rows", act: () => this.viewer.focus() },
@@ -43,8 +44,9 @@ export class HelpSheet extends LitElement {
   }
 
   /** Opens the dialog. */
-  show(): void {
+  async show(): Promise<void> {
     this.isOpen = true;
+    await this.updateComplete;
     const dialog = this.querySelector("dialog");
     if (dialog !== null) showDialog(dialog);
   }
@@ -96,7 +98,7 @@ export class HelpSheet extends LitElement {
           ${cross}
         </button>
       </div>
-      <div class="sheet-body groups">
+      <div class="sheet-body groups" tabindex="0">
         ${shortcutGroups(this.#keys).map(
           ({ title, shortcuts }) =>
             html`<section>
@@ -142,5 +144,5 @@ function focusIn(selector: string): void {
 }
 
 function showQueries(): void {
-  document.querySelector<HTMLElement & { show(): void }>("queries-panel")?.show();
+  void document.querySelector<QueriesPanel>("queries-panel")?.show();
 }

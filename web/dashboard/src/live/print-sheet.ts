@@ -6,7 +6,7 @@ import { predicateText } from "./predicate-text.js";
 /** What is printed: the cells in sight, by their place in the grid. */
 interface Sight {
   title: string;
-  headers: string[];
+  headers: { name: string; isNumber: boolean }[];
   rows: { number: number; cells: string[] }[];
   /** What was filtered and sorted, in words. */
   notes: string[];
@@ -57,7 +57,10 @@ export class PrintSheet extends LitElement {
         <thead>
           <tr>
             <th scope="col">Row</th>
-            ${sight.headers.map((header) => html`<th scope="col">${header}</th>`)}
+            ${sight.headers.map(
+              ({ name, isNumber }) =>
+                html`<th scope="col" class=${isNumber ? "number" : ""}>${name}</th>`,
+            )}
           </tr>
         </thead>
         <tbody>
@@ -65,7 +68,10 @@ export class PrintSheet extends LitElement {
             ({ number, cells }) =>
               html`<tr>
                 <th scope="row">${formatCount(number)}</th>
-                ${cells.map((cell) => html`<td>${cell}</td>`)}
+                ${cells.map(
+                  (cell, index) =>
+                    html`<td class=${sight.headers[index]?.isNumber ? "number" : ""}>${cell}</td>`,
+                )}
               </tr>`,
           )}
         </tbody>
@@ -96,7 +102,7 @@ function sightOf(viewer: ColonnadeViewer): Sight {
   const numColumns = Number(grid?.getAttribute("aria-colcount"));
   return {
     title: document.title.replace(/ – Colonnade$/, ""),
-    headers: headers.map((header) => nameOf(header, viewer)),
+    headers: headers.map((header) => headerOf(header, viewer)),
     rows,
     notes: notesOf(viewer, rows, columns.length, numColumns),
   };
@@ -108,8 +114,10 @@ function inOrder(root: Element | null | undefined, selector: string, index: stri
     .sort((a, b) => Number(a.getAttribute(index)) - Number(b.getAttribute(index)));
 }
 
-function nameOf(header: Element, viewer: ColonnadeViewer): string {
-  return viewer.columns[Number(header.getAttribute("aria-colindex")) - 1] ?? textOf(header);
+function headerOf(header: Element, viewer: ColonnadeViewer): Sight["headers"][number] {
+  const name = viewer.columns[Number(header.getAttribute("aria-colindex")) - 1] ?? textOf(header);
+  const type = viewer.table?.schema.fields.find((field) => field.name === name)?.type ?? "";
+  return { name, isNumber: /^(?:u?int|halffloat|float|double|decimal)/.test(type) };
 }
 
 function textOf(element: Element | undefined): string {

@@ -34,8 +34,9 @@ export class QueriesPanel extends LitElement {
   }
 
   /** Opens the dialog. */
-  show(): void {
+  async show(): Promise<void> {
     this.isOpen = true;
+    await this.updateComplete;
     this.#watch.start();
     const dialog = this.querySelector("dialog");
     if (dialog !== null) showDialog(dialog);

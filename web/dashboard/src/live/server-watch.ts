@@ -54,7 +54,7 @@ export class ServerWatch extends LitElement {
   }
 
   protected override render() {
-    return html`<div class="away" role="status">
+    return html`<div class="away" aria-live="polite">
       ${
         this.isAway
           ? html`<span>The server does not answer. Rows go on by themselves when it is back.</span>
