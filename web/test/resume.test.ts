@@ -56,9 +56,9 @@ class Reading {
     return this.#ended;
   }
 
-  async open(): Promise<void> {
+  async open(memoryBytes = 2 ** 30): Promise<void> {
     const { memory } = await init({ module_or_path: wasm });
-    await this.stream.open(Promise.resolve(new BodyDecoder(new Decoder(2 ** 30), memory)));
+    await this.stream.open(Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory)));
   }
 
   async resume(): Promise<Notices["end"]> {
@@ -342,3 +342,23 @@ test("where another run could give other rows, a stream keeps its connection", a
   expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
   expect(told).toEqual([{ place: 0, word: "leave" }]);
 });
+
+test("a stream that waits for memory for 5 s closes its connection, and goes on when there is some", async () => {
+  const whole = await wholeTexts();
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  const told: Notices["place"][] = [];
+  const gate = new Gate((notice) => {
+    told.push(notice);
+  });
+  const reading = new Reading(get(ROWS_PATH), PATIENCE, gate);
+  await reading.open(100);
+  await expect.poll(() => reading.notices.at(-1)?.pause?.code).toBe("memory_budget_exceeded");
+  expect(told).toEqual([]);
+  const options = { timeout: 10_000 };
+  await expect.poll(() => told, options).toEqual([{ place: 0, word: "leave" }]);
+  reading.stream.grow(2 ** 30);
+  await expect.poll(() => told.at(-1)).toMatchObject({ place: 1, word: "want" });
+  gate.hear({ place: 1, word: "go" });
+  expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+  expect(reading.texts(0, 300) === whole).toBe(true);
+}, 20_000);
