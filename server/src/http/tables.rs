@@ -1,6 +1,7 @@
 //! `GET /v1/tables` and `GET /v1/tables/{name}`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -14,7 +15,7 @@ use crate::encode::{self, wire_schema};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
-use crate::source::Table;
+use crate::source::{ParquetFacts, Table};
 
 #[derive(Serialize)]
 struct TableList {
@@ -30,6 +31,15 @@ struct TableInfo {
     version: String,
     uploaded: bool,
     fields: Vec<FieldInfo>,
+}
+
+/// A table that is asked for by its name.
+#[derive(Serialize)]
+struct TableDetails {
+    #[serde(flatten)]
+    info: TableInfo,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parquet: Option<ParquetFacts>,
 }
 
 #[derive(Serialize)]
@@ -71,7 +81,9 @@ pub(super) async fn one(
                 near_names(&name, names, "tables"),
             )
         })?;
-    json_with_etag(&info(&entry.table)?, &headers)
+    let info = info(&entry.table)?;
+    let parquet = parquet_facts(&entry.table).await?;
+    json_with_etag(&TableDetails { info, parquet }, &headers)
 }
 
 /// A table that was uploaded, as JSON.
@@ -92,8 +104,8 @@ pub(super) fn describe(table: &Table) -> Result<String, QueryError> {
 }
 
 /// The tables after a look at their files, which blocks.
-async fn entries(app: &AppState) -> Result<std::sync::Arc<Vec<Entry>>, QueryError> {
-    let engine = std::sync::Arc::clone(&app.engine);
+async fn entries(app: &AppState) -> Result<Arc<Vec<Entry>>, QueryError> {
+    let engine = Arc::clone(&app.engine);
     tokio::task::spawn_blocking(move || engine.tables())
         .await
         .map_err(|_| {
@@ -103,6 +115,22 @@ async fn entries(app: &AppState) -> Result<std::sync::Arc<Vec<Entry>>, QueryErro
                 "try again",
             )
         })
+}
+
+/// How a table of Parquet files is stored.
+async fn parquet_facts(table: &Table) -> Result<Option<ParquetFacts>, QueryError> {
+    let Some(files) = table.file_table().map(Arc::clone) else {
+        return Ok(None);
+    };
+    let read = tokio::task::spawn_blocking(move || files.parquet_facts()).await;
+    match read {
+        Ok(Ok(facts)) => Ok(facts),
+        _ => Err(QueryError::new(
+            ErrorKind::SourceChanged,
+            format!("the footers of table {:?} cannot be read", table.name),
+            "they are being changed; try again",
+        )),
+    }
 }
 
 fn info(table: &Table) -> Result<TableInfo, QueryError> {

@@ -1,11 +1,13 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { exampleSql } from "./catalog/catalog.js";
+import { type CatalogTable, exampleSql } from "./catalog/catalog.js";
 import { CatalogWatch } from "./catalog/catalog-watch.js";
+import type { SaidEvent } from "./copying.js";
 import { list, mark } from "./icons.js";
 import type { Place, Subject } from "./location.js";
 import { Navigation } from "./navigation.js";
 import { RowsControl } from "./rows-control.js";
+import { oldRowsNote, RowsVersion } from "./rows-version.js";
 import type { Part, Shell } from "./shell.js";
 import { barActions, overlays, rowActions, rowPanels } from "./slots.js";
 import { StatementsControl } from "./sql/statements-control.js";
@@ -36,7 +38,10 @@ export class Dashboard extends LitElement implements Shell {
     arrive: (place, isAgain, statement) => this.#arrive(place, isAgain, statement),
   });
   readonly #rows = new RowsControl(this.viewer, (change) => this.#navigation.note(change));
-  readonly #statements = new StatementsControl(this.#navigation, () => this.requestUpdate());
+  readonly #statements = new StatementsControl(this.#navigation, this.viewer, () =>
+    this.requestUpdate(),
+  );
+  readonly #version = new RowsVersion();
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -44,6 +49,7 @@ export class Dashboard extends LitElement implements Shell {
     this.theme = loadTheme();
     this.isListOpen = false;
     this.said = "";
+    this.addEventListener("said", (event) => this.say((event as SaidEvent).detail));
   }
 
   get tables() {
@@ -95,7 +101,7 @@ export class Dashboard extends LitElement implements Shell {
   protected override willUpdate(): void {
     this.viewer.theme = this.theme;
     this.viewer.hidden = !this.#rows.isShown;
-    this.viewer.totalRows = this.#totalRows();
+    this.viewer.totalRows = this.#tableInfo?.rows ?? null;
   }
 
   protected override render() {
@@ -114,7 +120,9 @@ export class Dashboard extends LitElement implements Shell {
           ${isRun ? this.#renderViewBar(subject) : nothing}
           <div id="view" class="view" role=${isRun ? "tabpanel" : nothing} aria-label=${isRun ? view : nothing}>
             ${isRun ? nothing : welcome(this.tables, (to) => this.go(to))}
-            ${isRun && view === "rows" ? this.#renderParts(rowPanels) : nothing} ${this.viewer}
+            ${isRun && view === "rows" ? [this.#renderOldRows(), this.#renderParts(rowPanels)] : nothing}
+            ${this.viewer}
+            ${this.#renderOtherView()}
           </div>
         </div>
       </main>
@@ -162,6 +170,8 @@ export class Dashboard extends LitElement implements Shell {
         .isAlert=${!this.#rows.isShown}
         .current=${subject && "table" in subject ? subject.table : undefined}
         @choose=${(event: CustomEvent<string>) => this.go({ table: event.detail })}
+        @details=${(event: CustomEvent<string>) =>
+          this.#navigation.go({ table: event.detail }, { view: "details" })}
         @reload=${() => this.reloadTables()}
       ></tables-list>
     </nav>`;
@@ -175,14 +185,32 @@ export class Dashboard extends LitElement implements Shell {
     </div>`;
   }
 
+  #renderOldRows() {
+    const { subject } = this.place;
+    const table = this.#tableInfo;
+    if (table === undefined || !this.#version.isOld(subject, table)) return nothing;
+    return oldRowsNote(table.name, () => this.#arrive(this.place, true, undefined));
+  }
+
+  /** What is shown in the place of the rows. */
+  #renderOtherView() {
+    const { subject, view } = this.place;
+    if (!isSomething(subject) || view === "rows") return nothing;
+    if (subject !== undefined && "sql" in subject) {
+      return html`<plan-panel .sql=${subject.sql}></plan-panel>`;
+    }
+    return html`<table-details .table=${this.#tableInfo}></table-details>`;
+  }
+
   #renderParts(parts: readonly Part[]) {
     return parts.map((part) => part(this));
   }
 
   #arrive(place: Place, isAgain: boolean, statement: number | undefined): void {
     this.isListOpen = false;
-    this.#statements.arrive(place, statement);
+    this.#statements.arrive(place, isAgain, statement);
     this.#rows.show(place, isAgain);
+    if (isAgain) this.#version.begin(place.subject);
     const title = this.#statements.title;
     document.title = title === undefined ? "Colonnade" : `${title} – Colonnade`;
     this.requestUpdate();
@@ -194,10 +222,10 @@ export class Dashboard extends LitElement implements Shell {
     return exampleSql(current ?? this.tables?.[0]?.name ?? "table");
   }
 
-  #totalRows(): number | null {
+  get #tableInfo(): CatalogTable | undefined {
     const { subject } = this.place;
-    if (subject === undefined || !("table" in subject)) return null;
-    return this.tables?.find(({ name }) => name === subject.table)?.rows ?? null;
+    if (subject === undefined || !("table" in subject)) return undefined;
+    return this.tables?.find(({ name }) => name === subject.table);
   }
 }
 

@@ -94,7 +94,24 @@ export function rowsStateOf(
   const { shown, pinned, widthsPx } = columns;
   const isAll =
     shown?.length === fieldNames.length && shown.every((name, i) => name === fieldNames[i]);
-  return { sort, filter, row, columns: { shown: isAll ? undefined : shown, pinned, widthsPx } };
+  return {
+    sort: sort.map(({ column, descending }) => ({ column, descending: descending === true })),
+    filter: filter && (JSON.parse(JSON.stringify(filter, exactly)) as Predicate),
+    columns: { shown: isAll ? undefined : shown, pinned, widthsPx },
+    row,
+  };
+}
+
+/** Whether two states ask for the same rows in the same order. */
+export function isSameArrangement(one: RowsState, other: RowsState): boolean {
+  return JSON.stringify([one.sort, one.filter]) === JSON.stringify([other.sort, other.filter]);
+}
+
+/** Numbers that JSON cannot hold, as the texts that a predicate takes for them. */
+function exactly(_key: string, value: unknown): unknown {
+  const isLost = typeof value === "number" && !Number.isFinite(value);
+  if (Object.is(value, -0)) return "-0";
+  return isLost || typeof value === "bigint" ? String(value) : value;
 }
 
 /** Whether two places are of the same rows, however they are shown. */

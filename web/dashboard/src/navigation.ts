@@ -1,5 +1,6 @@
 import {
   addressOf,
+  isSameArrangement,
   isSameSubject,
   type Place,
   placeIn,
@@ -70,9 +71,7 @@ export class Navigation {
   note(change: { state?: RowsState; chart?: string | undefined }): void {
     const before = this.#place;
     const after = { ...before, ...change };
-    const { sort, filter } = after.state;
-    const isStep =
-      JSON.stringify([sort, filter]) !== JSON.stringify([before.state.sort, before.state.filter]);
+    const isStep = !isSameArrangement(before.state, after.state);
     if (isStep) {
       this.flush();
       this.#move(after, tabNow());

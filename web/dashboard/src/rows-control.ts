@@ -1,6 +1,13 @@
 import type { ColonnadeViewer } from "colonnade";
 import { queryRequest, rowsUrl } from "./catalog/catalog.js";
-import { type Place, type RowsState, rowsStateOf, type Subject } from "./location.js";
+import {
+  isSameArrangement,
+  type Place,
+  type RowsState,
+  rowsStateOf,
+  type Subject,
+} from "./location.js";
+import { listen } from "./viewer-events.js";
 
 /** Has the viewer show what the address says, and says how the viewer shows it. */
 export class RowsControl {
@@ -8,19 +15,30 @@ export class RowsControl {
   /** What the viewer was given; undefined for nothing. */
   #opened: Subject;
   #isShown = false;
+  /** What was asked for, until it is shown: on the way there the viewer tells of other states. */
+  #asked: RowsState | undefined;
   /** The row that was asked for, until the viewer has been at one. */
   #awaitedRow = 0;
 
   /** @param onState told how rows are shown, whenever that is another */
   constructor(viewer: ColonnadeViewer, onState: (change: { state: RowsState }) => void) {
     this.#viewer = viewer;
-    viewer.addEventListener("colonnade-state", () => {
+    const tell = () => {
       const { table } = viewer;
-      if (table === undefined) return;
+      if (table === undefined || !this.#isShown) return;
       const state = rowsStateOf(viewer.state, distinctNames(table.schema.fields));
+      if (this.#asked !== undefined && !isSameArrangement(state, this.#asked)) return;
+      this.#asked = undefined;
       if (state.row > 0) this.#awaitedRow = 0;
       onState({ state: { ...state, row: this.#awaitedRow || state.row } });
-    });
+    };
+    const tellApplied = () => {
+      this.#asked = undefined;
+      tell();
+    };
+    listen(viewer, "colonnade-state", tell);
+    listen(viewer, "colonnade-sort", tellApplied);
+    listen(viewer, "colonnade-filter", tellApplied);
   }
 
   /** Whether the rows are what is looked at. */
@@ -35,12 +53,12 @@ export class RowsControl {
    */
   show({ subject, view, state }: Place, isAgain: boolean): void {
     const source = sourceOf(subject);
-    if (isAgain) this.#opened = undefined;
     this.#isShown = source !== null && view === "rows";
-    if (source === null) this.#viewer.source = null;
-    if (source === null || view !== "rows") return;
-    if (this.#opened === undefined) this.#viewer.source = source;
+    if (isAgain || source === null) this.#opened = undefined;
+    if (this.#opened === undefined) this.#viewer.source = this.#isShown ? source : null;
+    if (!this.#isShown) return;
     this.#opened = subject;
+    this.#asked = state;
     this.#awaitedRow = state.row;
     this.#viewer.state = state;
   }

@@ -1,7 +1,7 @@
 import type { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { formatBytes, formatRows } from "../format.js";
-import { chevron } from "../icons.js";
+import { chevron, refresh } from "../icons.js";
 import { addressOf, placeOf } from "../location.js";
 import { type CatalogTable, filterCatalog } from "./catalog.js";
 
@@ -9,6 +9,7 @@ import { type CatalogTable, filterCatalog } from "./catalog.js";
  * The list of tables. Its links work as links do; a plain click is told by `choose` instead.
  *
  * @fires choose - detail: the table's name
+ * @fires details - detail: the name of the table that more is to be known of
  * @fires reload - the list should be read again
  */
 export class TablesList extends LitElement {
@@ -53,6 +54,14 @@ export class TablesList extends LitElement {
             this.filter = (event.currentTarget as HTMLInputElement).value;
           }}
         />
+        <button
+          class="icon"
+          aria-label="Refresh the list"
+          title="Refresh the list"
+          @click=${() => this.dispatchEvent(new CustomEvent("reload"))}
+        >
+          ${refresh}
+        </button>
       </div>
       ${this.#renderList()}`;
   }
@@ -81,7 +90,7 @@ export class TablesList extends LitElement {
   }
 
   #renderTable(table: CatalogTable) {
-    const { name, format, rows, bytes, fields } = table;
+    const { name, format, rows, bytes } = table;
     const isOpen = this.expanded.has(name);
     const facts = [
       rows === null ? undefined : formatRows(rows),
@@ -102,15 +111,26 @@ export class TablesList extends LitElement {
             href=${addressOf(placeOf({ table: name }))}
             title=${name}
             aria-current=${name === this.current ? "page" : nothing}
-            @click=${(event: MouseEvent) => this.#choose(event, name)}
+            @click=${(event: MouseEvent) => this.#tell("choose", event, name)}
             >${name}</a
           >
           <span class="facts">${facts.join(" · ")}</span>
         </div>
         <span class="format">${format}</span>
       </div>
-      ${isOpen ? renderFields(fields) : nothing}
+      ${isOpen ? this.#renderOpened(table) : nothing}
     </li>`;
+  }
+
+  #renderOpened({ name, fields }: CatalogTable) {
+    return html`${renderFields(fields)}
+      <a
+        class="more"
+        href=${addressOf(placeOf({ table: name }, "details"))}
+        aria-label=${`Details of ${name}`}
+        @click=${(event: MouseEvent) => this.#tell("details", event, name)}
+        >Details</a
+      >`;
   }
 
   #toggle(name: string): void {
@@ -119,11 +139,11 @@ export class TablesList extends LitElement {
     this.expanded = expanded;
   }
 
-  #choose(event: MouseEvent, name: string): void {
+  #tell(type: "choose" | "details", event: MouseEvent, name: string): void {
     const wantsOwnTab = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
     if (wantsOwnTab) return;
     event.preventDefault();
-    this.dispatchEvent(new CustomEvent("choose", { detail: name }));
+    this.dispatchEvent(new CustomEvent(type, { detail: name }));
   }
 }
 

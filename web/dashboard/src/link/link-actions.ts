@@ -1,19 +1,24 @@
 import { html } from "lit";
-import { link } from "../icons.js";
+import { copyText } from "../copying.js";
+import { code, link } from "../icons.js";
+import { addressOf } from "../location.js";
 import type { Shell } from "../shell.js";
+import { embedCode } from "./embed-code.js";
 
-/** Buttons that copy the address of what is shown. */
-export function linkActions(shell: Shell) {
-  return html`<button class="action" @click=${() => copy(shell, location.href, "Link copied")}>
-    ${link}<span>Copy link</span>
-  </button>`;
-}
-
-async function copy(shell: Shell, text: string, done: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    shell.say(done);
-  } catch {
-    shell.say("The browser did not allow the clipboard. Copy the address from its bar.");
-  }
+/** Buttons that copy the address of what is shown, and what shows it in another page. */
+export function linkActions({ place, viewer }: Shell) {
+  const address = () => new URL(addressOf(place), location.href).href;
+  return html`<button
+      class="action"
+      @click=${() => copyText(viewer, address(), "Link copied")}
+    >
+      ${link}<span>Copy link</span>
+    </button>
+    <button
+      class="action"
+      title="A piece of HTML that shows the same in another page"
+      @click=${() => copyText(viewer, embedCode(place, location.origin), "Embed code copied")}
+    >
+      ${code}<span>Copy embed code</span>
+    </button>`;
 }

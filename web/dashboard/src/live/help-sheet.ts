@@ -2,7 +2,6 @@ import type { ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { formatDuration } from "../format.js";
 import { cross, help } from "../icons.js";
-import { showDialog } from "./dialogs.js";
 import { firstRowsMs, watchFirstRows } from "./first-rows.js";
 import type { QueriesPanel } from "./queries-panel.js";
 import {
@@ -48,7 +47,7 @@ export class HelpSheet extends LitElement {
     this.isOpen = true;
     await this.updateComplete;
     const dialog = this.querySelector("dialog");
-    if (dialog !== null) showDialog(dialog);
+    if (!dialog?.open) dialog?.showModal();
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -79,6 +78,7 @@ export class HelpSheet extends LitElement {
       <dialog
         class="sheet help"
         aria-labelledby="help-title"
+        @click=${(event: MouseEvent) => event.target === event.currentTarget && this.#close()}
         @close=${() => {
           this.isOpen = false;
         }}
@@ -88,12 +88,12 @@ export class HelpSheet extends LitElement {
   }
 
   #renderSheet() {
-    return html`<div class="sheet-head">
+    return html`<div class="dialog-head">
         <h2 id="help-title">Keyboard shortcuts</h2>
         <button
           class="icon"
           aria-label="Close"
-          @click=${() => this.querySelector("dialog")?.close()}
+          @click=${() => this.#close()}
         >
           ${cross}
         </button>
@@ -119,6 +119,10 @@ export class HelpSheet extends LitElement {
         >
         <span>${this.#about()}</span>
       </div>`;
+  }
+
+  #close(): void {
+    this.querySelector("dialog")?.close();
   }
 
   #about(): string {

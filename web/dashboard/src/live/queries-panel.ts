@@ -1,7 +1,6 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { activity, cross } from "../icons.js";
 import { addressOf } from "../location.js";
-import { showDialog } from "./dialogs.js";
 import {
   deleteQuery,
   fractionOf,
@@ -39,7 +38,7 @@ export class QueriesPanel extends LitElement {
     await this.updateComplete;
     this.#watch.start();
     const dialog = this.querySelector("dialog");
-    if (dialog !== null) showDialog(dialog);
+    if (!dialog?.open) dialog?.showModal();
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -61,13 +60,18 @@ export class QueriesPanel extends LitElement {
       >
         ${activity}
       </button>
-      <dialog class="sheet" aria-labelledby="queries-title" @close=${this.#onClose}>
+      <dialog
+        class="sheet"
+        aria-labelledby="queries-title"
+        @click=${(event: MouseEvent) => event.target === event.currentTarget && this.#close()}
+        @close=${this.#onClose}
+      >
         ${this.isOpen ? this.#renderSheet() : nothing}
       </dialog>`;
   }
 
   #renderSheet() {
-    return html`<div class="sheet-head">
+    return html`<div class="dialog-head">
         <h2 id="queries-title">Queries</h2>
         <span class="minor">${this.#summary()}</span>
         <button class="icon" aria-label="Close" @click=${() => this.#close()}>${cross}</button>

@@ -1,11 +1,10 @@
 import { css } from "lit";
 
-/** How the editor looks, before its library is there and after. */
+/** The text field that stands until the editor is there, with the editor's measures. */
 export const editorStyles = css`
   :host {
     display: block;
     min-width: 0;
-    background: var(--bg);
   }
   textarea {
     display: block;
@@ -18,7 +17,6 @@ export const editorStyles = css`
     color: inherit;
     font: 13px / 1.55 var(--mono);
     resize: none;
-    tab-size: 2;
   }
   textarea:focus-visible {
     outline: none;

@@ -1,5 +1,7 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import type { CatalogTable } from "../catalog/catalog.js";
+import { clock } from "../icons.js";
+import type { Mistake } from "./code-editor.js";
+import type { KnownTables } from "./completion.js";
 import type { SqlEditor } from "./sql-editor.js";
 
 /** How people here write the shortcut that runs a statement. */
@@ -10,12 +12,16 @@ const SHORTCUT = /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ ↵" : "Ctrl
  *
  * @fires edit - detail: the text
  * @fires run - detail: the statement
+ * @fires explain - detail: the statement
+ * @fires stop - what runs is to be stopped
+ * @fires history - the history is wanted
  */
 export class SqlPanel extends LitElement {
   static override properties: PropertyDeclarations = {
     text: { attribute: false },
     example: { attribute: false },
-    tables: { attribute: false },
+    known: { attribute: false },
+    mistake: { attribute: false },
   };
 
   /** What stands in the editor. */
@@ -23,13 +29,14 @@ export class SqlPanel extends LitElement {
   /** What to show while it is empty. */
   declare example: string;
   /** What can be completed. */
-  declare tables: readonly CatalogTable[];
+  declare known: KnownTables;
+  declare mistake: Mistake | undefined;
 
   constructor() {
     super();
     this.text = "";
     this.example = "SELECT 1";
-    this.tables = [];
+    this.known = { tables: [], current: undefined };
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -42,19 +49,46 @@ export class SqlPanel extends LitElement {
       <sql-editor
         .text=${this.text}
         .placeholder=${this.example}
+        .known=${this.known}
+        .mistake=${this.mistake}
         @edit=${(event: CustomEvent<string>) => {
           this.text = event.detail;
           this.dispatchEvent(new CustomEvent("edit", { detail: event.detail }));
         }}
-        @run=${(event: CustomEvent<string>) => this.#run(event.detail)}
+        @run=${() => this.#tell("run")}
+        @escape=${() => this.dispatchEvent(new Event("stop"))}
       ></sql-editor>
       <div class="run">
-        <kbd aria-hidden="true">${SHORTCUT}</kbd>
-        <button class="primary" aria-disabled=${isEmpty ? "true" : nothing} @click=${() => this.#run(this.#editor.selected)}>
+        <button
+          class="icon"
+          aria-label="History"
+          title="History"
+          @click=${() => this.dispatchEvent(new Event("history"))}
+        >
+          ${clock}
+        </button>
+        <button
+          class="action"
+          aria-disabled=${isEmpty ? "true" : nothing}
+          title="How the server means to answer it"
+          @click=${() => this.#tell("explain")}
+        >
+          Explain
+        </button>
+        <button
+          class="primary"
+          aria-disabled=${isEmpty ? "true" : nothing}
+          title=${`${SHORTCUT}: what is selected, or all`}
+          @click=${() => this.#tell("run")}
+        >
           Run
         </button>
       </div>
     </div>`;
+  }
+
+  override focus(): void {
+    this.#editor.focus();
   }
 
   get #editor(): SqlEditor {
@@ -63,8 +97,9 @@ export class SqlPanel extends LitElement {
     return editor as SqlEditor;
   }
 
-  #run(statement: string): void {
-    if (statement.trim() === "") this.#editor.focus();
-    else this.dispatchEvent(new CustomEvent("run", { detail: statement }));
+  #tell(type: "run" | "explain"): void {
+    const detail = this.#editor.statement;
+    if (detail.trim() === "") this.#editor.focus();
+    else this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }

@@ -1,23 +1,45 @@
+import type { ColonnadeViewer } from "colonnade";
 import { html } from "lit";
 import type { CatalogTable } from "../catalog/catalog.js";
-import type { Place } from "../location.js";
+import type { Place, View } from "../location.js";
 import type { Navigation } from "../navigation.js";
+import { listen } from "../viewer-events.js";
+import type { Mistake } from "./code-editor.js";
+import { mistakeIn } from "./error-place.js";
+import { History } from "./history.js";
+import type { HistoryDialog } from "./history-dialog.js";
+import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
 
 /** The statements that are open, the one that is shown, and what runs it. */
 export class StatementsControl {
   readonly #navigation: Navigation;
+  readonly #viewer: ColonnadeViewer;
   readonly #onChange: () => void;
   readonly #statements = new Statements();
+  readonly #history = new History();
   #current: Statement | undefined;
   /** What was written while no statement was open: above a table, or before the first one. */
   #draft = "";
   #table: string | undefined;
+  #mistake: Mistake | undefined;
 
-  constructor(navigation: Navigation, onChange: () => void) {
+  /** @param onChange told when something else is to be drawn */
+  constructor(navigation: Navigation, viewer: ColonnadeViewer, onChange: () => void) {
     this.#navigation = navigation;
+    this.#viewer = viewer;
     this.#onChange = onChange;
+    listen(viewer, "colonnade-complete", ({ rows, elapsedMs }) => {
+      if (this.#current !== undefined) this.#history.end(this.#current.ran, { rows, elapsedMs });
+    });
+    listen(viewer, "colonnade-error", (error) => {
+      if (this.#current === undefined) return;
+      const { text, ran } = this.#current;
+      this.#history.end(ran, { error: error.code });
+      this.#mistake = mistakeIn(text, ran, error);
+      onChange();
+    });
   }
 
   /** What the shown tab is called; undefined for none. */
@@ -30,22 +52,26 @@ export class StatementsControl {
   }
 
   /** Takes over what a place says of a statement. */
-  arrive({ subject }: Place, id: number | undefined): void {
+  arrive({ subject, view }: Place, isAgain: boolean, id: number | undefined): void {
     const table = subject && "table" in subject ? subject.table : undefined;
     if (table !== this.#table || subject === undefined) this.#draft = "";
     this.#table = table;
     this.#current =
       subject && "sql" in subject ? this.#statements.arrive(subject.sql, id) : undefined;
+    if (isAgain) this.#mistake = undefined;
+    const sql = this.#current?.ran ?? "";
+    if (isAgain && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
   }
 
-  /** Runs a statement: the one that is open, or one of its own. */
-  run(sql: string): void {
+  /** Runs a statement, or has it planned: the one that is open, or one of its own. */
+  run(sql: string, view: View = "rows"): void {
     const current = this.#current ?? this.#statements.open(this.#draft || sql);
-    this.#statements.change(current.id, { ran: sql });
-    this.#navigation.go({ sql }, { statement: current.id });
+    const isPart = current.text.includes(sql);
+    this.#statements.change(current.id, isPart ? { ran: sql } : { text: sql, ran: sql });
+    this.#navigation.go({ sql }, { view, statement: current.id });
   }
 
-  /** Opens a statement in a tab of its own; it is not run. */
+  /** Opens a statement in a tab of its own, and does not run it. */
   open(text: string): void {
     this.#choose(this.#statements.open(text));
   }
@@ -69,13 +95,22 @@ export class StatementsControl {
   }
 
   renderPanel(tables: readonly CatalogTable[], example: string) {
+    const known = { tables, current: this.#table };
     return html`<sql-panel
-      .text=${this.#current?.text ?? this.#draft}
-      .example=${example}
-      .tables=${tables}
-      @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
-      @run=${(event: CustomEvent<string>) => this.run(event.detail)}
-    ></sql-panel>`;
+        .text=${this.#current?.text ?? this.#draft}
+        .example=${example}
+        .known=${known}
+        .mistake=${this.#mistake}
+        @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
+        @run=${(event: CustomEvent<string>) => this.run(event.detail)}
+        @explain=${(event: CustomEvent<string>) => this.run(event.detail, "plan")}
+        @stop=${() => this.#viewer.cancel()}
+        @history=${() => document.querySelector<HistoryDialog>("history-dialog")?.show()}
+      ></sql-panel>
+      <history-dialog
+        .history=${this.#history}
+        @choose=${(event: CustomEvent<string>) => this.#write(event.detail)}
+      ></history-dialog>`;
   }
 
   get #tabs(): StatementTab[] {
@@ -92,6 +127,15 @@ export class StatementsControl {
   #edit(text: string): void {
     if (this.#current === undefined) this.#draft = text;
     else this.#statements.change(this.#current.id, { text });
+    this.#onChange();
+  }
+
+  /** Puts a statement into the editor where that is empty, into a tab of its own otherwise. */
+  #write(sql: string): void {
+    const text = this.#current?.text ?? this.#draft;
+    if (text.trim() === "" || text === sql) this.#edit(sql);
+    else this.open(sql);
+    document.querySelector<SqlPanel>("sql-panel")?.focus();
   }
 
   #choose(statement: Statement | undefined): void {
