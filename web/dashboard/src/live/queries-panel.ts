@@ -130,7 +130,7 @@ export class QueriesPanel extends LitElement {
             (fact) => html`<span>${fact}</span>`,
           )}</span
         >
-        ${error === null ? nothing : html`<span class="note-error">${error.message}. ${error.hint}</span>`}
+        ${error === null ? nothing : html`<span class="note-error">${error.message}; ${error.hint}</span>`}
         ${state === "running" ? renderBar(record, title) : nothing}
       </div>
       <button
