@@ -95,6 +95,26 @@ test.describe("queries", () => {
     await expect(page).toHaveURL(/table=every_type/);
   });
 
+  test("a statement's result is looked at itself, and not run again", async ({ page }) => {
+    const sql = "select origin, count(*) as n from flights group by origin order by n desc, origin";
+    const answer = await fetch(`${server.origin}/v1/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ sql }),
+    });
+    await answer.arrayBuffer();
+    await page.goto(server.origin);
+    const dialog = await openQueries(page);
+    await expect(dialog.getByRole("listitem")).toContainText("Done");
+    await dialog.getByRole("link", { name: sql }).click();
+    await expect(page.getByRole("status")).toContainText("Complete");
+    await expect(cell(page, 0, 1)).toHaveText(/^[A-Z]{3}$/);
+    const ids = (await server.queries()).map(({ id }) => id);
+    expect(ids).toEqual([answer.headers.get("x-query-id")]);
+    await page.goto("about:blank");
+    expect(await server.queries()).toHaveLength(1);
+  });
+
   test("a server that does not answer is said, and asked again", async ({ page }) => {
     await page.goto(server.origin);
     const dialog = await openQueries(page);

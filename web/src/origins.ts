@@ -53,9 +53,12 @@ function watchVisibility(): void {
     isHidden = hidden;
     for (const places of byOrigin.values()) places.pump();
   };
-  document?.addEventListener("visibilitychange", () => {
+  const look = () => {
     clearTimeout(timer);
     if (document.hidden) timer = setTimeout(() => set(true), HIDDEN_AFTER_MS);
-    else set(false);
-  });
+    else if (isHidden) set(false);
+  };
+  if (document === undefined) return;
+  document.addEventListener("visibilitychange", look);
+  look();
 }

@@ -1,8 +1,10 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { keptRequest, lookAtKept } from "../src/live/kept-result.js";
 import { predicateText } from "../src/live/predicate-text.js";
 import {
   type Asked,
   fractionOf,
+  isKeptWhole,
   placeOfQuery,
   type QueryRecord,
   queryFacts,
@@ -16,6 +18,7 @@ function record(request: Asked | undefined, more: Partial<QueryRecord> = {}): Qu
     ...(request === undefined ? {} : { request }),
     state: "done",
     order: "total",
+    first_row: 0,
     rows: 1000,
     rows_ready: 1000,
     bytes_sent: 1_500_000,
@@ -90,6 +93,25 @@ test("a result is opened where the same rows are looked at", () => {
     `/?sql=SELECT a, "B c" FROM "T 1" WHERE a > 1 ORDER BY a DESC NULLS LAST LIMIT 5 OFFSET 2`,
   );
   expect(address(undefined)).toBeUndefined();
+});
+
+test("a statement's result that is kept is looked at itself, once", () => {
+  expect(isKeptWhole(record({ sql: "a" }))).toBe(true);
+  expect(isKeptWhole(record({ sql: "a", limit: 1 }))).toBe(false);
+  expect(isKeptWhole(record({ sql: "a" }, { first_row: 1 }))).toBe(false);
+  expect(isKeptWhole(record({ sql: "a" }, { state: "cancelled" }))).toBe(false);
+  vi.stubGlobal(
+    "Request",
+    class {
+      constructor(readonly url: string) {}
+    },
+  );
+  lookAtKept("a", "1");
+  expect(keptRequest("a")?.url).toBe("/v1/query/1/rows");
+  expect(keptRequest("a")).toBeUndefined();
+  lookAtKept("a", "1");
+  expect(keptRequest("b")).toBeUndefined();
+  vi.unstubAllGlobals();
 });
 
 test("a predicate is read as people say it", () => {

@@ -1,9 +1,11 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { activity, cross } from "../icons.js";
 import { addressOf } from "../location.js";
+import { lookAtKept } from "./kept-result.js";
 import {
   deleteQuery,
   fractionOf,
+  isKeptWhole,
   placeOfQuery,
   type QueryRecord,
   queryFacts,
@@ -121,7 +123,7 @@ export class QueriesPanel extends LitElement {
               class=${className}
               title=${title}
               href=${addressOf(place)}
-              @click=${(event: MouseEvent) => this.#open(event)}
+              @click=${(event: MouseEvent) => this.#open(event, record)}
               >${title}</a
             >`
         }
@@ -152,10 +154,12 @@ export class QueriesPanel extends LitElement {
   }
 
   /** Goes there as the browser's own buttons do, without loading the page anew. */
-  #open(event: MouseEvent): void {
+  #open(event: MouseEvent, record: QueryRecord): void {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     this.#close();
+    const { sql } = record.request ?? {};
+    if (sql !== undefined && isKeptWhole(record)) lookAtKept(sql, record.id);
     history.pushState(null, "", (event.currentTarget as HTMLAnchorElement).href);
     dispatchEvent(new PopStateEvent("popstate"));
   }

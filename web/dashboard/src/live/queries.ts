@@ -25,6 +25,8 @@ export interface QueryRecord {
   request?: Asked;
   state: "running" | "done" | "failed" | "cancelled";
   order: "total" | "partition" | "none" | null;
+  /** The first row that can be read. */
+  first_row: number;
   /** The row after the last one; null until it is known. */
   rows: number | null;
   /** The row after the last one that was produced. */
@@ -114,6 +116,12 @@ function changesOf({ columns, filter, sort, offset, limit }: Asked): string[] {
 
 function sortText({ column, descending }: SortKey): string {
   return descending ? `${column} ↓` : column;
+}
+
+/** Whether all of a statement's rows can be had by the result's id. */
+export function isKeptWhole({ state, request, first_row: firstRow }: QueryRecord): boolean {
+  const isWhole = request?.offset === undefined && request?.limit === undefined;
+  return isWhole && firstRow === 0 && (state === "done" || state === "running");
 }
 
 /** Where the same rows are looked at; undefined where no address of this page says that. */
