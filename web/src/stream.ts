@@ -227,11 +227,8 @@ export class TableStream {
     const { signal } = this.#abort;
     const place = this.#place;
     this.#leaving = new AbortController();
-    const leaving = this.#leaving.signal;
     const canLeave = this.#canLeave;
-    const leave = () => this.#leaving.abort();
-    if (place.wanted.aborted) leave();
-    else place.wanted.addEventListener("abort", leave);
+    const leaving = AbortSignal.any([this.#leaving.signal, place.wanted]);
     let isOffered = false;
     let busySinceMs = performance.now();
     const stream = body.footer === undefined ? body.stream : decoder.openFile(body.footer);
