@@ -5,6 +5,7 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
@@ -45,7 +46,8 @@ export class CodeEditor {
 
   constructor(options: CodeEditorOptions) {
     const { root, text, selection, known, onEdit, onRun, onEscape } = options;
-    const run = () => {
+    const run = (view: EditorView) => {
+      closeCompletion(view);
       onRun();
       return true;
     };
@@ -76,6 +78,7 @@ export class CodeEditor {
       EditorView.updateListener.of((update) => {
         if (update.docChanged) onEdit(update.state.doc.toString());
       }),
+      EditorView.domEventHandlers({ beforeinput: replaceSelected }),
       codeTheme,
     ];
     this.#view = new EditorView({
@@ -126,4 +129,20 @@ export class CodeEditor {
     const extensions = [this.#extensions, this.#placeholder.of(placeholder(shownWhenEmpty))];
     return EditorState.create({ doc: text, selection, extensions });
   }
+}
+
+/**
+ * Writes over what is selected. A browser that does it would keep how the first letter looked, by an
+ * inline style, which the policy forbids.
+ */
+function replaceSelected(event: InputEvent, view: EditorView): boolean {
+  const { data, inputType } = event;
+  const { from, to, empty } = view.state.selection.main;
+  if (inputType !== "insertText" || data === null || view.composing || empty) return false;
+  event.preventDefault();
+  const insert = () =>
+    view.state.update(view.state.replaceSelection(data), { userEvent: "input.type" });
+  const handlers = view.state.facet(EditorView.inputHandler);
+  if (!handlers.some((handle) => handle(view, from, to, data, insert))) view.dispatch(insert());
+  return true;
 }
