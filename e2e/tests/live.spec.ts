@@ -211,7 +211,12 @@ for (const colorScheme of ["light", "dark"] as const) {
     await expect(page.getByRole("gridcell").first()).toBeVisible();
     await page.keyboard.press("?");
     const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-    for (const does of ["Filter the tables", "Run it", "Copy the cell", "Sort by the column"]) {
+    for (const does of [
+      "Filter the tables",
+      "Run it",
+      "Copy what is selected",
+      "Sort by the column",
+    ]) {
       await expect(sheet).toContainText(does);
     }
     await expect(sheet).toContainText(/First rows [\d.]+ m?s after this page was asked for/);

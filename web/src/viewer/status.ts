@@ -106,6 +106,7 @@ export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   // Rows are read when they are looked at: how fast depends on who looks.
   if (phase === "windowed") return [`${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
+  if (phase === "waiting") return shown;
   if (bytes > 0 && elapsedMs > 0) shown.push(`${formatBytes((bytes / elapsedMs) * 1000)}/s`);
   if (elapsedMs > 0) shown.push(formatDuration(elapsedMs));
   if (firstRowMs !== undefined) shown.push(`first row in ${formatDuration(firstRowMs)}`);

@@ -210,8 +210,10 @@ export const viewerStyles = css`
   .dot.windowed {
     background: var(--_accent);
   }
+  .dot.waiting {
+    background: var(--_muted);
+  }
   .dot.interrupted,
-  .dot.waiting,
   .dot.paused,
   .dot.cancelled {
     background: var(--_warn);

@@ -28,17 +28,29 @@ export function shortcutGroups(pageKeys: readonly PageKey[]): ShortcutGroup[] {
     { title: "Page", shortcuts: pageKeys.map(({ key, does }) => ({ keys: [key], does })) },
     {
       title: "Statement",
-      shortcuts: [{ keys: [MODIFIER, "Enter"], does: "Run it, or what is selected of it" }],
+      shortcuts: [
+        { keys: [MODIFIER, "Enter"], does: "Run it, or what is selected of it" },
+        { keys: ["Tab"], does: "Take the completion" },
+        { keys: ["Escape"], does: "Leave the editor" },
+        { keys: ["F2"], does: "At its tab: rename it" },
+        { keys: ["Delete"], does: "At its tab: close it" },
+      ],
     },
     {
       title: "Rows",
       shortcuts: [
         { keys: ["Arrow keys"], does: "Go to the next cell" },
-        { keys: [MODIFIER, "Arrow keys"], does: "Go to the last cell in that direction" },
+        { keys: [MODIFIER, "Arrow keys"], does: "Go all the way in that direction" },
         { keys: ["Page Up", "Page Down"], does: "Go up or down by a screen" },
         { keys: ["Home", "End"], does: "Go to the first or last column" },
         { keys: [MODIFIER, "Home", "End"], does: "Go to the first or last cell of all" },
-        { keys: [MODIFIER, "C"], does: "Copy the cell, exactly" },
+        { keys: ["Shift", "any of these"], does: "Select from here to there" },
+        { keys: ["Shift", "Space"], does: "Select the row" },
+        { keys: [MODIFIER, "Space"], does: "Select the column" },
+        { keys: [MODIFIER, "A"], does: "Select all; Escape goes back to one cell" },
+        { keys: [MODIFIER, "C"], does: "Copy what is selected, exactly" },
+        { keys: ["Enter"], does: "Show the cell whole" },
+        { keys: [MODIFIER, "F"], does: "Find text in the rows" },
       ],
     },
     {
