@@ -89,7 +89,6 @@ export class Dashboard extends LitElement implements Shell {
     super.connectedCallback();
     this.#catalog.start();
     this.#navigation.start();
-    this.isListOpen = this.place.subject === undefined;
   }
 
   override disconnectedCallback(): void {
@@ -195,11 +194,11 @@ export class Dashboard extends LitElement implements Shell {
   /** What is shown in the place of the rows. */
   #renderOtherView() {
     const { subject, view } = this.place;
-    if (!isSomething(subject) || view === "rows") return nothing;
-    if (subject !== undefined && "sql" in subject) {
-      return html`<plan-panel .sql=${subject.sql}></plan-panel>`;
-    }
-    return html`<table-details .table=${this.#tableInfo}></table-details>`;
+    if (subject === undefined || !isSomething(subject) || view === "rows") return nothing;
+    if ("sql" in subject) return html`<plan-panel .sql=${subject.sql}></plan-panel>`;
+    if (this.tables === undefined) return nothing;
+    const { table } = subject;
+    return html`<table-details .name=${table} .table=${this.#tableInfo}></table-details>`;
   }
 
   #renderParts(parts: readonly Part[]) {

@@ -28,8 +28,8 @@ export function parquetFacts(facts: ParquetFacts) {
   const codecs = [...new Set(columns.flatMap(({ compression }) => compression))];
   const rows = row_groups.map((group) => group.rows);
   const span = rangeText(Math.min(...rows), Math.max(...rows), formatCount);
-  return html`<section aria-labelledby="parquet-heading">
-    <h3 id="parquet-heading">Parquet</h3>
+  return html`<section>
+    <h3>Parquet</h3>
     <dl>
       ${fact("Files", `${formatCount(files)}${files_read < files ? `; the first ${formatCount(files_read)} are described` : ""}`)}
       ${fact("Row groups", row_groups.length === 0 ? "0" : `${formatCount(num_row_groups)} of ${span} rows`)}

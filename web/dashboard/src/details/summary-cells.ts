@@ -18,8 +18,8 @@ export function summaryCells(summary: Summary) {
     <td>${spread(summary)}</td>`;
 }
 
-function spread({ histogram, top, rows }: Summary) {
-  if (histogram !== undefined) return bars(histogram);
+function spread({ histogram, top, rows, min, max }: Summary) {
+  if (histogram !== undefined) return bars(histogram, `From ${min} to ${max}`);
   if (top === undefined || top.length === 0) return nothing;
   const words = top
     .slice(0, 3)
@@ -27,10 +27,11 @@ function spread({ histogram, top, rows }: Summary) {
   return html`<span class="value" title=${words.join("\n")}>${words.join(" · ")}</span>`;
 }
 
-function bars({ edges, counts }: NonNullable<Summary["histogram"]>) {
+function bars({ edges, counts }: NonNullable<Summary["histogram"]>, span: string) {
   const most = Math.max(1, ...counts);
   const step = WIDTH_PX / counts.length;
-  const label = `From ${edges[0]} to ${edges.at(-1)}, most in bin ${counts.indexOf(most) + 1} of ${counts.length}`;
+  const mostAt = counts.indexOf(most);
+  const label = `${span}, most from ${edges[mostAt]} to ${edges[mostAt + 1]}`;
   return html`<svg class="bars" width=${WIDTH_PX} height=${HEIGHT_PX} role="img" aria-label=${label}>
     ${counts.map((count, bin) => {
       const height = count === 0 ? 0 : Math.max(1.5, (count / most) * HEIGHT_PX);

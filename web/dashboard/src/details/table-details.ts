@@ -23,6 +23,7 @@ const SAMPLE_ROWS = 5;
  */
 export class TableDetails extends LitElement {
   static override properties: PropertyDeclarations = {
+    name: { attribute: false },
     table: { attribute: false },
     fields: { state: true },
     sample: { state: true },
@@ -32,6 +33,8 @@ export class TableDetails extends LitElement {
     isAsked: { state: true },
   };
 
+  /** The name that is asked for. */
+  declare name: string;
   /** Undefined while the list of tables is being read, and where there is no such table. */
   declare table: CatalogTable | undefined;
   /** Undefined until the schema is known. */
@@ -77,7 +80,8 @@ export class TableDetails extends LitElement {
 
   protected override render() {
     const { table, error } = this;
-    if (table === undefined) return html`<p class="note">There is no such table in the list.</p>`;
+    if (table === undefined)
+      return html`<p class="note">There is no table “${this.name}” in the list.</p>`;
     const facts = [
       table.format,
       table.rows === null ? undefined : formatRows(table.rows),
@@ -90,9 +94,9 @@ export class TableDetails extends LitElement {
         <span class="minor">${facts.join(" · ")}</span>
       </div>
       ${error === undefined ? nothing : problem(error)}
-      <section aria-labelledby="columns-heading">
+      <section>
         <div class="section-head">
-          <h3 id="columns-heading">Columns</h3>
+          <h3>Columns</h3>
           ${
             this.isAsked
               ? nothing
@@ -109,8 +113,8 @@ export class TableDetails extends LitElement {
         ${columnsTable(this.fields ?? withMetadata(table.fields), this.sample, this.summaries, this.isAsked)}
       </section>
       ${this.parquet === undefined ? nothing : parquetFacts(this.parquet)}
-      <section aria-labelledby="sql-heading">
-        <h3 id="sql-heading">SQL</h3>
+      <section>
+        <h3>SQL</h3>
         ${statement(`SELECT count(*) FROM ${quotedName(table.name)}`)}
         ${statement(someSql(table))}
       </section>
