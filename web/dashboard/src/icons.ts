@@ -30,6 +30,10 @@ export const link = stroke(
 export const refresh = stroke("M13 8a5 5 0 1 1-1.500-3.600M13 2.500v2.500h-2.500");
 export const clock = stroke("M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2ZM8 4.800V8l2.200 1.600");
 export const copy = stroke("M5.500 5.500v-3h8v8h-3M2.500 5.500h8v8h-8z");
+export const activity = stroke("M2 8.500h2.500L6.500 3l3 10 2-4.500H14");
+export const help = stroke(
+  "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2ZM6.300 6.400a1.750 1.750 0 1 1 2.600 1.500c-.6.35-.9.7-.9 1.300M8 11.200v.1",
+);
 export const code = stroke(
   "m5.500 4.500-3.500 3.500 3.500 3.500M10.500 4.500l3.500 3.500-3.500 3.500",
 );

@@ -2,6 +2,7 @@ import "colonnade/define";
 import { TablesList } from "./catalog/tables-list.js";
 import { Dashboard } from "./dashboard.js";
 import { TableDetails } from "./details/table-details.js";
+import "./live/define.js";
 import { HistoryDialog } from "./sql/history-dialog.js";
 import { PlanPanel } from "./sql/plan-panel.js";
 import { SqlEditor } from "./sql/sql-editor.js";

@@ -1,5 +1,6 @@
 import type { ColonnadeViewer } from "colonnade";
 import { queryRequest, rowsUrl } from "./catalog/catalog.js";
+import { keptRequest } from "./live/kept-result.js";
 import {
   isSameArrangement,
   type Place,
@@ -68,7 +69,8 @@ export class RowsControl {
 function sourceOf(subject: Subject): Request | null {
   if (subject === undefined) return null;
   if ("table" in subject) return new Request(rowsUrl(subject.table));
-  return subject.sql.trim() === "" ? null : queryRequest(subject.sql);
+  if (subject.sql.trim() === "") return null;
+  return keptRequest(subject.sql) ?? queryRequest(subject.sql);
 }
 
 /** The names by which the viewer tells columns apart: a second `a` is `a (2)`. */

@@ -1,10 +1,11 @@
 // Where the parts of the page stand. A part is one entry in one of these lists.
 
 import { linkActions } from "./link/link-actions.js";
+import { liveActions, liveOverlays } from "./live/live.js";
 import type { Part } from "./shell.js";
 
 /** In the top bar, at the right. */
-export const barActions: readonly Part[] = [];
+export const barActions: readonly Part[] = [liveActions];
 
 /** Beside the tabs of what is shown, at the right: what is done with it. */
 export const rowActions: readonly Part[] = [linkActions];
@@ -13,4 +14,4 @@ export const rowActions: readonly Part[] = [linkActions];
 export const rowPanels: readonly Part[] = [];
 
 /** Over all of it: dialogs, what files are dropped on, sign-in. They render nothing until needed. */
-export const overlays: readonly Part[] = [];
+export const overlays: readonly Part[] = [liveOverlays];
