@@ -341,6 +341,11 @@ export class Table extends EventTarget {
     this.#release();
   }
 
+  /** @internal Leaves the result at the server when the table is closed, for others to be made of it. */
+  keep(): void {
+    this.#isKnownToServer = false;
+  }
+
   /** @internal As {@link close}, but the server keeps the result, for others to be made of it. */
   park(): void {
     if (this.#state === "streaming") {

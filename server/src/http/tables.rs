@@ -19,6 +19,8 @@ use crate::source::{ParquetFacts, Table};
 
 #[derive(Serialize)]
 struct TableList {
+    writable: bool,
+    max_upload_bytes: Option<u64>,
     tables: Vec<TableInfo>,
 }
 
@@ -50,7 +52,7 @@ struct FieldInfo {
     nullable: bool,
 }
 
-/// All tables.
+/// All tables, and whether others may be uploaded.
 pub(super) async fn list(
     State(app): State<AppState>,
     headers: HeaderMap,
@@ -60,7 +62,13 @@ pub(super) async fn list(
         .iter()
         .map(|entry| info(&entry.table))
         .collect::<Result<_, _>>()?;
-    json_with_etag(&TableList { tables }, &headers)
+    let max_upload_bytes = app.uploads.max_upload_bytes();
+    let list = TableList {
+        writable: max_upload_bytes.is_some(),
+        max_upload_bytes,
+        tables,
+    };
+    json_with_etag(&list, &headers)
 }
 
 /// One of them.

@@ -3,6 +3,7 @@ import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { type CatalogTable, exampleSql } from "./catalog/catalog.js";
 import { CatalogWatch } from "./catalog/catalog-watch.js";
 import type { SaidEvent } from "./copying.js";
+import { localFile } from "./files/local-files.js";
 import { list, mark } from "./icons.js";
 import type { Place, Subject } from "./location.js";
 import { Navigation } from "./navigation.js";
@@ -196,7 +197,7 @@ export class Dashboard extends LitElement implements Shell {
     const { subject, view } = this.place;
     if (subject === undefined || !isSomething(subject) || view === "rows") return nothing;
     if ("sql" in subject) return html`<plan-panel .sql=${subject.sql}></plan-panel>`;
-    if (this.tables === undefined) return nothing;
+    if (this.tables === undefined || !("table" in subject)) return nothing;
     const { table } = subject;
     return html`<table-details .name=${table} .table=${this.#tableInfo}></table-details>`;
   }
@@ -230,5 +231,7 @@ export class Dashboard extends LitElement implements Shell {
 
 /** Whether there is something to look at. */
 function isSomething(subject: Subject): boolean {
-  return subject !== undefined && ("table" in subject || subject.sql.trim() !== "");
+  if (subject === undefined) return false;
+  if ("file" in subject) return localFile(subject.file) !== undefined;
+  return "table" in subject || subject.sql.trim() !== "";
 }

@@ -37,3 +37,10 @@ export const help = stroke(
 export const code = stroke(
   "m5.500 4.500-3.500 3.500 3.500 3.500M10.500 4.500l3.500 3.500-3.500 3.500",
 );
+export const openFile = stroke(
+  "M2.500 12.500v-9h4l1.500 1.800h5.500v7.200zM8 11V7.500M6.300 9 8 7.300 9.700 9",
+);
+export const download = stroke("M8 2.500v7.500M4.800 7 8 10.200 11.200 7M2.500 13.500h11");
+export const terminal = stroke("M3 4.500 6.500 8 3 11.500M8 12h5");
+export const signOut = stroke("M6.500 2.500h-4v11h4M10 5l3 3-3 3M13 8H6.500");
+export const trash = stroke("M3 4.500h10M6.500 4.500v-2h3v2M4.500 4.500l.6 9h5.800l.6-9");

@@ -1,8 +1,11 @@
 import type { Predicate, SortKey } from "colonnade";
 import { listText, parseList } from "./names.js";
 
-/** What is looked at: a table, or the rows of a statement; an empty one has not been run. */
-export type Subject = { table: string } | { sql: string } | undefined;
+/**
+ * What is looked at: a table, the rows of a statement (an empty one has not been run), or a file that
+ * is open in this tab.
+ */
+export type Subject = { table: string } | { sql: string } | { file: string } | undefined;
 
 /** Which side of it is shown. */
 export type View = "rows" | "details" | "plan";
@@ -48,7 +51,8 @@ export function placeIn(search: string): Place {
   const params = new URLSearchParams(search);
   const table = params.get("table");
   const sql = params.get("sql");
-  const subject = table ? { table } : sql === null ? undefined : { sql };
+  const file = params.get("file");
+  const subject = table ? { table } : sql !== null ? { sql } : file ? { file } : undefined;
   const shown = parseList(params.get("columns") ?? "");
   return {
     subject,

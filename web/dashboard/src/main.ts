@@ -8,6 +8,8 @@ import { PlanPanel } from "./sql/plan-panel.js";
 import { SqlEditor } from "./sql/sql-editor.js";
 import { SqlPanel } from "./sql/sql-panel.js";
 import { StatementTabs } from "./sql/statement-tabs.js";
+import "./files/define.js";
+import "./session/define.js";
 import { applyTheme, loadTheme } from "./theme.js";
 
 applyTheme(loadTheme());

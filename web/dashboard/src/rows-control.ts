@@ -1,5 +1,6 @@
 import type { ColonnadeViewer } from "colonnade";
 import { queryRequest, rowsUrl } from "./catalog/catalog.js";
+import { localFile } from "./files/local-files.js";
 import { keptRequest } from "./live/kept-result.js";
 import {
   isSameArrangement,
@@ -66,9 +67,10 @@ export class RowsControl {
 }
 
 /** A new request each time, so that the same statement runs again. */
-function sourceOf(subject: Subject): Request | null {
+function sourceOf(subject: Subject): Request | File | null {
   if (subject === undefined) return null;
   if ("table" in subject) return new Request(rowsUrl(subject.table));
+  if ("file" in subject) return localFile(subject.file) ?? null;
   if (subject.sql.trim() === "") return null;
   return keptRequest(subject.sql) ?? queryRequest(subject.sql);
 }

@@ -2,11 +2,17 @@ import { html, nothing } from "lit";
 import type { Subject, View } from "./location.js";
 import { moveAmongTabs } from "./tab-keys.js";
 
+const VIEWS: Record<"table" | "sql" | "file", readonly View[]> = {
+  table: ["rows", "details"],
+  sql: ["rows", "plan"],
+  file: ["rows"],
+};
 const LABELS: Record<View, string> = { rows: "Rows", details: "Details", plan: "Plan" };
 
 /** The sides of a subject, as tabs. */
 export function viewTabs(subject: Subject, current: View, turn: (view: View) => void) {
-  const views: View[] = subject && "table" in subject ? ["rows", "details"] : ["rows", "plan"];
+  const [kind = "sql"] = Object.keys(subject ?? {}) as (keyof typeof VIEWS)[];
+  const views = VIEWS[kind];
   return html`<div class="tabs" role="tablist" aria-label="Views">
     ${views.map(
       (view) => html`<button

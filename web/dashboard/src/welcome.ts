@@ -22,6 +22,7 @@ export function welcome(
         <h3>Look at a table</h3>
         <p>Scroll it, sort it by a header, filter it by a column's menu.</p>
         ${first.map((table) => door({ table: table.name }, `Open ${table.name}`, countOf(table), go))}
+        <p>Or drop a file anywhere on this page.</p>
       </li>
       <li>
         <h3>Ask in SQL</h3>

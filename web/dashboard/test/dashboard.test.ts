@@ -5,7 +5,7 @@ import { nextTheme } from "../src/theme.js";
 
 function table(name: string, ...columns: string[]): CatalogTable {
   const fields = columns.map((column) => ({ name: column, type: "int64", nullable: true }));
-  return { name, format: "parquet", rows: 1, bytes: 1, version: "1", fields };
+  return { name, format: "parquet", rows: 1, bytes: 1, version: "1", uploaded: false, fields };
 }
 
 test("tables are found by their name and by their columns", () => {

@@ -14,6 +14,7 @@ const places: Place[] = [
   placeOf({ table: "lineitem" }),
   placeOf({ table: "a b/c&d" }, "details"),
   placeOf({ sql: "" }),
+  placeOf({ file: "ä (2).arrow" }),
   placeOf({ sql: "SELECT 1 + 1 -- ä\n, '%2C'" }, "plan"),
   {
     subject: { table: "t" },

@@ -1,5 +1,6 @@
 import { ColonnadeError, type Field } from "colonnade";
 import { quotedName } from "../names.js";
+import { session } from "../session/session.js";
 
 /** A table that the server offers. */
 export interface CatalogTable {
@@ -11,6 +12,8 @@ export interface CatalogTable {
   bytes: number | null;
   /** Changes when the files do. */
   version: string;
+  /** Whether it came by an upload, and can be removed. */
+  uploaded: boolean;
   fields: Pick<Field, "name" | "type" | "nullable">[];
 }
 
@@ -46,6 +49,10 @@ export async function fetchJson(
     });
   }
   if (response.ok || response.status === 304) return response;
+  if (response.status === 401) {
+    await session.needed();
+    return fetchJson(path, etag, signal);
+  }
   throw await problemOf(response);
 }
 

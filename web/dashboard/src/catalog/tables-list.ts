@@ -90,7 +90,7 @@ export class TablesList extends LitElement {
   }
 
   #renderTable(table: CatalogTable) {
-    const { name, format, rows, bytes } = table;
+    const { name, format, rows, bytes, uploaded } = table;
     const isOpen = this.expanded.has(name);
     const facts = [
       rows === null ? undefined : formatRows(rows),
@@ -117,6 +117,7 @@ export class TablesList extends LitElement {
           <span class="facts">${facts.join(" · ")}</span>
         </div>
         <span class="format">${format}</span>
+        ${uploaded ? html`<remove-table .name=${name}></remove-table>` : nothing}
       </div>
       ${isOpen ? this.#renderOpened(table) : nothing}
     </li>`;

@@ -1,4 +1,4 @@
-import { html } from "lit";
+import { html, nothing } from "lit";
 import { copyText } from "../copying.js";
 import { code, link } from "../icons.js";
 import { addressOf } from "../location.js";
@@ -7,6 +7,9 @@ import { embedCode } from "./embed-code.js";
 
 /** Buttons that copy the address of what is shown, and what shows it in another page. */
 export function linkActions({ place, viewer }: Shell) {
+  const { subject } = place;
+  // Nobody else has a file that is open in this tab.
+  if (subject !== undefined && "file" in subject) return nothing;
   const address = () => new URL(addressOf(place), location.href).href;
   return html`<button
       class="action"

@@ -1,7 +1,7 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html } from "lit";
 import type { CatalogTable } from "../catalog/catalog.js";
-import type { Place, View } from "../location.js";
+import type { Place, Subject, View } from "../location.js";
 import type { Navigation } from "../navigation.js";
 import { listen } from "../viewer-events.js";
 import type { Mistake } from "./code-editor.js";
@@ -53,7 +53,7 @@ export class StatementsControl {
 
   /** Takes over what a place says of a statement. */
   arrive({ subject, view }: Place, isAgain: boolean, id: number | undefined): void {
-    const table = subject && "table" in subject ? subject.table : undefined;
+    const table = titleOf(subject);
     if (table !== this.#table || subject === undefined) this.#draft = "";
     this.#table = table;
     this.#current =
@@ -150,4 +150,10 @@ export class StatementsControl {
     else if (next === undefined) this.#navigation.go(undefined);
     else this.#navigation.go({ sql: next.ran }, { statement: next.id });
   }
+}
+
+/** What is looked at where that is no statement. */
+function titleOf(subject: Subject): string | undefined {
+  if (subject === undefined || "sql" in subject) return undefined;
+  return "table" in subject ? subject.table : subject.file;
 }
