@@ -1,6 +1,7 @@
 import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { type CatalogTable, fetchCatalog, queryRequest, rowsUrl } from "./catalog.js";
+import { chartStateIn, withChartState } from "./charts/address.js";
 import { half, list, mark, moon, sun } from "./icons.js";
 import { addressOf, type Shown, shownIn } from "./location.js";
 import { applyTheme, loadTheme, nextTheme, type Theme } from "./theme.js";
@@ -17,6 +18,7 @@ export class Dashboard extends LitElement {
     source: { state: true },
     theme: { state: true },
     isListOpen: { state: true },
+    chartState: { state: true },
   };
 
   declare tables: CatalogTable[] | undefined;
@@ -29,6 +31,8 @@ export class Dashboard extends LitElement {
   declare theme: Theme;
   /** Whether the list of tables is open where the page is too narrow to show it always. */
   declare isListOpen: boolean;
+  /** Which charts are open, as the address says it. */
+  declare chartState: string | undefined;
 
   constructor() {
     super();
@@ -100,12 +104,21 @@ export class Dashboard extends LitElement {
           @run=${(event: CustomEvent<string>) => this.#go({ sql: event.detail })}
         ></sql-box>
         ${this.source === null ? this.#renderWelcome() : nothing}
-        <colonnade-viewer
-          ?hidden=${this.source === null}
-          .theme=${this.theme}
-          .totalRows=${this.#totalRows()}
-          .source=${this.source}
-        ></colonnade-viewer>
+        <div class="shown" ?hidden=${this.source === null}>
+          <colonnade-viewer
+            .theme=${this.theme}
+            .totalRows=${this.#totalRows()}
+            .source=${this.source}
+          ></colonnade-viewer>
+          <chart-drawer
+            .shown=${this.shown}
+            .state=${this.chartState}
+            @chart-state=${({ detail }: CustomEvent<string | undefined>) => {
+              this.chartState = detail;
+              history.replaceState(null, "", withChartState(location.search, detail));
+            }}
+          ></chart-drawer>
+        </div>
       </main>`;
   }
 
@@ -132,6 +145,8 @@ export class Dashboard extends LitElement {
 
   #show(shown: Shown): void {
     this.shown = shown;
+    // An open panel stays open for other rows, with charts of theirs.
+    this.chartState = chartStateIn(location.search) ?? (this.chartState && "");
     this.isListOpen = false;
     if (shown === undefined) {
       this.source = null;
