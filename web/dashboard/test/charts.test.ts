@@ -23,7 +23,11 @@ test("names, texts and statements keep what is in them to themselves", () => {
   expect(quoteName('a"b; drop')).toBe('"a""b; drop"');
   expect(quoteText("it's")).toBe("'it''s'");
   expect(relation({ table: "dir.a" })).toBe('"dir.a"');
-  expect(relation({ sql: "select 1 -- one;  ;\n" })).toBe("(select 1 -- one\n) AS result");
+  expect(relation({ sql: "select 1 -- one;  ;\n" })).toBe("(select 1) AS result");
+  expect(relation({ sql: "select '--;' as \"a;--\" /* b */ ; -- c" })).toBe(
+    "(select '--;' as \"a;--\") AS result",
+  );
+  expect(relation({ sql: "select 1 -- one\n+ 1;" })).toBe("(select 1 -- one\n+ 1) AS result");
 });
 
 const FIELDS: ChartField[] = [

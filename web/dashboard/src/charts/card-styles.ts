@@ -65,18 +65,19 @@ export const cardStyles = css`
     outline-offset: 1px;
   }
   .controls {
-    display: flex;
-    flex-wrap: wrap;
+    display: grid;
+    grid-template-columns: repeat(3, minmax(0, 1fr));
     gap: 6px 8px;
     margin-bottom: 10px;
   }
+  .controls:has(label:nth-child(4):last-child) {
+    grid-template-columns: repeat(4, minmax(0, 1fr));
+  }
   label {
     display: flex;
-    flex: 1 1 84px;
     flex-direction: column;
     gap: 2px;
     min-width: 0;
-    max-width: 170px;
   }
   label span {
     color: var(--muted);

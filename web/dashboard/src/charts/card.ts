@@ -18,8 +18,6 @@ import { fileNameOf, summaryOf, tableOf, titleOf } from "./words.js";
 const DEBOUNCE_MS = 120;
 /** Work that takes longer can be cancelled by hand. */
 const SLOW_MS = 800;
-/** Rows of the table of values that are shown; a scatter plot's are thousands. */
-const MAX_TABLE_ROWS = 500;
 
 type Phase = "waiting" | "loading" | "slow" | "ready" | "failed" | "cancelled";
 
@@ -175,8 +173,8 @@ export class ChartCard extends LitElement {
             .data=${data}
             .name=${title}
             .summary=${summary}
-            @figure-brush=${(event: CustomEvent<Brush | undefined>) =>
-              this.#tell({ ...this.spec, brush: event.detail })}
+            @figure-brush=${({ detail }: CustomEvent<Brush | null>) =>
+              this.#tell({ ...this.spec, brush: detail ?? undefined })}
           ></chart-figure>`
     }
     <p class="summary">${summary}</p>
@@ -278,7 +276,7 @@ function renderTable(data: ChartData, title: string) {
         <tr>${headers.map((header) => html`<th scope="col">${header}</th>`)}</tr>
       </thead>
       <tbody>
-        ${rows.slice(0, MAX_TABLE_ROWS).map(
+        ${rows.map(
           ([first, ...others]) => html`<tr>
             <th scope="row">${first}</th>
             ${others.map((text) => html`<td>${exactNumber(text)}</td>`)}
@@ -286,6 +284,5 @@ function renderTable(data: ChartData, title: string) {
         )}
       </tbody>
     </table>
-    ${rows.length > MAX_TABLE_ROWS ? html`<p>The first ${MAX_TABLE_ROWS} of ${exactNumber(String(rows.length))}.</p>` : nothing}
   </div>`;
 }

@@ -40,7 +40,7 @@ export function drawBins(
 ): Drawing {
   const { spec } = data;
   const isHistogram = spec.kind === "histogram";
-  const { shapes: legendShapes, bottom: top } = legend(data, canvas, !isHistogram);
+  const { shapes: legendShapes, bottom: top } = legend(data, canvas, spec.kind === "line");
   const isAdditive = isHistogram || spec.aggregate === "count" || spec.aggregate === "sum";
   const isStacked = isHistogram || (spec.kind === "area" && isAdditive);
   const series = seriesOf(data);
@@ -82,7 +82,7 @@ export function drawBins(
         d: polyline(middles.map(({ x, high }) => [x, high])),
         stroke: ink,
         widthPx: 1.75,
-        dash: dashOf(index),
+        dash: spec.kind === "line" ? dashOf(index) : undefined,
       });
       const alone = middles.filter(
         ({ high }, at) =>

@@ -73,14 +73,20 @@ export function drawBars(
       : [Math.min(0, ...values), Math.max(0, ...values)];
   });
   const hasNumbers = series.length === 1;
+  // All the others together would make the bars of the rest too short to compare.
+  const isCut = isStacked && categories.hasOthers;
+  const scaled = isCut ? ends.slice(0, -1) : ends;
   const scale = numberScale(
-    Math.min(...ends.map(([low = 0]) => low), 0),
-    Math.max(...ends.map(([, high = 0]) => high), 0),
+    Math.min(...scaled.map(([low = 0]) => low), 0),
+    Math.max(...scaled.map(([, high = 0]) => high), 0),
     4,
   );
   // Room for the number behind the longest bar.
   const inner = hasNumbers ? { ...plot, right: plot.right - 44 } : plot;
-  const toX = (value: number) => place(scale, value, inner.left, inner.right);
+  const toX = (value: number) => {
+    const within = Math.min(Math.max(value, scale.low), scale.high);
+    return place(scale, within, inner.left, inner.right);
+  };
   const shapes: Shape[] = [
     ...legendShapes,
     ...bottomAxis(scale, inner, canvas.measure, true),
@@ -112,6 +118,12 @@ export function drawBars(
           anchor: "start",
           sizePx: TICK_PX,
         });
+      }
+      if (end > scale.high || end < scale.low) {
+        // Two strokes through a bar say that it goes on.
+        const x = (end > scale.high ? inner.right : inner.left) - 14;
+        const d = `M${x} ${y + barPx + 2}l6 ${-barPx - 4}M${x + 5} ${y + barPx + 2}l6 ${-barPx - 4}`;
+        shapes.push({ d, stroke: "surface", widthPx: 2 });
       }
       stops.push({
         place: row,

@@ -34,7 +34,7 @@ export function measureText(text: string, sizePx: number): number {
  * A chart that is looked at and brushed, by pointer and by keyboard: arrows walk its values, with
  * Shift they mark, Enter applies, Escape clears.
  *
- * @fires figure-brush - detail: the brush, or undefined
+ * @fires figure-brush - detail: the brush, or null
  */
 export class ChartFigure extends LitElement {
   static override styles = figureStyles;
@@ -160,7 +160,12 @@ export class ChartFigure extends LitElement {
     const { offsetWidth, offsetHeight } = tip;
     const isLeft = stop.x + 14 + offsetWidth > drawing.width;
     const x = isLeft ? stop.x - 14 - offsetWidth : stop.x + 14;
-    const y = Math.min(Math.max(0, stop.y - offsetHeight / 2), drawing.height - offsetHeight);
+    // Beside a value that is high in the plot it hangs low, so that it covers little of the line.
+    const { top, bottom } = drawing.plot;
+    const isAcross = drawing.direction === "across" && drawing.crossSpans === undefined;
+    const edge = stop.y < (top + bottom) / 2 ? bottom - offsetHeight - 6 : top;
+    const beside = Math.min(Math.max(0, stop.y - offsetHeight / 2), drawing.height - offsetHeight);
+    const y = isAcross ? edge : beside;
     tip.style.transform = `translate(${Math.max(0, Math.round(x))}px, ${Math.round(y)}px)`;
   }
 

@@ -256,7 +256,7 @@ async function boxes(
   });
   const isEstimate = numRows > MAX_EXACT_ROWS;
   const notes = [
-    "Whiskers reach to the last value within 1.5 box lengths; the axis may cut what lies beyond.",
+    "Whiskers reach to the last value within 1.5 box lengths; what lies beyond is not drawn.",
   ];
   if (isEstimate) notes.push("Quartiles of so many rows are estimates.");
   return { ...data, boxes, notes };

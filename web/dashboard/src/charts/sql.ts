@@ -14,10 +14,22 @@ export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** What stands behind FROM. A comment at the statement's end ends with its line. */
+/** What stands behind FROM. */
 export function relation(source: ChartSource): string {
   if ("table" in source) return quoteName(source.table);
-  return `(${source.sql.replace(/[\s;]+$/, "")}\n) AS result`;
+  return `(${withoutEnd(source.sql)}) AS result`;
+}
+
+const TOKEN =
+  /(?<value>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?<end>--[^\n]*|\/\*[\s\S]*?\*\/|[;\s]+)|(?<other>[\s\S])/g;
+
+/** A statement without the semicolons and comments behind it. */
+function withoutEnd(sql: string): string {
+  let end = 0;
+  for (const token of sql.matchAll(TOKEN)) {
+    if (token.groups?.end === undefined) end = token.index + token[0].length;
+  }
+  return sql.slice(0, end);
 }
 
 /** A column as text or as a value that compares with text: what a dictionary holds, not its keys. */

@@ -12,16 +12,16 @@ const NAMES: Record<ChartSpec["kind"], string> = {
   box: "Boxes",
 };
 
-/** What a chart shows, e.g. `mean of delay by date`. */
+/** What a chart shows, e.g. `Mean of delay by date`. */
 export function titleOf(spec: ChartSpec): string {
   const { kind, x, y, aggregate, group } = spec;
   const colour = group === undefined ? "" : `, by ${group}`;
   if (kind === "scatter") return `${y} against ${x}`;
   if (kind === "box") return `${y} by ${x}`;
   if (kind === "histogram" || y === undefined || !hasAggregate(kind))
-    return `rows by ${x}${colour}`;
-  if (aggregate === "count") return `rows by ${x}${colour}`;
-  return `${aggregate} of ${y} by ${x}${colour}`;
+    return `Rows by ${x}${colour}`;
+  if (aggregate === "count") return `Rows by ${x}${colour}`;
+  return `${aggregate.charAt(0).toUpperCase()}${aggregate.slice(1)} of ${y} by ${x}${colour}`;
 }
 
 /** A name for a file that holds the chart. */
@@ -34,7 +34,10 @@ export function fileNameOf(name: string, spec: ChartSpec, ending: string): strin
 export function summaryOf(data: ChartData, drawing: Drawing): string {
   const { spec, bins, group } = data;
   const width = bins?.isTime ? ` (each ${bins.width})` : "";
-  const start = `${NAMES[spec.kind]} of ${titleOf(spec)}${width}`;
+  const title = titleOf(spec);
+  const isName = spec.kind === "scatter" || spec.kind === "box";
+  const shown = isName ? title : `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+  const start = `${NAMES[spec.kind]} of ${shown}${width}`;
   const { stops } = drawing;
   if (stops.length === 0) return `${start}: nothing to show.`;
   if (spec.kind === "scatter") {
