@@ -2,6 +2,7 @@ import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { type CatalogTable, fetchCatalog, queryRequest, rowsUrl } from "./catalog.js";
 import { chartStateIn, withChartState } from "./charts/address.js";
+import { chartPart } from "./charts/part.js";
 import { half, list, mark, moon, sun } from "./icons.js";
 import { addressOf, type Shown, shownIn } from "./location.js";
 import { applyTheme, loadTheme, nextTheme, type Theme } from "./theme.js";
@@ -110,14 +111,13 @@ export class Dashboard extends LitElement {
             .totalRows=${this.#totalRows()}
             .source=${this.source}
           ></colonnade-viewer>
-          <chart-drawer
-            .shown=${this.shown}
-            .state=${this.chartState}
-            @chart-state=${({ detail }: CustomEvent<string | undefined>) => {
-              this.chartState = detail;
-              history.replaceState(null, "", withChartState(location.search, detail));
-            }}
-          ></chart-drawer>
+          ${chartPart({
+            place: { subject: this.shown, chart: this.chartState },
+            keepChart: (chart) => {
+              this.chartState = chart;
+              history.replaceState(null, "", withChartState(location.search, chart));
+            },
+          })}
         </div>
       </main>`;
   }

@@ -1,5 +1,12 @@
 import { tickIncrement } from "d3-array";
-import { type ChartField, isInteger, roleOf, unitsPerSecond, valueType } from "./fields.js";
+import {
+  type ChartField,
+  isFloat,
+  isInteger,
+  roleOf,
+  unitsPerSecond,
+  valueType,
+} from "./fields.js";
 import { quoteName } from "./sql.js";
 
 /**
@@ -50,10 +57,6 @@ export function binsOf(field: ChartField, { low, high }: Extent, count: number):
 /** The position of a bound that a predicate has: a number, or milliseconds since 1970. */
 export function positionOf(bins: Bins, text: string): number {
   return bins.isTime ? Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text) : Number(text);
-}
-
-function isFloat({ type }: ChartField): boolean {
-  return /^(halffloat|float|double)$/.test(valueType(type));
 }
 
 /** NaN is greater than infinity. */

@@ -13,7 +13,7 @@ import type { ChartSource } from "./sql.js";
 export class ChartDrawer extends LitElement {
   static override styles = drawerStyles;
   static override properties: PropertyDeclarations = {
-    shown: { attribute: false },
+    shown: { attribute: false, hasChanged: isOther },
     state: { attribute: false },
     isOpen: { state: true },
     isLoaded: { state: true },
@@ -53,6 +53,11 @@ export class ChartDrawer extends LitElement {
     const parent = this.parentElement;
     parent?.addEventListener("colonnade-schema", this.#onSchema, { signal });
     parent?.addEventListener("colonnade-filter", this.#onFilter, { signal });
+    // Where it is put beside rows that are there already.
+    void this.updateComplete.then(() => {
+      const table = this.#viewer?.table;
+      if (table !== undefined) this.#takeFields(table.schema.fields);
+    });
   }
 
   override disconnectedCallback(): void {
@@ -112,12 +117,15 @@ export class ChartDrawer extends LitElement {
   }
 
   readonly #onSchema = (event: Event) => {
-    const { fields } = (event as CustomEvent<Schema>).detail;
+    this.#takeFields((event as CustomEvent<Schema>).detail.fields);
+  };
+
+  #takeFields(fields: readonly ChartField[]): void {
     if (this.shown === undefined) return;
     this.source = { ...this.shown };
     this.fields = fields;
     this.filter = this.#viewer?.filter ?? null;
-  };
+  }
 
   readonly #onFilter = (event: Event) => {
     this.filter = (event as CustomEvent<Predicate | null>).detail;
@@ -147,4 +155,8 @@ export class ChartDrawer extends LitElement {
       this.isFailed = true;
     }
   }
+}
+
+function isOther(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) !== JSON.stringify(other);
 }

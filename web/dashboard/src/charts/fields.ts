@@ -39,6 +39,11 @@ export function isInteger({ type }: ChartField): boolean {
   return INTEGER.test(valueType(type));
 }
 
+/** Whether it holds floats, and so perhaps NaN and infinities. */
+export function isFloat({ type }: ChartField): boolean {
+  return /^(halffloat|float|double)$/.test(valueType(type));
+}
+
 /** Whether its values can be told apart as bars, boxes or colours. */
 export function isCategorical(field: ChartField): boolean {
   return roleOf(field) === "category" || isInteger(field);

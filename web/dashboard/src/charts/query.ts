@@ -1,6 +1,6 @@
 import type { Predicate } from "colonnade";
 import { type Bins, extentSql } from "./bins.js";
-import { type ChartField, isInteger, valueType } from "./fields.js";
+import { type ChartField, isFloat, isInteger, valueType } from "./fields.js";
 import type { Aggregate } from "./spec.js";
 import { type ChartSource, predicateSql, quoteName, quoteText, relation, textSql } from "./sql.js";
 
@@ -120,8 +120,16 @@ export function boxQuery(
   const value = `(${extentSql(y)})`;
   const number = `CAST(${value} AS DOUBLE)`;
   const quantile = numRows > MAX_EXACT_ROWS ? "approx_percentile_cont" : "percentile_cont";
-  const parts = [0.25, 0.5, 0.75].map((part) => `${quantile}(${number}, ${part})`);
-  const columns = [`min(${value})`, ...parts, `max(${value})`, "count(*)"]
+  const quartile = (part: number) => `${quantile}(${number}, ${part})`;
+  const middle = isFloat(y) ? quartile(0.5) : aggregateSql("median", y, numRows);
+  const columns = [
+    `min(${value})`,
+    quartile(0.25),
+    middle,
+    quartile(0.75),
+    `max(${value})`,
+    "count(*)",
+  ]
     .map((sql, index) => `${sql} AS v${index}`)
     .join(", ");
   const category = wholeSql(categorySql(categories));
