@@ -32,6 +32,9 @@ export const inkStyles = css`
     svg {
       forced-color-adjust: none;
     }
+    .s-grid {
+      stroke-opacity: 0.4;
+    }
   }
   .f-none { fill: none; }
   .f-text { fill: var(--c-text); }
@@ -46,6 +49,9 @@ export const inkStyles = css`
   .f-series4 { fill: var(--c-series4); }
   .f-series5 { fill: var(--c-series5); }
   .f-others { fill: var(--c-others); }
+  .s-surface {
+    stroke: var(--c-surface);
+  }
   .s-grid { stroke: var(--c-grid); }
   .s-axis { stroke: var(--c-axis); }
   .s-series0 { stroke: var(--c-series0); }

@@ -49,7 +49,11 @@ export function summaryOf(data: ChartData, drawing: Drawing): string {
     const medians = data.boxes.map(({ median }) => median);
     return `${start}: ${count(medians.length)} boxes, medians from ${shortNumber(Math.min(...medians))} to ${shortNumber(Math.max(...medians))}.`;
   }
-  const values = data.points.filter(({ value }) => Number.isFinite(value));
+  const isRest = (at: number) =>
+    data.categories !== undefined && at >= data.categories.values.length;
+  const known = data.points.filter(({ value }) => Number.isFinite(value));
+  const named = known.filter(({ place }) => !isRest(place));
+  const values = named.length > 0 ? named : known;
   const least = values.reduce((a, b) => (b.value < a.value ? b : a));
   const most = values.reduce((a, b) => (b.value > a.value ? b : a));
   const place = (at: typeof least) => {
