@@ -34,14 +34,19 @@ function describeElement(): Plugin {
 
 /**
  * This build must leave `new URL("./worker.js", import.meta.url)` alone, which a comment in the
- * source says; the bundler of whoever uses the package must not, so the comment goes.
+ * source says; the bundler of whoever uses the package must not: the comment goes, and the name
+ * stands in quotes, which all of them know.
  */
-function dropIgnoreComments(): Plugin {
+function showFilesToBundlers(): Plugin {
   return {
-    name: "colonnade-drop-ignore-comments",
-    renderChunk: {
-      order: "post",
-      handler: (code) => code.replace(/\/\* @vite-ignore \*\/\s*/g, ""),
+    name: "colonnade-show-files-to-bundlers",
+    generateBundle: (_, bundle) => {
+      for (const file of Object.values(bundle)) {
+        if (file.type !== "chunk") continue;
+        file.code = file.code
+          .replace(/\/\* @vite-ignore \*\/\s*/g, "")
+          .replace(/\s*`(\.\/[\w.-]+)`/g, '"$1"');
+      }
     },
   };
 }
@@ -61,6 +66,19 @@ function embed(): Plugin {
   };
 }
 
+/** What is loaded when it is first used. */
+const LATE = /\/viewer\/(?:find|inspector|matches|json-tree|binary)/;
+
+/** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
+const groups = [
+  { name: "open", test: (id: string) => /\/src\/(?!index|define)[^/]+\.ts$/.test(id), priority: 2 },
+  {
+    name: "viewer",
+    test: (id: string) => /\/src\/(?:viewer|grid)\/|\/node_modules\//.test(id) && !LATE.test(id),
+    priority: 1,
+  },
+];
+
 // The worker (`--mode worker`) is a build of its own: it must be one file that hosts can place
 // where they like. So is the bundle with everything inside (`--mode inline`), which holds it.
 export default defineConfig(({ mode }) => {
@@ -73,7 +91,7 @@ export default defineConfig(({ mode }) => {
   const plugins = { worker: [], inline: [embed()] }[mode] ?? [placeWasm(), describeElement()];
   const noDom = fileURLToPath(new URL("./src/viewer/no-dom.ts", import.meta.url));
   return {
-    plugins: [dropIgnoreComments(), ...plugins],
+    plugins: [showFilesToBundlers(), ...plugins],
     // Lit's build for Node is the one for browsers too, but for asking whether there is a DOM.
     resolve: { conditions: ["node"], alias: { "@lit-labs/ssr-dom-shim": noDom } },
     build: {
@@ -82,7 +100,12 @@ export default defineConfig(({ mode }) => {
       lib: { entry, formats: ["es"] },
       rolldownOptions: {
         external: ["apache-arrow", ...(isFirst ? [/\/worker\.js$/] : [])],
-        output: { chunkFileNames: "[name].js" },
+        // Vite leaves white space in libraries for the sake of annotations; these have none to lose.
+        output: {
+          chunkFileNames: "[name].js",
+          minify: { codegen: true },
+          codeSplitting: isFirst && { groups },
+        },
       },
     },
   };

@@ -19,7 +19,12 @@ export {
   type TableProgress,
   type TableState,
 } from "./table.js";
+
+export type { CopyOptions } from "./viewer/copy.js";
 export type { ViewerEventMap } from "./viewer/events.js";
+export type { CopyFormat } from "./viewer/formats.js";
+export type { ViewerSelection } from "./viewer/selected.js";
 export type { ViewerState } from "./viewer/state.js";
 export type { ColonnadeViewer } from "./viewer/viewer.js";
+
 export { CellKind, RowWindow } from "./window.js";

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync, gzipSync } from "node:zlib";
@@ -43,13 +43,27 @@ test.runIf(isBuilt)("every export is there", () => {
 });
 
 test.runIf(isBuilt)("the element, its worker and the grid are small", () => {
-  const files = ["define.js", "open.js", "worker.js"];
+  const files = ["define.js", "viewer.js", "open.js", "worker.js"];
   const sizes = files.map((name) => gzipSync(readFileSync(dist(name)), { level: 9 }).length);
   const total = sizes.reduce((sum, size) => sum + size, 0);
   console.info(
     `gzip: ${files.map((name, index) => `${name} ${sizes[index]}`).join(", ")}; ${total}`,
   );
   expect(total).toBeLessThanOrEqual(MAX_GZIP_BYTES);
+});
+
+test.runIf(isBuilt)("the tools that are loaded late are all there is beside", () => {
+  const scripts = readdirSync(dist("")).filter((name) => name.endsWith(".js"));
+  expect(scripts.sort()).toEqual([
+    "define.js",
+    "find-bar.js",
+    "index.js",
+    "inline.js",
+    "inspector.js",
+    "open.js",
+    "viewer.js",
+    "worker.js",
+  ]);
 });
 
 test.runIf(isBuilt)("the file with everything inside is small", () => {
@@ -67,9 +81,9 @@ test.runIf(isBuilt)("the wasm module is small", { timeout: 60_000 }, () => {
 test.runIf(isBuilt)("bundlers see the worker and the module, and no data: address is left", () => {
   const open = readFileSync(dist("open.js"), "utf8");
   const worker = readFileSync(dist("worker.js"), "utf8");
-  expect(open).toContain('new Worker(new URL("./worker.js", import.meta.url), {');
+  expect(open).toContain('new Worker(new URL("./worker.js",import.meta.url),{');
   expect(open).toContain('import("./worker.js")');
-  expect(worker).toContain('new URL("./colonnade.wasm", import.meta.url)');
+  expect(worker).toContain('new URL("./colonnade.wasm",import.meta.url)');
   expect(worker).not.toContain("data:application/wasm");
   expect(worker).not.toMatch(/^import /m);
   // The file with everything inside is the only one that has data in it, and needs no other.
@@ -145,7 +159,7 @@ test.runIf(isBuilt)(
     try {
       const stdout = await runInNode(`
       import { open } from "colonnade";
-      import { openAsBlob, readFileSync } from "node:fs";
+      import { openAsBlob, readdirSync, readFileSync } from "node:fs";
       const file = "../fixtures/wire/delta.arrow";
       for (const source of [
         readFileSync(file),

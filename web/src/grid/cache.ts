@@ -28,6 +28,31 @@ export interface CachedCell {
   position: number;
 }
 
+/** How far around the viewport cells are read ahead, in viewports. */
+const READ_AHEAD = 2;
+
+/** What is wanted while rows and columns `[start, end)` are in sight, the most urgent first. */
+export function wantedRects(
+  rows: { start: number; end: number },
+  columns: { start: number; end: number },
+  numRows: number,
+  numPinned: number,
+): CellRect[] {
+  const visible = {
+    rowStart: rows.start,
+    rowEnd: rows.end,
+    columnStart: columns.start,
+    columnEnd: columns.end,
+  };
+  const aheadRows = READ_AHEAD * (rows.end - rows.start);
+  const around = {
+    ...visible,
+    rowStart: Math.max(0, rows.start - aheadRows),
+    rowEnd: Math.min(numRows, rows.end + aheadRows),
+  };
+  return [visible, { ...around, columnStart: 0, columnEnd: numPinned }, around];
+}
+
 /** Several hundred viewports of text at most a few MB. */
 const MAX_TILES = 256;
 /** Enough to keep the worker busy, few enough that what is visible now never waits for long. */

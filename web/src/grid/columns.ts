@@ -69,8 +69,8 @@ export class ColumnLayout {
    */
   visible(scrollLeftPx: number, viewportPx: number): { start: number; end: number } {
     if (this.numColumns === this.numPinned) return { start: this.numPinned, end: this.numPinned };
-    const start = Math.max(this.numPinned, this.#columnAt(scrollLeftPx + this.pinnedPx));
-    const end = this.#columnAt(Math.max(scrollLeftPx, scrollLeftPx + viewportPx - 1)) + 1;
+    const start = Math.max(this.numPinned, this.columnAt(scrollLeftPx + this.pinnedPx));
+    const end = this.columnAt(Math.max(scrollLeftPx, scrollLeftPx + viewportPx - 1)) + 1;
     return { start, end: Math.max(start, end) };
   }
 
@@ -82,7 +82,14 @@ export class ColumnLayout {
     return Math.min(Math.max(scrollLeftPx, right - viewportPx), left);
   }
 
-  #columnAt(px: number): number {
+  /** The column that is seen at a place of the viewport; the nearest one where there is none. */
+  columnIn(viewportXPx: number, scrollLeftPx: number): number {
+    const isPinned = viewportXPx < this.pinnedPx;
+    return this.columnAt(isPinned ? viewportXPx : viewportXPx + scrollLeftPx);
+  }
+
+  /** The column at a place of the content; the nearest one where there is none. */
+  columnAt(px: number): number {
     let low = 0;
     let high = this.numColumns - 1;
     while (low < high) {

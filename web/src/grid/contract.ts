@@ -17,8 +17,12 @@ export interface GridCallbacks {
   header: HeaderCallbacks;
   /** Scrolling has come to rest, or rows have come. */
   onRest(): void;
-  /** The focused cell was asked to be copied. */
-  onCopy(position: CellPosition): void;
+  /** The selection was asked to be copied, or the active cell where there is none. */
+  onCopy(): void;
+  /** A cell was asked to be shown whole. */
+  onOpen(position: CellPosition): void;
+  /** Other cells are selected, or none. */
+  onSelect(): void;
   /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
   onFailure(error: unknown): void;
 }

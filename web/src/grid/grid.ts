@@ -1,29 +1,20 @@
 import type { Field } from "../schema.js";
-import { CellCache, type ReadWindow } from "./cache.js";
+import { CellCache, type ReadWindow, wantedRects } from "./cache.js";
 import { ColumnSet, type ShownColumns } from "./column-set.js";
 import type { GridCallbacks, GridProgress } from "./contract.js";
-import { makeElement, setAttribute } from "./dom.js";
+import { setAttribute } from "./dom.js";
 import { GridHeader, type HeaderMark } from "./header.js";
 import { HeaderInput } from "./header-input.js";
 import { type CellPosition, HEADER_ROW, moveFocus } from "./keyboard.js";
-import { GridRows } from "./rows.js";
-import {
-  clampTopRow,
-  revealRow,
-  type ScrollGeometry,
-  scrolledTo,
-  scrollTopFor,
-  spacerPx,
-  visibleRows,
-} from "./scroll.js";
-import { headerWidthsPx, rowWidthsPx } from "./sizing.js";
+import { type CellMark, GridRows } from "./rows.js";
+import { Selecting, type SelectingGrid } from "./selecting.js";
+import type { Selection } from "./selection.js";
+import { gutterWidthPx, headerWidthsPx, rowWidthsPx } from "./sizing.js";
+import { makeSkeleton } from "./skeleton.js";
+import { Viewport } from "./viewport.js";
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
 const IDLE_MS = 150;
-/** A scroll event this soon after a wheel or touch event was caused by it. */
-const GESTURE_MS = 200;
-/** How far around the viewport cells are read ahead, in viewports. */
-const READ_AHEAD = 2;
 
 /**
  * A grid over rows that are read in rectangles: `role="grid"`, with native scrolling, recycled
@@ -35,8 +26,8 @@ export class Grid {
   readonly element: HTMLElement;
 
   readonly #callbacks: GridCallbacks;
-  readonly #content = makeElement("content");
-  readonly #layer = makeElement("layer");
+  readonly #layer: HTMLElement;
+  readonly #viewport: Viewport;
   readonly #header = new GridHeader();
   readonly #headerInput: HeaderInput;
   readonly #rows = new GridRows();
@@ -47,42 +38,28 @@ export class Grid {
   #cache = new CellCache(this.#read, () => undefined);
   #progress: GridProgress = { numRows: 0, totalRows: undefined, isGrowing: true };
   #sizing: "none" | "running" | "done" = "none";
-  #rowHeightPx = 30;
-  #headerHeightPx = 46;
-  #gutterPx = 0;
-  #heightPx = 0;
-  #widthPx = 0;
-
-  #topRow = 0;
-  #scrollTopPx = 0;
-  #scrollLeftPx = 0;
-  #gestureMs = Number.NEGATIVE_INFINITY;
   #failure: unknown;
   /** A row that was asked for before it arrived. */
   #awaitedRow: number | undefined;
   #active: CellPosition = { row: 0, column: 0 };
-  #marks: readonly HeaderMark[] = [];
+  #headerMarks: readonly HeaderMark[] = [];
+  #cellMarks: ReadonlyMap<string, CellMark> = new Map();
+  readonly #selecting: Selecting;
   #frame = 0;
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(callbacks: GridCallbacks) {
     this.#callbacks = callbacks;
     this.#headerInput = new HeaderInput(this.#header, callbacks.header);
-    this.element = makeElement("grid");
-    this.element.setAttribute("role", "grid");
-    this.element.setAttribute("part", "grid");
-    this.element.setAttribute("aria-label", "Rows");
-    this.element.setAttribute("aria-readonly", "true");
-    const corner = makeElement("corner");
-    const gutter = makeElement("gutter");
-    corner.setAttribute("aria-hidden", "true");
-    gutter.setAttribute("aria-hidden", "true");
-    gutter.append(this.#rows.gutter);
-    const body = makeElement("body");
-    body.append(this.#rows.body);
-    this.#layer.append(this.#header.element, body, corner, gutter);
-    this.#content.append(this.#layer);
-    this.element.append(this.#content);
+    const { grid, content, layer } = makeSkeleton({
+      header: this.#header.element,
+      rows: this.#rows.body,
+      numbers: this.#rows.gutter,
+    });
+    this.element = grid;
+    this.#layer = layer;
+    this.#viewport = new Viewport(grid, content);
+    this.#selecting = new Selecting(this.#selectingGrid());
     this.#listen();
     this.#resizeObserver.observe(this.element);
     this.setTable([], this.#read);
@@ -90,24 +67,23 @@ export class Grid {
 
   /** The row at the upper edge, and the fraction of it above the edge. */
   get topRow(): number {
-    return this.#topRow;
+    return this.#viewport.topRow;
   }
 
   /** Shows another table from its first row; {@link update} tells its rows. */
   setTable(fields: readonly Field[], read: ReadWindow): void {
     this.#cache.close();
     this.#read = read;
-    this.#marks = [];
+    this.#headerMarks = [];
     this.#sizing = "none";
     this.#active = { row: 0, column: 0 };
     this.#awaitedRow = undefined;
-    this.#gutterPx = 0;
-    this.#rows.clear();
+    this.#viewport.gutterPx = 0;
+    this.#forgetCells();
     this.#columns = new ColumnSet(fields, headerWidthsPx(this.element, fields));
     this.#showColumns();
     this.update({ numRows: 0, totalRows: undefined, isGrowing: true });
-    this.#scrollLeftPx = 0;
-    this.element.scrollLeft = 0;
+    this.#viewport.scrollLeftTo(0);
     this.#moveTo(0);
   }
 
@@ -151,23 +127,29 @@ export class Grid {
   /** The width that the texts in sight want for a column that is shown, in px. */
   async fittedWidthPx(column: number): Promise<number | undefined> {
     const columns = this.#columns.columns.slice(column, column + 1);
-    const rows = visibleRows(this.#geometry, this.#topRow);
+    const { rows } = this.#viewport;
     return (await rowWidthsPx(this.element, this.#columns.all, columns, this.#read, rows))[0];
   }
 
   /** Forgets all cells: other rows or columns follow. */
-  #renewCache(): void {
+  #forgetCells(): void {
     this.#cache.close();
+    this.#cellMarks = new Map();
+    this.#selecting.select(undefined);
+    this.#rows.clear();
+  }
+
+  #renewCache(): void {
+    this.#forgetCells();
     this.#cache = new CellCache(
       (start, end, shown, signal) => this.#read(start, end, this.#columns.placesOf(shown), signal),
       () => this.#schedule(),
     );
-    this.#rows.clear();
   }
 
   /** Sets what headers say of their columns. */
   setMarks(marks: readonly HeaderMark[]): void {
-    this.#marks = marks;
+    this.#headerMarks = marks;
     this.#header.invalidate();
     this.#schedule();
   }
@@ -188,16 +170,14 @@ export class Grid {
   update(progress: GridProgress): void {
     this.#progress = progress;
     const { numRows, totalRows, isGrowing } = progress;
+    this.#viewport.numRows = numRows;
     const knownRows = isGrowing ? totalRows : numRows;
-    setAttribute(
-      this.element,
-      "aria-rowcount",
-      String(knownRows === undefined ? -1 : knownRows + 1),
-    );
+    setAttribute(this.element, "aria-rowcount", String((knownRows ?? -2) + 1));
     setAttribute(this.element, "aria-busy", String(isGrowing && numRows === 0));
     // Without a cell or header to focus, the scroller itself must be reachable by keyboard.
     this.element.tabIndex = numRows === 0 && this.#columns.fields.length === 0 ? 0 : -1;
-    this.#sizeGutter(Math.max(numRows, totalRows ?? 0));
+    const gutterPx = gutterWidthPx(Math.max(numRows, totalRows ?? 0));
+    this.#viewport.gutterPx = Math.max(this.#viewport.gutterPx, gutterPx);
     this.#sizeContent();
     if (numRows > 0 && this.#sizing === "none") this.#sizeByRows();
     const awaited = this.#awaitedRow;
@@ -212,11 +192,12 @@ export class Grid {
 
   /** Sets the height of all rows, keeping the first visible one. */
   setRowHeight(rowHeightPx: number): void {
-    if (rowHeightPx === this.#rowHeightPx) return;
-    this.#rowHeightPx = rowHeightPx;
+    const viewport = this.#viewport;
+    if (rowHeightPx === viewport.rowHeightPx) return;
+    viewport.rowHeightPx = rowHeightPx;
     this.#sizeContent();
     this.#rows.invalidate();
-    this.#moveTo(this.#topRow);
+    this.#moveTo(viewport.topRow);
   }
 
   /**
@@ -243,33 +224,54 @@ export class Grid {
     this.#schedule();
   }
 
+  /** The cell with the roving tab stop. */
+  get active(): CellPosition {
+    return this.#active;
+  }
+
+  /** The selected cells, and the rectangle they are now. */
+  get selecting(): Pick<Selecting, "selection" | "rect"> {
+    return this.#selecting;
+  }
+
+  /** Selects cells, or with undefined none; the one they end at becomes the active one. */
+  select(selection: Selection | undefined): void {
+    const { numRows } = this.#progress;
+    if (selection !== undefined && numRows > 0) {
+      const { row, column } = selection.head;
+      const last = this.#columns.fields.length - 1;
+      this.#active = { row: Math.min(row, numRows - 1), column: Math.min(column, last) };
+    }
+    this.#selecting.select(selection);
+  }
+
+  /** Brings a cell into sight, makes it the active one and selects it; the focus stays. */
+  show(position: CellPosition): void {
+    this.#awaitedRow = undefined;
+    this.#active = position;
+    this.#reveal(position);
+    this.#selecting.moveTo(position, position, false);
+  }
+
+  /** Marks cells, by {@link markKey}, instead of those that were. */
+  mark(marks: ReadonlyMap<string, CellMark>): void {
+    this.#cellMarks = marks;
+    this.#schedule();
+  }
+
   /** Gives the focus to the active cell. */
   focus(): void {
     this.#draw();
     const { row, column } = this.#tabStop;
-    const element =
-      row === HEADER_ROW
-        ? this.#header.cellElement(column)
-        : this.#rows.cellElement({ row, column });
-    (element ?? this.element).focus({ preventScroll: true });
-  }
-
-  get #geometry(): ScrollGeometry {
-    return {
-      numRows: this.#progress.numRows,
-      rowHeightPx: this.#rowHeightPx,
-      viewportPx: Math.max(1, this.#heightPx - this.#headerHeightPx),
-    };
+    const header = row === HEADER_ROW ? this.#header.cellElement(column) : undefined;
+    const element = header ?? this.#rows.cellElement({ row, column }) ?? this.element;
+    element.focus({ preventScroll: true });
   }
 
   /** The cell or header that the Tab key comes to. */
   get #tabStop(): CellPosition {
     const { row, column } = this.#active;
     return { row: this.#progress.numRows === 0 ? HEADER_ROW : row, column };
-  }
-
-  get #columnsPx(): number {
-    return Math.max(1, this.#widthPx - this.#gutterPx);
   }
 
   #listen(): void {
@@ -280,31 +282,26 @@ export class Grid {
       element.addEventListener(
         type,
         () => {
-          this.#gestureMs = performance.now();
+          this.#viewport.gesture();
           this.#awaitedRow = undefined;
         },
         passive,
       );
     }
     element.addEventListener("keydown", (event) => this.#onKey(event));
-    element.addEventListener("mousedown", (event) => {
-      const position = this.#positionOf(event.target);
-      if (position === undefined || event.button !== 0) return;
-      // The browser would scroll the cell into view by its own idea of where it is.
-      event.preventDefault();
-      this.#active = position;
-      this.#reveal(position);
-      this.focus();
+    element.addEventListener("mousedown", ({ target, button, ctrlKey, metaKey }) => {
+      const position = this.#header.positionOf(target);
+      // With a modifier the column is selected, and the focus stays at the cells.
+      if (position !== undefined && button === 0 && !ctrlKey && !metaKey) this.#activate(position);
+    });
+    element.addEventListener("dblclick", ({ target }) => {
+      const position = this.#rows.positionOf(target);
+      if (position !== undefined) this.#callbacks.onOpen(position);
     });
     element.addEventListener("focusin", (event) => {
       const position = this.#positionOf(event.target);
       if (position?.row === HEADER_ROW) this.#active = position;
       if (position !== undefined) this.#reveal(position);
-    });
-    element.addEventListener("mouseover", ({ target }) => {
-      if (!(target instanceof HTMLElement) || !target.classList.contains("cell")) return;
-      const isCut = target.scrollWidth > target.clientWidth || target.classList.contains("lines");
-      target.title = isCut ? (target.textContent ?? "") : "";
     });
   }
 
@@ -312,85 +309,101 @@ export class Grid {
     return this.#header.positionOf(target) ?? this.#rows.positionOf(target);
   }
 
+  #selectingGrid(): SelectingGrid {
+    const grid = this;
+    return {
+      element: this.element,
+      layer: this.#layer,
+      get numRows() {
+        return grid.#progress.numRows;
+      },
+      get numColumns() {
+        return grid.#columns.fields.length;
+      },
+      cellAt: (clientX, clientY) => {
+        const { left, top } = this.#layer.getBoundingClientRect();
+        return this.#viewport.cellAt(clientX - left, clientY - top, this.#columns.layout);
+      },
+      activate: (position) => this.#activate(position),
+      cornerOf: (position) => this.#viewport.cornerOf(position, this.#columns.layout),
+      redraw: () => this.#schedule(),
+      onSelect: () => this.#callbacks.onSelect(),
+    };
+  }
+
+  #activate(position: CellPosition): void {
+    this.#active = position;
+    this.#reveal(position);
+    this.focus();
+  }
+
   #onKey(event: KeyboardEvent): void {
-    if (this.#tabStop.row === HEADER_ROW && this.#headerInput.onKey(event, this.#active.column)) {
-      return;
-    }
-    const isCommand = event.ctrlKey || event.metaKey;
-    if (isCommand && event.key.toLowerCase() === "c" && !event.shiftKey && !event.altKey) {
-      if (this.#tabStop.row === HEADER_ROW) return;
-      event.preventDefault();
-      this.#callbacks.onCopy(this.#active);
-      return;
-    }
+    const { row, column } = this.#tabStop;
+    const isInHeader = row === HEADER_ROW;
+    if (isInHeader && this.#headerInput.onKey(event, column)) return;
     const { numRows } = this.#progress;
     if (this.#columns.fields.length === 0) return;
-    const geometry = this.#geometry;
-    const pageRows = Math.max(1, Math.floor(geometry.viewportPx / geometry.rowHeightPx) - 1);
-    const extent = { numRows, numColumns: this.#columns.fields.length, pageRows };
+    if (numRows > 0 && this.#onCellKey(event, { row: isInHeader ? 0 : row, column })) {
+      event.preventDefault();
+      return;
+    }
+    const extent = {
+      numRows,
+      numColumns: this.#columns.fields.length,
+      pageRows: this.#viewport.pageRows,
+    };
     const to = moveFocus(event, this.#tabStop, extent);
     if (to === undefined) return;
     event.preventDefault();
     this.#awaitedRow = undefined;
     if (event.key.startsWith("Page")) {
-      const direction = event.key === "PageDown" ? 1 : -1;
-      this.#topRow = clampTopRow(geometry, this.#topRow + direction * pageRows);
+      this.#viewport.moveByPages(event.key === "PageDown" ? 1 : -1);
     }
-    this.#active = to;
-    this.#reveal(to);
-    this.focus();
+    if (to.row !== HEADER_ROW && this.#tabStop.row !== HEADER_ROW) {
+      this.#selecting.moveTo(to, this.#active, event.shiftKey);
+    }
+    this.#activate(to);
+  }
+
+  /** Does what a key means at a cell; false where it only moves, or means nothing. */
+  #onCellKey(event: KeyboardEvent, position: CellPosition): boolean {
+    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
+    if (isCommand && event.key.toLowerCase() === "c") this.#callbacks.onCopy();
+    else if (event.key === "Enter") this.#callbacks.onOpen(position);
+    else return this.#selecting.onKey(event, position);
+    return true;
   }
 
   #onScroll(): void {
-    const { scrollTop, scrollLeft } = this.element;
-    const isGesture = performance.now() - this.#gestureMs < GESTURE_MS;
-    const position = { topRow: this.#topRow, scrollTopPx: this.#scrollTopPx };
-    const moved = scrolledTo(this.#geometry, position, scrollTop, isGesture);
-    if (moved.topRow !== this.#topRow) this.#awaitedRow = undefined;
-    this.#topRow = moved.topRow;
-    this.#scrollTopPx = moved.scrollTopPx;
-    this.#scrollLeftPx = Math.max(0, scrollLeft);
+    if (this.#viewport.follow()) this.#awaitedRow = undefined;
     this.#schedule();
     this.#scheduleIdle();
   }
 
   #onResize(): void {
-    this.#heightPx = this.element.clientHeight;
-    this.#widthPx = this.element.clientWidth;
-    this.#layer.style.width = `${this.#widthPx}px`;
-    this.#layer.style.height = `${this.#heightPx}px`;
-    this.#moveTo(this.#topRow);
+    const { widthPx, heightPx } = this.#viewport.measure();
+    this.#layer.style.width = `${widthPx}px`;
+    this.#layer.style.height = `${heightPx}px`;
+    this.#moveTo(this.topRow);
   }
 
   #reveal({ row, column }: CellPosition): void {
-    const { element } = this;
-    const left = this.#columns.layout.reveal(column, this.#scrollLeftPx, this.#columnsPx);
-    if (left !== this.#scrollLeftPx) {
-      element.scrollLeft = left;
-      this.#scrollLeftPx = element.scrollLeft;
-    }
-    if (row !== HEADER_ROW) this.#moveTo(revealRow(this.#geometry, this.#topRow, row));
-    else this.#schedule();
-  }
-
-  /** Puts a row at the upper edge, and the scrollbar where that is. */
-  #moveTo(topRow: number): void {
-    this.#topRow = clampTopRow(this.#geometry, topRow);
-    this.#syncScrollbar();
+    const viewport = this.#viewport;
+    const { layout } = this.#columns;
+    viewport.scrollLeftTo(layout.reveal(column, viewport.scrollLeftPx, viewport.columnsPx));
+    if (row !== HEADER_ROW) viewport.revealRow(row);
     this.#schedule();
   }
 
-  #syncScrollbar(): void {
-    const wantedPx = scrollTopFor(this.#geometry, this.#topRow);
-    if (Math.abs(wantedPx - this.element.scrollTop) >= 1) this.element.scrollTop = wantedPx;
-    // Read back, because browsers round: the event that follows must not look like a movement.
-    this.#scrollTopPx = this.element.scrollTop;
+  #moveTo(topRow: number): void {
+    this.#viewport.moveTo(topRow);
+    this.#schedule();
   }
 
   #scheduleIdle(): void {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {
-      this.#syncScrollbar();
+      this.#viewport.syncScrollbar();
       this.#rows.sortForReaders();
       this.#header.sortForReaders();
       this.#callbacks.onRest();
@@ -404,70 +417,47 @@ export class Grid {
   #draw(): void {
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
-    const geometry = this.#geometry;
-    const layout = this.#columns.layout;
-    const columns = layout.visible(this.#scrollLeftPx, this.#columnsPx);
+    const { topRow, scrollLeftPx, rowHeightPx, columnsPx, rows } = this.#viewport;
+    const { layout, fields, alignments } = this.#columns;
+    const columns = layout.visible(scrollLeftPx, columnsPx);
     const tabStop = this.#tabStop;
     this.#header.draw({
       columns,
-      scrollLeftPx: this.#scrollLeftPx,
+      scrollLeftPx,
       layout,
-      fields: this.#columns.fields,
-      alignments: this.#columns.alignments,
-      marks: this.#marks,
+      fields,
+      alignments,
+      marks: this.#headerMarks,
       active: tabStop.row === HEADER_ROW ? tabStop.column : undefined,
     });
-    if (this.#heightPx === 0) return;
-    const rows = visibleRows(geometry, this.#topRow);
+    if (!this.#viewport.isShown) return;
     // Until columns have their widths, cells are only asked for.
     if (this.#sizing === "done") {
       this.#rows.draw({
         rows,
         columns,
-        topRow: this.#topRow,
-        scrollLeftPx: this.#scrollLeftPx,
-        rowHeightPx: this.#rowHeightPx,
+        topRow,
+        scrollLeftPx,
+        rowHeightPx,
         layout,
-        alignments: this.#columns.alignments,
+        alignments,
         cache: this.#cache,
         active: tabStop,
+        selected: this.#selecting.rect,
+        marks: this.#cellMarks,
       });
+      this.#selecting.draw();
     }
-    const visible = {
-      rowStart: rows.start,
-      rowEnd: rows.end,
-      columnStart: columns.start,
-      columnEnd: columns.end,
-    };
-    const aheadRows = READ_AHEAD * (rows.end - rows.start);
-    const around = {
-      ...visible,
-      rowStart: Math.max(0, rows.start - aheadRows),
-      rowEnd: Math.min(geometry.numRows, rows.end + aheadRows),
-    };
-    const pinned = { ...around, columnStart: 0, columnEnd: layout.numPinned };
-    this.#cache.want([visible, pinned, around], geometry.numRows, this.#columns.fields.length);
+    const { numRows } = this.#progress;
+    this.#cache.want(wantedRects(rows, columns, numRows, layout.numPinned), numRows, fields.length);
     const { failure } = this.#cache;
     if (failure === this.#failure) return;
     this.#failure = failure;
     this.#callbacks.onFailure(failure);
   }
 
-  #sizeGutter(numRows: number): void {
-    // Room for more digits than there are at first, so that streaming rarely widens it.
-    const digits = Math.max(4, String(numRows).length);
-    const gutterPx = Math.ceil(digits * 7.6 + Math.floor((digits - 1) / 3) * 4 + 22);
-    if (gutterPx <= this.#gutterPx) return;
-    this.#gutterPx = gutterPx;
-    this.element.style.setProperty("--gutter", `${gutterPx}px`);
-  }
-
   #sizeContent(): void {
-    const heightPx = spacerPx(this.#geometry) + this.#headerHeightPx;
-    this.#content.style.height = `${heightPx}px`;
-    this.#content.style.width = `${this.#gutterPx + this.#columns.layout.totalPx}px`;
-    this.element.style.setProperty("--row-height", `${this.#rowHeightPx}px`);
-    this.element.style.setProperty("--header-height", `${this.#headerHeightPx}px`);
+    this.#viewport.sizeContent(this.#columns.layout.totalPx);
   }
 
   /** Widens columns to their first rows, once: later rows must not move what is looked at. */

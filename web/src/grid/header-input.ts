@@ -96,7 +96,8 @@ export class HeaderInput {
     const column = this.#header.columnOf(event.target);
     const isIgnored = this.#ignoresClick || isWithin(event, ".edge");
     this.#ignoresClick = false;
-    if (column === undefined || isIgnored) return;
+    // With Ctrl or Cmd a click selects the column.
+    if (column === undefined || isIgnored || event.ctrlKey || event.metaKey) return;
     if (isWithin(event, ".menu")) this.#callbacks.onMenu(column);
     else this.#callbacks.onSort(column, event.shiftKey);
   }
@@ -105,6 +106,7 @@ export class HeaderInput {
     const column = this.#header.columnOf(event.target);
     this.#ignoresClick = false;
     if (column === undefined || event.button !== 0 || isWithin(event, ".menu")) return;
+    if (event.ctrlKey || event.metaKey) return;
     const kind = isWithin(event, ".edge") ? "edge" : "cell";
     // A finger that moves the header scrolls; a column is moved by its menu then.
     if (kind === "cell" && event.pointerType === "touch") return;

@@ -1,8 +1,17 @@
 import { CellKind } from "../window.js";
-import type { CellCache } from "./cache.js";
+import type { CellCache, CellRect } from "./cache.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
 import type { CellPosition } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
+import { contains } from "./selection.js";
+
+/** Why a cell is marked: it is one of those that were looked for, or the one gone to. */
+export type CellMark = "match" | "current";
+
+/** What a cell is marked by. */
+export function markKey(row: number, column: number): string {
+  return `${row}:${column}`;
+}
 
 /** What is drawn: visible rows and columns `[start, end)`, and how it is laid out. */
 export interface Frame {
@@ -16,6 +25,8 @@ export interface Frame {
   cache: CellCache;
   /** The cell with the roving tab stop. */
   active: CellPosition;
+  selected: CellRect | undefined;
+  marks: ReadonlyMap<string, CellMark>;
 }
 
 interface CellView {
@@ -25,6 +36,8 @@ interface CellView {
   /** The row whose text is shown; undefined while it is pending. */
   row: number | undefined;
   className: string;
+  isSelected: boolean;
+  mark: CellMark | undefined;
 }
 
 interface RowView {
@@ -35,6 +48,7 @@ interface RowView {
   row: number;
   topPx: number;
   isHidden: boolean;
+  isSelected: boolean;
 }
 
 /** Rows are placed relative to an anchor row this near, so that float32 transforms stay exact. */
@@ -62,6 +76,7 @@ export class GridRows {
     this.body = document.createElement("div");
     this.body.className = "rows";
     this.body.setAttribute("role", "rowgroup");
+    this.body.addEventListener("mouseover", showWholeText);
     this.gutter = document.createElement("div");
     this.gutter.className = "numbers";
     this.#rows = new Recycler(
@@ -104,6 +119,7 @@ export class GridRows {
       const place = isAway ? Math.floor(topRow) - 3 : row;
       this.#placeRow(view, row, (place - this.#anchorRow) * rowHeightPx);
       this.#drawCells(view, frame, mustPlace, isScrolled);
+      markNumber(view, row, frame.selected);
     });
     this.#moveTabStop(active);
   }
@@ -161,7 +177,16 @@ export class GridRows {
         cell.column = -1;
       },
     );
-    return { element, number, numberText, cells, row: -1, topPx: -1, isHidden: false };
+    return {
+      element,
+      number,
+      numberText,
+      cells,
+      row: -1,
+      topPx: -1,
+      isHidden: false,
+      isSelected: false,
+    };
   }
 
   #placeRow(view: RowView, row: number, topPx: number): void {
@@ -181,13 +206,18 @@ export class GridRows {
   }
 
   #drawCells(view: RowView, frame: Frame, mustPlace: boolean, isScrolled: boolean): void {
-    const { columns, layout, alignments, cache, active } = frame;
+    const { columns, layout, alignments, cache, active, selected, marks } = frame;
     const kept = active.row === view.row ? active.column : undefined;
     const draw = (cell: CellView, column: number) => {
       const isMoved = isScrolled && column < layout.numPinned;
       if (cell.column !== column || mustPlace || isMoved) {
         placeCell(cell, column, layout, frame.scrollLeftPx);
       }
+      markCell(
+        cell,
+        contains(selected, view.row, column),
+        marks.size === 0 ? undefined : marks.get(markKey(view.row, column)),
+      );
       if (cell.row === view.row) return;
       const cached = cache.cell(view.row, column);
       const alignment = `${alignments[column] === "end" ? " end" : ""}${pinnedClass(column, layout)}`;
@@ -232,11 +262,20 @@ function makeCell(row: HTMLElement): CellView {
   element.className = "cell";
   element.setAttribute("role", "gridcell");
   element.setAttribute("part", "cell");
+  element.setAttribute("aria-selected", "false");
   element.tabIndex = -1;
   const text = document.createTextNode("");
   element.append(text);
   row.append(element);
-  return { element, text, column: -1, row: undefined, className: "cell" };
+  return {
+    element,
+    text,
+    column: -1,
+    row: undefined,
+    className: "cell",
+    isSelected: false,
+    mark: undefined,
+  };
 }
 
 function placeCell(
@@ -261,6 +300,32 @@ function writeCell(cell: CellView, text: string, className: string): void {
     cell.className = className;
     cell.element.className = className;
   }
+}
+
+function markCell(cell: CellView, isSelected: boolean, mark: CellMark | undefined): void {
+  if (cell.isSelected !== isSelected) {
+    cell.isSelected = isSelected;
+    cell.element.setAttribute("aria-selected", String(isSelected));
+  }
+  if (cell.mark !== mark) {
+    cell.mark = mark;
+    if (mark === undefined) delete cell.element.dataset.mark;
+    else cell.element.dataset.mark = mark;
+  }
+}
+
+function markNumber(view: RowView, row: number, selected: CellRect | undefined): void {
+  const isSelected = selected !== undefined && row >= selected.rowStart && row < selected.rowEnd;
+  if (view.isSelected === isSelected) return;
+  view.isSelected = isSelected;
+  view.number.classList.toggle("selected", isSelected);
+}
+
+/** Shows the text of a cell that is cut off. */
+function showWholeText({ target }: Event): void {
+  if (!(target instanceof HTMLElement) || !target.classList.contains("cell")) return;
+  const isCut = target.scrollWidth > target.clientWidth || target.classList.contains("lines");
+  target.title = isCut ? (target.textContent ?? "") : "";
 }
 
 /** Hides a row and forgets what it shows: it may next show another table's row of that number. */

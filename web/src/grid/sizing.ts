@@ -40,6 +40,13 @@ export async function rowWidthsPx(
   });
 }
 
+/** The width of the row numbers, in px. */
+export function gutterWidthPx(numRows: number): number {
+  // Room for more digits than there are at first, so that streaming rarely widens it.
+  const digits = Math.max(4, String(numRows).length);
+  return Math.ceil(digits * 7.6 + Math.floor((digits - 1) / 3) * 4 + 22);
+}
+
 /** Names are drawn bolder than what is measured, types smaller. */
 function headerTextPx(measure: TextMeasure, field: Field): number {
   const namePx = measure.widthPx(field.name) * 1.08 + SORT_MARK_PX;

@@ -135,6 +135,40 @@ export const gridStyles = css`
   .cell:focus {
     box-shadow: inset 0 0 0 2px var(--_accent);
   }
+  .number {
+    cursor: default;
+  }
+  .number.selected {
+    color: var(--_text);
+    background: var(--_selected);
+  }
+  .cell[data-mark="match"] {
+    background: var(--_match);
+  }
+  .cell[aria-selected="true"],
+  .row:hover > .cell[aria-selected="true"] {
+    background: var(--_selected);
+  }
+  .cell[data-mark="current"],
+  .row:hover > .cell[data-mark="current"] {
+    background: var(--_match-current);
+  }
+  .handle {
+    position: absolute;
+    top: -11px;
+    left: -11px;
+    width: 22px;
+    height: 22px;
+    box-sizing: border-box;
+    border: 4px solid transparent;
+    border-radius: 50%;
+    background: var(--_accent) padding-box;
+    touch-action: none;
+    z-index: 1;
+  }
+  .handle[hidden] {
+    display: none;
+  }
   .cell.null {
     color: var(--_muted);
     font-style: italic;
@@ -176,6 +210,26 @@ export const gridStyles = css`
     vertical-align: middle;
   }
   @media (forced-colors: active) {
+    .row > .cell[aria-selected="true"],
+    .row:hover > .cell[aria-selected="true"],
+    .number.selected {
+      forced-color-adjust: none;
+      background: Highlight;
+      color: HighlightText;
+    }
+    .row > .cell[aria-selected="true"]:focus {
+      outline-color: HighlightText;
+    }
+    .row > .cell[data-mark],
+    .row:hover > .cell[data-mark] {
+      forced-color-adjust: none;
+      background: Mark;
+      color: MarkText;
+    }
+    .handle {
+      forced-color-adjust: none;
+      background: Highlight padding-box;
+    }
     .cell:focus {
       outline: 2px solid Highlight;
       outline-offset: -2px;

@@ -1,7 +1,12 @@
 import { LitElement, type PropertyDeclarations } from "lit";
+import type { SortKey } from "../messages.js";
+import { DEFAULT_MEMORY_BYTES, type OpenOptions } from "../open.js";
+import type { Predicate } from "../predicate.js";
 import type { TableSource } from "../source.js";
+import { parseBytes } from "./parse.js";
+import type { ViewerState, ViewerStateInput } from "./state.js";
 
-/** What a page sets at `<colonnade-viewer>`: its attributes, and properties that come before them. */
+/** What a page sets at `<colonnade-viewer>`: its attributes, properties that come before them, and parts of its state. */
 export abstract class ViewerAttributes extends LitElement {
   static override properties: PropertyDeclarations = {
     src: { type: String },
@@ -44,5 +49,44 @@ export abstract class ViewerAttributes extends LitElement {
     this.wasmSrc = null;
     this.source = null;
     this.headers = null;
+  }
+  /** The view as JSON; setting it, or some of it, shows the same again. */
+  abstract get state(): ViewerState;
+  abstract set state(state: ViewerStateInput);
+
+  /** What rows are sorted by, the most important key first; none for the order of the source. */
+  get sort(): readonly SortKey[] {
+    return this.state.sort;
+  }
+  set sort(sort: readonly SortKey[]) {
+    this.state = { sort };
+  }
+
+  /** The columns that are shown, in that order; setting null shows all. */
+  get columns(): readonly string[] {
+    return this.state.columns.shown;
+  }
+  set columns(shown: readonly string[] | null) {
+    this.state = { columns: { ...this.state.columns, shown: shown ?? undefined } };
+  }
+
+  /** Which rows are shown; null for all. */
+  get filter(): Predicate | null {
+    return this.state.filter;
+  }
+  set filter(filter: Predicate | null) {
+    this.state = { filter };
+  }
+
+  /** What the attributes say of how a table is opened. */
+  protected get openOptions(): OpenOptions {
+    return {
+      headers: this.headers ?? undefined,
+      credentials: this.credentials ?? undefined,
+      memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
+      totalRows: this.totalRows ?? undefined,
+      workerSrc: this.workerSrc ?? undefined,
+      wasmSrc: this.wasmSrc ?? undefined,
+    };
   }
 }

@@ -3,6 +3,7 @@ import type { SortKey } from "../messages.js";
 import type { Predicate } from "../predicate.js";
 import type { Schema } from "../schema.js";
 import type { TableProgress } from "../table.js";
+import type { ViewerSelection } from "./selected.js";
 import type { ViewerState } from "./state.js";
 
 /** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
@@ -11,6 +12,7 @@ export interface ViewerEventMap {
   "colonnade-progress": CustomEvent<TableProgress>;
   "colonnade-complete": CustomEvent<TableProgress>;
   "colonnade-error": CustomEvent<ColonnadeError>;
+  "colonnade-selection": CustomEvent<ViewerSelection | null>;
   "colonnade-sort": CustomEvent<readonly SortKey[]>;
   "colonnade-filter": CustomEvent<Predicate | null>;
   "colonnade-state": CustomEvent<ViewerState>;

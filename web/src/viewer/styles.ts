@@ -18,6 +18,12 @@ export const viewerStyles = css`
     --_danger-surface: var(--colonnade-danger-surface, light-dark(#fdf3f2, #2a1817));
     --_good: var(--colonnade-good, light-dark(#1a7f4b, #5fd39a));
     --_warn: var(--colonnade-warn, light-dark(#8a5300, #f0b866));
+    --_selected: var(
+      --colonnade-selected,
+      light-dark(#e5eafc, #262c48)
+    );
+    --_match: var(--colonnade-match, light-dark(#fff3c4, #453a12));
+    --_match-current: var(--colonnade-match-current, light-dark(#ffd95e, #77600c));
     --_skeleton: light-dark(#e9eaee, #282a32);
     --_font: var(
       --colonnade-font,
@@ -136,6 +142,49 @@ export const viewerStyles = css`
     overflow: hidden;
     text-overflow: ellipsis;
   }
+  .picked {
+    display: flex;
+    flex: 0 1 auto;
+    min-width: 0;
+    overflow: hidden;
+    color: var(--_text);
+    white-space: nowrap;
+  }
+  .toolbar:has(.picked) .minor {
+    display: none;
+  }
+  .picked > span {
+    flex: 0 1 auto;
+    overflow: hidden;
+    text-overflow: ellipsis;
+  }
+  .picked > span:first-child {
+    flex: none;
+    max-width: 100%;
+  }
+  .picked > span + span {
+    margin-left: 12px;
+  }
+  .copy {
+    display: flex;
+    flex: none;
+  }
+  .copy select {
+    border-right: 0;
+    border-radius: 6px 0 0 6px;
+  }
+  .copy button {
+    border-radius: 0 6px 6px 0;
+  }
+  select {
+    height: 26px;
+    padding: 0 4px;
+    border: 1px solid var(--_line-strong);
+    border-radius: 6px;
+    background: var(--_bg);
+    color: var(--_text);
+    font: inherit;
+  }
   .dot {
     flex: none;
     width: 7px;
@@ -212,6 +261,7 @@ export const viewerStyles = css`
     background: var(--_hover);
   }
   input:focus-visible,
+  select:focus-visible,
   button:focus-visible {
     outline: 2px solid var(--_accent);
     outline-offset: 1px;
@@ -299,11 +349,15 @@ export const viewerStyles = css`
     }
   }
   @container (max-width: 560px) {
-    .minor {
+    .minor,
+    .picked > span + span {
       display: none;
     }
     input {
       width: 7.5em;
+    }
+    .toolbar:has(.copy) form {
+      display: none;
     }
   }
   .frame {

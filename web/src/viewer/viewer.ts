@@ -2,11 +2,8 @@ import { html, nothing, type PropertyValues } from "lit";
 import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
-import type { CellPosition } from "../grid/keyboard.js";
 import { gridStyles } from "../grid/styles.js";
-import type { SortKey } from "../messages.js";
-import { DEFAULT_MEMORY_BYTES, open } from "../open.js";
-import type { Predicate } from "../predicate.js";
+import { open } from "../open.js";
 import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
@@ -15,17 +12,21 @@ import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
 import { ViewerAttributes } from "./attributes.js";
 import { ColumnsControl } from "./columns-control.js";
+import type { CopyOptions, ShownRows } from "./copy.js";
 import type { ViewerEventMap } from "./events.js";
 import { filterBar } from "./filter-bar.js";
 import { goToRowForm } from "./go-to-row.js";
 import { message } from "./message.js";
+import { PageLife } from "./page-life.js";
 import { panelStyles } from "./panel-styles.js";
-import { parseBytes } from "./parse.js";
+import { Ready } from "./ready.js";
+import type { ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
 import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
+import { Tools } from "./tools.js";
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
 /** Cells show at most about 70 characters; the rest is for the hover text. */
@@ -51,6 +52,7 @@ const MAX_CELL_CHARS = 300;
  * @fires colonnade-sort - rows are shown in another order
  * @fires colonnade-filter - other rows are shown
  * @fires colonnade-state - columns, order, filter or the first visible row are others
+ * @fires colonnade-selection - other cells are selected, or none
  *
  * @csspart grid - header and rows
  * @csspart header - the row of column names
@@ -58,6 +60,9 @@ const MAX_CELL_CHARS = 300;
  * @csspart cell - a cell
  * @csspart toolbar - the bar below the rows
  * @csspart status - the line in it
+ * @csspart find - the bar in which a text is looked for
+ * @csspart inspector - the dialog that shows a cell whole
+ * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends ViewerAttributes {
   static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
@@ -68,6 +73,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       this.state = change;
     },
     onColumns: () => {
+      this.#tools.reset();
       this.#onArranging();
       this.#tellState();
     },
@@ -78,7 +84,12 @@ export class ColonnadeViewer extends ViewerAttributes {
     },
   });
   readonly #grid: Grid = new Grid({
-    onCopy: (position) => this.#copy(position),
+    onCopy: () => void this.copy().catch(() => undefined),
+    onOpen: (position) => void this.#tools.inspect(position),
+    onSelect: () => {
+      this.#tools.bar.follow();
+      this.#emit("colonnade-selection", this.selection);
+    },
     onFailure: (error) => {
       this.#unread = error === undefined ? undefined : ColonnadeError.from(error, "worker_failed");
       this.requestUpdate();
@@ -91,6 +102,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
+  readonly #tools = new Tools(this, this.#grid, () => this.#shown);
   #table: Table | undefined;
   #view: View | undefined;
   #stateToShow: ViewerStateInput = {};
@@ -104,24 +116,20 @@ export class ColonnadeViewer extends ViewerAttributes {
   #startMs = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
   readonly #announcer = new Announcer();
-  #ready = Promise.withResolvers<Table>();
-  #wasRunning = false;
+  readonly #ready = new Ready();
   #reachedRow: number | undefined;
-  // A page that is hidden stops its streams; one that comes back out of the browser's cache shows
-  // the same rows again.
-  readonly #onPageHide = () => {
-    this.#wasRunning = isRunningPhase(this.#phase) || this.#table?.state === "windowed";
-  };
-  readonly #onPageShow = ({ persisted }: PageTransitionEvent) => {
-    if (!persisted || !this.#wasRunning) return;
-    const { state } = this;
-    this.retry();
-    this.state = state;
-  };
+  readonly #pageLife = new PageLife(
+    () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
+    () => {
+      const { state } = this;
+      this.retry();
+      this.state = state;
+    },
+  );
 
   constructor() {
     super();
-    this.#quietReady();
+    this.addEventListener("keydown", (event) => this.#tools.onKey(event), { capture: true });
   }
 
   /** The table that is shown. Setting one shows it; whoever opened it closes it. */
@@ -140,7 +148,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   /** The view as JSON; setting it, or some of it, shows the same again. */
-  get state(): ViewerState {
+  override get state(): ViewerState {
     return {
       ...this.#arranger.arrangement,
       columns: this.#columns.state,
@@ -148,33 +156,30 @@ export class ColonnadeViewer extends ViewerAttributes {
       ...this.#stateToShow,
     } as ViewerState;
   }
-  set state(state: ViewerStateInput) {
+  override set state(state: ViewerStateInput) {
     this.#stateToShow = { ...this.#stateToShow, ...state };
     this.requestUpdate();
   }
 
-  /** What rows are sorted by, the most important key first; none for the order of the source. */
-  get sort(): readonly SortKey[] {
-    return this.state.sort;
+  /** The selected cells; null where there are none. Positions are those on the screen. */
+  get selection(): ViewerSelection | null {
+    return this.#tools.selection;
   }
-  set sort(sort: readonly SortKey[]) {
-    this.state = { sort };
-  }
-
-  /** The columns that are shown, in that order; setting null shows all. */
-  get columns(): readonly string[] {
-    return this.state.columns.shown;
-  }
-  set columns(shown: readonly string[] | null) {
-    this.state = { columns: { ...this.#columns.state, shown: shown ?? undefined } };
+  set selection(selection: ViewerSelection | null) {
+    this.#tools.selection = selection;
   }
 
-  /** Which rows are shown; null for all. */
-  get filter(): Predicate | null {
-    return this.state.filter;
+  /**
+   * Copies the selected cells, or the active one: exact texts in the format that is asked for, with
+   * a table of HTML beside TSV. Must be called within a user's gesture.
+   */
+  copy(options: CopyOptions = {}): Promise<void> {
+    return this.#tools.copy(options);
   }
-  set filter(filter: Predicate | null) {
-    this.state = { filter };
+
+  /** Opens the bar that finds a text, as Ctrl+F does. */
+  find(): void {
+    void this.#tools.find();
   }
 
   /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
@@ -210,15 +215,13 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    addEventListener("pagehide", this.#onPageHide);
-    addEventListener("pageshow", this.#onPageShow);
+    this.#pageLife.connect();
     if (this.hasUpdated && this.#table === undefined) this.retry();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    removeEventListener("pagehide", this.#onPageHide);
-    removeEventListener("pageshow", this.#onPageShow);
+    this.#pageLife.disconnect();
     // An element that is only moved comes back within the same task.
     queueMicrotask(() => {
       if (!this.isConnected && this.#arranger.isOwned) this.#reset();
@@ -270,6 +273,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       ${filterBar(this.#arranger.arrangement.filter, (filter) => {
         this.filter = filter;
       })}
+      ${this.#tools.renderFind()}
       <div class="stage">
         ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : fraction(progress)) : nothing}
         ${this.#grid.element}
@@ -283,19 +287,21 @@ export class ColonnadeViewer extends ViewerAttributes {
       <div class="toolbar" part="toolbar">
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress)}</div>
         <div class="unseen" role="status">${announced}</div>
+        ${this.#tools.bar.render()}
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
         ${this.#table === undefined ? nothing : this.#columns.renderButton()}
         ${
           (progress?.rows ?? 0) === 0
             ? nothing
-            : goToRowForm((row) => {
-                this.#grid.goToRow(row);
-                this.#reach();
-                this.#grid.focus();
-              })
+            : html`<button @click=${this.find}>Find</button>
+                ${goToRowForm((row) => {
+                  this.#grid.goToRow(row);
+                  this.#reach();
+                  this.#grid.focus();
+                })}`
         }
       </div>
-      ${this.#columns.renderPanels()}
+      ${this.#columns.renderPanels()} ${this.#tools.renderInspector()}
     </div>`;
   }
 
@@ -338,15 +344,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   #open(source: TableSource | null, signal: AbortSignal): Promise<Table> {
-    return open(source ?? "", {
-      signal,
-      headers: this.headers ?? undefined,
-      credentials: this.credentials ?? undefined,
-      memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
-      totalRows: this.totalRows ?? undefined,
-      workerSrc: this.workerSrc ?? undefined,
-      wasmSrc: this.wasmSrc ?? undefined,
-    });
+    return open(source ?? "", { signal, ...this.openOptions });
   }
 
   #show(table: Table, isOwned: boolean): void {
@@ -369,6 +367,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#table = table;
     this.#view = view;
     const rows = view ?? table;
+    this.#tools.reset();
     this.#grid.setRows((start, end, columns, signal) =>
       rows.window({ start, end }, columns, MAX_CELL_CHARS, signal),
     );
@@ -412,8 +411,17 @@ export class ColonnadeViewer extends ViewerAttributes {
     const { rows: numRows, totalRows } = this.#progress ?? progress;
     const isOpenEnded = state === "windowed" && totalRows === undefined;
     this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
+    this.#tools.bar.grow();
     this.#reach();
     this.requestUpdate();
+  }
+
+  /** What is looked at. */
+  get #shown(): ShownRows | undefined {
+    const rows = this.#view ?? this.#table;
+    if (rows === undefined || this.#table === undefined) return undefined;
+    const { fields } = this.#table.schema;
+    return { rows, numRows: rows.numRows, fields, columns: this.#grid.columns };
   }
 
   /** Of a windowed table, a row that nobody knows of yet comes when it is asked for. */
@@ -457,27 +465,10 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#error = undefined;
     this.#unread = undefined;
     this.#reachedRow = undefined;
+    this.#tools.reset();
     this.#phase = "idle";
     this.#announcer.hurry();
-    // Nobody can be left waiting for a table that will not come.
-    this.#ready.reject(cancelledError());
-    this.#ready = Promise.withResolvers<Table>();
-    this.#quietReady();
-  }
-
-  #quietReady(): void {
-    this.#ready.promise.catch(() => undefined);
-  }
-
-  async #copy({ row, column }: CellPosition): Promise<void> {
-    const texts = await (this.#view ?? this.#table)?.text({ start: row, end: row + 1 }, [
-      this.#grid.columns[column] ?? column,
-    ]);
-    const text = texts?.[0]?.[0];
-    if (text === undefined) return;
-    await navigator.clipboard.writeText(text ?? "");
-    this.#announcer.say("Copied");
-    this.requestUpdate();
+    this.#ready.begin();
   }
 
   #tellState(): void {

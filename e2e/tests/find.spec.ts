@@ -1,0 +1,76 @@
+import { cell, expect, test, viewer } from "./viewer.js";
+
+const LINEITEM = "/v1/tables/lineitem/rows?columns=l_orderkey,l_shipmode,l_comment";
+
+for (const memory of ["1GiB", "16MiB"]) {
+  test(`a text is found in ${memory}, next and previous`, async ({ page, stage }) => {
+    await stage.show(LINEITEM, { memory });
+    await cell(page, 0, 1).click();
+    await page.keyboard.press("Control+f");
+    const input = page.getByLabel("Find in cells and column names");
+    await expect(input).toBeFocused();
+    await input.fill("pinto beans nag care");
+    const words = page.locator(".found");
+    await expect(words).toContainText("match 1 of");
+    const current = page.locator('[data-mark="current"]');
+    await expect(current).toContainText("pinto beans nag care");
+    const expected = await viewer(page).evaluate(async (element) => {
+      const { table } = element as unknown as {
+        table: { find(text: string, options: object): Promise<{ matches: { row: number }[] }> };
+      };
+      return (await table.find("pinto beans nag care", { limit: 1000 })).matches.map(
+        ({ row }) => row,
+      );
+    });
+    const number = (row = -1) => String(row + 2);
+    const row = page.getByRole("row").filter({ has: current });
+    await expect(row).toHaveAttribute("aria-rowindex", number(expected[0]));
+    await input.press("Enter");
+    await expect(words).toContainText("match 2 of");
+    await expect(row).toHaveAttribute("aria-rowindex", number(expected[1]));
+    await input.press("Shift+Enter");
+    await expect(row).toHaveAttribute("aria-rowindex", number(expected[0]));
+    await expect(words).toHaveText(`match 1 of ${expected.length}`);
+    await input.press("Shift+Enter");
+    await expect(row).toHaveAttribute("aria-rowindex", number(expected.at(-1)));
+    await expect(input).toBeFocused();
+    await input.press("Escape");
+    await expect(input).toHaveCount(0);
+    await expect(page.locator("[data-mark]")).toHaveCount(0);
+    await expect(cell(page, expected.at(-1) ?? -1, 3)).toBeFocused();
+  });
+}
+
+test("match case, names of columns, and nothing at all", async ({ page, stage }) => {
+  await stage.show(`${LINEITEM}&limit=1000`);
+  await page.getByRole("button", { name: "Find" }).click();
+  const input = page.getByLabel("Find in cells and column names");
+  const words = page.locator(".found");
+  await input.fill("truck");
+  await expect(words).toContainText(/^match 1 of \d+/);
+  await page.getByLabel("Match case").check();
+  await expect(words).toHaveText("No match");
+  await input.fill("SHIPMODE");
+  await expect(words).toHaveText("No match");
+  await page.getByLabel("Match case").uncheck();
+  await expect(words).toHaveText("No match, 1 column name");
+  await expect(cell(page, 0, 2)).toHaveAttribute("aria-selected", "true");
+});
+
+test("a search of every row can be stopped", async ({ page, stage }) => {
+  await stage.show(LINEITEM, { memory: "16MiB" });
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByLabel("Find in cells and column names").fill("e");
+  const stop = page.getByRole("button", { name: "Stop" });
+  await stop.click();
+  await expect(stop).toHaveCount(0);
+  await expect(page.locator(".found")).toContainText("+");
+});
+
+test("values of every type are found as they are shown", async ({ page, stage }) => {
+  await stage.show("/v1/tables/every_type/rows");
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.getByLabel("Find in cells and column names").fill("9007199254740993");
+  await expect(page.locator(".found")).toContainText("match 1 of");
+  await expect(page.locator('[data-mark="current"]')).toContainText("9007199254740993");
+});

@@ -1,0 +1,66 @@
+import type { Locator, Page } from "@playwright/test";
+import { test as base } from "./fixtures.js";
+import { PageServer } from "./package.js";
+import { Server } from "./server.js";
+
+export { cell, expect, goToRow } from "./fixtures.js";
+
+/** A page with the element alone; the address's parameters are its attributes. */
+const PAGE = `<!doctype html><title>Viewer</title>
+<script type="module">
+import "/define.js";
+const viewer = document.createElement("colonnade-viewer");
+viewer.style.height = "600px";
+for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttribute(name, value);
+document.body.append(viewer);
+</script>`;
+
+/** The element on a page of another origin than the server's, and that server. */
+export interface Stage {
+  origin: string;
+  /** Shows `path` of the server and waits until it is there. */
+  show(path: string, attributes?: Record<string, string>): Promise<void>;
+}
+
+/** Tests of the element by itself, on the demo tables. */
+export const test = base.extend<{ stage: Stage }, { pages: PageServer; tables: Server }>({
+  pages: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const pages = new PageServer(PAGE);
+      await pages.listen();
+      await use(pages);
+      pages.close();
+    },
+    { scope: "worker" },
+  ],
+  tables: [
+    async ({ pages }, use) => {
+      const server = await Server.start(["--allow-origin", pages.origin]);
+      await use(server);
+      await server.kill();
+    },
+    { scope: "worker" },
+  ],
+  stage: async ({ page, pages, tables }, use) => {
+    await use({
+      origin: pages.origin,
+      show: async (path, attributes = {}) => {
+        const src = `${tables.origin}${path}`;
+        await page.goto(`${pages.origin}/?${new URLSearchParams({ src, ...attributes })}`);
+        await page.waitForFunction(() =>
+          /^(?:complete|windowed)$/.test(
+            (document.querySelector("colonnade-viewer") as { table?: { state: string } } | null)
+              ?.table?.state ?? "",
+          ),
+        );
+        await page.getByRole("gridcell").first().waitFor();
+      },
+    });
+  },
+});
+
+/** The element. */
+export function viewer(page: Page): Locator {
+  return page.locator("colonnade-viewer");
+}

@@ -1,0 +1,175 @@
+import type { CellRect } from "./cache.js";
+import type { CellPosition } from "./keyboard.js";
+import { cellSelection, extended, type Selection, selectionRect } from "./selection.js";
+
+/** What selecting asks of the grid around it. */
+export interface SelectingGrid {
+  readonly element: HTMLElement;
+  /** The layer that does not scroll, for what is drawn over the cells. */
+  readonly layer: HTMLElement;
+  readonly numRows: number;
+  readonly numColumns: number;
+  /** The cell at a place of the window; the nearest one where there is none. */
+  cellAt(clientX: number, clientY: number): CellPosition;
+  /** Makes a cell the active one, in sight and focused. */
+  activate(position: CellPosition): void;
+  /** The lower right corner of a cell in the layer, in px; undefined while it is out of sight. */
+  cornerOf(position: CellPosition): { xPx: number; yPx: number } | undefined;
+  redraw(): void;
+  onSelect(): void;
+}
+
+/** How often a drag beyond the edge moves on. */
+const DRAG_SCROLL_MS = 50;
+
+/**
+ * The selected cells, and selecting by pointer: click, drag, Shift+click, row numbers, and column
+ * headers with Ctrl or Cmd. A finger scrolls; it selects by the handle at the selection's corner.
+ */
+export class Selecting {
+  readonly #grid: SelectingGrid;
+  readonly #handle = document.createElement("div");
+  #selection: Selection | undefined;
+  #pointer = "mouse";
+  #endDrag: (() => void) | undefined;
+
+  constructor(grid: SelectingGrid) {
+    this.#grid = grid;
+    this.#handle.className = "handle";
+    this.#handle.setAttribute("aria-hidden", "true");
+    this.#handle.hidden = true;
+    grid.layer.append(this.#handle);
+    grid.element.addEventListener("pointerdown", ({ pointerType }) => {
+      this.#pointer = pointerType;
+      grid.redraw();
+    });
+    grid.element.addEventListener("mousedown", (event) => this.#onMouseDown(event));
+    this.#handle.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      this.#drag();
+    });
+  }
+
+  get selection(): Selection | undefined {
+    return this.#selection;
+  }
+
+  /** The selected cells; undefined where nothing is selected. */
+  get rect(): CellRect | undefined {
+    const { numRows, numColumns } = this.#grid;
+    return this.#selection && selectionRect(this.#selection, numRows, numColumns);
+  }
+
+  /** Selects, or with undefined nothing. */
+  select(selection: Selection | undefined): void {
+    const isSame = JSON.stringify(selection) === JSON.stringify(this.#selection);
+    if (isSame) return;
+    this.#selection = selection;
+    this.#grid.redraw();
+    this.#grid.onSelect();
+  }
+
+  /** Selects up to a cell where `isExtending`, else that cell alone. */
+  moveTo(position: CellPosition, from: CellPosition, isExtending: boolean): void {
+    this.select(
+      isExtending
+        ? extended(this.#selection ?? cellSelection(from), position)
+        : cellSelection(position),
+    );
+  }
+
+  /** Selects by keys: Ctrl+A all, Shift+Space the row, Ctrl+Space the column, Escape one cell. */
+  onKey(event: KeyboardEvent, active: CellPosition): boolean {
+    const isCommand = event.ctrlKey || event.metaKey;
+    if (event.altKey) return false;
+    const isSpace = event.key === " ";
+    if (isCommand && !event.shiftKey && event.key.toLowerCase() === "a") {
+      this.select({ kind: "all", anchor: { row: 0, column: 0 }, head: active });
+    } else if (isSpace && event.shiftKey !== isCommand) {
+      this.select({ kind: isCommand ? "columns" : "rows", anchor: active, head: active });
+    } else if (event.key === "Escape" && this.#selection !== undefined) {
+      this.select(cellSelection(active));
+    } else return false;
+    return true;
+  }
+
+  /** Puts the handle where the selection ends. */
+  draw(): void {
+    const { rect } = this;
+    const corner =
+      this.#pointer === "touch" && rect !== undefined
+        ? this.#grid.cornerOf({ row: rect.rowEnd - 1, column: rect.columnEnd - 1 })
+        : undefined;
+    this.#handle.hidden = corner === undefined;
+    if (corner === undefined) return;
+    this.#handle.style.transform = `translate(${corner.xPx}px, ${corner.yPx}px)`;
+  }
+
+  /** Ends a drag that is under way. */
+  destroy(): void {
+    this.#endDrag?.();
+  }
+
+  #onMouseDown(event: MouseEvent): void {
+    const { target, button, shiftKey, clientX, clientY } = event;
+    const grid = this.#grid;
+    if (button !== 0 || !(target instanceof Element) || grid.numRows === 0) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    const at = grid.cellAt(clientX, clientY);
+    const { selection } = this;
+    if (target.closest(".cell") !== null) {
+      // The browser would scroll the cell into view by its own idea of where it is.
+      event.preventDefault();
+      this.select(shiftKey ? extended(selection, at) : cellSelection(at));
+      grid.activate(at);
+    } else if (target.closest(".number") !== null) {
+      event.preventDefault();
+      const head = { row: at.row, column: 0 };
+      const anchor = shiftKey && selection?.kind === "rows" ? selection.anchor : head;
+      this.select({ kind: "rows", anchor, head });
+      grid.activate(head);
+    } else if (isCommand && target.closest(".header-cell") !== null) {
+      event.preventDefault();
+      event.stopPropagation();
+      const head = { row: 0, column: at.column };
+      const anchor = shiftKey && selection?.kind === "columns" ? selection.anchor : head;
+      this.select({ kind: "columns", anchor, head });
+    } else return;
+    if (this.#pointer !== "touch") this.#drag();
+  }
+
+  /** Selects up to where the pointer is until it is let go, scrolling when it is beyond the edge. */
+  #drag(): void {
+    this.#endDrag?.();
+    const begun = this.#selection;
+    if (begun === undefined) return;
+    const { kind } = begun;
+    const onMove = ({ clientX, clientY }: PointerEvent): void => {
+      place = { clientX, clientY };
+      follow();
+    };
+    let place: { clientX: number; clientY: number } | undefined;
+    const follow = (): void => {
+      if (place === undefined) return;
+      const at = this.#grid.cellAt(place.clientX, place.clientY);
+      const head =
+        kind === "rows" ? { ...at, column: 0 } : kind === "columns" ? { ...at, row: 0 } : at;
+      const now = this.#selection?.head;
+      if (head.row === now?.row && head.column === now.column) return;
+      this.select({ ...begun, kind: kind === "all" ? "cells" : kind, head });
+      if (kind !== "columns") this.#grid.activate(head);
+    };
+    const timer = setInterval(follow, DRAG_SCROLL_MS);
+    const end = (): void => {
+      clearInterval(timer);
+      removeEventListener("pointermove", onMove);
+      removeEventListener("pointerup", end);
+      removeEventListener("pointercancel", end);
+      this.#endDrag = undefined;
+    };
+    addEventListener("pointermove", onMove);
+    addEventListener("pointerup", end);
+    addEventListener("pointercancel", end);
+    this.#endDrag = end;
+  }
+}

@@ -1,0 +1,38 @@
+import { makeElement } from "./dom.js";
+
+/** The elements that the grid is made of, outermost first. */
+export interface Skeleton {
+  /** The scroller with `role="grid"`. */
+  grid: HTMLElement;
+  /** As tall and wide as all cells, so that there are scrollbars. */
+  content: HTMLElement;
+  /** What is seen: it does not scroll. */
+  layer: HTMLElement;
+}
+
+/** Puts the parts of the grid together. Row numbers stand apart: they do not scroll sideways. */
+export function makeSkeleton(parts: {
+  header: HTMLElement;
+  rows: HTMLElement;
+  numbers: HTMLElement;
+}): Skeleton {
+  const grid = makeElement("grid");
+  grid.setAttribute("role", "grid");
+  grid.setAttribute("part", "grid");
+  grid.setAttribute("aria-label", "Rows");
+  grid.setAttribute("aria-readonly", "true");
+  grid.setAttribute("aria-multiselectable", "true");
+  const corner = makeElement("corner");
+  const gutter = makeElement("gutter");
+  corner.setAttribute("aria-hidden", "true");
+  gutter.setAttribute("aria-hidden", "true");
+  gutter.append(parts.numbers);
+  const body = makeElement("body");
+  body.append(parts.rows);
+  const layer = makeElement("layer");
+  layer.append(parts.header, body, corner, gutter);
+  const content = makeElement("content");
+  content.append(layer);
+  grid.append(content);
+  return { grid, content, layer };
+}

@@ -1,0 +1,228 @@
+import { html, nothing } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import { ColonnadeError } from "../errors.js";
+import type { CellPosition } from "../grid/keyboard.js";
+import { type CellMark, markKey } from "../grid/rows.js";
+import type { ShownRows } from "./copy.js";
+import { Matches } from "./matches.js";
+import { formatCount } from "./status.js";
+
+export { findStyles as styles } from "./find-styles.js";
+
+/** Who shows the find bar. */
+export interface FindBarHost {
+  requestUpdate(): void;
+  /** Resolves when what was rendered is there. */
+  whenUpdated(): Promise<boolean>;
+  shown(): ShownRows | undefined;
+  /** The cell that the search begins at. */
+  active(): CellPosition;
+  /** Brings a cell into sight and selects it. */
+  goTo(position: CellPosition): void;
+  mark(marks: ReadonlyMap<string, CellMark>): void;
+  /** Called when it was closed. */
+  onClose(): void;
+}
+
+/** Matching rows asked for at a time. */
+const ROWS_PER_REQUEST = 1000;
+/** Matches beyond these are not looked for. */
+const MAX_MATCHES = 100_000;
+/** A text is searched for when nobody typed for this long. */
+const REST_MS = 250;
+
+/** Finds a text in all cells and in the names of columns: a bar above the rows. */
+export class FindBar {
+  readonly #host: FindBarHost;
+  readonly #input = createRef<HTMLInputElement>();
+  #isOpen = false;
+  #text = "";
+  #matchCase = false;
+  #matches = new Matches();
+  #marks = new Map<string, CellMark>();
+  #numMarked = 0;
+  /** The mark of the match gone to. */
+  #marked: string | undefined;
+  #columns: number[] = [];
+  #search: AbortController | undefined;
+  #searchedRows = 0;
+  #isStopped = false;
+  /** Whether the text that was typed is still to be looked for. */
+  #isAwaited = false;
+  #error: ColonnadeError | undefined;
+  #restTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(host: FindBarHost) {
+    this.#host = host;
+  }
+
+  /** Opens the bar, or gives it the focus again. */
+  async open(): Promise<void> {
+    this.#isOpen = true;
+    this.#host.requestUpdate();
+    await this.#host.whenUpdated();
+    this.#input.value?.focus();
+    this.#input.value?.select();
+  }
+
+  /** Closes the bar and stops the search; marks go. */
+  close(): void {
+    if (!this.#isOpen) return;
+    this.reset();
+    this.#isOpen = false;
+    this.#host.requestUpdate();
+    this.#host.onClose();
+  }
+
+  /** Forgets what was found: other rows are shown. */
+  reset(): void {
+    clearTimeout(this.#restTimer);
+    this.#search?.abort();
+    this.#search = undefined;
+    this.#matches = new Matches();
+    this.#columns = [];
+    this.#searchedRows = 0;
+    this.#isStopped = false;
+    this.#error = undefined;
+    this.#marks = new Map();
+    this.#numMarked = 0;
+    this.#marked = undefined;
+    this.#host.mark(this.#marks);
+  }
+
+  /** The bar; nothing while it is closed. */
+  render() {
+    if (!this.#isOpen) return nothing;
+    const isSearching = this.#search !== undefined;
+    return html`<search class="find" part="find" @keydown=${this.#onKey}>
+      <input
+        aria-label="Find in cells and column names"
+        placeholder="Find"
+        autocomplete="off"
+        spellcheck="false"
+        .value=${this.#text}
+        @input=${this.#onInput}
+        ${ref(this.#input)}
+      />
+      <label><input type="checkbox" .checked=${this.#matchCase} @change=${this.#onCase} />Match case</label>
+      <span class="found" aria-live="polite">${this.#words()}</span>
+      ${isSearching ? html`<button @click=${() => this.#stop()}>Stop</button>` : nothing}
+      <button aria-label="Previous match" title="Previous match (Shift+Enter)" @click=${() => this.#go(-1)}>↑</button>
+      <button aria-label="Next match" title="Next match (Enter)" @click=${() => this.#go(1)}>↓</button>
+      <button aria-label="Close find" title="Close (Escape)" @click=${() => this.close()}>✕</button>
+    </search>`;
+  }
+
+  #words(): string {
+    if (this.#text === "" || this.#isAwaited) return "";
+    if (this.#error !== undefined) return this.#error.message;
+    const { count, number } = this.#matches;
+    const isSearching = this.#search !== undefined;
+    const isPart = isSearching || this.#isStopped || count >= MAX_MATCHES;
+    const total = `${formatCount(count)}${isPart ? "+" : ""}`;
+    const names = this.#columns.length;
+    const inNames = names === 0 ? "" : `, ${names} column ${names === 1 ? "name" : "names"}`;
+    const progress = isSearching ? `, ${formatCount(this.#searchedRows)} rows searched…` : "";
+    if (count === 0 && !isSearching) return `No match${this.#isStopped ? " so far" : ""}${inNames}`;
+    const words = number === 0 ? `${total} matches` : `match ${formatCount(number)} of ${total}`;
+    return words + inNames + progress;
+  }
+
+  readonly #onInput = (event: InputEvent) => {
+    this.#text = (event.currentTarget as HTMLInputElement).value;
+    this.#begin();
+  };
+
+  readonly #onCase = (event: Event) => {
+    this.#matchCase = (event.currentTarget as HTMLInputElement).checked;
+    this.#begin();
+  };
+
+  readonly #onKey = (event: KeyboardEvent) => {
+    if (event.key === "Escape") this.close();
+    else if (event.key === "Enter" && event.target === this.#input.value) {
+      this.#go(event.shiftKey ? -1 : 1);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  #begin(): void {
+    this.reset();
+    this.#isAwaited = true;
+    this.#restTimer = setTimeout(() => void this.#find(), REST_MS);
+    this.#host.requestUpdate();
+  }
+
+  #stop(): void {
+    this.#search?.abort();
+    this.#search = undefined;
+    this.#isStopped = true;
+    this.#host.requestUpdate();
+  }
+
+  #go(by: 1 | -1): void {
+    const position = this.#matches.step(by);
+    if (position !== undefined) {
+      this.#show(position);
+      return;
+    }
+    // Only names of columns hold it: the first one is gone to.
+    const [column] = this.#columns;
+    if (column !== undefined) this.#host.goTo({ row: this.#host.active().row, column });
+  }
+
+  #show(position: CellPosition): void {
+    this.#host.goTo(position);
+    this.#mark();
+    this.#host.requestUpdate();
+  }
+
+  /** Marks what was found since the last time, and the match gone to. */
+  #mark(): void {
+    const { cells, current } = this.#matches;
+    for (let index = this.#numMarked; index < cells.length; index++) {
+      const cell = cells[index];
+      if (cell !== undefined) this.#marks.set(markKey(cell.row, cell.column), "match");
+    }
+    this.#numMarked = cells.length;
+    if (this.#marked !== undefined) this.#marks.set(this.#marked, "match");
+    this.#marked = current && markKey(current.row, current.column);
+    if (this.#marked !== undefined) this.#marks.set(this.#marked, "current");
+    this.#host.mark(this.#marks);
+  }
+
+  async #find(): Promise<void> {
+    this.#isAwaited = false;
+    const shown = this.#host.shown();
+    if (shown === undefined || this.#text === "") return;
+    const search = new AbortController();
+    this.#search = search;
+    const names = shown.columns.map((column) => shown.fields[column]?.name ?? "");
+    const folded = (text: string) => (this.#matchCase ? text : text.toLowerCase());
+    const wanted = folded(this.#text);
+    this.#columns = [...names.keys()].filter((at) => folded(names[at] ?? "").includes(wanted));
+    const begin = this.#host.active();
+    const matches = this.#matches;
+    try {
+      for (let from: number | null = 0; from !== null && matches.count < MAX_MATCHES; ) {
+        const { signal } = search;
+        const options = { from, limit: ROWS_PER_REQUEST, matchCase: this.#matchCase, signal };
+        const found = await shown.rows.find(this.#text, options);
+        if (signal.aborted) return;
+        matches.add(found, names);
+        this.#searchedRows += found.searched;
+        from = found.next;
+        this.#mark();
+        if (matches.number === 0 && matches.goFrom(begin)) this.#show(matches.current ?? begin);
+        this.#host.requestUpdate();
+      }
+      if (matches.number === 0) this.#go(1);
+    } catch (thrown) {
+      if (!search.signal.aborted) this.#error = ColonnadeError.from(thrown, "find_failed");
+    } finally {
+      if (this.#search === search) this.#search = undefined;
+      this.#host.requestUpdate();
+    }
+  }
+}

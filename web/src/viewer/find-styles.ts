@@ -1,0 +1,40 @@
+import { css } from "lit";
+
+/** The bar in which a text is looked for. */
+export const findStyles = css`
+  .find {
+    display: flex;
+    flex-wrap: wrap;
+    align-items: center;
+    gap: 6px;
+    padding: 6px 8px 6px 14px;
+    border-bottom: 1px solid var(--_line-strong);
+    background: var(--_surface);
+    font-size: 12px;
+  }
+  .find > input {
+    flex: 0 1 22em;
+    min-width: 8em;
+  }
+  .find label {
+    display: flex;
+    align-items: center;
+    gap: 5px;
+    white-space: nowrap;
+  }
+  .find input[type="checkbox"] {
+    width: auto;
+    height: auto;
+    margin: 0;
+    accent-color: var(--_accent);
+  }
+  .found {
+    flex: 1;
+    min-width: 8em;
+    overflow: hidden;
+    color: var(--_muted);
+    font-variant-numeric: tabular-nums;
+    text-overflow: ellipsis;
+    white-space: nowrap;
+  }
+`;

@@ -1,0 +1,128 @@
+import { type Field, isNumericType } from "../schema.js";
+
+/** What selected cells can be written as. */
+export const COPY_FORMATS = ["tsv", "csv", "json", "markdown"] as const;
+export type CopyFormat = (typeof COPY_FORMATS)[number];
+
+/** Writes rows of exact texts, row by row; null is a null. */
+export interface RowsWriter {
+  /** What stands before the first row. */
+  readonly head: string;
+  /** A row; `isFirst` where no row came before it. */
+  row(texts: readonly (string | null)[], isFirst: boolean): string;
+  /** What stands behind the last row. */
+  readonly tail: string;
+}
+
+/**
+ * A writer of some columns. Nulls are nothing and the empty text is `""` in TSV and CSV, as in the
+ * server's CSV; numbers keep all their digits in each of them.
+ *
+ * @param hasHeader whether TSV and CSV begin with the columns' names
+ */
+export function rowsWriter(
+  format: CopyFormat,
+  fields: readonly Field[],
+  hasHeader: boolean,
+): RowsWriter {
+  switch (format) {
+    case "tsv":
+      return separated("\t", fields, hasHeader);
+    case "csv":
+      return separated(",", fields, hasHeader);
+    case "json":
+      return json(fields);
+    case "markdown":
+      return markdown(fields);
+  }
+}
+
+function separated(separator: string, fields: readonly Field[], hasHeader: boolean): RowsWriter {
+  const quote = (text: string | null) => {
+    if (text === null) return "";
+    const isPlain = text !== "" && !/["\n\r]/.test(text) && !text.includes(separator);
+    return isPlain ? text : `"${text.replaceAll('"', '""')}"`;
+  };
+  const line = (texts: readonly (string | null)[]) => texts.map(quote).join(separator);
+  return {
+    head: hasHeader ? `${line(fields.map(({ name }) => name))}\n` : "",
+    row: (texts) => `${line(texts)}\n`,
+    tail: "",
+  };
+}
+
+function json(fields: readonly Field[]): RowsWriter {
+  const keys = uniqueNames(fields).map((name) => JSON.stringify(name));
+  const writers = fields.map(jsonWriter);
+  return {
+    head: "[",
+    row: (texts, isFirst) => {
+      const members = texts.map((text, index) => {
+        return `${keys[index]}:${text === null ? "null" : writers[index]?.(text)}`;
+      });
+      return `${isFirst ? "\n" : ",\n"}{${members.join(",")}}`;
+    },
+    tail: "\n]\n",
+  };
+}
+
+/** Texts that are JSON already are taken as they are, which keeps each of their digits. */
+function jsonWriter({ type }: Field): (text: string) => string {
+  const isNested = /^(?:large_|fixed_size_)?(?:list|list_view)<|^(?:struct|map)</.test(type);
+  if (isNested) return (text) => text;
+  if (type === "bool") return (text) => text;
+  if (/^(?:large_|fixed_size_)?binary/.test(type)) {
+    return (text) => JSON.stringify(text.slice(0, Math.max(0, text.indexOf("(") - 1)));
+  }
+  const isNumeric = isNumericType(type);
+  return (text) =>
+    isNumeric && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? text : JSON.stringify(text);
+}
+
+/** A repeated name gets `_2`, `_3` and so on, as in the server's NDJSON. */
+function uniqueNames(fields: readonly Field[]): string[] {
+  const taken = new Set<string>();
+  return fields.map(({ name }) => {
+    let unique = name;
+    for (let count = 2; taken.has(unique); count++) unique = `${name}_${count}`;
+    taken.add(unique);
+    return unique;
+  });
+}
+
+function markdown(fields: readonly Field[]): RowsWriter {
+  const cell = (text: string) =>
+    text.replace(/[\\|`*_<[\]]/g, "\\$&").replace(/\r\n|\n|\r/g, "<br>");
+  const line = (texts: readonly string[]) => `| ${texts.join(" | ")} |\n`;
+  const rule = fields.map(({ type }) => (isNumericType(type) ? "---:" : "---"));
+  return {
+    head: line(fields.map(({ name }) => cell(name))) + line(rule),
+    row: (texts) => line(texts.map((text) => cell(text ?? ""))),
+    tail: "",
+  };
+}
+
+/** What a spreadsheet takes for a number it holds as a double: 15 digits at most are safe. */
+const MAX_SAFE_DIGITS = 15;
+
+/** A table for spreadsheets and documents; numbers of many digits are marked as text. */
+export function htmlWriter(): RowsWriter {
+  const cell = (text: string | null) => {
+    const digits = /^[-+]?[\d.]+$/.test(text ?? "") ? (text?.replace(/\D/g, "").length ?? 0) : 0;
+    const style = digits > MAX_SAFE_DIGITS ? ` style='mso-number-format:"\\@"'` : "";
+    return `<td${style}>${escapeHtml(text ?? "")}</td>`;
+  };
+  return {
+    head: "<table>",
+    row: (texts) => `<tr>${texts.map(cell).join("")}</tr>`,
+    tail: "</table>",
+  };
+}
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replace(/\r\n|\n|\r/g, "<br>");
+}

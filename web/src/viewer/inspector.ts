@@ -1,0 +1,240 @@
+import { html, nothing, type TemplateResult } from "lit";
+import { createRef, ref } from "lit/directives/ref.js";
+import { ColonnadeError } from "../errors.js";
+import type { CellPosition } from "../grid/keyboard.js";
+import type { Field } from "../schema.js";
+import { bytesOf, hexLines, imageTypeOf } from "./binary.js";
+import { type ShownRows, toClipboard } from "./copy.js";
+import { type JsonNode, parseJson } from "./json-tree.js";
+import { formatCount } from "./status.js";
+
+export { inspectorStyles as styles } from "./inspector-styles.js";
+
+/** Who shows the inspector. */
+export interface InspectorHost {
+  requestUpdate(): void;
+  /** Resolves when what was rendered is there. */
+  whenUpdated(): Promise<boolean>;
+  shown(): ShownRows | undefined;
+  /** Called when it was closed. */
+  onClose(): void;
+}
+
+/** What is shown of a cell, made once. */
+interface Content {
+  text: string | null;
+  tree: JsonNode | undefined;
+  bytes: Uint8Array<ArrayBuffer> | undefined;
+  image: string | undefined;
+}
+
+interface Inspected extends CellPosition {
+  field: Field;
+  content: Content | undefined;
+  error: ColonnadeError | undefined;
+}
+
+/** Items of a list, and bytes, that are shown before more are asked for. */
+const ITEMS_PER_PAGE = 200;
+const BYTES_PER_PAGE = 64 * 1024;
+
+/** One cell whole, in a dialog: text, a tree of what is nested, bytes, and images where they may be shown. */
+export class Inspector {
+  readonly #host: InspectorHost;
+  readonly #dialog = createRef<HTMLDialogElement>();
+  #inspected: Inspected | undefined;
+  #copied = "";
+  /** Branches of the tree that were opened or closed by hand, and how many items they show. */
+  #open = new Map<JsonNode, boolean>();
+  #numItems = new Map<JsonNode, number>();
+  #numBytes = BYTES_PER_PAGE;
+
+  constructor(host: InspectorHost) {
+    this.#host = host;
+  }
+
+  /** Shows a cell. */
+  async open(position: CellPosition): Promise<void> {
+    const shown = this.#host.shown();
+    const column = shown?.columns[position.column];
+    const field = column === undefined ? undefined : shown?.fields[column];
+    if (shown === undefined || column === undefined || field === undefined) return;
+    this.#forget();
+    const inspected: Inspected = { ...position, field, content: undefined, error: undefined };
+    this.#inspected = inspected;
+    this.#host.requestUpdate();
+    await this.#host.whenUpdated();
+    this.#dialog.value?.showModal();
+    try {
+      const range = { start: position.row, end: position.row + 1 };
+      const [texts] = await shown.rows.text(range, [column]);
+      if (this.#inspected !== inspected) return;
+      inspected.content = contentOf(texts?.[0] ?? null, field);
+    } catch (thrown) {
+      inspected.error = ColonnadeError.from(thrown, "worker_failed");
+    }
+    this.#host.requestUpdate();
+  }
+
+  /** Closes it, if it is open. */
+  close(): void {
+    this.#dialog.value?.close();
+  }
+
+  /** The dialog; nothing while no cell is inspected. */
+  render() {
+    const inspected = this.#inspected;
+    if (inspected === undefined) return nothing;
+    const { field, row, content } = inspected;
+    return html`<dialog
+      class="inspector"
+      part="inspector"
+      aria-labelledby="inspected"
+      ${ref(this.#dialog)}
+      @close=${this.#onClose}
+      @click=${this.#onBackdrop}
+    >
+      <header>
+        <h2 id="inspected">${field.name}</h2>
+        <p>Row ${formatCount(row + 1)} · ${field.type}</p>
+      </header>
+      <div class="whole" tabindex="0" role="region" aria-label="Value">
+        ${this.#renderBody(inspected)}
+      </div>
+      <footer>
+        <span role="status">${this.#copied}</span>
+        <button ?disabled=${content === undefined || content.text === null} @click=${this.#onCopy}>
+          Copy value
+        </button>
+        <button @click=${() => this.close()}>Close</button>
+      </footer>
+    </dialog>`;
+  }
+
+  #renderBody({ content, error }: Inspected): TemplateResult {
+    if (error !== undefined) return html`<p class="warning" role="alert">${error.message}</p>`;
+    if (content === undefined) return html`<p class="kind">Loading…</p>`;
+    const { text, tree, bytes, image } = content;
+    if (text === null) return html`<p class="kind">null</p>`;
+    if (bytes !== undefined) return this.#renderBytes(bytes, image);
+    if (tree !== undefined)
+      return html`<div class="tree">${this.#renderNode(undefined, tree, true)}</div>`;
+    if (text === "") return html`<p class="kind">The empty text</p>`;
+    return html`<pre>${text}</pre>`;
+  }
+
+  #renderBytes(bytes: Uint8Array, image: string | undefined): TemplateResult {
+    const end = Math.min(this.#numBytes, bytes.length);
+    return html`<p class="kind">${formatCount(bytes.length)} ${bytes.length === 1 ? "byte" : "bytes"}</p>
+      ${image === undefined ? nothing : html`<img alt="The image in this cell" src=${image} @error=${hide} />`}
+      <pre class="hex">${hexLines(bytes, 0, end)}</pre>
+      ${
+        end === bytes.length
+          ? nothing
+          : html`<button @click=${() => this.#showMoreBytes()}>
+              Show more (${formatCount(bytes.length - end)} bytes follow)
+            </button>`
+      }`;
+  }
+
+  #renderNode(name: string | undefined, node: JsonNode, isOpen: boolean): TemplateResult {
+    const label = name === undefined ? nothing : html`<span class="key">${name}</span>: `;
+    if (node.kind === "string") {
+      return html`<div class="leaf">${label}<span class="quoted">${JSON.stringify(node.text)}</span></div>`;
+    }
+    if (node.kind === "literal") {
+      return html`<div class="leaf">${label}<span class="literal">${node.text}</span></div>`;
+    }
+    const isArray = node.kind === "array";
+    const children: [string, JsonNode][] = isArray
+      ? node.items.map((item, index) => [String(index), item])
+      : node.members;
+    const size = `${formatCount(children.length)} ${isArray ? "item" : "member"}${children.length === 1 ? "" : "s"}`;
+    const summary = html`${label}<span class="size">${isArray ? `[${size}]` : `{${size}}`}</span>`;
+    if (children.length === 0) return html`<div class="leaf">${summary}</div>`;
+    const isShown = this.#open.get(node) ?? isOpen;
+    const numShown = this.#numItems.get(node) ?? ITEMS_PER_PAGE;
+    // What is closed is not made: a cell can hold a million values.
+    return html`<details ?open=${isShown} @toggle=${(event: Event) => this.#onToggle(node, event)}>
+      <summary>${summary}</summary>
+      ${
+        isShown
+          ? html`${children
+              .slice(0, numShown)
+              .map(([key, child]) => this.#renderNode(key, child, children.length <= 8))}
+            ${
+              children.length <= numShown
+                ? nothing
+                : html`<button @click=${() => this.#showMoreItems(node, numShown)}>
+                    Show more (${formatCount(children.length - numShown)} follow)
+                  </button>`
+            }`
+          : nothing
+      }
+    </details>`;
+  }
+
+  #onToggle(node: JsonNode, event: Event): void {
+    const { open } = event.currentTarget as HTMLDetailsElement;
+    if (this.#open.get(node) === open) return;
+    this.#open.set(node, open);
+    this.#host.requestUpdate();
+  }
+
+  #showMoreItems(node: JsonNode, numShown: number): void {
+    this.#numItems.set(node, numShown + ITEMS_PER_PAGE);
+    this.#host.requestUpdate();
+  }
+
+  #showMoreBytes(): void {
+    this.#numBytes += BYTES_PER_PAGE;
+    this.#host.requestUpdate();
+  }
+
+  readonly #onCopy = async () => {
+    const text = this.#inspected?.content?.text ?? "";
+    try {
+      await toClipboard(Promise.resolve({ text: [text], html: undefined }), false);
+      this.#copied = "Copied";
+    } catch (thrown) {
+      this.#copied = ColonnadeError.from(thrown, "copy_failed").message;
+    }
+    this.#host.requestUpdate();
+  };
+
+  readonly #onBackdrop = (event: MouseEvent) => {
+    if (event.target === event.currentTarget) this.close();
+  };
+
+  readonly #onClose = () => {
+    this.#forget();
+    this.#host.requestUpdate();
+    this.#host.onClose();
+  };
+
+  #forget(): void {
+    const image = this.#inspected?.content?.image;
+    if (image !== undefined) URL.revokeObjectURL(image);
+    this.#inspected = undefined;
+    this.#copied = "";
+    this.#open = new Map();
+    this.#numItems = new Map();
+    this.#numBytes = BYTES_PER_PAGE;
+  }
+}
+
+function contentOf(text: string | null, { type }: Field): Content {
+  const bytes = text !== null && /binary/.test(type) ? bytesOf(text) : undefined;
+  const imageType = bytes && imageTypeOf(bytes);
+  const image =
+    bytes === undefined || imageType === undefined
+      ? undefined
+      : URL.createObjectURL(new Blob([bytes], { type: imageType }));
+  const tree = text !== null && /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
+  return { text, tree, bytes, image };
+}
+
+/** A policy without `img-src blob:` refuses the image; its bytes are shown all the same. */
+function hide({ currentTarget }: Event): void {
+  (currentTarget as HTMLElement).hidden = true;
+}

@@ -1,0 +1,31 @@
+import { cancelledError } from "../errors.js";
+import type { Table } from "../table.js";
+
+/** The promise of a table, renewed whenever another one is asked for. */
+export class Ready {
+  #awaited = quiet(Promise.withResolvers<Table>());
+
+  get promise(): Promise<Table> {
+    return this.#awaited.promise;
+  }
+
+  resolve(table: Table): void {
+    this.#awaited.resolve(table);
+  }
+
+  reject(error: Error): void {
+    this.#awaited.reject(error);
+  }
+
+  /** Promises another table; whoever still waits for this one is told that it will not come. */
+  begin(): void {
+    this.reject(cancelledError());
+    this.#awaited = quiet(Promise.withResolvers<Table>());
+  }
+}
+
+/** Nobody has to wait for it. */
+function quiet(awaited: PromiseWithResolvers<Table>): PromiseWithResolvers<Table> {
+  awaited.promise.catch(() => undefined);
+  return awaited;
+}

@@ -1,0 +1,39 @@
+import type { CellRect } from "../grid/cache.js";
+import type { Selection, SelectionKind } from "../grid/selection.js";
+import type { RowRange } from "../rows.js";
+
+/** The selected cells of a viewer: ranges that exclude their ends, counted from 0. */
+export interface ViewerSelection {
+  /** `rows` has all columns, `columns` all rows, also those that are still to come; `all` both. */
+  kind: SelectionKind;
+  rows: RowRange;
+  columns: { start: number; end: number };
+}
+
+/** A grid's selection as its owner tells it. */
+export function viewerSelection({
+  selection,
+  rect,
+}: {
+  selection: Selection | undefined;
+  rect: CellRect | undefined;
+}): ViewerSelection | null {
+  if (selection === undefined || rect === undefined) return null;
+  return {
+    kind: selection.kind,
+    rows: { start: rect.rowStart, end: rect.rowEnd },
+    columns: { start: rect.columnStart, end: rect.columnEnd },
+  };
+}
+
+/** The selection that its owner asks for. */
+export function gridSelection({ kind, rows, columns }: ViewerSelection): Selection {
+  return {
+    kind,
+    anchor: { row: rows.start, column: columns.start },
+    head: {
+      row: Math.max(rows.start, rows.end - 1),
+      column: Math.max(columns.start, columns.end - 1),
+    },
+  };
+}

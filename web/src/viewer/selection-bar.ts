@@ -1,0 +1,243 @@
+import { html, nothing } from "lit";
+import { ColonnadeError } from "../errors.js";
+import type { CellRect } from "../grid/cache.js";
+import { numCells } from "../grid/selection.js";
+import { isNumericType } from "../schema.js";
+import { letMessagesIn } from "../turns.js";
+import {
+  type CopyOptions,
+  copiesHtml,
+  type ShownRows,
+  toClipboard,
+  type Written,
+  writeCells,
+} from "./copy.js";
+import { COPY_FORMATS, type CopyFormat } from "./formats.js";
+import { formatCount } from "./status.js";
+import { groupDigits, type Totals, TotalsCounter } from "./totals.js";
+
+/** Who shows the bar. */
+export interface SelectionBarHost {
+  requestUpdate(): void;
+  /** The rows that are looked at; undefined where there are none. */
+  shown(): ShownRows | undefined;
+  /** The cells that are selected; undefined where there are none. */
+  rect(): CellRect | undefined;
+}
+
+/** Numbers of a larger selection are not summed by themselves. */
+const MAX_SUMMED_CELLS = 1_000_000;
+const VALUES_PER_SLICE = 16_384;
+/** A selection that changes faster than this is still being made. */
+const REST_MS = 200;
+/** How long it is said that something was copied. */
+const NOTICE_MS = 5000;
+
+const FORMAT_NAMES: Record<CopyFormat, string> = {
+  tsv: "TSV",
+  csv: "CSV",
+  json: "JSON",
+  markdown: "Markdown",
+};
+
+/** What is known of the selection, and copying it: a part of the bar below the rows. */
+export class SelectionBar {
+  readonly #host: SelectionBarHost;
+  #totals: Totals | undefined;
+  #hasTotals = false;
+  #numCells = 0;
+  #summing: AbortController | undefined;
+  #copying: { abort: AbortController; fraction: number } | undefined;
+  #format: CopyFormat = "tsv";
+  #notice: { text: string; isError: boolean } | undefined;
+  #announced = "";
+  #restTimer: ReturnType<typeof setTimeout> | undefined;
+  #noticeTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(host: SelectionBarHost) {
+    this.#host = host;
+  }
+
+  /** Other cells are selected, or there are more rows. */
+  follow(): void {
+    const rect = this.#host.rect();
+    this.#numCells = rect === undefined ? 0 : numCells(rect);
+    this.#summing?.abort();
+    this.#totals = undefined;
+    this.#hasTotals = false;
+    clearTimeout(this.#restTimer);
+    this.#restTimer = setTimeout(() => void this.#sum(), REST_MS);
+    this.#host.requestUpdate();
+  }
+
+  /** Rows arrived: a selection of whole columns has grown. */
+  grow(): void {
+    const rect = this.#host.rect();
+    if (rect !== undefined && numCells(rect) !== this.#numCells) this.follow();
+  }
+
+  /** Stops copying; false where nothing is being copied. */
+  cancel(): boolean {
+    this.#copying?.abort.abort();
+    return this.#copying !== undefined;
+  }
+
+  /** Stops everything: the table goes. */
+  reset(): void {
+    this.cancel();
+    this.#notice = undefined;
+    this.follow();
+  }
+
+  /** Copies cells. Must begin within a user's gesture. Rejects with a {@link ColonnadeError}. */
+  async copy(rect: CellRect, options: CopyOptions): Promise<void> {
+    const shown = this.#host.shown();
+    if (shown === undefined) throw new ColonnadeError("nothing_selected", "No cell is selected.");
+    this.cancel();
+    const abort = new AbortController();
+    const copying = { abort, fraction: 0 };
+    this.#copying = copying;
+    options.signal?.addEventListener("abort", () => abort.abort(), { signal: abort.signal });
+    if (options.signal?.aborted) abort.abort();
+    const onProgress = (fraction: number) => {
+      copying.fraction = fraction;
+      this.#host.requestUpdate();
+    };
+    try {
+      const all = { ...options, signal: abort.signal };
+      const written: Promise<Written> = writeCells(shown, rect, all, onProgress);
+      await toClipboard(written, copiesHtml(rect, options));
+      this.tell(`Copied ${formatCells(numCells(rect))}`, false);
+    } catch (thrown) {
+      const error = ColonnadeError.from(thrown, "copy_failed");
+      if (error.code === "cancelled") this.tell("Copying was cancelled", false);
+      else this.tell(`Not copied. ${error.message}`, true);
+      throw error;
+    } finally {
+      if (this.#copying === copying) this.#copying = undefined;
+      this.#host.requestUpdate();
+    }
+  }
+
+  /** The bar; nothing while one cell or none is selected. */
+  render() {
+    return html`${this.#renderWords()}
+      <div class="unseen" aria-live="polite">${this.#announced}</div>`;
+  }
+
+  #renderWords() {
+    const copying = this.#copying;
+    if (copying !== undefined) {
+      const percent = Math.floor(copying.fraction * 100);
+      return html`<div class="picked" part="selection"><span>Copying… ${percent} %</span></div>
+        <button @click=${() => this.cancel()}>Stop copying</button>`;
+    }
+    const notice = this.#notice;
+    const words =
+      notice === undefined
+        ? this.#factTexts().map((fact) => html`<span>${fact}</span>`)
+        : html`<span class=${notice.isError ? "warning" : ""} title=${notice.text}>${notice.text}</span>`;
+    if (notice === undefined && this.#numCells < 2) return nothing;
+    const facts = html`<div class="picked" part="selection" aria-hidden="true">${words}</div>`;
+    if (this.#numCells < 2) return facts;
+    const options = COPY_FORMATS.map(
+      (format) =>
+        html`<option value=${format} .selected=${format === this.#format}>
+          ${FORMAT_NAMES[format]}
+        </option>`,
+    );
+    return html`${facts}
+      <div class="copy">
+        <select aria-label="Format of copies" @change=${this.#onFormat}>
+          ${options}</select
+        ><button @click=${this.#onCopy}>Copy</button>
+      </div>`;
+  }
+
+  readonly #onFormat = (event: Event) => {
+    this.#format = (event.currentTarget as HTMLSelectElement).value as CopyFormat;
+  };
+
+  readonly #onCopy = () => {
+    const rect = this.#host.rect();
+    // What went wrong is said in the bar.
+    if (rect !== undefined) this.copy(rect, { format: this.#format }).catch(() => undefined);
+  };
+
+  #factTexts(): string[] {
+    const facts = [formatCells(this.#numCells)];
+    const totals = this.#totals;
+    if (totals !== undefined) {
+      const about = (text: string, isRounded: boolean) =>
+        `${isRounded ? "≈ " : ""}${groupDigits(text)}`;
+      facts.push(
+        `sum ${about(totals.sum, totals.isSumRounded)}`,
+        `mean ${about(totals.mean, totals.isMeanRounded)}`,
+        `min ${groupDigits(totals.min)}`,
+        `max ${groupDigits(totals.max)}`,
+      );
+    } else if (this.#numCells > MAX_SUMMED_CELLS) {
+      facts.push(`not summed beyond ${formatCount(MAX_SUMMED_CELLS)}`);
+    } else if (!this.#hasTotals) facts.push("…");
+    return facts;
+  }
+
+  async #sum(): Promise<void> {
+    const rect = this.#host.rect();
+    const shown = this.#host.shown();
+    if (rect === undefined || shown === undefined || this.#numCells < 2) {
+      this.#announced = "";
+      return;
+    }
+    const summing = new AbortController();
+    this.#summing = summing;
+    const counter = new TotalsCounter();
+    try {
+      if (this.#numCells <= MAX_SUMMED_CELLS)
+        await addNumbers(shown, rect, counter, summing.signal);
+    } catch {
+      // Rows that cannot be read are told of where they are looked at.
+    }
+    if (summing.signal.aborted) return;
+    this.#totals = counter.totals;
+    this.#hasTotals = true;
+    this.#announced = this.#factTexts().join(", ").replace("cells", "cells selected");
+    this.#host.requestUpdate();
+  }
+
+  /** Says something for a while, in place of what is known of the selection. */
+  tell(text: string, isError: boolean): void {
+    this.#notice = { text, isError };
+    this.#announced = text;
+    clearTimeout(this.#noticeTimer);
+    this.#noticeTimer = setTimeout(() => {
+      this.#notice = undefined;
+      this.#host.requestUpdate();
+    }, NOTICE_MS);
+    this.#host.requestUpdate();
+  }
+}
+
+async function addNumbers(
+  { rows, fields, columns }: ShownRows,
+  rect: CellRect,
+  counter: TotalsCounter,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const column of columns.slice(rect.columnStart, rect.columnEnd)) {
+    const type = fields[column]?.type ?? "";
+    // An extension's values need not be the numbers that it is stored as.
+    if (type.startsWith("extension<") || !isNumericType(type)) continue;
+    for (let start = rect.rowStart; start < rect.rowEnd; start += VALUES_PER_SLICE) {
+      const end = Math.min(start + VALUES_PER_SLICE, rect.rowEnd);
+      const values = await rows.values(column, { start, end });
+      if (signal.aborted) return;
+      counter.add(values);
+      await letMessagesIn();
+    }
+  }
+}
+
+function formatCells(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "cell" : "cells"}`;
+}

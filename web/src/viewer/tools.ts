@@ -1,0 +1,118 @@
+import { type CSSResult, nothing } from "lit";
+import type { Grid } from "../grid/grid.js";
+import type { CellPosition } from "../grid/keyboard.js";
+import type { CopyOptions, ShownRows } from "./copy.js";
+import type { FindBar } from "./find-bar.js";
+import type { Inspector } from "./inspector.js";
+import { gridSelection, type ViewerSelection, viewerSelection } from "./selected.js";
+import { SelectionBar } from "./selection-bar.js";
+
+/** The element around the tools. */
+export interface ToolsHost {
+  requestUpdate(): void;
+  readonly updateComplete: Promise<boolean>;
+  readonly shadowRoot: ShadowRoot | null;
+}
+
+/**
+ * What is done with cells that are looked at: selecting, copying, inspecting, finding. The last two
+ * are loaded when they are first used, so that rows need not wait for them.
+ */
+export class Tools {
+  readonly bar: SelectionBar;
+  readonly #host: ToolsHost;
+  readonly #grid: Grid;
+  readonly #common;
+  #inspector: Inspector | undefined;
+  #find: FindBar | undefined;
+
+  /** @param shown the rows that are looked at; undefined where there are none */
+  constructor(host: ToolsHost, grid: Grid, shown: () => ShownRows | undefined) {
+    this.#host = host;
+    this.#grid = grid;
+    this.#common = {
+      requestUpdate: () => host.requestUpdate(),
+      whenUpdated: () => host.updateComplete,
+      shown,
+      onClose: () => grid.focus(),
+    };
+    this.bar = new SelectionBar({ ...this.#common, rect: () => grid.selecting.rect });
+  }
+
+  /** The selected cells; null where there are none. */
+  get selection(): ViewerSelection | null {
+    return viewerSelection(this.#grid.selecting);
+  }
+  set selection(selection: ViewerSelection | null) {
+    this.#grid.select(selection === null ? undefined : gridSelection(selection));
+  }
+
+  /** Copies the selected cells, or the active one. */
+  async copy(options: CopyOptions): Promise<void> {
+    const { row, column } = this.#grid.active;
+    const one = { rowStart: row, rowEnd: row + 1, columnStart: column, columnEnd: column + 1 };
+    await this.bar.copy(this.#grid.selecting.rect ?? one, options);
+  }
+
+  /** Shows a cell whole. */
+  async inspect(position: CellPosition): Promise<void> {
+    const loaded = await this.#load(import("./inspector.js"));
+    if (loaded === undefined) return;
+    this.#inspector ??= new loaded.Inspector(this.#common);
+    await this.#inspector.open(position);
+  }
+
+  /** Opens the bar that finds a text. */
+  async find(): Promise<void> {
+    const loaded = await this.#load(import("./find-bar.js"));
+    if (loaded === undefined) return;
+    this.#find ??= new loaded.FindBar({
+      ...this.#common,
+      active: () => this.#grid.active,
+      goTo: (position) => this.#grid.show(position),
+      mark: (marks) => this.#grid.mark(marks),
+    });
+    await this.#find.open();
+  }
+
+  /** Ctrl+F opens the find bar, Escape stops copying. */
+  onKey(event: KeyboardEvent): void {
+    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
+    if (event.key === "Escape" && this.bar.cancel()) event.stopPropagation();
+    else if (isCommand && event.key.toLowerCase() === "f") {
+      event.preventDefault();
+      void this.find();
+    }
+  }
+
+  /** The find bar, where it is open. */
+  renderFind() {
+    return this.#find?.render() ?? nothing;
+  }
+
+  /** The inspector, where it is open. */
+  renderInspector() {
+    return this.#inspector?.render() ?? nothing;
+  }
+
+  /** Forgets everything: other rows follow. */
+  reset(): void {
+    this.bar.reset();
+    this.#inspector?.close();
+    this.#find?.reset();
+  }
+
+  /** A tool with its styles; undefined where it cannot be loaded, which is told. */
+  async #load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined> {
+    try {
+      const loaded = await loading;
+      const sheets = this.#host.shadowRoot?.adoptedStyleSheets;
+      const { styleSheet } = loaded.styles;
+      if (styleSheet !== undefined && !sheets?.includes(styleSheet)) sheets?.push(styleSheet);
+      return loaded;
+    } catch {
+      this.bar.tell("This could not be loaded. Reload the page to try again.", true);
+      return undefined;
+    }
+  }
+}
