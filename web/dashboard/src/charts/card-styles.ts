@@ -99,8 +99,7 @@ export const cardStyles = css`
     position: relative;
     min-height: 130px;
   }
-  .stale chart-figure,
-  .stale .table {
+  .stale chart-figure {
     opacity: 0.55;
   }
   .busy {
