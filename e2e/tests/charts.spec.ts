@@ -338,6 +338,25 @@ test("every column that can be charted can be, and what fails says so", async ({
   expect(failed.filter((text) => !text.includes("no calendar"))).toEqual([]);
 });
 
+test("work that is not wanted any more ends at the server", async ({ page, demo }) => {
+  const sql = "select a.l_tax from lineitem a join lineitem b on a.l_suppkey = b.l_suppkey";
+  const charts = JSON.stringify([["histogram", "l_tax"]]);
+  await page.goto(`${demo.origin}/?${new URLSearchParams({ sql, chart: charts })}`);
+  const region = card(page, "Rows by l_tax");
+  await expect(region.getByText("Asking the server…")).toBeVisible();
+  const running = async () =>
+    (await demo.queries()).filter(({ state }) => state === "running").map(({ id }) => id);
+  const before = await running();
+  await region.getByRole("button", { name: "Cancel" }).click();
+  await expect(region.getByText("Stopped.")).toBeVisible();
+  await expect.poll(async () => (await running()).length).toBeLessThan(before.length);
+  await region.getByRole("button", { name: "Load" }).click();
+  await expect(region.getByText("Asking the server…")).toBeVisible();
+  const again = await running();
+  await page.getByRole("button", { name: "Close charts" }).click();
+  await expect.poll(async () => (await running()).length).toBeLessThan(again.length);
+});
+
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in ${colorScheme}`, () => {
     test.use({ colorScheme });
