@@ -10,7 +10,7 @@ import { Navigation } from "./navigation.js";
 import { RowsControl } from "./rows-control.js";
 import { oldRowsNote, RowsVersion } from "./rows-version.js";
 import type { Part, Shell } from "./shell.js";
-import { barActions, overlays, rowActions, rowPanels } from "./slots.js";
+import { barActions, besideRows, overlays, rowActions, rowPanels } from "./slots.js";
 import { StatementsControl } from "./sql/statements-control.js";
 import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "./theme.js";
 import { viewTabs } from "./view-tabs.js";
@@ -121,7 +121,7 @@ export class Dashboard extends LitElement implements Shell {
           <div id="view" class="view" role=${isRun ? "tabpanel" : nothing} aria-label=${isRun ? view : nothing}>
             ${isRun ? nothing : welcome(this.tables, (to) => this.go(to))}
             ${isRun && view === "rows" ? [this.#renderOldRows(), this.#renderParts(rowPanels)] : nothing}
-            ${this.viewer}
+            <div class="shown" ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderParts(besideRows)}</div>
             ${this.#renderOtherView()}
           </div>
         </div>

@@ -1,5 +1,6 @@
 import "colonnade/define";
 import { TablesList } from "./catalog/tables-list.js";
+import { ChartDrawer } from "./charts/drawer.js";
 import { Dashboard } from "./dashboard.js";
 import { TableDetails } from "./details/table-details.js";
 import "./live/define.js";
@@ -20,4 +21,5 @@ customElements.define("history-dialog", HistoryDialog);
 customElements.define("plan-panel", PlanPanel);
 customElements.define("table-details", TableDetails);
 customElements.define("statement-tabs", StatementTabs);
+customElements.define("chart-drawer", ChartDrawer);
 customElements.define("colonnade-dashboard", Dashboard);

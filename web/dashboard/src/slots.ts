@@ -1,5 +1,6 @@
 // Where the parts of the page stand. A part is one entry in one of these lists.
 
+import { charts } from "./charts/part.js";
 import { addFiles, codeAction, exportAction, fileTray } from "./files/parts.js";
 import { linkActions } from "./link/link-actions.js";
 import { liveActions, liveOverlays } from "./live/live.js";
@@ -14,6 +15,9 @@ export const rowActions: readonly Part[] = [exportAction, codeAction, linkAction
 
 /** Between those tabs and the rows, while rows are shown. */
 export const rowPanels: readonly Part[] = [];
+
+/** Beside the rows, in one parent with the viewer. */
+export const besideRows: readonly Part[] = [charts];
 
 /** Over all of it: dialogs, what files are dropped on, sign-in. They render nothing until needed. */
 export const overlays: readonly Part[] = [fileTray, liveOverlays, signIn];
