@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { extname, join } from "node:path";
+import { pipeline } from "node:stream";
 
 /** @type {Record<string, string>} */
 const TYPES = {
@@ -20,6 +21,12 @@ export class Site {
   headers = {};
   /** Where `/v1/…` is passed on to, if anywhere. @type {string | undefined} */
   upstream = undefined;
+  /**
+   * What the answer to a path that is passed on goes through, if anything.
+   *
+   * @type {(path: string) => import("node:stream").Transform | undefined}
+   */
+  through = () => undefined;
   #server = createServer((asked, response) => this.#answer(asked, response));
 
   /** Starts to listen; 0 is a free port. @param {number} [port] */
@@ -84,7 +91,9 @@ export class Site {
     });
     passed.on("response", (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+      const through = this.through(asked.url ?? "");
+      if (through === undefined) answer.pipe(response);
+      else pipeline(answer, through, response, () => undefined);
     });
     passed.on("error", () => response.destroy());
     response.on("close", () => passed.destroy());

@@ -1,11 +1,5 @@
-import { AxeBuilder } from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
+import { expectAccessible } from "./accessible.js";
 import { chooseTable, expect, test } from "./fixtures.js";
-
-async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
-}
 
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in ${colorScheme}`, () => {
@@ -22,6 +16,34 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.getByRole("textbox", { name: "SQL" }).fill("select nothing from flights");
       await page.getByRole("button", { name: "Run" }).click();
       await expect(page.getByRole("alert")).toBeVisible();
+      await expectAccessible(page);
+    });
+
+    test("details, the editor, plans and the history are accessible", async ({ page, demo }) => {
+      await page.goto(`${demo.origin}/?table=flights&view=details`);
+      const columns = page.getByRole("region", { name: "Columns", exact: true });
+      await expect(columns.getByRole("row", { name: /^distance/ }).getByRole("img")).toBeVisible();
+      await page.getByText("Columns as they are stored").click();
+      await expectAccessible(page);
+
+      await page.getByRole("textbox", { name: "SQL" }).click();
+      await expect(page.locator(".cm-content")).toBeFocused();
+      await page.keyboard.type("select dela");
+      await expect(page.getByRole("option").first()).toBeVisible();
+      await expectAccessible(page);
+      await page.keyboard.type("i from flights");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+Enter");
+      await expect(page.locator(".cm-lintRange-error")).toBeVisible();
+      await expectAccessible(page);
+
+      await page.keyboard.press("Control+A");
+      await page.keyboard.type("select 1 as x ");
+      await page.getByRole("button", { name: "Explain" }).click();
+      await expect(page.getByRole("region", { name: "Physical plan" })).toBeVisible();
+      await expectAccessible(page);
+      await page.getByRole("button", { name: "History" }).click();
+      await expect(page.getByRole("dialog", { name: "History" })).toBeVisible();
       await expectAccessible(page);
     });
   });

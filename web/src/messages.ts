@@ -1,4 +1,5 @@
 import type { PlainError } from "./errors.js";
+import type { Lane } from "./places.js";
 import type { Schema } from "./schema.js";
 
 /** A result of a Colonnade server, and which of its rows were asked for. */
@@ -63,6 +64,8 @@ export interface StreamProgress {
   firstRowMs: number | undefined;
   /** Set while the connection is lost and the stream tries to go on. */
   interruption: Interruption | undefined;
+  /** Set while the stream makes room for others and has no connection; it goes on by itself. */
+  isWaiting?: boolean | undefined;
   /** Why nothing is read until somebody decides: the memory budget is full. */
   pause?: PlainError | undefined;
 }
@@ -173,6 +176,8 @@ export interface Requests {
   resume: { params: null; result: null };
   /** Goes on after a pause, with another budget. */
   grow: { params: { memoryBytes: number }; result: null };
+  /** A connection that was wanted may be opened, or others wait for it. */
+  place: { params: { place: number; word: "go" | "yield" }; result: null };
 }
 
 /** What the worker says unasked. */
@@ -181,6 +186,14 @@ export interface Notices {
   end: StreamProgress & StreamEnd;
   /** The decoder trapped: this worker answers no more. */
   crash: PlainError;
+  /** A connection is wanted, may be taken away, or is closed. */
+  place: {
+    place: number;
+    word: "want" | "offer" | "leave";
+    lane?: Lane;
+    /** Whether some of what it is for is there already. */
+    hasRows?: boolean;
+  };
   /** How much of a job is done, of 1. */
   job: { job: number; fraction: number };
 }

@@ -89,6 +89,17 @@ export class Arranger {
     this.#shown = { table, view: undefined };
   }
 
+  /**
+   * The request for the rows that are shown, of those columns or all. The server then keeps the
+   * result that it names, as long as it keeps results.
+   */
+  shownRequest(columns: readonly string[] | undefined): Request | undefined {
+    const source = this.#base?.request;
+    if (source === undefined) return undefined;
+    this.#base?.keep();
+    return arrangedRequest(source, this.#applied, columns);
+  }
+
   /** Stops the work and releases what was opened. */
   end(): void {
     this.#stop();

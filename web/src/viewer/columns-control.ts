@@ -74,6 +74,13 @@ export class ColumnsControl implements HeaderCallbacks {
     return this.#host.grid().columns.flatMap((column) => this.#fields[column] ?? []);
   }
 
+  /** Whether the columns that are shown are others than the table's, or in another order. */
+  get hidesOrMoves(): boolean {
+    const { shown } = this.#state;
+    const isSame = this.#fields.every(({ name }, index) => name === shown[index]);
+    return shown.length !== this.#fields.length || !isSame;
+  }
+
   /** Takes the columns of another table, all of them shown. */
   begin(fields: readonly Field[]): void {
     this.#fields = distinctFields(fields);

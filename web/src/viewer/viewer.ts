@@ -187,6 +187,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     void this.#tools.find();
   }
 
+  /**
+   * The request to a Colonnade server for the rows and columns that are shown, a `POST …/v1/query`;
+   * undefined where they come from elsewhere. The server keeps the result that it names.
+   */
+  shownRequest(): Request | undefined {
+    return this.#arranger.shownRequest(this.#columns.hidesOrMoves ? this.columns : undefined);
+  }
+
   /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
   cancel(): void {
     if (this.#arranger.isWorking) {
