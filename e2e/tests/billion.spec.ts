@@ -1,32 +1,17 @@
 // A billion rows, read by their number from a Parquet file, in a tab that holds 128 MiB of them.
 
 import { existsSync, readFileSync } from "node:fs";
-import { type Browser, test as base, type Page } from "@playwright/test";
-import { cell, expect, goToRow } from "./fixtures.js";
-import { PageServer } from "./package.js";
+import type { Browser, Page } from "@playwright/test";
 import { hasPython, pythonFile } from "./readers.js";
 import { demoFile, inCheckout, Server } from "./server.js";
+import { test as base, cell, expect, goToRow } from "./viewer.js";
 
 const NUM_ROWS = 1_000_000_000;
 const FILE = demoFile("billion.parquet");
 /** What is resident beside it is the browser's program, which all its tabs share. */
 const MAX_TAB_BYTES = 300 * 2 ** 20;
 
-const PAGE = `<!doctype html><title>A billion rows</title>
-<style>colonnade-viewer { height: 600px }</style>
-<script type="module" src="/define.js"></script>`;
-
-const test = base.extend<object, { origin: string; pages: PageServer }>({
-  pages: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const pages = new PageServer(PAGE);
-      await pages.listen();
-      await use(pages);
-      pages.close();
-    },
-    { scope: "worker" },
-  ],
+const test = base.extend<object, { origin: string }>({
   origin: [
     async ({ pages }, use) => {
       // Writing takes half a minute, once.
@@ -42,13 +27,8 @@ const test = base.extend<object, { origin: string; pages: PageServer }>({
 test.skip(!hasPython && !existsSync(FILE), "pyarrow is not here; npm test said so");
 
 test.beforeEach(async ({ page, pages, origin }) => {
-  await page.goto(pages.origin);
-  await page.evaluate((src) => {
-    const viewer = document.createElement("colonnade-viewer");
-    viewer.setAttribute("memory", "128MiB");
-    viewer.setAttribute("src", src);
-    document.body.append(viewer);
-  }, `${origin}/v1/tables/billion/rows`);
+  const src = `${origin}/v1/tables/billion/rows`;
+  await page.goto(`${pages.origin}/?${new URLSearchParams({ memory: "128MiB", src })}`);
   await expect(page.getByRole("status")).toContainText("Windowed", { timeout: 60_000 });
 });
 

@@ -1,0 +1,103 @@
+import type { Page } from "@playwright/test";
+import { test as base, cell, expect } from "./fixtures.js";
+import { PageServer } from "./package.js";
+import { Server } from "./server.js";
+
+export { cell, expect } from "./fixtures.js";
+
+const PAGE = `<!doctype html><title>Columns</title>
+<style>body { margin: 0 } colonnade-viewer { height: 100vh }</style>
+<script type="module">
+import { open } from "/index.js";
+import "/define.js";
+window.openTable = open;
+const viewer = document.createElement("colonnade-viewer");
+window.told = [];
+for (const name of ["sort", "filter", "state"]) {
+  viewer.addEventListener("colonnade-" + name, ({ detail }) => told.push([name, detail]));
+}
+for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttribute(name, value);
+document.body.append(viewer);
+</script>`;
+
+declare global {
+  var told: [string, unknown][];
+}
+
+/** Tests of the columns of an element that tells of its sort, filter and state. */
+export const test = base.extend<object, { pages: PageServer; server: Server }>({
+  pages: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const pages = new PageServer(PAGE);
+      await pages.listen();
+      await use(pages);
+      pages.close();
+    },
+    { scope: "worker" },
+  ],
+  server: [
+    async ({ pages }, use) => {
+      const server = await Server.start(["--allow-origin", pages.origin]);
+      await use(server);
+      await server.kill();
+    },
+    { scope: "worker" },
+  ],
+});
+
+export const header = (page: Page, name: string) =>
+  page.getByRole("columnheader", { name: new RegExp(`^${name}\\b`) });
+export const status = (page: Page) => page.getByRole("status");
+export const lastTold = (page: Page, name: string) =>
+  page.evaluate((wanted) => globalThis.told.filter(([type]) => type === wanted).at(-1)?.[1], name);
+export const getState = (page: Page) =>
+  page.locator("colonnade-viewer").evaluate((viewer) => {
+    return (viewer as unknown as { state: Record<string, unknown> }).state;
+  });
+
+export async function show(
+  { page, pages, server }: { page: Page; pages: PageServer; server: Server },
+  path: string,
+  attributes: Record<string, string> = {},
+): Promise<void> {
+  const query = new URLSearchParams({ src: `${server.origin}${path}`, ...attributes });
+  await page.goto(`${pages.origin}/?${query}`);
+}
+
+/** Texts of the first rows of a request, as another reader of the server has them. */
+export function answered(page: Page, server: Server, body: object, columns: string[]) {
+  return page.evaluate(
+    async ({ address, json, names }) => {
+      const request = new Request(address, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: json,
+      });
+      const table = await globalThis.openTable(request as unknown as string);
+      await table.done;
+      return table.text({ start: 0, end: 8 }, names);
+    },
+    { address: `${server.origin}/v1/query`, json: JSON.stringify(body), names: columns },
+  );
+}
+
+export async function expectRows(
+  page: Page,
+  rows: (string | null)[][],
+  firstColumn = 1,
+): Promise<void> {
+  for (const [row, texts] of rows.entries()) {
+    for (const [index, text] of texts.entries()) {
+      await expect(cell(page, row, firstColumn + index)).toHaveText(text ?? "null");
+    }
+  }
+}
+
+export const FLIGHTS = "/v1/tables/flights/rows";
+
+export async function openMenu(page: Page, name: string): Promise<void> {
+  await header(page, name).hover();
+  await header(page, name).locator("button").click();
+  await expect(page.getByRole("dialog", { name: `Column ${name}` })).toBeVisible();
+}
