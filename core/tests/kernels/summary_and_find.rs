@@ -335,12 +335,20 @@ fn texts_are_found_as_they_are_shown() {
 fn columns_of_one_name_are_told_apart() {
     let ints = |values: [i32; 3]| Arc::new(Int32Array::from(values.to_vec())) as _;
     let fields = ["a", "a", "a (2)", ""].map(|name| Field::new(name, DataType::Int32, true));
-    let columns = vec![ints([1, 2, 3]), ints([3, 2, 1]), ints([7, 9, 8]), ints([0; 3])];
+    let columns = vec![
+        ints([1, 2, 3]),
+        ints([3, 2, 1]),
+        ints([7, 9, 8]),
+        ints([0; 3]),
+    ];
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields.to_vec())), columns).unwrap();
     let decoder = decode(&stream(&[batch]));
     let table = decoder.table().unwrap();
     for (column, order) in [("a", [0, 1, 2]), ("a (3)", [2, 1, 0]), ("a (2)", [0, 2, 1])] {
-        assert_eq!(sort(table, &all(table), &[key(column, false)]).unwrap(), order);
+        assert_eq!(
+            sort(table, &all(table), &[key(column, false)]).unwrap(),
+            order
+        );
         assert_eq!(summary(table, column)["column"], column);
     }
     let first = json!({"op": "eq", "column": "a (3)", "value": 3});
