@@ -11,6 +11,7 @@ import { Selecting, type SelectingGrid } from "./selecting.js";
 import type { Selection } from "./selection.js";
 import { gutterWidthPx, headerWidthsPx, rowWidthsPx } from "./sizing.js";
 import { makeSkeleton } from "./skeleton.js";
+import { showRowWhileDragging } from "./thumb-tip.js";
 import { Viewport } from "./viewport.js";
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
@@ -61,6 +62,7 @@ export class Grid {
     this.#viewport = new Viewport(grid, content);
     this.#selecting = new Selecting(this.#selectingGrid());
     this.#listen();
+    showRowWhileDragging(grid, layer, this.#viewport);
     this.#resizeObserver.observe(this.element);
     this.setTable([], this.#read);
   }
@@ -369,7 +371,7 @@ export class Grid {
   #onCellKey(event: KeyboardEvent, position: CellPosition): boolean {
     const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (isCommand && event.key.toLowerCase() === "c") this.#callbacks.onCopy();
-    else if (event.key === "Enter") this.#callbacks.onOpen(position);
+    else if (event.key === "Enter" || event.key === "F2") this.#callbacks.onOpen(position);
     else return this.#selecting.onKey(event, position);
     return true;
   }
@@ -384,6 +386,7 @@ export class Grid {
     const { widthPx, heightPx } = this.#viewport.measure();
     this.#layer.style.width = `${widthPx}px`;
     this.#layer.style.height = `${heightPx}px`;
+    if (this.#columns.setViewport(this.#viewport.columnsPx)) this.#layOut();
     this.#moveTo(this.topRow);
   }
 
@@ -482,6 +485,7 @@ export class Grid {
 
   /** Places the columns that are shown by their widths. */
   #layOut(): void {
+    this.#columns.setViewport(this.#viewport.columnsPx);
     this.#header.invalidate();
     this.#rows.invalidate();
     this.#sizeContent();

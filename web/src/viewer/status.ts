@@ -120,9 +120,9 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
     phase === "streaming" && totalRows !== undefined ? ` of ${formatCount(totalRows)}` : "";
   const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
   const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
-  return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...facts(phase, progress)].join(
-    ", ",
-  );
+  // What scrolling reads is drawn, but saying it each time would be chatter.
+  const more = phase === "windowed" ? [] : facts(phase, progress);
+  return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...more].join(", ");
 }
 
 /** Whether the result that the rows were of is not there any more; its source may be. */

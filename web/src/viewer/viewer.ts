@@ -117,6 +117,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   #ticker: ReturnType<typeof setInterval> | undefined;
   readonly #announcer = new Announcer();
   readonly #ready = new Ready();
+  /** Whether there may be more rows than are known. */
+  #isGrowing = false;
   #reachedRow: number | undefined;
   readonly #pageLife = new PageLife(
     () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
@@ -289,15 +291,21 @@ export class ColonnadeViewer extends ViewerAttributes {
         <div class="unseen" role="status">${announced}</div>
         ${this.#tools.bar.render()}
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
-        ${this.#table === undefined ? nothing : this.#columns.renderButton()}
+        ${phase === "cancelled" && this.#given !== null ? html`<button @click=${this.retry}>Load again</button>` : nothing}
+        ${this.#grid.element.hidden ? nothing : this.#columns.renderButton()}
         ${
           (progress?.rows ?? 0) === 0
             ? nothing
             : html`<button @click=${this.find}>Find</button>
-                ${goToRowForm((row) => {
-                  this.#grid.goToRow(row);
-                  this.#reach();
-                  this.#grid.focus();
+                ${goToRowForm({
+                  numRows: progress?.rows ?? 0,
+                  isGrowing: this.#isGrowing,
+                  onRow: (row) => {
+                    this.#grid.goToRow(row);
+                    this.#reach();
+                    this.#grid.focus();
+                  },
+                  say: (text, isError) => this.#tools.bar.tell(text, isError),
                 })}`
         }
       </div>
@@ -410,7 +418,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#error = table.error;
     const { rows: numRows, totalRows } = this.#progress ?? progress;
     const isOpenEnded = state === "windowed" && totalRows === undefined;
-    this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
+    this.#isGrowing = state === "streaming" || isOpenEnded;
+    this.#grid.update({ numRows, totalRows, isGrowing: this.#isGrowing });
     this.#tools.bar.grow();
     this.#reach();
     this.requestUpdate();
