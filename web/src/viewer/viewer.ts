@@ -3,7 +3,7 @@ import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
-import { open } from "../open.js";
+import { openExpecting } from "../open.js";
 import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
@@ -98,7 +98,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     onRest: () => this.#tellState(),
   });
   readonly #arranger = new Arranger({
-    open: (request, signal) => this.#open(request ?? this.#given, signal),
+    open: (request, signal, numRows) => this.#open(request ?? this.#given, signal, numRows),
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
@@ -351,8 +351,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     }
   }
 
-  #open(source: TableSource | null, signal: AbortSignal): Promise<Table> {
-    return open(source ?? "", { signal, ...this.openOptions });
+  #open(source: TableSource | null, signal: AbortSignal, numRows?: number): Promise<Table> {
+    return openExpecting(numRows, source ?? "", { signal, ...this.openOptions });
   }
 
   #show(table: Table, isOwned: boolean): void {
