@@ -339,7 +339,7 @@ test("a windowed table that is sorted has as many rows as before", async ({ page
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "3000001");
   await goToRow(page, 3_000_000);
   await expect(cell(page, 2_999_999, 2)).toHaveText(/^\d+$/);
-  await expect(cell(page, 2_999_999, 1)).toBeFocused();
+  await expect(cell(page, 2_999_999, 2)).toBeFocused();
   await expectGrid(page);
 });
 

@@ -21,6 +21,7 @@ export const findStyles = css`
     display: flex;
     align-items: center;
     gap: 5px;
+    min-height: 26px;
     white-space: nowrap;
   }
   .find input[type="checkbox"] {

@@ -133,7 +133,7 @@ export function isGone(error: ColonnadeError | undefined): boolean {
 /** Where in the data a failure happened, for the line under its message. */
 export function errorPlace({ row, byte }: ColonnadeError): string {
   const places: string[] = [];
-  if (row !== undefined) places.push(`after ${formatRows(row)}`);
-  if (byte !== undefined) places.push(`at byte ${formatCount(byte)}`);
+  if (row) places.push(`after ${formatRows(row)}`);
+  if (byte) places.push(`at byte ${formatCount(byte)}`);
   return places.join(", ");
 }
