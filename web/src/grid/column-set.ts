@@ -72,12 +72,10 @@ export class ColumnSet {
     this.#layout = this.#layOut();
   }
 
-  /** Sets the width that columns are seen in; returns whether others stay at the left now. */
-  setViewport(viewportPx: number): boolean {
-    const { numPinned } = this.#layout;
+  /** Sets the width that columns are seen in, which bounds how many stay at the left. */
+  setViewport(viewportPx: number): void {
     this.#viewportPx = viewportPx;
     if (this.#shown.numPinned > 0) this.#layout = this.#layOut();
-    return this.#layout.numPinned !== numPinned;
   }
 
   /** The places in the table of columns that are shown. */

@@ -280,16 +280,12 @@ export class Grid {
     const { element } = this;
     const passive = { passive: true };
     element.addEventListener("scroll", () => this.#onScroll(), passive);
-    for (const type of ["wheel", "touchmove"] as const) {
-      element.addEventListener(
-        type,
-        () => {
-          this.#viewport.gesture();
-          this.#awaitedRow = undefined;
-        },
-        passive,
-      );
-    }
+    const onGesture = () => {
+      this.#viewport.gesture();
+      this.#awaitedRow = undefined;
+    };
+    element.addEventListener("wheel", onGesture, passive);
+    element.addEventListener("touchmove", onGesture, passive);
     element.addEventListener("keydown", (event) => this.#onKey(event));
     element.addEventListener("mousedown", ({ target, button, ctrlKey, metaKey }) => {
       const position = this.#header.positionOf(target);
@@ -386,7 +382,7 @@ export class Grid {
     const { widthPx, heightPx } = this.#viewport.measure();
     this.#layer.style.width = `${widthPx}px`;
     this.#layer.style.height = `${heightPx}px`;
-    if (this.#columns.setViewport(this.#viewport.columnsPx)) this.#layOut();
+    this.#layOut();
     this.#moveTo(this.topRow);
   }
 

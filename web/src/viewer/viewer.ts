@@ -20,6 +20,7 @@ import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
 import { panelStyles } from "./panel-styles.js";
 import { Ready } from "./ready.js";
+import { RowReacher } from "./row-reacher.js";
 import type { ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
 import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
@@ -119,7 +120,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   readonly #ready = new Ready();
   /** Whether there may be more rows than are known. */
   #isGrowing = false;
-  #reachedRow: number | undefined;
+  readonly #reacher = new RowReacher();
   readonly #pageLife = new PageLife(
     () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
     () => {
@@ -302,7 +303,7 @@ export class ColonnadeViewer extends ViewerAttributes {
                   isGrowing: this.#isGrowing,
                   onRow: (row) => {
                     this.#grid.goToRow(row);
-                    this.#reach();
+                    this.#reacher.reach(this.#table, this.#grid.awaitedRow);
                     this.#grid.focus();
                   },
                   say: (text, isError) => this.#tools.bar.tell(text, isError),
@@ -421,7 +422,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#isGrowing = state === "streaming" || isOpenEnded;
     this.#grid.update({ numRows, totalRows, isGrowing: this.#isGrowing });
     this.#tools.bar.grow();
-    this.#reach();
+    this.#reacher.reach(table, this.#grid.awaitedRow);
     this.requestUpdate();
   }
 
@@ -431,17 +432,6 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (rows === undefined || this.#table === undefined) return undefined;
     const { fields } = this.#table.schema;
     return { rows, numRows: rows.numRows, fields, columns: this.#grid.columns };
-  }
-
-  /** Of a windowed table, a row that nobody knows of yet comes when it is asked for. */
-  #reach(): void {
-    const row = this.#grid.awaitedRow;
-    if (this.#table?.state !== "windowed" || row === undefined || row === this.#reachedRow) return;
-    this.#reachedRow = row;
-    const range = { start: row, end: row + 1 };
-    this.#table.window(range, new Uint32Array(), 0).catch(() => {
-      this.#reachedRow = undefined;
-    });
   }
 
   /** Asks again for rows that could not be read; for all where the result is gone. */
@@ -473,7 +463,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#view = undefined;
     this.#error = undefined;
     this.#unread = undefined;
-    this.#reachedRow = undefined;
+    this.#reacher.forget();
     this.#tools.reset();
     this.#phase = "idle";
     this.#announcer.hurry();
