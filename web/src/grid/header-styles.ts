@@ -70,14 +70,18 @@ export const headerStyles = css`
   }
   .header-cell .menu {
     position: absolute;
-    right: 7px;
-    bottom: 4px;
+    right: 5px;
+    bottom: 1px;
     display: none;
-    width: 22px;
-    height: 18px;
+    width: 26px;
+    height: 24px;
     padding: 0;
     border-radius: 5px;
     line-height: 1;
+  }
+  .header-cell.end .menu {
+    right: auto;
+    left: 5px;
   }
   .header-cell .menu::before {
     content: "⋯";
@@ -108,7 +112,6 @@ export const headerStyles = css`
       font-size: 17px;
     }
     .header-cell.end .menu {
-      right: auto;
       left: 2px;
     }
   }
