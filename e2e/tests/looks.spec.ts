@@ -1,5 +1,5 @@
 import type { Locator, Page } from "@playwright/test";
-import { expectGrid } from "./accessible.js";
+import { expectGrid } from "./grid-contract.js";
 import { cell, expect, test, viewer } from "./viewer.js";
 
 // How the element looks where the page, the system or the screen is another: by what is computed.

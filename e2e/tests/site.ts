@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { pipeline, type Transform } from "node:stream";
 
 const TYPES: Record<string, string> = {
   ".html": "text/html",
@@ -13,10 +14,14 @@ const TYPES: Record<string, string> = {
 export class Site {
   /** Folders by the path that they stand at; the longest path that fits is taken. */
   folders: Record<string, string> = {};
+  /** HTML by its path. */
+  pages: Record<string, string> = {};
   /** Sent with every file. */
   headers: Record<string, string> = {};
   /** Where `/v1/…` is passed on to, if anywhere. */
   upstream: string | undefined;
+  /** What the answer to a path that is passed on goes through, if anything. */
+  through: (path: string) => Transform | undefined = () => undefined;
   readonly #server = createServer((request, response) => this.#answer(request, response));
 
   /** Starts to listen on a free port of loopback. */
@@ -37,6 +42,11 @@ export class Site {
     const { pathname } = new URL(asked.url ?? "/", this.origin);
     if (this.upstream !== undefined && pathname.startsWith("/v1/")) {
       this.#passOn(asked, response);
+      return;
+    }
+    const html = this.pages[pathname];
+    if (html !== undefined) {
+      response.writeHead(200, { ...this.headers, "content-type": "text/html" }).end(html);
       return;
     }
     const file = this.#find(pathname.endsWith("/") ? `${pathname}index.html` : pathname);
@@ -64,7 +74,9 @@ export class Site {
     });
     passed.on("response", (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+      const through = this.through(asked.url ?? "");
+      if (through === undefined) answer.pipe(response);
+      else pipeline(answer, through, response, () => undefined);
     });
     passed.on("error", () => response.destroy());
     response.on("close", () => passed.destroy());

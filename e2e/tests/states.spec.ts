@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expectAccessible, expectGrid } from "./accessible.js";
+import { expectElementAccessible, expectGrid } from "./grid-contract.js";
 import { CuttingProxy } from "./proxy.js";
 import { demoFile, inCheckout, Server } from "./server.js";
 import { cell, expect, goToRow, test, viewer } from "./viewer.js";
@@ -68,7 +68,7 @@ test("nothing opened, connecting, and cancelled before the first row", async ({
     await show(page, pages.origin, {});
     await expect(page.getByText("Nothing to show yet.")).toBeVisible();
     await expect(status(page)).toHaveText("Nothing opened");
-    await expectAccessible(page);
+    await expectElementAccessible(page);
 
     await viewer(page).evaluate(
       (element, src) => element.setAttribute("src", src),
@@ -77,13 +77,13 @@ test("nothing opened, connecting, and cancelled before the first row", async ({
     await expect(status(page)).toHaveText("Connecting…");
     await expect(progressBar(page)).toHaveAccessibleName("Loading rows");
     await expect(page.getByText(/Waiting for the first rows… \d+ s/)).toBeVisible();
-    await expectAccessible(page);
+    await expectElementAccessible(page);
 
     await button(page, "Cancel").click();
     await expect(page.getByText("Cancelled before the first row.")).toBeVisible();
     await expect(status(page)).toHaveText("Cancelled");
     await expect(progressBar(page)).toBeHidden();
-    await expectAccessible(page);
+    await expectElementAccessible(page);
 
     open();
     await button(page, "Load again").click();
@@ -132,7 +132,7 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "-1");
     await expect(page.getByRole("grid")).toHaveAttribute("aria-busy", "false");
     await expectGrid(page);
-    await expectAccessible(page);
+    await expectElementAccessible(page);
 
     await goToRow(page, ROWS);
     await expect(page.getByText("Row 600,000 has not arrived yet.").first()).toBeVisible();
@@ -143,7 +143,7 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await expect(progressBar(page)).toBeVisible();
     await expect(page.getByRole("alert")).toBeHidden();
     await expectGrid(page);
-    await expectAccessible(page);
+    await expectElementAccessible(page);
 
     server = await serve(Number(new URL(server.origin).port));
     await expect(status(page)).toContainText("Complete: 600,000 rows");
@@ -151,7 +151,7 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await expect(cell(page, ROWS - 1, 1)).toBeVisible();
     await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", String(ROWS + 1));
     await expectGrid(page);
-    await expectAccessible(page);
+    await expectElementAccessible(page);
   } finally {
     open();
     await proxy.close();
@@ -195,7 +195,7 @@ test("cancelled: rows stay, and they can be loaded again", async ({ page, pages,
     const rows = await page.getByRole("grid").getAttribute("aria-rowcount");
     expect(Number(rows)).toBeGreaterThan(1);
     await expectGrid(page);
-    await expectAccessible(page);
+    await expectElementAccessible(page);
     open();
     await button(page, "Load again").click();
     await expect(status(page)).toContainText("Complete: 600,000 rows");
@@ -226,7 +226,7 @@ test("failed: the alert says why, rows stay, Retry goes on", async ({ page, page
     await expect(cell(page, 0, 1)).toBeVisible();
     await expect(progressBar(page)).toBeHidden();
     await expectGrid(page);
-    await expectAccessible(page);
+    await expectElementAccessible(page);
     await alert.getByRole("button", { name: "Retry" }).click();
     await expect(status(page)).toContainText("Complete: 600,000 rows");
     await expect(alert).toBeHidden();
@@ -242,7 +242,7 @@ test("failed before there was a table", async ({ page, pages, tables }) => {
   await expect(page.getByRole("alert")).toContainText('"flights"');
   await expect(page.getByRole("alert").getByRole("button", { name: "Retry" })).toBeVisible();
   await expect(status(page)).toHaveText("Failed");
-  await expectAccessible(page);
+  await expectElementAccessible(page);
 });
 
 test("paused: the memory budget is full and the page is asked", async ({ page, pages }) => {
@@ -254,7 +254,7 @@ test("paused: the memory budget is full and the page is asked", async ({ page, p
   await expect(button(page, "Continue with 11.7 KiB")).toBeVisible();
   await expect(button(page, "Keep these rows")).toBeVisible();
   await expectGrid(page);
-  await expectAccessible(page);
+  await expectElementAccessible(page);
   await button(page, "Keep these rows").click();
   await expect(status(page)).toContainText("Cancelled");
 });
@@ -274,7 +274,7 @@ test("windowed: rows load as one scrolls, and that is not said each time", async
   }
   expect(await heard(page)).toEqual([]);
   await expectGrid(page);
-  await expectAccessible(page);
+  await expectElementAccessible(page);
 });
 
 test("empty: no rows, or none that pass the filter", async ({ page, stage, pages, tables }) => {
@@ -283,7 +283,7 @@ test("empty: no rows, or none that pass the filter", async ({ page, stage, pages
   await expect(status(page)).toContainText("Complete: 0 rows");
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "1");
   await expectGrid(page);
-  await expectAccessible(page);
+  await expectElementAccessible(page);
 
   await stage.show("/v1/tables/flights/rows?limit=1000");
   await viewer(page).evaluate((element) => {
@@ -291,7 +291,7 @@ test("empty: no rows, or none that pass the filter", async ({ page, stage, pages
   });
   await expect(page.getByText("No row passes the filter.")).toBeVisible();
   await expectGrid(page);
-  await expectAccessible(page);
+  await expectElementAccessible(page);
   await button(page, "Remove all").click();
   await expect(cell(page, 0, 1)).toBeVisible();
 });
@@ -306,7 +306,7 @@ test("zero columns", async ({ page, pages }) => {
   await expect(status(page)).toContainText("Complete: 0 rows");
   await expect(page.getByRole("grid")).toBeHidden();
   await expect(button(page, "Columns")).toBeHidden();
-  await expectAccessible(page);
+  await expectElementAccessible(page);
 });
 
 test("Go to row says what is wrong with a number, and what happens instead", async ({
@@ -321,7 +321,7 @@ test("Go to row says what is wrong with a number, and what happens instead", asy
   await expect(said).toHaveText("“twelve” is not a row number. Type a whole number: 1 to 1,000.");
   await expect(input).toHaveAttribute("aria-invalid", "true");
   await expect(input).toBeFocused();
-  await expectAccessible(page);
+  await expectElementAccessible(page);
   await input.fill("5000");
   await expect(input).not.toHaveAttribute("aria-invalid", "true");
   await input.press("Enter");

@@ -60,6 +60,8 @@ mod snapshot;
 mod sources;
 #[path = "http/summary.rs"]
 mod summary;
+#[path = "http/tables.rs"]
+mod tables;
 #[path = "http/uploads.rs"]
 mod uploads;
 #[path = "http/wire.rs"]

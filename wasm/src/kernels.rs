@@ -66,6 +66,15 @@ impl Job {
     }
 }
 
+impl Job {
+    fn summary(&mut self) -> Result<&mut SummaryJob, JsValue> {
+        match &mut self.work {
+            Work::Summary(job) => Ok(job),
+            _ => Err(js_error("bad_parameter", "The job is no summary.", 0, 0)),
+        }
+    }
+}
+
 /// Values of a column: `kind` as `ColumnValues` in colonnade-core names it, `bytes`, `validity`.
 #[wasm_bindgen]
 pub struct Values(ColumnValues);
@@ -147,10 +156,42 @@ impl Decoder {
     ///
     /// # Errors
     /// As `SummaryJob::try_new`.
-    pub fn summary(&self, column: &str) -> Result<Job, JsValue> {
-        let job = SummaryJob::try_new(self.table()?, column);
+    pub fn summary(&self, column: &str, max_counted: usize) -> Result<Job, JsValue> {
+        let job = SummaryJob::try_new(self.table()?, column, max_counted);
         job.map(|job| Work::Summary(Box::new(job)).into())
             .map_err(|error| thrown(&error))
+    }
+
+    /// Makes a summary that is done go on with the rows that came since.
+    ///
+    /// # Errors
+    /// As `SummaryJob::resume`.
+    #[wasm_bindgen(js_name = resumeSummary)]
+    pub fn resume_summary(&self, job: &mut Job) -> Result<(), JsValue> {
+        let summary = job.summary()?;
+        let table = self.table()?;
+        summary.resume(table).map_err(|error| thrown(&error))
+    }
+
+    /// Begins to summarise the rows of a view by the bins of a summary that is done.
+    ///
+    /// # Errors
+    /// As `SummaryJob::within`.
+    #[wasm_bindgen(js_name = summaryWithin)]
+    pub fn summary_within(&self, job: &mut Job, view: &View) -> Result<Job, JsValue> {
+        let within = job.summary()?.within(&view.rows);
+        within
+            .map(|job| Work::Summary(Box::new(job)).into())
+            .map_err(|error| thrown(&error))
+    }
+
+    /// The JSON of a summary that is done; the job can go on.
+    ///
+    /// # Errors
+    /// `bad_parameter` for another job.
+    #[wasm_bindgen(js_name = summaryText)]
+    pub fn summary_text(&self, job: &mut Job) -> Result<String, JsValue> {
+        job.summary().map(|summary| summary.finish(&self.zones))
     }
 
     /// Begins to look for a text in a view; in all columns where none is named.
@@ -200,7 +241,7 @@ impl Decoder {
         let rows = match job.work {
             Work::Sort(job) => job.finish(),
             Work::Filter(job) => job.finish().map_err(|error| thrown(&error))?,
-            Work::Summary(job) => return Ok(job.finish(&self.zones).into()),
+            Work::Summary(mut job) => return Ok(job.finish(&self.zones).into()),
             Work::Find(job) => return Ok(job.finish().into()),
         };
         let rows = Arc::new(rows);

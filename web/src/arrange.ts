@@ -26,13 +26,18 @@ export function isSameArrangement(one: Arrangement, other: Arrangement): boolean
 /**
  * The request for the rows of another one, arranged by the server; undefined where its source is
  * not a Colonnade server's. A table is asked for by its name; rows that are themselves filtered,
- * sorted, cut or a statement's are asked for by their id, which the server must still know.
+ * sorted, cut or a statement's are asked for by their id, which the server must still know. All
+ * columns of the source, or those that are named.
  */
-export function arrangedRequest(source: UrlSource, arrangement: Arrangement): Request | undefined {
+export function arrangedRequest(
+  source: UrlSource,
+  arrangement: Arrangement,
+  columns?: readonly string[],
+): Request | undefined {
   const { query } = source;
   const base = query && queryUrl(source.url, query.id);
   if (query === undefined || base === undefined) return undefined;
-  const rows = plainTable(source) ?? { query: query.id };
+  const rows = { ...(plainTable(source) ?? { query: query.id }), ...(columns && { columns }) };
   const body = `{${JSON.stringify(rows).slice(1, -1)},${arrangementJson(arrangement).slice(1)}`;
   const headers = new Headers(source.headers);
   headers.set("content-type", "application/json");

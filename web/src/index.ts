@@ -12,7 +12,7 @@ export {
 } from "./rows.js";
 export type { Field, Schema } from "./schema.js";
 export type { RequestOptions, TableSource } from "./source.js";
-export type { Summary } from "./summary.js";
+export type { Summary, SummaryOptions } from "./summary.js";
 export {
   Table,
   type TableEventMap,

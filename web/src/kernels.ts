@@ -1,5 +1,5 @@
 import { ColonnadeError } from "./errors.js";
-import type { FindParams, KernelWork, RawValues, ViewInfo } from "./messages.js";
+import type { FindParams, KernelWork, RawValues, SummaryWork, ViewInfo } from "./messages.js";
 import { letMessagesIn } from "./turns.js";
 
 /** How long the worker computes before it looks at its messages. */
@@ -26,7 +26,10 @@ export interface WasmKernels {
   allRows(): WasmView;
   sort(view: WasmView, columns: string[], descending: Uint8Array): WasmJob;
   filter(view: WasmView, predicate: string): WasmJob;
-  summary(column: string): WasmJob;
+  summary(column: string, maxCounted: number): WasmJob;
+  resumeSummary(job: WasmJob): void;
+  summaryWithin(job: WasmJob, view: WasmView): WasmJob;
+  summaryText(job: WasmJob): string;
   find(
     view: WasmView,
     text: string,
@@ -60,6 +63,8 @@ type Use = <T>(work: (decoder: WasmKernels) => T) => T;
 export class Kernels {
   readonly #use: Use;
   readonly #views = new Map<number, WasmView>();
+  /** Summaries of the table that are done, to go on with rows that come. */
+  readonly #summaries = new Map<string, WasmJob>();
   #nextView = 1;
 
   constructor(use: Use) {
@@ -72,7 +77,45 @@ export class Kernels {
     signal: AbortSignal,
     tell: (fraction: number) => void,
   ): Promise<ViewInfo | string> {
+    if (work.kind === "summary") return this.#summarise(work, signal, tell);
     const job = this.#begin(work);
+    await this.#finish(job, signal, tell);
+    const result = this.#use((decoder) => decoder.finishJob(job));
+    if (typeof result === "string") return result;
+    const view = this.#nextView++;
+    this.#views.set(view, result);
+    return { view, numRows: result.numRows() };
+  }
+
+  async #summarise(
+    { column, maxCounted, view }: SummaryWork,
+    signal: AbortSignal,
+    tell: (fraction: number) => void,
+  ): Promise<string> {
+    const key = `${maxCounted} ${column}`;
+    const kept = this.#summaries.get(key);
+    // While it is at work, another one for the same column has to begin anew.
+    this.#summaries.delete(key);
+    const job = kept ?? this.#use((decoder) => decoder.summary(column, maxCounted));
+    if (kept !== undefined) this.#use((decoder) => decoder.resumeSummary(kept));
+    await this.#finish(job, signal, tell);
+    const text = this.#use((decoder) => decoder.summaryText(job));
+    this.#summaries.get(key)?.free();
+    this.#summaries.set(key, job);
+    if (view === 0) return text;
+    const within = this.#with(view, (decoder, rows) => decoder.summaryWithin(job, rows));
+    await this.#finish(within, signal, tell);
+    const withinText = this.#use((decoder) => decoder.summaryText(within));
+    within.free();
+    return withinText;
+  }
+
+  /** Steps a job to its end; one that fails or is not wanted any more is freed. */
+  async #finish(
+    job: WasmJob,
+    signal: AbortSignal,
+    tell: (fraction: number) => void,
+  ): Promise<void> {
     let toldMs = performance.now();
     try {
       for (;;) {
@@ -93,11 +136,6 @@ export class Kernels {
       if (!(thrown instanceof ColonnadeError) || thrown.code !== "decoder_crashed") job.free();
       throw thrown;
     }
-    const result = this.#use((decoder) => decoder.finishJob(job));
-    if (typeof result === "string") return result;
-    const view = this.#nextView++;
-    this.#views.set(view, result);
-    return { view, numRows: result.numRows() };
   }
 
   window(
@@ -146,12 +184,14 @@ export class Kernels {
     this.#views.delete(view);
   }
 
-  /** Forgets all views: the rows they are of go. */
+  /** Forgets all views and summaries: the rows they are of go. */
   releaseAll(): void {
     for (const view of this.#views.keys()) this.release(view);
+    for (const job of this.#summaries.values()) job.free();
+    this.#summaries.clear();
   }
 
-  #begin(work: KernelWork): WasmJob {
+  #begin(work: Exclude<KernelWork, SummaryWork>): WasmJob {
     switch (work.kind) {
       case "sort": {
         const columns = work.keys.map(({ column }) => column);
@@ -160,8 +200,6 @@ export class Kernels {
       }
       case "filter":
         return this.#with(work.view, (decoder, rows) => decoder.filter(rows, work.predicate));
-      case "summary":
-        return this.#use((decoder) => decoder.summary(work.column));
       case "find": {
         const { text, from, limit, columns, matchCase }: FindParams = work.find;
         return this.#with(work.view, (decoder, rows) =>

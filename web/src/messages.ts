@@ -1,4 +1,5 @@
 import type { PlainError } from "./errors.js";
+import type { Lane } from "./places.js";
 import type { Schema } from "./schema.js";
 
 /** A result of a Colonnade server, and which of its rows were asked for. */
@@ -65,6 +66,8 @@ export interface StreamProgress {
   firstRowMs: number | undefined;
   /** Set while the connection is lost and the stream tries to go on. */
   interruption: Interruption | undefined;
+  /** Set while the stream makes room for others and has no connection; it goes on by itself. */
+  isWaiting?: boolean | undefined;
   /** Why nothing is read until somebody decides: the memory budget is full. */
   pause?: PlainError | undefined;
 }
@@ -100,11 +103,20 @@ export interface FindParams {
   matchCase: boolean;
 }
 
+/** A column in short: of the table (view 0), or of a view by the table's bins. */
+export interface SummaryWork {
+  kind: "summary";
+  column: string;
+  /** Of texts with more different values, none is told. */
+  maxCounted: number;
+  view: number;
+}
+
 /** What kernels do; view 0 is the table as it is. */
 export type KernelWork =
   | { kind: "sort"; view: number; keys: SortKey[] }
   | { kind: "filter"; view: number; predicate: string }
-  | { kind: "summary"; column: string }
+  | SummaryWork
   | { kind: "find"; view: number; find: FindParams };
 
 /** Values of a column, little-endian; `bool` is a byte each. */
@@ -166,6 +178,8 @@ export interface Requests {
   resume: { params: null; result: null };
   /** Goes on after a pause, with another budget. */
   grow: { params: { memoryBytes: number }; result: null };
+  /** A connection that was wanted may be opened, or others wait for it. */
+  place: { params: { place: number; word: "go" | "yield" }; result: null };
 }
 
 /** What the worker says unasked. */
@@ -174,6 +188,14 @@ export interface Notices {
   end: StreamProgress & StreamEnd;
   /** The decoder trapped: this worker answers no more. */
   crash: PlainError;
+  /** A connection is wanted, may be taken away, or is closed. */
+  place: {
+    place: number;
+    word: "want" | "offer" | "leave";
+    lane?: Lane;
+    /** Whether some of what it is for is there already. */
+    hasRows?: boolean;
+  };
   /** How much of a job is done, of 1. */
   job: { job: number; fraction: number };
 }

@@ -132,6 +132,18 @@ export class Reconnector {
     }
   }
 
+  /** Asks for the rows after `numRows` where the connection was closed by ourselves. */
+  async again(numRows: number): Promise<Continuation | ColonnadeError> {
+    try {
+      const body = await this.#ask(numRows);
+      this.#openedMs = performance.now();
+      return { body, firstRow: this.#row(numRows) };
+    } catch (thrown) {
+      const error = ColonnadeError.from(thrown, "network_error");
+      return mayPass(error) ? new ColonnadeError("network_error", error.message) : error;
+    }
+  }
+
   /** Number in the result of the table's row `numRows`. */
   #row(numRows: number): number {
     return this.#query.firstRow + numRows;

@@ -3,6 +3,7 @@ import { ColonnadeError } from "./errors.js";
 import type { RawValues, SortKey, ViewInfo } from "./messages.js";
 import { type Predicate, predicateJson } from "./predicate.js";
 import type { Schema } from "./schema.js";
+import type { Summary, SummaryOptions } from "./summary.js";
 import { CellKind, RowWindow } from "./window.js";
 
 /** Rows `[start, end)`, counted from 0. */
@@ -63,6 +64,8 @@ export interface ColumnValues {
   /** 1 for a value, 0 for null. */
   validity: Uint8Array;
 }
+
+const MAX_COUNTED = 2 ** 20;
 
 const ARRAYS = {
   i8: Int8Array,
@@ -190,6 +193,16 @@ export abstract class Rows {
     const find = { text, from, limit, columns, matchCase };
     const work = { kind: "find" as const, view: this.#view, find };
     return JSON.parse((await this.run(work, options)) as string) as Found;
+  }
+
+  /**
+   * A column of these rows in short. That of a view has the bins of its table's; its `top` says how
+   * often the table's most frequent values are there. Asked again, it goes on with the rows that came.
+   */
+  async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
+    const { maxCounted = MAX_COUNTED } = options;
+    const work = { kind: "summary" as const, column, maxCounted, view: this.#view };
+    return JSON.parse((await this.run(work, options)) as string) as Summary;
   }
 
   /** @internal */

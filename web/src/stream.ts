@@ -1,10 +1,12 @@
 import { type Body, openBody, readBody } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
 import { ColonnadeError, cancelledError, type PlainError, withPlace } from "./errors.js";
+import { Gate, type GatePlace } from "./gate.js";
 import type { Kernels } from "./kernels.js";
 import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
-import { resumeRequest } from "./query.js";
-import { PATIENCE, type Patience, Reconnector } from "./reconnect.js";
+import type { Lane } from "./places.js";
+import { askQuery, resumeRequest } from "./query.js";
+import { type Continuation, PATIENCE, type Patience, Reconnector } from "./reconnect.js";
 import type { Schema } from "./schema.js";
 import { letMessagesIn } from "./turns.js";
 import { type Origin, WindowedRows } from "./windowed.js";
@@ -20,6 +22,9 @@ const MAX_BUSY_MS = 8;
  */
 const CLOSING_MS = 100;
 
+/** A pause this long closes the connection, which others may need. */
+const MAX_PAUSE_MS = 5000;
+
 type Notify = <N extends keyof Notices>(name: N, data: Notices[N]) => void;
 
 /**
@@ -33,6 +38,12 @@ export class TableStream {
   readonly #abort = new AbortController();
   readonly #patience: Patience;
   readonly #reconnector: Reconnector | undefined;
+  readonly #gate: Gate;
+  /** The connection that rows come by. */
+  #place: GatePlace;
+  /** Ends the reading of a body where the rows after it can be had later. */
+  #leaving = new AbortController();
+  #isWaiting = false;
   /** How long the next bytes may take. */
   readonly #stallMs: number | undefined;
   readonly #startMs = performance.now();
@@ -51,7 +62,9 @@ export class TableStream {
   #toldMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(source: WireSource, notify: Notify, patience = PATIENCE) {
+  constructor(source: WireSource, notify: Notify, patience = PATIENCE, gate = new Gate()) {
+    this.#gate = gate;
+    this.#place = gate.first();
     this.#source = source;
     this.#notify = notify;
     this.#patience = patience;
@@ -129,12 +142,27 @@ export class TableStream {
     if (decoder === undefined || failure === undefined) return;
     this.#failure = undefined;
     this.#reconnector?.renew();
+    const { signal } = this.#abort;
+    try {
+      this.#place = await this.#gate.take("stream", decoder.numRows > 0, signal);
+    } catch {
+      return this.#tellEnd(decoder, { state: "cancelled" });
+    }
     this.#tellEnd(decoder, await this.#run(decoder, failure));
   }
 
-  /** Reads `start`, or what comes after a failure, and so on until there is an end. */
+  /** As {@link #runOn}, and then leaves the connection to others. */
   async #run(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
-    let next = start;
+    try {
+      return await this.#runOn(decoder, start);
+    } finally {
+      this.#place.leave();
+    }
+  }
+
+  /** Reads `start`, or what comes after a failure, and so on until there is an end. */
+  async #runOn(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
+    let next: Body | ColonnadeError = start;
     let firstRow: number | undefined;
     for (;;) {
       if (next instanceof ColonnadeError) {
@@ -152,7 +180,12 @@ export class TableStream {
       }
       try {
         if (firstRow !== undefined) decoder.resume(firstRow);
-        return await this.#read(decoder, next);
+        const end = await this.#read(decoder, next);
+        if (end !== undefined) return end;
+        const again = await this.#comeBack(decoder);
+        if (again === undefined) return { state: "cancelled" };
+        if (again instanceof ColonnadeError) next = again;
+        else ({ body: next, firstRow } = again);
       } catch (thrown) {
         if (this.#abort.signal.aborted) return { state: "cancelled" };
         if (await this.#becomeWindowed(decoder, thrown)) return { state: "windowed" };
@@ -164,11 +197,43 @@ export class TableStream {
     }
   }
 
-  async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd> {
+  /**
+   * Makes room for others and waits until there is a connection again: the response with the rows
+   * that come next, or why there is none; undefined when the stream is stopped meanwhile.
+   */
+  async #comeBack(decoder: BodyDecoder): Promise<Continuation | ColonnadeError | undefined> {
+    this.#place.leave();
+    this.#isWaiting = true;
+    this.#tell(decoder);
+    try {
+      const { numRows } = decoder;
+      this.#place = await this.#gate.take("stream", numRows > 0, this.#abort.signal);
+    } catch {
+      return undefined;
+    } finally {
+      this.#isWaiting = false;
+    }
+    this.#tell(decoder);
+    return this.#reconnector?.again(decoder.numRows);
+  }
+
+  /** Whether the connection can be closed and the rows that are missing asked for later. */
+  get #canLeave(): boolean {
+    return !this.#isRange && this.#reconnector?.isRepeatable === true;
+  }
+
+  /** Undefined where the connection was left to others before the end. */
+  async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd | undefined> {
     const { signal } = this.#abort;
+    const place = this.#place;
+    this.#leaving = new AbortController();
+    const canLeave = this.#canLeave;
+    const leaving = AbortSignal.any([this.#leaving.signal, place.wanted]);
+    let isOffered = false;
     let busySinceMs = performance.now();
     const stream = body.footer === undefined ? body.stream : decoder.openFile(body.footer);
-    const pieces = readBody(stream, signal, this.#stallMs);
+    const stops = canLeave ? AbortSignal.any([signal, leaving]) : signal;
+    const pieces = readBody(stream, stops, this.#stallMs);
     for await (const piece of pieces) {
       this.#lastPieceMs = performance.now();
       try {
@@ -185,12 +250,17 @@ export class TableStream {
         if (!(await settlesWithin(pieces.next(), CLOSING_MS))) this.#abort.abort();
         return { state: "complete" };
       }
+      if (canLeave && !isOffered && decoder.numRows > 0) {
+        isOffered = true;
+        place.offer();
+      }
       if (performance.now() - busySinceMs > MAX_BUSY_MS) {
         await letMessagesIn();
         busySinceMs = performance.now();
       }
     }
     if (signal.aborted) return { state: "cancelled" };
+    if (canLeave && leaving.aborted) return undefined;
     const warning = decoder.end(body.end);
     await this.#tellSchema(decoder);
     return warning === undefined ? { state: "complete" } : { state: "complete", warning };
@@ -217,7 +287,13 @@ export class TableStream {
   #waitForBudget(decoder: BodyDecoder, reason: ColonnadeError): Promise<number | undefined> {
     const { signal } = this.#abort;
     return new Promise((resolve) => {
+      const closing = setTimeout(() => {
+        if (!this.#canLeave) return;
+        this.#leaving.abort();
+        this.#place.leave();
+      }, MAX_PAUSE_MS);
       const decide = (memoryBytes?: number) => {
+        clearTimeout(closing);
         this.#pause = undefined;
         signal.removeEventListener("abort", stopped);
         resolve(memoryBytes);
@@ -252,15 +328,29 @@ export class TableStream {
     const source = this.#source;
     const read: Origin["read"] = (range, block, signal, tell) => {
       const notify: Notify = (_, data) => tell((data as StreamProgress).interruption);
-      const stream = new TableStream({ ...source, query: range }, notify, this.#patience);
-      return this.#readRange(stream, block, signal);
+      return this.#inPlace("block", signal, () => {
+        const stream = new TableStream({ ...source, query: range }, notify, this.#patience);
+        return this.#readRange(stream, block, signal);
+      });
     };
     const progress = this.#progress(decoder);
-    this.#windowed = new WindowedRows(decoder, { source, query, read }, progress, (known) =>
+    const ask: Origin["ask"] = (path, signal) =>
+      this.#inPlace("question", signal, () => askQuery(source, query, path, signal));
+    this.#windowed = new WindowedRows(decoder, { source, query, read, ask }, progress, (known) =>
       this.#notify("progress", known),
     );
     await this.#windowed.askTotal();
     return true;
+  }
+
+  /** Does what needs a connection once there is one. */
+  async #inPlace<T>(lane: Lane, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const place = await this.#gate.take(lane, true, signal);
+    try {
+      return await work();
+    } finally {
+      place.leave();
+    }
   }
 
   /** The schema is the answer to a request; nothing else may be told before it. */
@@ -328,7 +418,11 @@ export class TableStream {
       this.#notify("progress", this.#progress(decoder));
     } else if (this.#timer === undefined) {
       // So that the last rows before a pause are told as well.
-      this.#timer = setTimeout(() => this.#tell(decoder), waitMs);
+      this.#timer = setTimeout(() => {
+        // Timers may fire a little early.
+        this.#toldMs = Number.NEGATIVE_INFINITY;
+        this.#tell(decoder);
+      }, waitMs);
     }
   }
 
@@ -340,6 +434,7 @@ export class TableStream {
       elapsedMs: performance.now() - this.#startMs,
       firstRowMs: this.#firstRowMs,
       interruption: this.#interruption,
+      isWaiting: this.#isWaiting,
       pause: this.#pause,
     };
   }

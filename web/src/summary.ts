@@ -1,3 +1,11 @@
+import type { WorkOptions } from "./rows.js";
+
+/** How a column is summarised. */
+export interface SummaryOptions extends WorkOptions {
+  /** Of texts with more different values than this, there is no `top`; default 1,048,576. */
+  maxCounted?: number | undefined;
+}
+
 /** A column in short, as `GET /v1/query/{id}/summary` answers. Values are exact texts. */
 export interface Summary {
   column: string;

@@ -1,6 +1,7 @@
 import type { Table as ArrowTable } from "apache-arrow";
 import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
+import { Connections } from "./connections.js";
 import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
 import type {
   NoticeName,
@@ -24,7 +25,7 @@ import {
 import type { Schema } from "./schema.js";
 import type { TableWorker } from "./seat.js";
 import type { PreparedSource } from "./source.js";
-import type { Summary } from "./summary.js";
+import type { Summary, SummaryOptions } from "./summary.js";
 import type { RowWindow } from "./window.js";
 
 /**
@@ -38,8 +39,11 @@ export type TableState = "streaming" | "complete" | "windowed" | "failed" | "can
 export interface TableProgress extends StreamProgress {
   /** The number of rows there will be, where it is known. */
   totalRows: number | undefined;
-  /** `interrupted` while a lost connection is being made again; the state stays as it is. */
-  connection: "open" | "interrupted";
+  /**
+   * `interrupted` while a lost connection is being made again, `waiting` while other tables of the
+   * page have the connections; the state stays as it is.
+   */
+  connection: "open" | "interrupted" | "waiting";
 }
 
 /** The events of a {@link Table} by name. */
@@ -90,6 +94,7 @@ export class Table extends EventTarget {
   readonly #worker: TableWorker;
   readonly #requester: Requester;
   readonly #rows: TableRows;
+  readonly #connections: Connections;
   readonly #prepared: PreparedSource;
   readonly #totalRows: number | undefined;
   #memoryBytes: number;
@@ -130,6 +135,7 @@ export class Table extends EventTarget {
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
     globalThis.addEventListener?.("online", table.#onOnline);
     try {
+      await table.#connections.enter(signal);
       const params = { source: prepared.wire, memoryBytes, wasm };
       const { transfer } = prepared;
       table.#schema = await table.#requester.request("open", params, { signal, transfer });
@@ -156,6 +162,10 @@ export class Table extends EventTarget {
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     this.#rows = new TableRows(this.#requester, this);
+    const { wire } = prepared;
+    this.#connections = new Connections(wire.kind === "url" ? wire.url : undefined, (word) => {
+      this.#requester.request("place", word).catch(() => undefined);
+    });
     const onWorkerFailure = (event: Event) => {
       event.preventDefault();
       const reason = event instanceof ErrorEvent && event.message ? `: ${event.message}` : ".";
@@ -220,15 +230,16 @@ export class Table extends EventTarget {
     const totalRows = isComplete ? this.#progress.rows : this.#expectedRows;
     const isReading = this.#state === "streaming" || this.#state === "windowed";
     const interruption = isReading ? this.#progress.interruption : undefined;
-    const connection = interruption === undefined ? "open" : "interrupted";
+    const isWaiting = this.#state === "streaming" && this.#progress.isWaiting;
+    const connection = interruption !== undefined ? "interrupted" : isWaiting ? "waiting" : "open";
     return { ...this.#progress, elapsedMs: this.#elapsedMs, totalRows, connection, interruption };
   }
 
   /** While rows are awaited, time goes on without news of them. */
   get #elapsedMs(): number {
-    const { elapsedMs, interruption, pause } = this.#progress;
-    const isWaiting = this.#state === "streaming" && !interruption && !pause;
-    return isWaiting ? Math.max(elapsedMs, performance.now() - this.#startMs) : elapsedMs;
+    const { elapsedMs, interruption, pause, isWaiting } = this.#progress;
+    const isReading = this.#state === "streaming" && !interruption && !pause && !isWaiting;
+    return isReading ? Math.max(elapsedMs, performance.now() - this.#startMs) : elapsedMs;
   }
 
   get #expectedRows(): number | undefined {
@@ -282,9 +293,8 @@ export class Table extends EventTarget {
   }
 
   /** A column of the rows readable now in short. */
-  async summary(column: string, options: WorkOptions = {}): Promise<Summary> {
-    const json = await this.#rows.run({ kind: "summary", column }, options);
-    return JSON.parse(json as string) as Summary;
+  summary(column: string, options?: SummaryOptions): Promise<Summary> {
+    return this.#rows.summary(column, options);
   }
 
   /**
@@ -331,6 +341,11 @@ export class Table extends EventTarget {
     this.#release();
   }
 
+  /** @internal Leaves the result at the server when the table is closed, for others to be made of it. */
+  keep(): void {
+    this.#isKnownToServer = false;
+  }
+
   /** @internal As {@link close}, but the server keeps the result, for others to be made of it. */
   park(): void {
     if (this.#state === "streaming") {
@@ -346,6 +361,7 @@ export class Table extends EventTarget {
     globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
+    this.#connections.close();
   }
 
   #abandon(): void {
@@ -365,6 +381,9 @@ export class Table extends EventTarget {
         this.#tellSchema();
         this.#dispatch("progress", this.progress);
         if (this.paused !== undefined) this.#dispatch("pause", this.paused);
+        break;
+      case "place":
+        this.#connections.hear(data as Notices["place"]);
         break;
       case "end":
         this.#onEnd(data as Notices["end"]);
@@ -408,6 +427,7 @@ export class Table extends EventTarget {
       this.#canResume = false;
       this.#requester.fail(error);
       this.#worker.terminate();
+      this.#connections.close();
       this.#forgetAtServer();
     } else if (this.#state !== "streaming") {
       return;

@@ -12,7 +12,7 @@ import type {
   StreamProgress,
   UrlSource,
 } from "./messages.js";
-import { askQuery, askRecord } from "./query.js";
+import { askRecord } from "./query.js";
 
 /** The part of the budget that the first rows keep. */
 const HEAD_SHARE = 1 / 4;
@@ -42,6 +42,8 @@ export interface Origin {
     signal: AbortSignal,
     tell: (interruption: Interruption | undefined) => void,
   ): Promise<void>;
+  /** Asks the server something about the result; `path` goes behind its address. */
+  ask(path: string, signal: AbortSignal): Promise<string>;
 }
 
 /**
@@ -147,12 +149,12 @@ export class WindowedRows {
     tell: (fraction: number) => void,
   ): Promise<string> {
     const either = AbortSignal.any([signal, this.#abort.signal]);
-    const { source, query } = this.#origin;
+    const { query } = this.#origin;
     if (work.kind === "find" && work.view === 0) return this.#find(work.find, either, tell);
     const isWhole = !query.isKept || (query.firstRow === 0 && query.limit === undefined);
-    if (work.kind === "summary" && isWhole) {
+    if (work.kind === "summary" && work.view === 0 && isWhole) {
       const path = `/summary?${new URLSearchParams({ column: work.column })}`;
-      return askQuery(source, query, path, either);
+      return this.#origin.ask(path, either);
     }
     throw tooLarge();
   }
@@ -323,7 +325,7 @@ export class WindowedRows {
     signal: AbortSignal,
     tell: (fraction: number) => void,
   ): Promise<string> {
-    const { source, query } = this.#origin;
+    const { query } = this.#origin;
     const { rows } = this.#progress;
     const endRow = query.firstRow + (this.#progress.totalRows ?? Number.POSITIVE_INFINITY);
     const matches: { row: number; columns: string[] }[] = [];
@@ -334,7 +336,7 @@ export class WindowedRows {
       parameters.set("limit", `${Math.min(10_000, limit - matches.length)}`);
       if (matchCase) parameters.set("case", "exact");
       if (columns !== undefined) parameters.set("columns", columns.map(quoted).join(","));
-      const answer = JSON.parse(await askQuery(source, query, `/find?${parameters}`, signal)) as {
+      const answer = JSON.parse(await this.#origin.ask(`/find?${parameters}`, signal)) as {
         matches: typeof matches;
         next: number | null;
         searched: number;

@@ -2,18 +2,23 @@ import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, Responder } from "./actor.js";
 import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
+import { Gate } from "./gate.js";
 import type { Kernels } from "./kernels.js";
-import type { Requests, WasmModule, WorkerOrder } from "./messages.js";
+import type { Notices, Requests, WasmModule, WorkerOrder } from "./messages.js";
+import { PATIENCE } from "./reconnect.js";
 import { TableStream } from "./stream.js";
 import type { WindowedRows } from "./windowed.js";
 
 /** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
 export function serve(endpoint: Endpoint): () => void {
   let stream: TableStream | undefined;
+  const gate = new Gate((notice) => responder.notify("place", notice));
 
   const responder = new Responder(endpoint, {
     open: async ({ source, memoryBytes, wasm }) => {
-      stream = new TableStream(source, (name, data) => responder.notify(name, data));
+      const notify = <N extends keyof Notices>(name: N, data: Notices[N]) =>
+        responder.notify(name, data);
+      stream = new TableStream(source, notify, PATIENCE, gate);
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
       return { result: await stream.open(makeDecoder(memoryBytes, wasm, onCrash)) };
     },
@@ -59,6 +64,10 @@ export function serve(endpoint: Endpoint): () => void {
     },
     grow: ({ memoryBytes }) => {
       stream?.grow(memoryBytes);
+      return { result: null };
+    },
+    place: (word) => {
+      gate.hear(word);
       return { result: null };
     },
   });

@@ -46,6 +46,12 @@ test("rows of a statement are asked for by its id", async () => {
   expect(await request?.json()).toEqual({ query: ID, ...arranged });
 });
 
+test("of the columns that are named", async () => {
+  const columns = ["b", "a"];
+  const some = arrangedRequest(source("/v1/tables/t/rows?columns=a,b,c"), arrangement, columns);
+  expect(await some?.json()).toEqual({ table: "t", columns, ...arranged });
+});
+
 test("nobody else is asked", () => {
   expect(arrangedRequest(source("/data/file.arrows"), arrangement)).toBeUndefined();
 });

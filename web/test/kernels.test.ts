@@ -173,3 +173,18 @@ test("long work tells how far it is, and can be stopped", { timeout: 60_000 }, a
   const positive = await many.filter({ op: "gt", column: "x", value: 0 });
   expect(positive.numRows).toBe(x.filter((value) => value > 0).length);
 });
+
+test("a view is summarised by the bins of its table", async () => {
+  const whole = await table.summary("i8");
+  const some = await table.filter({ op: "not_null", column: "i8" });
+  const within = await some.summary("i8");
+  expect(within.histogram?.edges).toEqual(whole.histogram?.edges);
+  expect(within.histogram?.counts).toEqual(whole.histogram?.counts);
+  expect([within.rows, within.nulls]).toEqual([some.numRows, 0]);
+  const none = await table.filter({ op: "eq", column: "dict", value: "no such text" });
+  const { top, rows } = await none.summary("dict");
+  expect(top?.map(({ count }) => count)).toEqual((await table.summary("dict")).top?.map(() => 0));
+  expect(rows).toBe(0);
+  expect(await table.summary("i8")).toEqual(whole);
+  expect((await table.summary("dict", { maxCounted: 1 })).top).toBeUndefined();
+});

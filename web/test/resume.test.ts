@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { BodyDecoder } from "../src/decoder.js";
+import { Gate } from "../src/gate.js";
 import type { Notices, StreamProgress, UrlSource } from "../src/messages.js";
 import { claimQuery } from "../src/query.js";
 import { TableStream } from "../src/stream.js";
@@ -37,13 +38,13 @@ class Reading {
   #ended: Promise<Notices["end"]>;
   #tellEnd: (end: Notices["end"]) => void = () => undefined;
 
-  constructor(source: UrlSource, patience = PATIENCE) {
+  constructor(source: UrlSource, patience = PATIENCE, gate = new Gate()) {
     this.#ended = this.#expectEnd();
     const notify = (name: keyof Notices, data: unknown) => {
       if (name === "end") this.#tellEnd(data as Notices["end"]);
       else this.notices.push(data as StreamProgress);
     };
-    this.stream = new TableStream(claimQuery(source), notify, patience);
+    this.stream = new TableStream(claimQuery(source), notify, patience, gate);
   }
 
   async end(): Promise<Notices["end"]> {
@@ -55,9 +56,9 @@ class Reading {
     return this.#ended;
   }
 
-  async open(): Promise<void> {
+  async open(memoryBytes = 2 ** 30): Promise<void> {
     const { memory } = await init({ module_or_path: wasm });
-    await this.stream.open(Promise.resolve(new BodyDecoder(new Decoder(2 ** 30), memory)));
+    await this.stream.open(Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory)));
   }
 
   async resume(): Promise<Notices["end"]> {
@@ -302,3 +303,62 @@ test("other addresses are never asked again", async () => {
     { method: "GET", path: "/numbered.arrows", params: { x: "1" }, body: "" },
   ]);
 });
+
+test("a stream that makes room for others goes on at the next row", async () => {
+  const whole = await wholeTexts();
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  const told: Notices["place"][] = [];
+  const gate = new Gate((notice) => {
+    told.push(notice);
+  });
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, stallMs: 60_000 }, gate);
+  await reading.open();
+  await expect.poll(() => told).toEqual([{ place: 0, word: "offer" }]);
+  gate.hear({ place: 0, word: "yield" });
+  const want = { place: 1, word: "want", lane: "stream", hasRows: true };
+  await expect.poll(() => told.slice(1)).toEqual([{ place: 0, word: "leave" }, want]);
+  await expect.poll(() => reading.notices.at(-1)).toMatchObject({ isWaiting: true });
+  expect(server.seen).toHaveLength(1);
+  gate.hear({ place: 1, word: "go" });
+  expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+  expect(reading.texts(0, 300) === whole).toBe(true);
+  expect(reading.notices.every(({ interruption }) => interruption === undefined)).toBe(true);
+  const [first, again] = server.seen;
+  expect(again?.path).toBe(`/v1/query/${first?.params.id}/rows`);
+  expect(Number(again?.params.offset)).toBeGreaterThan(0);
+  expect(told.at(-1)).toEqual({ place: 1, word: "leave" });
+});
+
+test("where another run could give other rows, a stream keeps its connection", async () => {
+  server.order = "none";
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  const told: Notices["place"][] = [];
+  const gate = new Gate((notice) => {
+    told.push(notice);
+  });
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, stallMs: 1000 }, gate);
+  await reading.open();
+  gate.hear({ place: 0, word: "yield" });
+  expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+  expect(told).toEqual([{ place: 0, word: "leave" }]);
+});
+
+test("a stream that waits for memory for 5 s closes its connection, and goes on when there is some", async () => {
+  const whole = await wholeTexts();
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  const told: Notices["place"][] = [];
+  const gate = new Gate((notice) => {
+    told.push(notice);
+  });
+  const reading = new Reading(get(ROWS_PATH), PATIENCE, gate);
+  await reading.open(100);
+  await expect.poll(() => reading.notices.at(-1)?.pause?.code).toBe("memory_budget_exceeded");
+  expect(told).toEqual([]);
+  const options = { timeout: 10_000 };
+  await expect.poll(() => told, options).toEqual([{ place: 0, word: "leave" }]);
+  reading.stream.grow(2 ** 30);
+  await expect.poll(() => told.at(-1)).toMatchObject({ place: 1, word: "want" });
+  gate.hear({ place: 1, word: "go" });
+  expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+  expect(reading.texts(0, 300) === whole).toBe(true);
+}, 20_000);

@@ -121,3 +121,11 @@ test.each([
 ])("row %s is %s", (text, row) => {
   expect(parseRowNumber(text)).toBe(row);
 });
+
+test("a table that makes room for others says so, and how far it is", () => {
+  const waiting = { ...progress, connection: "waiting" as const };
+  expect(phaseOf("streaming", waiting)).toBe("waiting");
+  expect(announcement("waiting", waiting)).toBe(
+    "Waiting while other tables arrive: 1,500,000 of 6,000,000 rows, 240 MB",
+  );
+});

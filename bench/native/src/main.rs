@@ -77,7 +77,7 @@ fn compute(table: &Table, run: &mut Run) -> Result<f64> {
     run.insert("filter", ms_since(begun));
 
     let begun = Instant::now();
-    let mut job = SummaryJob::try_new(table, "c0")?;
+    let mut job = SummaryJob::try_new(table, "c0", 1 << 20)?;
     while !job.step() {}
     std::hint::black_box(job.finish(&FixedOffsets));
     run.insert("summary", ms_since(begun));

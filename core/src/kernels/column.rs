@@ -45,6 +45,16 @@ impl Column {
         &self.chunks
     }
 
+    /// Rows before a chunk, or before the end.
+    pub(super) fn start_of(&self, chunk: usize) -> u32 {
+        self.offsets[chunk]
+    }
+
+    /// How many rows there were.
+    pub(super) fn num_rows(&self) -> u32 {
+        self.offsets[self.chunks.len()]
+    }
+
     /// The chunk of a row below the column's length, and its index there.
     pub(super) fn locate(&self, row: u32) -> (&ArrayRef, usize) {
         let chunk = self.offsets.partition_point(|&start| start <= row) - 1;

@@ -19,6 +19,7 @@ mod sort;
 mod spread;
 mod summary;
 mod text_sort;
+mod totals;
 mod values;
 
 pub use error::KernelError;

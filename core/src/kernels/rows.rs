@@ -52,6 +52,27 @@ impl Rows {
         Ok(numbers)
     }
 
+    /// A bit for each of the table's first `num_rows` rows that is shown.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub(super) fn words(&self, num_rows: u32) -> Result<Vec<u64>, KernelError> {
+        if let Self::Bitmap(bitmap) = self {
+            let mut words = with_room(bitmap.words.len())?;
+            words.extend(&bitmap.words);
+            return Ok(words);
+        }
+        let num_words = num_rows.div_ceil(64) as usize;
+        let mut words = with_room(num_words)?;
+        words.resize(num_words, 0);
+        for row in (0..self.len()).map_while(|position| self.get(position)) {
+            if let Some(word) = words.get_mut((row / 64) as usize) {
+                *word |= 1 << (row % 64);
+            }
+        }
+        Ok(words)
+    }
+
     /// Those of the rows, in row order, whose bits are set in `words`.
     ///
     /// # Errors

@@ -6,8 +6,11 @@ use arrow_array::{Array, ArrayRef};
 use super::key::{Keyed, Physical, each_boolean, each_bytes, each_native, with_native};
 use crate::semantics::{Bins, FloatSum};
 
-/// Different values that are counted at most; of columns with more, none is told.
-const MAX_COUNTED: usize = 1 << 20;
+/// How many of the most frequent values are told.
+const NUM_TOP: usize = 10;
+
+/// The room of a counted value that is reckoned with.
+const COUNTED_BYTES: usize = 64;
 
 /// How the values are spread.
 #[derive(Debug)]
@@ -22,7 +25,51 @@ pub(super) enum Spread {
         sum: FloatSum,
     },
     /// Rows by value; `None` where there are too many values.
-    Counts(Option<HashMap<Vec<u8>, u64>>),
+    Counts(Option<Counts>),
+}
+
+/// How often values are there.
+#[derive(Debug)]
+pub(super) struct Counts {
+    pub(super) known: HashMap<Vec<u8>, u64>,
+    /// How many more there may be, and their bytes.
+    room: Option<(usize, usize)>,
+}
+
+impl Counts {
+    /// Counts up to `max_counted` different values.
+    pub(super) fn new(max_counted: usize) -> Self {
+        Self {
+            known: HashMap::new(),
+            room: Some((max_counted, max_counted.saturating_mul(COUNTED_BYTES))),
+        }
+    }
+
+    /// Takes a value; false where there is no room for it.
+    fn add(&mut self, value: &[u8], weight: u64) -> bool {
+        if let Some(count) = self.known.get_mut(value) {
+            *count += weight;
+            return true;
+        }
+        let Some((num_values, num_bytes)) = &mut self.room else {
+            return true;
+        };
+        if *num_values == 0 || *num_bytes < value.len() {
+            return false;
+        }
+        *num_values -= 1;
+        *num_bytes -= value.len();
+        self.known.insert(value.to_vec(), weight);
+        true
+    }
+
+    /// The most frequent values; those that are equally frequent in their own order.
+    pub(super) fn top(&self) -> Vec<(&Vec<u8>, &u64)> {
+        let mut counts: Vec<_> = self.known.iter().collect();
+        counts.sort_unstable_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
+        counts.truncate(NUM_TOP);
+        counts
+    }
 }
 
 /// How often a value counts: once where nothing says otherwise.
@@ -31,6 +78,43 @@ pub(super) fn weight_of(weights: Option<&[u64]>, index: usize) -> u64 {
 }
 
 impl Spread {
+    /// Whether values are spread into the same bins.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Exact { bins, .. }, Self::Exact { bins: others, .. }) => {
+                bins.edges == others.edges
+            }
+            (Self::Float { bins, .. }, Self::Float { bins: others, .. }) => {
+                bins.edges == others.edges
+            }
+            (Self::Counts(_), Self::Counts(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// The same bins, or the most frequent values, with nothing counted.
+    pub(super) fn emptied(&self) -> Option<Self> {
+        Some(match self {
+            Self::Exact { bins, .. } => Self::Exact {
+                bins: Bins::new(bins.edges.clone()),
+                sum: Some(0),
+            },
+            Self::Float { bins, .. } => Self::Float {
+                bins: Bins::new(bins.edges.clone()),
+                sum: FloatSum::default(),
+            },
+            Self::Counts(counts) => Self::Counts(Some(Counts {
+                known: counts
+                    .as_ref()?
+                    .top()
+                    .into_iter()
+                    .map(|(value, _)| (value.clone(), 0))
+                    .collect(),
+                room: None,
+            })),
+        })
+    }
+
     /// Takes values `[start, end)` of a plain array, each as often as its weight says; stored floats
     /// are divided by `unit`.
     pub(super) fn add(
@@ -50,11 +134,7 @@ impl Spread {
                     let (Some(bytes), 1.., Some(known)) = (value, weight, counts.as_mut()) else {
                         return;
                     };
-                    if let Some(count) = known.get_mut(bytes) {
-                        *count += weight;
-                    } else if known.len() < MAX_COUNTED {
-                        known.insert(bytes.to_vec(), weight);
-                    } else {
+                    if !known.add(bytes, weight) {
                         *counts = None;
                     }
                 };

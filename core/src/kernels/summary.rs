@@ -1,7 +1,5 @@
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, make_array};
 use arrow_buffer::Buffer;
 use arrow_data::ArrayData;
@@ -9,12 +7,11 @@ use arrow_schema::DataType;
 use serde_json::{Map, Value, json};
 
 use super::column::{Column, column_index, pointed_values, pointers};
-use super::distinct::Distinct;
 use super::error::KernelError;
-use super::key::{
-    Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
-};
-use super::spread::{Spread, weight_of};
+use super::key::Physical;
+use super::rows::Rows;
+use super::spread::{Counts, Spread};
+use super::totals::{Extreme, Totals};
 use crate::semantics::{Bins, FloatSum, exact_edges, float_edges, value_type};
 use crate::table::Table;
 use crate::text::{
@@ -24,8 +21,8 @@ use crate::text::{
 /// Rows that are looked at in one step.
 const BLOCK_ROWS: usize = 16_384;
 
-/// How many of the most frequent values are told.
-const NUM_TOP: usize = 10;
+/// Counts of more values do not outlive their summary.
+const MAX_KEPT: usize = 1 << 16;
 
 /// The largest number of 38 digits.
 const MAX_DECIMAL: i128 = 10_i128.pow(38) - 1;
@@ -61,125 +58,202 @@ fn kind_of(data_type: &DataType) -> Kind {
     }
 }
 
-/// Summarises a column in two passes: counts and extremes, then how the values are spread.
+/// Summarises a column in two passes: counts and extremes, then how the values are spread. A job that
+/// is done can go on with rows that have come since.
 #[derive(Debug)]
 pub struct SummaryJob {
     column: Column,
     type_name: String,
     kind: Kind,
+    /// Different values that are counted at most.
+    max_counted: usize,
+    /// A bit for each row that is in; `None` for all.
+    selected: Option<Vec<u64>>,
+    /// Rows that are in.
     num_rows: u64,
-    done_rows: u64,
+    pass: Pass,
     chunk: usize,
     start: usize,
-    /// Of the chunk's dictionary, how often each value is there.
+    /// Of the chunk's values, how often each is in.
     weights: Vec<u64>,
     totals: Totals,
     spread: Option<Spread>,
-    is_done: bool,
+    /// Chunks that `spread` knows.
+    num_spread: usize,
 }
 
-#[derive(Debug, Default)]
-struct Totals {
-    num_nulls: u64,
-    num_nan: u64,
-    num_infinite: u64,
-    distinct: Distinct,
-    lowest: Option<Extreme>,
-    highest: Option<Extreme>,
-}
-
-/// A value, and an array that holds it.
-#[derive(Debug, Clone)]
-struct Extreme {
-    key: Key256,
-    bytes: Vec<u8>,
-    array: ArrayRef,
-    index: usize,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Totals,
+    Spread,
+    Done,
 }
 
 impl SummaryJob {
-    /// Summarises the column `name` of `table` as it is now.
+    /// Summarises the column `name` of `table` as it is now. Of texts with more than `max_counted`
+    /// different values, or that take more than 64 bytes for each of so many, none is told.
     ///
     /// # Errors
     /// `unknown_column`.
-    pub fn try_new(table: &Table, name: &str) -> Result<Self, KernelError> {
+    pub fn try_new(table: &Table, name: &str, max_counted: usize) -> Result<Self, KernelError> {
         let index = column_index(table, name)?;
         let column = Column::try_new(table, index)?;
         Ok(Self {
             kind: kind_of(value_type(&column.data_type)),
             type_name: table.schema().fields[index].type_name(),
+            max_counted,
+            selected: None,
             num_rows: table.num_rows(),
-            done_rows: 0,
             column,
+            pass: Pass::Totals,
             chunk: 0,
             start: 0,
             weights: Vec::new(),
             totals: Totals::default(),
             spread: None,
-            is_done: false,
+            num_spread: 0,
+        })
+    }
+
+    /// Makes a job that is done go on with the rows that `table` has more than then.
+    ///
+    /// # Errors
+    /// `unknown_column` where it is another table.
+    pub fn resume(&mut self, table: &Table) -> Result<(), KernelError> {
+        let index = column_index(table, &self.column.name)?;
+        self.chunk = self.column.chunks().len();
+        self.column = Column::try_new(table, index)?;
+        self.num_rows = table.num_rows();
+        self.pass = Pass::Totals;
+        Ok(())
+    }
+
+    /// Summarises those rows of a job that is done which are in `rows`, by the same bins; of its most
+    /// frequent values, how often they are in.
+    ///
+    /// # Errors
+    /// `out_of_memory`.
+    pub fn within(&self, rows: &Rows) -> Result<Self, KernelError> {
+        Ok(Self {
+            column: self.column.clone(),
+            type_name: self.type_name.clone(),
+            kind: self.kind,
+            max_counted: self.max_counted,
+            selected: Some(rows.words(self.column.num_rows())?),
+            num_rows: rows.len() as u64,
+            pass: Pass::Totals,
+            chunk: 0,
+            start: 0,
+            weights: Vec::new(),
+            totals: Totals::default(),
+            spread: self.spread.as_ref().and_then(Spread::emptied),
+            num_spread: 0,
         })
     }
 
     /// Works for about a millisecond; true once all rows were looked at twice.
     pub fn step(&mut self) -> bool {
-        if self.is_done {
+        if self.pass == Pass::Done {
             return true;
         }
         if self.chunk == self.column.chunks().len() {
             self.next_pass();
-            return self.is_done;
+            return self.pass == Pass::Done;
         }
         let array = Arc::clone(&self.column.chunks()[self.chunk]);
-        let end = array.len().min(self.start + BLOCK_ROWS);
-        match pointed_values(&array) {
-            _ if self.kind == Kind::Other => {
-                let is_null = |index: &usize| {
-                    let (array, index) = underlying(array.as_ref(), *index);
-                    matches!(array.data_type(), DataType::Null) || array.is_null(index)
-                };
-                self.totals.num_nulls += (self.start..end).filter(is_null).count() as u64;
-            }
-            None => self.add(&array, self.start, end, None),
-            Some(values) => {
-                self.weights.resize(values.len(), 0);
-                for pointer in pointers(&array, self.start, end) {
-                    match pointer {
-                        Some(index) => self.weights[index] += 1,
-                        None if self.spread.is_none() => self.totals.num_nulls += 1,
-                        None => {}
-                    }
-                }
-                if end == array.len() {
-                    let weights = std::mem::take(&mut self.weights);
-                    self.add(values, 0, values.len(), Some(&weights));
+        let start = self.start;
+        let end = array.len().min(start + BLOCK_ROWS);
+        let values = pointed_values(&array);
+        if self.kind == Kind::Other {
+            let is_null = |index: &usize| {
+                let (array, index) = underlying(array.as_ref(), *index);
+                matches!(array.data_type(), DataType::Null) || array.is_null(index)
+            };
+            let nulls = (start..end).filter(|&index| self.is_in(index));
+            self.totals.num_nulls += nulls.filter(is_null).count() as u64;
+        } else if let Some(values) = values {
+            self.weights.resize(values.len(), 0);
+            for (index, pointer) in (start..).zip(pointers(&array, start, end)) {
+                match pointer {
+                    _ if !self.is_in(index) => {}
+                    Some(value) => self.weights[value] += 1,
+                    None if self.pass == Pass::Totals => self.totals.num_nulls += 1,
+                    None => {}
                 }
             }
+            if end == array.len() {
+                let weights = std::mem::take(&mut self.weights);
+                self.add(values, 0, values.len(), Some(&weights));
+            }
+        } else if self.selected.is_some() {
+            let mut weights = std::mem::take(&mut self.weights);
+            weights.resize(end, 0);
+            for (index, weight) in weights.iter_mut().enumerate().skip(start) {
+                *weight = u64::from(self.is_in(index));
+            }
+            self.add(&array, start, end, Some(&weights));
+            self.weights = weights;
+        } else {
+            self.add(&array, start, end, None);
         }
-        self.done_rows += (end - self.start) as u64;
         self.start = end;
         if end == array.len() {
             (self.chunk, self.start) = (self.chunk + 1, 0);
+            self.weights.clear();
         }
         false
+    }
+
+    /// Whether the chunk's row `index` is in.
+    fn is_in(&self, index: usize) -> bool {
+        let row = self.column.start_of(self.chunk) as usize + index;
+        let word = |words: &Vec<u64>| {
+            words
+                .get(row / 64)
+                .is_some_and(|word| word >> (row % 64) & 1 == 1)
+        };
+        self.selected.as_ref().is_none_or(word)
     }
 
     /// Of 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {
-        let passes = match self.kind {
-            Kind::Ordered | Kind::Other => 1,
-            _ => 2,
-        };
-        (self.done_rows as f64 / (self.num_rows.max(1) * passes) as f64).min(1.0)
+        let num_rows = f64::from(self.column.num_rows().max(1));
+        let row = f64::from(self.column.start_of(self.chunk)) + self.start as f64;
+        match (self.pass, self.kind) {
+            (Pass::Done, _) => 1.0,
+            (_, Kind::Ordered | Kind::Other) => row / num_rows,
+            (Pass::Totals, _) => row / num_rows / 2.0,
+            (Pass::Spread, _) => (1.0 + row / num_rows) / 2.0,
+        }
     }
 
     fn next_pass(&mut self) {
-        if self.spread.is_some() {
-            self.is_done = true;
+        if self.pass == Pass::Spread {
+            self.num_spread = self.chunk;
+            self.pass = Pass::Done;
             return;
         }
+        if self.selected.is_none() {
+            let fresh = self.fresh_spread();
+            let goes_on =
+                matches!((&self.spread, &fresh), (Some(old), Some(new)) if old.is_like(new));
+            if !goes_on {
+                self.spread = fresh;
+                self.num_spread = 0;
+            }
+        }
+        self.pass = match self.spread {
+            None | Some(Spread::Counts(None)) => Pass::Done,
+            _ => Pass::Spread,
+        };
+        self.chunk = self.num_spread;
+    }
+
+    /// How values with these extremes can be spread, before any is.
+    fn fresh_spread(&self) -> Option<Spread> {
         let ends = (&self.totals.lowest, &self.totals.highest);
-        self.spread = match (self.kind, ends) {
+        match (self.kind, ends) {
             (Kind::Exact, (Some(lowest), Some(highest))) => Some(Spread::Exact {
                 bins: Bins::new(exact_edges(lowest.exact(), highest.exact())),
                 sum: Some(0),
@@ -191,11 +265,14 @@ impl SummaryJob {
                     sum: FloatSum::default(),
                 })
             }
-            (Kind::Category, _) => Some(Spread::Counts(Some(HashMap::new()))),
+            (Kind::Category, _) => {
+                // The estimate is off by 0.8 %: this far beyond, counting would be for nothing.
+                let is_hopeless = self.totals.distinct.estimate() > 2 * self.max_counted as u64;
+                let counts = (!is_hopeless).then(|| Counts::new(self.max_counted));
+                Some(Spread::Counts(counts))
+            }
             _ => None,
-        };
-        self.is_done = self.spread.is_none();
-        self.chunk = 0;
+        }
     }
 
     /// What stored floats are divided by.
@@ -209,15 +286,24 @@ impl SummaryJob {
     /// Takes values `[start, end)` of a plain array, each as often as its weight says.
     fn add(&mut self, array: &ArrayRef, start: usize, end: usize, weights: Option<&[u64]>) {
         let unit = self.unit();
-        match &mut self.spread {
-            None => self.totals.add(array, start, end, weights),
-            Some(spread) => spread.add(array, start, end, weights, unit),
+        match (self.pass, &mut self.spread) {
+            (Pass::Spread, Some(spread)) => spread.add(array, start, end, weights, unit),
+            _ => self.totals.add(array, start, end, weights),
         }
     }
 
-    /// The summary in the server's JSON.
+    /// The summary of a job that is done, in the server's JSON. Counts of very many values are dropped.
     #[must_use]
-    pub fn finish(self, zones: &dyn TimeZones) -> String {
+    pub fn finish(&mut self, zones: &dyn TimeZones) -> String {
+        let json = self.json(zones);
+        if matches!(&self.spread, Some(Spread::Counts(Some(counts))) if counts.known.len() > MAX_KEPT)
+        {
+            (self.spread, self.num_spread) = (None, 0);
+        }
+        json
+    }
+
+    fn json(&self, zones: &dyn TimeZones) -> String {
         let Self {
             column,
             totals,
@@ -235,7 +321,7 @@ impl SummaryJob {
         put("type", json!(self.type_name));
         put("rows", json!(self.num_rows));
         put("nulls", json!(totals.num_nulls));
-        let distinct = (kind != Kind::Other).then(|| totals.distinct.estimate());
+        let distinct = (*kind != Kind::Other).then(|| totals.distinct.estimate());
         put("distinct", json!(distinct));
         put("distinct_is_approximate", json!(true));
         put("min", json!(text(&totals.lowest)));
@@ -246,7 +332,7 @@ impl SummaryJob {
             put("infinite", json!(totals.num_infinite));
         }
         let mut mean = None;
-        match self.spread {
+        match &self.spread {
             Some(Spread::Exact { bins, sum }) => {
                 let num_values = bins.num_values();
                 let scale = decimal_scale(value_type);
@@ -278,7 +364,7 @@ impl SummaryJob {
                 put("histogram", json!({"edges": edges, "counts": bins.counts}));
             }
             Some(Spread::Counts(Some(counts))) => {
-                put("top", top(&counts));
+                put("top", top(counts));
             }
             Some(Spread::Counts(None)) | None => {}
         }
@@ -287,128 +373,10 @@ impl SummaryJob {
     }
 }
 
-impl Extreme {
-    fn exact(&self) -> i128 {
-        let mut found = 0;
-        self.visit(|number, _| found = number);
-        found
-    }
-
-    fn float(&self) -> f64 {
-        let mut found = 0.0;
-        self.visit(|_, number| found = number);
-        found
-    }
-
-    fn visit(&self, mut visit: impl FnMut(i128, f64)) {
-        with_native!(Physical::of(self.array.data_type()), N => {
-            each_native::<N>(&self.array, self.index, self.index + 1, |value| {
-                if let Some(value) = value {
-                    visit(value.exact(), value.float());
-                }
-            });
-        }, _ => {});
-    }
-}
-
-impl Totals {
-    fn add(&mut self, array: &ArrayRef, start: usize, end: usize, weights: Option<&[u64]>) {
-        let physical = Physical::of(array.data_type());
-        let mut index = start;
-        let mut nulls = 0;
-        with_native!(physical, N => {
-            let num_bytes = 8 * physical.num_limbs();
-            let mut lowest: Option<(<N as Keyed>::Key, usize)> = None;
-            let mut highest: Option<(<N as Keyed>::Key, usize)> = None;
-            each_native::<N>(array, start, end, |value| {
-                let weight = weight_of(weights, index);
-                match value {
-                    _ if weight == 0 => {}
-                    None => nulls += weight,
-                    Some(value) => {
-                        let key = value.key();
-                        let mut bytes = [0; 32];
-                        for limb in 0..num_bytes / 8 {
-                            bytes[limb * 8..limb * 8 + 8].copy_from_slice(&key.limb(limb).to_le_bytes());
-                        }
-                        self.distinct.add(&bytes[..num_bytes]);
-                        if value.is_finite() {
-                            if lowest.is_none_or(|(least, _)| key < least) {
-                                lowest = Some((key, index));
-                            }
-                            if highest.is_none_or(|(most, _)| key > most) {
-                                highest = Some((key, index));
-                            }
-                        } else if value.is_nan() {
-                            self.num_nan += weight;
-                        } else {
-                            self.num_infinite += weight;
-                        }
-                    }
-                }
-                index += 1;
-            });
-            for (key, index) in [lowest, highest].into_iter().flatten() {
-                self.reach(key.widened(), &[], array, index);
-            }
-        }, _ => {
-            let mut visit = |value: Option<&[u8]>| {
-                let weight = weight_of(weights, index);
-                match value {
-                    _ if weight == 0 => {}
-                    None => nulls += weight,
-                    Some(bytes) => {
-                        self.distinct.add(bytes);
-                        self.reach((0, 0), bytes, array, index);
-                    }
-                }
-                index += 1;
-            };
-            if physical == Physical::Boolean {
-                each_boolean(array.as_boolean(), start, end, |value| {
-                    visit(value.map(|value| if value { &b"1"[..] } else { b"0" }));
-                });
-            } else {
-                each_bytes(array, start, end, visit);
-            }
-        });
-        self.num_nulls += nulls;
-    }
-
-    /// Takes a value that may be the lowest or the highest.
-    fn reach(&mut self, key: Key256, bytes: &[u8], array: &ArrayRef, index: usize) {
-        let new = |old: &mut Option<Extreme>| {
-            *old = Some(Extreme {
-                key,
-                bytes: bytes.to_vec(),
-                array: Arc::clone(array),
-                index,
-            });
-        };
-        let value = (key, bytes);
-        if self
-            .lowest
-            .as_ref()
-            .is_none_or(|old| value < (old.key, &old.bytes))
-        {
-            new(&mut self.lowest);
-        }
-        if self
-            .highest
-            .as_ref()
-            .is_none_or(|old| value > (old.key, &old.bytes))
-        {
-            new(&mut self.highest);
-        }
-    }
-}
-
 /// The most frequent values; those that are equally frequent in their own order.
-fn top(counts: &HashMap<Vec<u8>, u64>) -> Value {
-    let mut counts: Vec<_> = counts.iter().collect();
-    counts.sort_unstable_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-    counts.truncate(NUM_TOP);
+fn top(counts: &Counts) -> Value {
     let values = counts
+        .top()
         .into_iter()
         .map(|(value, count)| json!({"value": String::from_utf8_lossy(value), "count": count}));
     values.collect()

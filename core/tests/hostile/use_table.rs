@@ -66,7 +66,7 @@ pub(crate) fn use_table(decoder: &Decoder) {
 
 fn use_column(table: &Table, all: &Arc<Rows>, index: usize) {
     let name = table.schema().fields[index].field.name().clone();
-    if let Ok(mut job) = SummaryJob::try_new(table, &name)
+    if let Ok(mut job) = SummaryJob::try_new(table, &name, 1 << 20)
         && run(|| job.step())
     {
         let _ = job.finish(&FixedOffsets);

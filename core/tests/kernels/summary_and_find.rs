@@ -6,16 +6,22 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_schema::DataType;
+use colonnade_core::decode::Decoder;
 use colonnade_core::kernels::{FindJob, FindRequest, Rows, SummaryJob};
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
+use colonnade_core::wire::Limits;
 use serde_json::{Value, json};
 
 use crate::random::{Random, columns, stream};
 use crate::{SEED, all, as_value, comparator, decode, filter, fixture, plain};
 
 fn summary(table: &Table, column: &str) -> Value {
-    let mut job = SummaryJob::try_new(table, column).unwrap();
+    told(&mut SummaryJob::try_new(table, column, 1 << 20).unwrap())
+}
+
+/// Works a job to its end, and reads what it says.
+fn told(job: &mut SummaryJob) -> Value {
     while !job.step() {
         assert!((0.0..=1.0).contains(&job.fraction()));
     }
@@ -97,6 +103,108 @@ fn summaries_are_those_of_the_sorted_column() {
             }
         }
     }
+}
+
+#[test]
+fn summaries_go_on_with_rows_that_come() {
+    let mut random = Random::new(SEED + 4);
+    let batches = columns(&mut random, 9000);
+    let stream = stream(&batches);
+    let names: Vec<String> = batches[0]
+        .schema()
+        .fields()
+        .iter()
+        .map(|f| f.name().clone())
+        .collect();
+    let mut decoder = Decoder::new(u64::MAX, Limits::default());
+    let mut jobs: Vec<SummaryJob> = Vec::new();
+    for piece in stream.chunks(stream.len() / 7) {
+        decoder.push(piece).unwrap();
+        let Some(table) = decoder.table() else {
+            continue;
+        };
+        for (index, name) in names.iter().enumerate() {
+            match jobs.get_mut(index) {
+                Some(job) => job.resume(table).unwrap(),
+                None => jobs.push(SummaryJob::try_new(table, name, 1 << 20).unwrap()),
+            }
+            assert_eq!(told(&mut jobs[index]), summary(table, name), "{name}");
+        }
+    }
+    let table = decoder.table().unwrap();
+    assert_eq!(table.num_rows(), 9000);
+    assert_eq!(summary(table, &names[0])["rows"], json!(9000));
+}
+
+#[test]
+fn bins_are_ranges_and_views_have_the_same_bins() {
+    let mut random = Random::new(SEED + 5);
+    let batches = columns(&mut random, 3000);
+    let decoder = decode(&stream(&batches));
+    let table = decoder.table().unwrap();
+    let some: Vec<u32> = (0..3000).filter(|row| row % 3 == 1).rev().collect();
+    for field in batches[0].schema().fields() {
+        let name = field.name();
+        let mut whole = SummaryJob::try_new(table, name, 1 << 20).unwrap();
+        let whole_told = told(&mut whole);
+        let within = told(&mut whole.within(&Rows::List(some.clone())).unwrap());
+        assert_eq!(within["rows"], json!(1000));
+        let counted = |range: &Value| {
+            let rows = filter(table, range).ok()?;
+            let shown = rows.iter().filter(|row| *row % 3 == 1).count();
+            Some((rows.len(), shown))
+        };
+        let nulls = counted(&json!({"op": "is_null", "column": name}));
+        assert_eq!(within["nulls"], json!(nulls.unwrap().1), "{field}");
+        assert_eq!(
+            within["histogram"]["edges"],
+            whole_told["histogram"]["edges"]
+        );
+        let edges = whole_told["histogram"]["edges"].as_array();
+        for (bin, pair) in edges
+            .into_iter()
+            .flat_map(|edges| edges.windows(2).enumerate())
+        {
+            let is_last = bin + 2 == edges.unwrap().len();
+            let (op, end) = if is_last {
+                ("le", &whole_told["max"])
+            } else {
+                ("lt", &pair[1])
+            };
+            let range = json!({"and": [{"op": "ge", "column": name, "value": pair[0]},
+                                       {"op": op, "column": name, "value": end}]});
+            let Some((all, shown)) = counted(&range) else {
+                // The widest decimals have edges of floats.
+                use DataType::{Decimal256, Duration};
+                let is_known = matches!(field.data_type(), Duration(_) | Decimal256(..));
+                assert!(is_known, "{field}");
+                continue;
+            };
+            assert_eq!(
+                whole_told["histogram"]["counts"][bin],
+                json!(all),
+                "{field} {bin} {range}"
+            );
+            assert_eq!(
+                within["histogram"]["counts"][bin],
+                json!(shown),
+                "{field} {bin}"
+            );
+        }
+        for value in within["top"].as_array().into_iter().flatten() {
+            let equal = json!({"op": "eq", "column": name, "value": value["value"]});
+            assert_eq!(value["count"], json!(counted(&equal).unwrap().1), "{field}");
+        }
+    }
+}
+
+#[test]
+fn texts_beyond_the_limit_are_not_counted() {
+    let decoder = decode(&fixture("predicates.arrows"));
+    let table = decoder.table().unwrap();
+    let limited = told(&mut SummaryJob::try_new(table, "dict", 1).unwrap());
+    assert!(limited["top"].is_null() && limited["distinct"].as_u64() > Some(1));
+    assert!(summary(table, "dict")["top"].is_array());
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl ExportOptions {
                 _ => {
                     return Err(bad(
                         format!("there is no parameter {key:?}"),
-                        "use format, compression or escape_formulas",
+                        "use format, name, compression or escape_formulas",
                     ));
                 }
             };

@@ -16,7 +16,7 @@ use futures::StreamExt;
 use crate::error::QueryError;
 use crate::export::{ExportOptions, ExportProgress, export};
 use crate::http::AppState;
-use crate::http::extract::{Id, Parameters};
+use crate::http::extract::{Id, Parameters, bad};
 use crate::http::stream::{X_QUERY_ID, permit};
 use crate::request::{Request, Source};
 use crate::result::ResultStream;
@@ -25,12 +25,16 @@ use crate::stream::FLUSH_MS;
 /// The status waits this long for the first rows, so that an early failure is one.
 const HOLD_MS: u64 = 100;
 
+/// The longest name of a file that is taken.
+const MAX_NAME_CHARS: usize = 128;
+
 /// The whole result as one file.
 pub(super) async fn file(
     State(app): State<AppState>,
     Id(id): Id,
     Parameters(parameters): Parameters,
 ) -> Result<Response, QueryError> {
+    let (name, parameters) = take_name(parameters)?;
     let options = ExportOptions::parse(&parameters)?;
     let permit = permit(&app)?;
     let query = app.results.registry.get(id)?;
@@ -44,6 +48,7 @@ pub(super) async fn file(
         Arc::clone(&progress),
     )?;
     query.set_export(progress);
+    let name = name.unwrap_or_else(|| file_name(&query.request));
     let body = file.then(move |piece| {
         // The place among the streams is held as long as the file is read.
         let _permit = &permit;
@@ -68,7 +73,7 @@ pub(super) async fn file(
     put(CONTENT_TYPE, options.format.media_type());
     put(
         CONTENT_DISPOSITION,
-        &disposition(&file_name(&query.request), options.format.name()),
+        &disposition(&name, options.format.name()),
     );
     put(CACHE_CONTROL, "no-store, no-transform");
     put(X_CONTENT_TYPE_OPTIONS, "nosniff");
@@ -88,6 +93,25 @@ async fn hold(result: &mut ResultStream) -> Result<(), QueryError> {
     let rest = std::mem::replace(&mut result.messages, futures::stream::empty().boxed());
     result.messages = futures::stream::iter(first.map(Ok)).chain(rest).boxed();
     Ok(())
+}
+
+/// `name=`, and the other parameters.
+fn take_name(
+    mut parameters: Vec<(String, String)>,
+) -> Result<(Option<String>, Vec<(String, String)>), QueryError> {
+    let Some(index) = parameters.iter().position(|(key, _)| key == "name") else {
+        return Ok((None, parameters));
+    };
+    let (_, name) = parameters.remove(index);
+    let is_name = (1..=MAX_NAME_CHARS).contains(&name.chars().count())
+        && !name.contains(|c: char| c.is_control() || c == '/' || c == '\\');
+    if is_name {
+        return Ok((Some(name), parameters));
+    }
+    Err(bad(
+        format!("name={name:?} is no name of a file"),
+        "give 1 to 128 characters, none of them a control character, / or \\",
+    ))
 }
 
 /// The table's name, or the beginning of the query's id.

@@ -1,6 +1,7 @@
 //! `GET /v1/tables` and `GET /v1/tables/{name}`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -14,10 +15,12 @@ use crate::encode::{self, wire_schema};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
-use crate::source::Table;
+use crate::source::{ParquetFacts, Table};
 
 #[derive(Serialize)]
 struct TableList {
+    writable: bool,
+    max_upload_bytes: Option<u64>,
     tables: Vec<TableInfo>,
 }
 
@@ -32,6 +35,15 @@ struct TableInfo {
     fields: Vec<FieldInfo>,
 }
 
+/// A table that is asked for by its name.
+#[derive(Serialize)]
+struct TableDetails {
+    #[serde(flatten)]
+    info: TableInfo,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parquet: Option<ParquetFacts>,
+}
+
 #[derive(Serialize)]
 struct FieldInfo {
     name: String,
@@ -40,7 +52,7 @@ struct FieldInfo {
     nullable: bool,
 }
 
-/// All tables.
+/// All tables, and whether others may be uploaded.
 pub(super) async fn list(
     State(app): State<AppState>,
     headers: HeaderMap,
@@ -50,7 +62,13 @@ pub(super) async fn list(
         .iter()
         .map(|entry| info(&entry.table))
         .collect::<Result<_, _>>()?;
-    json_with_etag(&TableList { tables }, &headers)
+    let max_upload_bytes = app.uploads.max_upload_bytes();
+    let list = TableList {
+        writable: max_upload_bytes.is_some(),
+        max_upload_bytes,
+        tables,
+    };
+    json_with_etag(&list, &headers)
 }
 
 /// One of them.
@@ -71,7 +89,9 @@ pub(super) async fn one(
                 near_names(&name, names, "tables"),
             )
         })?;
-    json_with_etag(&info(&entry.table)?, &headers)
+    let info = info(&entry.table)?;
+    let parquet = parquet_facts(&entry.table).await?;
+    json_with_etag(&TableDetails { info, parquet }, &headers)
 }
 
 /// A table that was uploaded, as JSON.
@@ -92,8 +112,8 @@ pub(super) fn describe(table: &Table) -> Result<String, QueryError> {
 }
 
 /// The tables after a look at their files, which blocks.
-async fn entries(app: &AppState) -> Result<std::sync::Arc<Vec<Entry>>, QueryError> {
-    let engine = std::sync::Arc::clone(&app.engine);
+async fn entries(app: &AppState) -> Result<Arc<Vec<Entry>>, QueryError> {
+    let engine = Arc::clone(&app.engine);
     tokio::task::spawn_blocking(move || engine.tables())
         .await
         .map_err(|_| {
@@ -103,6 +123,22 @@ async fn entries(app: &AppState) -> Result<std::sync::Arc<Vec<Entry>>, QueryErro
                 "try again",
             )
         })
+}
+
+/// How a table of Parquet files is stored.
+async fn parquet_facts(table: &Table) -> Result<Option<ParquetFacts>, QueryError> {
+    let Some(files) = table.file_table().map(Arc::clone) else {
+        return Ok(None);
+    };
+    let read = tokio::task::spawn_blocking(move || files.parquet_facts()).await;
+    match read {
+        Ok(Ok(facts)) => Ok(facts),
+        _ => Err(QueryError::new(
+            ErrorKind::SourceChanged,
+            format!("the footers of table {:?} cannot be read", table.name),
+            "they are being changed; try again",
+        )),
+    }
 }
 
 fn info(table: &Table) -> Result<TableInfo, QueryError> {

@@ -1,6 +1,7 @@
 //! Queries and their results: those that run, those that are kept, and those that ended a short
 //! time ago.
 
+mod asked;
 mod facts;
 mod kept;
 mod observer;

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::error::{ErrorKind, ErrorSummary, QueryError};
 use crate::export::{ExportProgress, ExportStatus};
 use crate::plan::Order;
+use crate::query::asked::asked;
 use crate::query::{Facts, QueryObserver, Run};
 use crate::request::Request;
 
@@ -65,6 +66,8 @@ pub struct Query {
 pub struct QueryStatus {
     /// The id.
     pub id: Uuid,
+    /// What was asked for: the members of `POST /v1/query` that say which rows.
+    pub request: serde_json::Value,
     /// `running`, `done`, `failed` or `cancelled`.
     pub state: &'static str,
     /// `total`, `partition`, `none`; null while the query is being planned.
@@ -85,6 +88,10 @@ pub struct QueryStatus {
     pub bytes_sent: u64,
     /// Time from the request to the end, or to now.
     pub elapsed_ms: u64,
+    /// What its rows take of the memory that is kept for readers.
+    pub memory_bytes: u64,
+    /// What they take of the disk.
+    pub disk_bytes: u64,
     /// Why it failed.
     pub error: Option<ErrorSummary>,
     /// How far its latest export is.
@@ -314,6 +321,9 @@ impl Query {
     /// What to show.
     pub fn status(&self) -> QueryStatus {
         let first_row = self.first_row();
+        let kept = self.runs().into_iter().map(|run| run.log.kept_bytes());
+        let (memory_bytes, disk_bytes) =
+            kept.fold((0, 0), |sum, kept| (sum.0 + kept.0, sum.1 + kept.1));
         let progress = self.lock();
         let (state, error) = match &progress.state {
             State::Running => ("running", None),
@@ -325,6 +335,7 @@ impl Query {
         let facts = self.facts();
         QueryStatus {
             id: self.id,
+            request: asked(&self.request),
             state,
             order: facts.map(|facts| facts.order.name()),
             way: facts.map(Facts::way),
@@ -335,6 +346,8 @@ impl Query {
             batches_sent: progress.batches_sent,
             bytes_sent: progress.bytes_sent,
             elapsed_ms: until.duration_since(self.started).as_millis() as u64,
+            memory_bytes,
+            disk_bytes,
             error,
             export: self.lock_export().as_ref().map(|export| export.status()),
         }

@@ -9,6 +9,7 @@ mod naming;
 mod ndjson;
 mod page_walk;
 mod parquet;
+mod parquet_facts;
 mod pieces;
 mod provider;
 mod snapshot;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 pub use file::{Identity, SourceFile};
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
+pub use parquet_facts::ParquetFacts;
 pub use provider::{FileTable, RowScan};
 pub use table::Table;
 

@@ -92,21 +92,32 @@ impl ParquetFile {
         footer.map_or(0, |footer| footer.memory_size() as u64)
     }
 
+    /// The footer, maybe without a page index. Blocks when it is not known yet.
+    pub(super) fn plain_footer(&self) -> Result<Arc<ParquetMetaData>> {
+        match self.footer.get() {
+            Some(footer) => Ok(Arc::clone(footer)),
+            None => Ok(Arc::new(self.read_footer(PageIndexPolicy::Skip)?)),
+        }
+    }
+
+    fn read_footer(&self, policy: PageIndexPolicy) -> Result<ParquetMetaData> {
+        catch_unwind(AssertUnwindSafe(|| {
+            ParquetMetaDataReader::new()
+                .with_page_index_policy(policy)
+                .parse_and_finish(&Chunks(&self.file))
+        }))
+        .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))
+    }
+
     /// The footer with the page index, where there is one. Blocks when it is not known yet.
     fn footer(&self, keep: bool) -> Result<Arc<ParquetMetaData>> {
         if let Some(footer) = self.footer.get() {
             return Ok(Arc::clone(footer));
         }
-        let read = |policy| {
-            catch_unwind(AssertUnwindSafe(|| {
-                ParquetMetaDataReader::new()
-                    .with_page_index_policy(policy)
-                    .parse_and_finish(&Chunks(&self.file))
-            }))
-            .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))
-        };
         // Without its page index a file is still read, only more of it.
-        let footer = read(PageIndexPolicy::Optional).or_else(|_| read(PageIndexPolicy::Skip))?;
+        let footer = self
+            .read_footer(PageIndexPolicy::Optional)
+            .or_else(|_| self.read_footer(PageIndexPolicy::Skip))?;
         let footer = match catch_unwind(AssertUnwindSafe(|| find_pages(&self.file, &footer))) {
             Ok(Some(pages)) => footer.into_builder().set_offset_index(Some(pages)).build(),
             _ => footer,

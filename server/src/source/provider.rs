@@ -23,6 +23,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::source::arrow::{ArrowFile, ArrowScan};
 use crate::source::parquet::{self, ParquetFile, SnapshotReaders};
+use crate::source::parquet_facts::ParquetFacts;
 use crate::source::pieces::{Piece, group};
 use crate::source::snapshot::SnapshotStore;
 use crate::source::{FileFormat, FileKind, SourceFile};
@@ -96,6 +97,17 @@ impl FileTable {
             Contents::Parquet(files) => Some(files.iter().map(|file| file.num_rows).sum()),
             Contents::Arrow(files) => Some(files.iter().map(|file| file.num_rows).sum()),
             Contents::Text { .. } => None,
+        }
+    }
+
+    /// How the files are stored, where they are Parquet. Blocks.
+    ///
+    /// # Errors
+    /// A footer cannot be read any more.
+    pub fn parquet_facts(&self) -> Result<Option<ParquetFacts>> {
+        match &self.contents {
+            Contents::Parquet(files) => Ok(Some(ParquetFacts::read(files)?)),
+            _ => Ok(None),
         }
     }
 

@@ -153,6 +153,16 @@ impl Log {
         self.lock().num_on_disk > 0
     }
 
+    /// Bytes in memory and on disk.
+    pub fn kept_bytes(&self) -> (u64, u64) {
+        let state = self.lock();
+        let disk_bytes = state
+            .segment
+            .as_ref()
+            .map_or(0, |segment| segment.num_bytes());
+        (state.memory_bytes, disk_bytes)
+    }
+
     /// Nothing follows. The first word counts.
     pub fn finish(&self, end: Result<(), QueryError>) {
         let mut state = self.lock();

@@ -94,6 +94,16 @@ impl Uploads {
         Ok((uploads, tables))
     }
 
+    /// The largest upload that is taken, in bytes; `None` where none is.
+    pub fn max_upload_bytes(&self) -> Option<u64> {
+        let UploadLimits {
+            writable,
+            max_upload_bytes,
+            ..
+        } = self.limits;
+        writable.then_some(max_upload_bytes)
+    }
+
     fn load(&self) -> io::Result<Vec<Table>> {
         let mut latest: HashMap<String, Manifest> = HashMap::new();
         let (mut known, mut superseded) = (HashSet::new(), Vec::new());

@@ -41,6 +41,22 @@ async fn over_http() {
     });
     assert_eq!(status["export"], wanted);
 
+    let named = server
+        .get(&format!(
+            "/v1/query/{id}/export?format=csv&name=last%20%C3%BC"
+        ))
+        .await;
+    assert_eq!(
+        named.header("content-disposition"),
+        "attachment; filename=\"last__.csv\"; filename*=UTF-8''last%20%C3%BC.csv"
+    );
+    for name in ["", "a%2Fb", "a%0Ab", &"x".repeat(129)] {
+        let wrong = server
+            .get(&format!("/v1/query/{id}/export?format=csv&name={name}"))
+            .await;
+        assert_eq!(wrong.code(), "bad_parameter", "{name}");
+    }
+
     let parquet = server
         .get(&format!("/v1/query/{id}/export?format=parquet"))
         .await;

@@ -306,6 +306,38 @@ async fn records() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn records_say_what_was_asked() {
+    let server = small().await;
+    let sql = "select n from t order by n desc";
+    server.post(&json!({ "sql": sql, "id": id(1) })).await;
+    let asked = json!({ "query": id(1), "columns": ["n"], "sort": ["-n"], "limit": 5,
+        "filter": { "op": "lt", "column": "n", "value": 9 } });
+    let mut body = asked.clone();
+    body["id"] = json!(id(2));
+    server.post(&body).await;
+    let path = "/v1/tables/t/rows?filter=n%3E5&offset=3";
+    server.get(&format!("{path}&id={}", id(3))).await;
+
+    let record = server.until_state(&id(1), "done").await;
+    assert_eq!(record["request"], json!({ "sql": sql }));
+    assert!(record["memory_bytes"].as_u64() > Some(0), "{record}");
+    assert_eq!(record["disk_bytes"], 0);
+    let record = server.until_state(&id(2), "done").await;
+    let mut expected = asked;
+    expected["sort"] = json!([{ "column": "n", "descending": true }]);
+    assert_eq!(record["request"], expected);
+    let record = server.until_state(&id(3), "done").await;
+    let expected = json!({ "table": "t", "filter": "n>5", "offset": 3 });
+    assert_eq!(record["request"], expected);
+
+    // It may be asked for again, as it is.
+    let again = server
+        .post(&server.json(&format!("/v1/query/{}", id(2))).await["request"])
+        .await;
+    assert_eq!(again.numbers(), [8, 7, 6, 5, 4]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tables_have_an_etag() {
     let server = small().await;
     let list = server.get("/v1/tables").await;

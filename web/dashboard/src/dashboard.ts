@@ -1,41 +1,85 @@
-import { ColonnadeError } from "colonnade";
+import type { ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { type CatalogTable, fetchCatalog, queryRequest, rowsUrl } from "./catalog.js";
-import { half, list, mark, moon, sun } from "./icons.js";
-import { addressOf, type Shown, shownIn } from "./location.js";
-import { applyTheme, loadTheme, nextTheme, type Theme } from "./theme.js";
+import { type CatalogTable, exampleSql } from "./catalog/catalog.js";
+import { CatalogWatch } from "./catalog/catalog-watch.js";
+import type { SaidEvent } from "./copying.js";
+import { localFile } from "./files/local-files.js";
+import { list, mark } from "./icons.js";
+import type { Place, Subject } from "./location.js";
+import { Navigation } from "./navigation.js";
+import { RowsControl } from "./rows-control.js";
+import { oldRowsNote, RowsVersion } from "./rows-version.js";
+import type { Part, Shell } from "./shell.js";
+import { barActions, besideRows, overlays, rowActions, rowPanels } from "./slots.js";
+import { StatementsControl } from "./sql/statements-control.js";
+import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "./theme.js";
+import { viewTabs } from "./view-tabs.js";
+import { welcome } from "./welcome.js";
 
-const THEME_ICONS = { auto: half, light: sun, dark: moon };
+/** How long it is said that something was done, in ms. */
+const SAID_MS = 4000;
 
 /** The page: tables at the left, a statement above, rows below. */
-export class Dashboard extends LitElement {
+export class Dashboard extends LitElement implements Shell {
   static override properties: PropertyDeclarations = {
-    tables: { state: true },
-    tablesError: { state: true },
-    shown: { state: true },
-    sql: { state: true },
-    source: { state: true },
     theme: { state: true },
     isListOpen: { state: true },
+    said: { state: true },
   };
 
-  declare tables: CatalogTable[] | undefined;
-  declare tablesError: string | undefined;
-  declare shown: Shown;
-  /** The last statement; stays in its box while a table is looked at. */
-  declare sql: string;
-  /** What the viewer streams; a new Request each time, so that the same statement runs again. */
-  declare source: string | Request | null;
   declare theme: Theme;
   /** Whether the list of tables is open where the page is too narrow to show it always. */
   declare isListOpen: boolean;
+  /** What is being said; see {@link say}. */
+  declare said: string;
+
+  readonly viewer: ColonnadeViewer = document.createElement("colonnade-viewer");
+  readonly #catalog = new CatalogWatch(() => this.requestUpdate());
+  readonly #navigation = new Navigation({
+    arrive: (place, isAgain, statement) => this.#arrive(place, isAgain, statement),
+  });
+  readonly #rows = new RowsControl(this.viewer, (change) => this.#navigation.note(change));
+  readonly #statements = new StatementsControl(this.#navigation, this.viewer, () =>
+    this.requestUpdate(),
+  );
+  readonly #version = new RowsVersion();
+  #saidTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
-    this.sql = "";
-    this.source = null;
     this.theme = loadTheme();
     this.isListOpen = false;
+    this.said = "";
+    this.addEventListener("said", (event) => this.say((event as SaidEvent).detail));
+  }
+
+  get tables() {
+    return this.#catalog.tables;
+  }
+
+  get place(): Place {
+    return this.#navigation.place;
+  }
+
+  go(subject: Subject): void {
+    if (subject && "sql" in subject) this.#statements.run(subject.sql);
+    else this.#navigation.go(subject);
+  }
+
+  keepChart(chart: string | undefined): void {
+    this.#navigation.note({ chart });
+  }
+
+  reloadTables(): Promise<void> {
+    return this.#catalog.read();
+  }
+
+  say(message: string): void {
+    clearTimeout(this.#saidTimer);
+    this.said = message;
+    this.#saidTimer = setTimeout(() => {
+      this.said = "";
+    }, SAID_MS);
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -44,33 +88,64 @@ export class Dashboard extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    addEventListener("popstate", this.#onAddress);
-    document.addEventListener("visibilitychange", this.#onVisible);
-    void this.#loadTables();
-    this.#onAddress();
-    this.isListOpen = this.shown === undefined;
+    this.#catalog.start();
+    this.#navigation.start();
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    removeEventListener("popstate", this.#onAddress);
-    document.removeEventListener("visibilitychange", this.#onVisible);
+    this.#catalog.stop();
+    this.#navigation.stop();
+  }
+
+  protected override willUpdate(): void {
+    this.viewer.theme = this.theme;
+    this.viewer.hidden = !this.#rows.isShown;
+    this.viewer.totalRows = this.#tableInfo?.rows ?? null;
   }
 
   protected override render() {
-    return html`<header>
-        <button
-          class="icon menu"
-          aria-label="Show tables"
-          aria-expanded=${this.isListOpen}
-          aria-controls="tables"
-          @click=${() => {
-            this.isListOpen = !this.isListOpen;
-          }}
+    const { subject, view } = this.place;
+    const isRun = isSomething(subject);
+    return html`${this.#renderBar()} ${this.#renderTables()}
+      <main>
+        ${this.#statements.renderTabs()}
+        <div
+          id="subject"
+          class="subject"
+          role=${this.#statements.hasTabs ? "tabpanel" : nothing}
+          aria-label=${this.#statements.hasTabs ? this.#statements.title : nothing}
         >
-          ${list}
-        </button>
-        <h1>${mark}Colonnade</h1>
+          ${this.#statements.renderPanel(this.tables ?? [], this.#exampleSql())}
+          ${isRun ? this.#renderViewBar(subject) : nothing}
+          <div id="view" class="view" role=${isRun ? "tabpanel" : nothing} aria-label=${isRun ? view : nothing}>
+            ${isRun ? nothing : welcome(this.tables, (to) => this.go(to))}
+            ${isRun && view === "rows" ? [this.#renderOldRows(), this.#renderParts(rowPanels)] : nothing}
+            <div class="shown" ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderParts(besideRows)}</div>
+            ${this.#renderOtherView()}
+          </div>
+        </div>
+      </main>
+      ${this.#renderParts(overlays)}
+      <div class="said" aria-live="polite">${this.said}</div>`;
+  }
+
+  #renderBar() {
+    return html`<header>
+      <button
+        class="icon menu"
+        aria-label="Show tables"
+        aria-expanded=${this.isListOpen}
+        aria-controls="tables"
+        @click=${() => {
+          this.isListOpen = !this.isListOpen;
+        }}
+      >
+        ${list}
+      </button>
+      <h1>${mark}Colonnade</h1>
+      <div class="actions">
+        ${this.#renderParts(barActions)}
         <button
           class="icon"
           aria-label=${`Theme: ${this.theme}`}
@@ -80,94 +155,83 @@ export class Dashboard extends LitElement {
             applyTheme(this.theme);
           }}
         >
-          ${THEME_ICONS[this.theme]}
+          ${themeIcon(this.theme)}
         </button>
-      </header>
-      <nav id="tables" aria-label="Tables" class=${this.isListOpen ? "open" : ""}>
-        <tables-list
-          .tables=${this.tables}
-          .error=${this.tablesError}
-          .isAlert=${this.source === null}
-          .current=${this.shown && "table" in this.shown ? this.shown.table : undefined}
-          @choose=${(event: CustomEvent<string>) => this.#go({ table: event.detail })}
-          @reload=${() => this.#loadTables()}
-        ></tables-list>
-      </nav>
-      <main>
-        <sql-box
-          .sql=${this.sql}
-          .example=${this.#exampleSql()}
-          @run=${(event: CustomEvent<string>) => this.#go({ sql: event.detail })}
-        ></sql-box>
-        ${this.source === null ? this.#renderWelcome() : nothing}
-        <colonnade-viewer
-          ?hidden=${this.source === null}
-          .theme=${this.theme}
-          .totalRows=${this.#totalRows()}
-          .source=${this.source}
-        ></colonnade-viewer>
-      </main>`;
+      </div>
+    </header>`;
   }
 
-  #renderWelcome() {
-    return html`<div class="welcome">
-      ${mark}
-      <p><strong>Choose a table, or write a statement.</strong></p>
-      <p>Rows appear while the rest still arrives.</p>
+  #renderTables() {
+    const { subject } = this.place;
+    return html`<nav id="tables" aria-label="Tables" class=${this.isListOpen ? "open" : ""}>
+      <tables-list
+        .tables=${this.tables}
+        .error=${this.#catalog.error}
+        .isAlert=${!this.#rows.isShown}
+        .current=${subject && "table" in subject ? subject.table : undefined}
+        @choose=${(event: CustomEvent<string>) => this.go({ table: event.detail })}
+        @details=${(event: CustomEvent<string>) =>
+          this.#navigation.go({ table: event.detail }, { view: "details" })}
+        @reload=${() => this.reloadTables()}
+      ></tables-list>
+    </nav>`;
+  }
+
+  #renderViewBar(subject: Subject) {
+    const { view } = this.place;
+    return html`<div class="views">
+      ${viewTabs(subject, view, (to) => this.#navigation.turn(to))}
+      <div class="actions">${this.#renderParts(rowActions)}</div>
     </div>`;
   }
 
-  readonly #onAddress = () => this.#show(shownIn(location.search));
-
-  /** Files may have changed while the page was out of sight. */
-  readonly #onVisible = () => {
-    if (document.visibilityState === "visible") void this.#loadTables();
-  };
-
-  #go(shown: Shown): void {
-    const address = addressOf(shown);
-    if (address !== location.pathname + location.search) history.pushState(null, "", address);
-    this.#show(shown);
+  #renderOldRows() {
+    const { subject } = this.place;
+    const table = this.#tableInfo;
+    if (table === undefined || !this.#version.isOld(subject, table)) return nothing;
+    return oldRowsNote(table.name, () => this.#arrive(this.place, true, undefined));
   }
 
-  #show(shown: Shown): void {
-    this.shown = shown;
+  /** What is shown in the place of the rows. */
+  #renderOtherView() {
+    const { subject, view } = this.place;
+    if (subject === undefined || !isSomething(subject) || view === "rows") return nothing;
+    if ("sql" in subject) return html`<plan-panel .sql=${subject.sql}></plan-panel>`;
+    if (this.tables === undefined || !("table" in subject)) return nothing;
+    const { table } = subject;
+    return html`<table-details .name=${table} .table=${this.#tableInfo}></table-details>`;
+  }
+
+  #renderParts(parts: readonly Part[]) {
+    return parts.map((part) => part(this));
+  }
+
+  #arrive(place: Place, isAgain: boolean, statement: number | undefined): void {
     this.isListOpen = false;
-    if (shown === undefined) {
-      this.source = null;
-      document.title = "Colonnade";
-    } else if ("table" in shown) {
-      this.source = new Request(rowsUrl(shown.table));
-      document.title = `${shown.table} – Colonnade`;
-    } else {
-      this.sql = shown.sql;
-      this.source = queryRequest(shown.sql);
-      document.title = "Query – Colonnade";
-    }
-  }
-
-  async #loadTables(): Promise<void> {
-    try {
-      this.tables = await fetchCatalog();
-      this.tablesError = undefined;
-    } catch (thrown) {
-      // A list that was read before is still the best there is.
-      if (this.tables !== undefined) return;
-      this.tablesError =
-        thrown instanceof ColonnadeError ? thrown.message : "The list of tables cannot be read.";
-    }
+    this.#statements.arrive(place, isAgain, statement);
+    this.#rows.show(place, isAgain);
+    if (isAgain) this.#version.begin(place.subject);
+    const title = this.#statements.title;
+    document.title = title === undefined ? "Colonnade" : `${title} – Colonnade`;
+    this.requestUpdate();
   }
 
   #exampleSql(): string {
-    const current = this.shown && "table" in this.shown ? this.shown.table : undefined;
-    const name = current ?? this.tables?.[0]?.name ?? "table";
-    const isPlain = /^[a-z_][a-z0-9_]*$/.test(name);
-    return `SELECT * FROM ${isPlain ? name : `"${name.replaceAll('"', '""')}"`} LIMIT 100`;
+    const { subject } = this.place;
+    const current = subject && "table" in subject ? subject.table : undefined;
+    return exampleSql(current ?? this.tables?.[0]?.name ?? "table");
   }
 
-  #totalRows(): number | null {
-    const { shown } = this;
-    if (shown === undefined || !("table" in shown)) return null;
-    return this.tables?.find(({ name }) => name === shown.table)?.rows ?? null;
+  get #tableInfo(): CatalogTable | undefined {
+    const { subject } = this.place;
+    if (subject === undefined || !("table" in subject)) return undefined;
+    return this.tables?.find(({ name }) => name === subject.table);
   }
+}
+
+/** Whether there is something to look at. */
+function isSomething(subject: Subject): boolean {
+  if (subject === undefined) return false;
+  if ("file" in subject) return localFile(subject.file) !== undefined;
+  return "table" in subject || subject.sql.trim() !== "";
 }

@@ -21,3 +21,26 @@ export const moon = stroke(
 export const half = stroke(
   "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2Zm0 0v12M8 5l4.500-.8M8 8h6M8 11l4.500.8",
 );
+export const plus = stroke("M8 3v10M3 8h10");
+export const cross = stroke("m4.500 4.500 7 7M11.500 4.500l-7 7");
+export const grid = stroke("M2.500 3h11v10h-11zM2.500 6.500h11M6.500 6.500V13");
+export const link = stroke(
+  "M6.800 9.200a2.500 2.500 0 0 0 3.600 0l2.200-2.200a2.500 2.500 0 0 0-3.600-3.600l-.7.7M9.200 6.800a2.500 2.500 0 0 0-3.600 0L3.400 9a2.500 2.500 0 0 0 3.600 3.600l.7-.7",
+);
+export const refresh = stroke("M13 8a5 5 0 1 1-1.500-3.600M13 2.500v2.500h-2.500");
+export const clock = stroke("M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2ZM8 4.800V8l2.200 1.600");
+export const copy = stroke("M5.500 5.500v-3h8v8h-3M2.500 5.500h8v8h-8z");
+export const activity = stroke("M2 8.500h2.500L6.500 3l3 10 2-4.500H14");
+export const help = stroke(
+  "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2ZM6.300 6.400a1.750 1.750 0 1 1 2.600 1.500c-.6.35-.9.7-.9 1.300M8 11.200v.1",
+);
+export const code = stroke(
+  "m5.500 4.500-3.500 3.500 3.500 3.500M10.500 4.500l3.500 3.500-3.500 3.500",
+);
+export const openFile = stroke(
+  "M2.500 12.500v-9h4l1.500 1.800h5.500v7.200zM8 11V7.500M6.300 9 8 7.300 9.700 9",
+);
+export const download = stroke("M8 2.500v7.500M4.800 7 8 10.200 11.200 7M2.500 13.500h11");
+export const terminal = stroke("M3 4.500 6.500 8 3 11.500M8 12h5");
+export const signOut = stroke("M6.500 2.500h-4v11h4M10 5l3 3-3 3M13 8H6.500");
+export const trash = stroke("M3 4.500h10M6.500 4.500v-2h3v2M4.500 4.500l.6 9h5.800l.6-9");

@@ -1,10 +1,25 @@
 import "colonnade/define";
+import { TablesList } from "./catalog/tables-list.js";
+import { ChartDrawer } from "./charts/drawer.js";
 import { Dashboard } from "./dashboard.js";
-import { SqlBox } from "./sql-box.js";
-import { TablesList } from "./tables-list.js";
+import { TableDetails } from "./details/table-details.js";
+import "./live/define.js";
+import { HistoryDialog } from "./sql/history-dialog.js";
+import { PlanPanel } from "./sql/plan-panel.js";
+import { SqlEditor } from "./sql/sql-editor.js";
+import { SqlPanel } from "./sql/sql-panel.js";
+import { StatementTabs } from "./sql/statement-tabs.js";
+import "./files/define.js";
+import "./session/define.js";
 import { applyTheme, loadTheme } from "./theme.js";
 
 applyTheme(loadTheme());
 customElements.define("tables-list", TablesList);
-customElements.define("sql-box", SqlBox);
+customElements.define("sql-editor", SqlEditor);
+customElements.define("sql-panel", SqlPanel);
+customElements.define("history-dialog", HistoryDialog);
+customElements.define("plan-panel", PlanPanel);
+customElements.define("table-details", TableDetails);
+customElements.define("statement-tabs", StatementTabs);
+customElements.define("chart-drawer", ChartDrawer);
 customElements.define("colonnade-dashboard", Dashboard);

@@ -1,7 +1,10 @@
+import { half, moon, sun } from "./icons.js";
+
 /** How the page looks: as the system says, or always one way. */
 export type Theme = "auto" | "light" | "dark";
 
 const THEMES: readonly Theme[] = ["auto", "light", "dark"];
+const ICONS = { auto: half, light: sun, dark: moon };
 const KEY = "colonnade-theme";
 
 /** The theme chosen before; `auto` where nothing can be stored. */
@@ -26,4 +29,9 @@ export function applyTheme(theme: Theme): void {
 /** The theme after this one, for a button that goes round. */
 export function nextTheme(theme: Theme): Theme {
   return THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? "auto";
+}
+
+/** What stands for a theme. */
+export function themeIcon(theme: Theme) {
+  return ICONS[theme];
 }

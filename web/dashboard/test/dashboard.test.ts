@@ -1,22 +1,12 @@
 import { expect, test } from "vitest";
-import { type CatalogTable, filterCatalog, rowsUrl } from "../src/catalog.js";
+import { type CatalogTable, filterCatalog, rowsUrl } from "../src/catalog/catalog.js";
 import { formatBytes, formatRows } from "../src/format.js";
-import { addressOf, shownIn } from "../src/location.js";
 import { nextTheme } from "../src/theme.js";
 
 function table(name: string, ...columns: string[]): CatalogTable {
   const fields = columns.map((column) => ({ name: column, type: "int64", nullable: true }));
-  return { name, format: "parquet", rows: 1, bytes: 1, fields };
+  return { name, format: "parquet", rows: 1, bytes: 1, version: "1", uploaded: false, fields };
 }
-
-test.each([
-  { table: "lineitem" },
-  { table: "a b/c&d" },
-  { sql: "SELECT 1 + 1 -- ä" },
-  undefined,
-])("%o is in the address and comes back from it", (shown) => {
-  expect(shownIn(new URL(addressOf(shown), "http://h").search)).toEqual(shown);
-});
 
 test("tables are found by their name and by their columns", () => {
   const tables = [table("lineitem", "l_orderkey", "l_tax"), table("flights", "delay")];

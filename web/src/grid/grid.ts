@@ -30,6 +30,8 @@ export class Grid {
   readonly #layer: HTMLElement;
   readonly #viewport: Viewport;
   readonly #header = new GridHeader();
+  /** What is shown of columns below their names. */
+  readonly summaries = this.#header.summaries;
   readonly #headerInput: HeaderInput;
   readonly #rows = new GridRows();
   readonly #resizeObserver = new ResizeObserver(() => this.#onResize());
@@ -154,6 +156,14 @@ export class Grid {
     this.#headerMarks = marks;
     this.#header.invalidate();
     this.#schedule();
+  }
+
+  /** Shows columns in short below their names, or not; the first visible row stays. */
+  showSummaries(isShown: boolean): void {
+    this.#viewport.headerHeightPx = this.summaries.show(isShown);
+    this.#layOut();
+    this.#moveTo(this.#viewport.topRow);
+    this.#scheduleIdle();
   }
 
   /** The header of a column, if it is in sight. */

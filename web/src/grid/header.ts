@@ -2,6 +2,7 @@ import type { Field } from "../schema.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
 import { type CellPosition, HEADER_ROW } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
+import { HeaderSummaries } from "./summaries.js";
 
 /** What a header says of its column beside name and type. */
 export interface HeaderMark {
@@ -38,6 +39,8 @@ interface HeaderCell {
 /** The header row: names and types of the visible columns, how they are sorted, and their menus. */
 export class GridHeader {
   readonly element: HTMLElement;
+  /** What is shown of columns below their names. */
+  readonly summaries: HeaderSummaries;
   readonly #row: HTMLElement;
   readonly #cells: Recycler<HeaderCell>;
   #tabStop: HTMLElement | undefined;
@@ -54,6 +57,7 @@ export class GridHeader {
     this.#row.setAttribute("part", "header");
     this.#row.setAttribute("aria-rowindex", "1");
     this.element.append(this.#row);
+    this.summaries = new HeaderSummaries(this.element);
     this.#cells = new Recycler(
       () => this.#makeCell(),
       (cell) => {
@@ -83,6 +87,7 @@ export class GridHeader {
       if (field === undefined || (cell.column === column && !mustPlace && !isMoved)) return;
       cell.column = column;
       writeCell(cell, field, frame);
+      this.summaries.place(cell.element, field);
     };
     this.#cells.assign(columns.start, columns.end, active, place, layout.numPinned);
     const stop = active === undefined ? undefined : this.cellElement(active);

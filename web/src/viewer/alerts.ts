@@ -26,9 +26,24 @@ export function errorAlert(
         <code>${error.code}${place === "" ? "" : ` ${place}`}</code>
       </p>
     </div>
+    <button @click=${(event: MouseEvent) => copyDetails(event, error)}>Copy details</button>
     ${retry === undefined ? nothing : html`<button @click=${retry}>Retry</button>`}
     ${dismiss === undefined ? nothing : html`<button @click=${dismiss}>Dismiss</button>`}
   </div>`;
+}
+
+/** Copies what whoever helps wants to know; the button says whether that was allowed. */
+async function copyDetails({ currentTarget }: MouseEvent, error: ColonnadeError): Promise<void> {
+  const button = currentTarget as HTMLButtonElement;
+  try {
+    await navigator.clipboard.writeText(JSON.stringify(error, null, 2));
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not allowed";
+  }
+  setTimeout(() => {
+    button.textContent = "Copy details";
+  }, 2000);
 }
 
 /** The choice when the memory budget is full and the source cannot be read by row. */

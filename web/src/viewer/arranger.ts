@@ -56,6 +56,11 @@ export class Arranger {
     return this.#applied;
   }
 
+  /** The rows that are shown. */
+  get shown(): ArrangedRows | undefined {
+    return this.#shown;
+  }
+
   /** Whether rows that were asked for are not shown yet. */
   get isWorking(): boolean {
     return this.#work !== undefined;
@@ -82,6 +87,17 @@ export class Arranger {
     this.#isBaseOwned = isOwned;
     this.#isParked = false;
     this.#shown = { table, view: undefined };
+  }
+
+  /**
+   * The request for the rows that are shown, of those columns or all. The server then keeps the
+   * result that it names, as long as it keeps results.
+   */
+  shownRequest(columns: readonly string[] | undefined): Request | undefined {
+    const source = this.#base?.request;
+    if (source === undefined) return undefined;
+    this.#base?.keep();
+    return arrangedRequest(source, this.#applied, columns);
   }
 
   /** Stops the work and releases what was opened. */

@@ -11,6 +11,7 @@ export function columnPicker({
   search,
   onSearch,
   onToggle,
+  summaries,
   onAll,
   onClose,
 }: {
@@ -19,6 +20,7 @@ export function columnPicker({
   search: string;
   onSearch: (text: string) => void;
   onToggle: (name: string, isShown: boolean) => void;
+  summaries: { isShown: boolean };
   onAll: () => void;
   onClose: () => void;
 }) {
@@ -45,6 +47,15 @@ export function columnPicker({
       />
       <button ?disabled=${shown.length === fields.length} @click=${onAll}>Show all</button>
     </div>
+    <label class="check"
+      ><input
+        type="checkbox"
+        .checked=${summaries.isShown}
+        @change=${({ currentTarget }: Event) => {
+          summaries.isShown = (currentTarget as HTMLInputElement).checked;
+        }}
+      />Summaries in the header</label
+    >
     <div class="list" role="group" aria-label="Shown columns">
       ${found.slice(0, MAX_LISTED).map(
         ({ name, type }) => html`<label class="check"

@@ -24,6 +24,8 @@ import type { ViewerStateInput } from "./state.js";
 /** What the columns need of their viewer. */
 export interface ColumnsHost {
   grid(): Grid;
+  /** What is shown below the names of columns. */
+  summaries(): { isShown: boolean };
   arrangement(): Arrangement;
   /** Asks for other rows, or another order. */
   arrange(change: Partial<Arrangement>): void;
@@ -72,6 +74,13 @@ export class ColumnsControl implements HeaderCallbacks {
   /** The columns that are shown, in that order. */
   get shownFields(): readonly Field[] {
     return this.#host.grid().columns.flatMap((column) => this.#tableFields[column] ?? []);
+  }
+
+  /** Whether the columns that are shown are others than the table's, or in another order. */
+  get hidesOrMoves(): boolean {
+    const { shown } = this.#state;
+    const isSame = this.#fields.every(({ name }, index) => name === shown[index]);
+    return shown.length !== this.#fields.length || !isSame;
   }
 
   /** Takes the columns of another table, all of them shown. */
@@ -188,6 +197,7 @@ export class ColumnsControl implements HeaderCallbacks {
           isShown ? withColumn(this.#state, this.#fields, name) : withoutColumn(this.#state, name),
         );
       },
+      summaries: this.#host.summaries(),
       onAll: () => this.show({ ...allColumns(this.#fields), widthsPx: this.#state.widthsPx }),
       onClose: () => {
         this.#isPickerOpen = false;

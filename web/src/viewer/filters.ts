@@ -102,7 +102,11 @@ export function partsOfForm(kind: FilterKind, column: string, form: FilterForm):
   const parts: Predicate[] = form.nulls === "none" ? [{ op: "not_null", column }] : [];
   const [from, to] = [form.from.trim(), form.to.trim()];
   if (kind === "range" && from !== "") parts.push({ op: "ge", column, value: from });
-  if (kind === "range" && to !== "") parts.push({ op: "le", column, value: to });
+  if (kind === "range" && to !== "") {
+    // "< 50" is what a bin of a histogram ends with.
+    const below = /^<\s*(.+)/.exec(to)?.[1];
+    parts.push({ op: below === undefined ? "le" : "lt", column, value: below ?? to });
+  }
   if (kind === "text" && form.text !== "") parts.push({ op: form.op, column, value: form.text });
   return parts;
 }
@@ -115,6 +119,7 @@ export function formOfParts(parts: readonly Predicate[]): FilterForm {
     if (!("op" in part)) continue;
     if (part.op === "ge") form.from = String(part.value);
     if (part.op === "le") form.to = String(part.value);
+    if (part.op === "lt") form.to = `< ${part.value}`;
     if (part.op === "contains" || part.op === "starts_with" || part.op === "eq") {
       form.op = part.op;
       form.text = String(part.value);

@@ -12,6 +12,8 @@ export interface ViewerState {
   columns: ColumnsState;
   /** The first visible row, counted from 0. */
   row: number;
+  /** Whether columns are shown in short below their names; unless told, where there is room. */
+  summaries: boolean;
 }
 
 /** Some of a state: what it does not say stays as it is. */

@@ -6,6 +6,7 @@ export type ViewerPhase =
   | "idle"
   | "connecting"
   | "interrupted"
+  | "waiting"
   | "paused"
   | "arranging"
   | TableState;
@@ -13,13 +14,18 @@ export type ViewerPhase =
 /** The phase of a viewer that shows a table. */
 export function phaseOf(state: TableState, { connection, pause }: TableProgress): ViewerPhase {
   const isReading = state === "streaming" || state === "windowed";
-  if (isReading && connection === "interrupted") return "interrupted";
+  if (isReading && connection !== "open") return connection;
   return state === "streaming" && pause !== undefined ? "paused" : state;
 }
 
 /** Whether rows are on their way, or expected to be. */
 export function isRunningPhase(phase: ViewerPhase): boolean {
-  return phase === "connecting" || phase === "streaming" || phase === "interrupted";
+  return /^(?:connecting|streaming|interrupted|waiting)$/.test(phase);
+}
+
+/** Whether there may be more rows than are known. */
+export function mayGrow(state: TableState | undefined, totalRows: number | undefined): boolean {
+  return state === "streaming" || (state === "windowed" && totalRows === undefined);
 }
 
 const countFormat = new Intl.NumberFormat("en");
@@ -79,6 +85,7 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
   connecting: "Connecting",
   streaming: "Streaming",
   interrupted: "Connection lost",
+  waiting: "Waiting while other tables arrive",
   paused: "Paused: the memory budget is full",
   arranging: "Sorting and filtering",
   complete: "Complete",
@@ -104,6 +111,7 @@ export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   // Rows are read when they are looked at: how fast depends on who looks.
   if (phase === "windowed") return [`${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
+  if (phase === "waiting") return shown;
   if (bytes > 0 && elapsedMs > 0) shown.push(`${formatBytes((bytes / elapsedMs) * 1000)}/s`);
   if (elapsedMs > 0) shown.push(formatDuration(elapsedMs));
   if (firstRowMs !== undefined) shown.push(`first row in ${formatDuration(firstRowMs)}`);
@@ -117,7 +125,9 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
   const { rows, totalRows } = progress;
   if (phase === "interrupted") return interruptionText(progress);
   const of =
-    phase === "streaming" && totalRows !== undefined ? ` of ${formatCount(totalRows)}` : "";
+    (phase === "streaming" || phase === "waiting") && totalRows !== undefined
+      ? ` of ${formatCount(totalRows)}`
+      : "";
   const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
   const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
   // What scrolling reads is drawn, but saying it each time would be chatter.

@@ -104,10 +104,12 @@ export const viewerStyles = css`
     width: 30%;
     animation: sweep 1.2s ease-in-out infinite;
   }
+  .progress.waiting > div,
   .progress.interrupted > div {
     background: var(--_muted);
     animation: none;
   }
+  .progress.unknown.waiting > div,
   .progress.unknown.interrupted > div {
     width: 100%;
     opacity: 0.5;
@@ -258,6 +260,9 @@ export const viewerStyles = css`
   }
   .dot.windowed {
     background: var(--_accent);
+  }
+  .dot.waiting {
+    background: var(--_muted);
   }
   .dot.interrupted,
   .dot.paused,

@@ -3,6 +3,7 @@ import { ColonnadeError, cancelledError } from "../errors.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
+import { summaryStyles } from "../grid/summary-styles.js";
 import { openExpecting } from "../open.js";
 import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
@@ -24,9 +25,10 @@ import { RowReacher } from "./row-reacher.js";
 import type { ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
 import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
-import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
+import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
+import { Summaries } from "./summaries.js";
 import { Tools } from "./tools.js";
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
@@ -66,9 +68,10 @@ const MAX_CELL_CHARS = 300;
  * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = [viewerStyles, gridStyles, headerStyles, panelStyles];
-  readonly #columns = new ColumnsControl({
+  static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, panelStyles];
+  readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
+    summaries: () => this.#summaries,
     arrangement: () => this.#arranger.arrangement,
     arrange: (change) => {
       this.state = change;
@@ -103,6 +106,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
+  readonly #summaries = new Summaries(this, this.#grid, this.#arranger);
   readonly #tools = new Tools(this, this.#grid, () => this.#shown);
   #table: Table | undefined;
   #view: View | undefined;
@@ -118,8 +122,6 @@ export class ColonnadeViewer extends ViewerAttributes {
   #ticker: ReturnType<typeof setInterval> | undefined;
   readonly #announcer = new Announcer();
   readonly #ready = new Ready();
-  /** Whether there may be more rows than are known. */
-  #isGrowing = false;
   readonly #reacher = new RowReacher();
   readonly #pageLife = new PageLife(
     () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
@@ -156,6 +158,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       ...this.#arranger.arrangement,
       columns: this.#columns.state,
       row: Math.floor(this.#grid.topRow),
+      summaries: this.#summaries.isShown,
       ...this.#stateToShow,
     } as ViewerState;
   }
@@ -183,6 +186,14 @@ export class ColonnadeViewer extends ViewerAttributes {
   /** Opens the bar that finds a text, as Ctrl+F does. */
   find(): void {
     void this.#tools.find();
+  }
+
+  /**
+   * The request to a Colonnade server for the rows and columns that are shown, a `POST …/v1/query`;
+   * undefined where they come from elsewhere. The server keeps the result that it names.
+   */
+  shownRequest(): Request | undefined {
+    return this.#arranger.shownRequest(this.#columns.hidesOrMoves ? this.columns : undefined);
   }
 
   /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
@@ -247,8 +258,9 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Shows what was asked for since the last update. */
   async #restore(): Promise<void> {
-    const { sort, filter, row, columns } = this.#stateToShow;
+    const { sort, filter, row, columns, summaries } = this.#stateToShow;
     this.#stateToShow = {};
+    if (summaries !== undefined) this.#summaries.isShown = summaries;
     if (columns !== undefined) this.#columns.show(columns);
     if (sort !== undefined || filter !== undefined) {
       const { arrangement, applied: before } = this.#arranger;
@@ -300,7 +312,7 @@ export class ColonnadeViewer extends ViewerAttributes {
             : html`<button @click=${this.find}>Find</button>
                 ${goToRowForm({
                   numRows: progress?.rows ?? 0,
-                  isGrowing: this.#isGrowing,
+                  isGrowing: mayGrow(this.#table?.state, progress?.totalRows),
                   onRow: (row) => {
                     this.#grid.goToRow(row);
                     this.#reacher.reach(this.#table, this.#grid.awaitedRow);
@@ -409,6 +421,7 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Other rows are asked for, or shown. */
   #onArranging(): void {
+    this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
     this.requestUpdate();
   }
@@ -418,11 +431,10 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#phase = phaseOf(state, progress);
     this.#error = table.error;
     const { rows: numRows, totalRows } = this.#progress ?? progress;
-    const isOpenEnded = state === "windowed" && totalRows === undefined;
-    this.#isGrowing = state === "streaming" || isOpenEnded;
-    this.#grid.update({ numRows, totalRows, isGrowing: this.#isGrowing });
+    this.#grid.update({ numRows, totalRows, isGrowing: mayGrow(state, totalRows) });
     this.#tools.bar.grow();
     this.#reacher.reach(table, this.#grid.awaitedRow);
+    this.#summaries.follow();
     this.requestUpdate();
   }
 

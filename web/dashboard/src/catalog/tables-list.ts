@@ -1,13 +1,15 @@
+import type { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { formatBytes, formatRows } from "../format.js";
+import { chevron, refresh } from "../icons.js";
+import { addressOf, placeOf } from "../location.js";
 import { type CatalogTable, filterCatalog } from "./catalog.js";
-import { formatBytes, formatRows } from "./format.js";
-import { chevron } from "./icons.js";
-import { addressOf } from "./location.js";
 
 /**
  * The list of tables. Its links work as links do; a plain click is told by `choose` instead.
  *
  * @fires choose - detail: the table's name
+ * @fires details - detail: the name of the table that more is to be known of
  * @fires reload - the list should be read again
  */
 export class TablesList extends LitElement {
@@ -21,8 +23,8 @@ export class TablesList extends LitElement {
   };
 
   /** Undefined while they are being read. */
-  declare tables: CatalogTable[] | undefined;
-  declare error: string | undefined;
+  declare tables: readonly CatalogTable[] | undefined;
+  declare error: ColonnadeError | undefined;
   /** Whether the error is to be announced; not where the viewer says the same. */
   declare isAlert: boolean;
   declare current: string | undefined;
@@ -52,6 +54,14 @@ export class TablesList extends LitElement {
             this.filter = (event.currentTarget as HTMLInputElement).value;
           }}
         />
+        <button
+          class="icon"
+          aria-label="Refresh the list"
+          title="Refresh the list"
+          @click=${() => this.dispatchEvent(new CustomEvent("reload"))}
+        >
+          ${refresh}
+        </button>
       </div>
       ${this.#renderList()}`;
   }
@@ -59,7 +69,8 @@ export class TablesList extends LitElement {
   #renderList() {
     if (this.error !== undefined) {
       return html`<div class="note" role=${this.isAlert ? "alert" : nothing}>
-        <p class="note-error">${this.error}</p>
+        <p class="note-error">${this.error.message}</p>
+        ${this.error.hint === undefined ? nothing : html`<p>${this.error.hint}</p>`}
         <button @click=${() => this.dispatchEvent(new CustomEvent("reload"))}>Try again</button>
       </div>`;
     }
@@ -79,7 +90,7 @@ export class TablesList extends LitElement {
   }
 
   #renderTable(table: CatalogTable) {
-    const { name, format, rows, bytes, fields } = table;
+    const { name, format, rows, bytes, uploaded } = table;
     const isOpen = this.expanded.has(name);
     const facts = [
       rows === null ? undefined : formatRows(rows),
@@ -97,18 +108,30 @@ export class TablesList extends LitElement {
         </button>
         <div class="about">
           <a
-            href=${addressOf({ table: name })}
+            href=${addressOf(placeOf({ table: name }))}
             title=${name}
             aria-current=${name === this.current ? "page" : nothing}
-            @click=${(event: MouseEvent) => this.#choose(event, name)}
+            @click=${(event: MouseEvent) => this.#tell("choose", event, name)}
             >${name}</a
           >
           <span class="facts">${facts.join(" · ")}</span>
         </div>
         <span class="format">${format}</span>
+        ${uploaded ? html`<remove-table .name=${name}></remove-table>` : nothing}
       </div>
-      ${isOpen ? renderFields(fields) : nothing}
+      ${isOpen ? this.#renderOpened(table) : nothing}
     </li>`;
+  }
+
+  #renderOpened({ name, fields }: CatalogTable) {
+    return html`${renderFields(fields)}
+      <a
+        class="more"
+        href=${addressOf(placeOf({ table: name }, "details"))}
+        aria-label=${`Details of ${name}`}
+        @click=${(event: MouseEvent) => this.#tell("details", event, name)}
+        >Details</a
+      >`;
   }
 
   #toggle(name: string): void {
@@ -117,11 +140,11 @@ export class TablesList extends LitElement {
     this.expanded = expanded;
   }
 
-  #choose(event: MouseEvent, name: string): void {
+  #tell(type: "choose" | "details", event: MouseEvent, name: string): void {
     const wantsOwnTab = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
     if (wantsOwnTab) return;
     event.preventDefault();
-    this.dispatchEvent(new CustomEvent("choose", { detail: name }));
+    this.dispatchEvent(new CustomEvent(type, { detail: name }));
   }
 }
 

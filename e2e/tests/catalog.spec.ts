@@ -1,0 +1,170 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page, Response } from "@playwright/test";
+import {
+  Field,
+  Int32,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+} from "apache-arrow";
+import { cell, chooseTable, expect, test } from "./fixtures.js";
+import { Server } from "./server.js";
+
+function listOf(page: Page) {
+  return page.getByRole("navigation", { name: "Tables" });
+}
+
+/** A server of one folder, which goes with it. */
+async function withFolder(work: (folder: string, server: Server) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "colonnade-"));
+  await writeFile(join(folder, "one.csv"), "n\n1\n");
+  const server = await Server.start([folder]);
+  try {
+    await work(folder, server);
+  } finally {
+    await server.kill();
+    await rm(folder, { recursive: true });
+  }
+}
+
+test("the list is looked at again, and says nothing while nothing has changed", async ({
+  page,
+  demo,
+}) => {
+  const answers: number[] = [];
+  page.on("response", (response) => {
+    if (new URL(response.url()).pathname === "/v1/tables") answers.push(response.status());
+  });
+  await page.goto(demo.origin);
+  await expect(listOf(page).getByRole("link", { name: /^flights\b/ })).toBeVisible();
+  await expect.poll(() => answers.length).toBeGreaterThan(1);
+  await page.getByRole("button", { name: "Refresh the list" }).click();
+  await expect.poll(() => answers.length).toBeGreaterThan(2);
+  expect(answers[0]).toBe(200);
+  expect(answers.slice(1).every((status) => status === 304)).toBe(true);
+});
+
+test("rows of a file that has changed are said to be old, and read again", async ({ page }) => {
+  await withFolder(async (folder, server) => {
+    await page.goto(`${server.origin}/?table=one`);
+    await expect(cell(page, 0, 1)).toHaveText("1");
+    await writeFile(join(folder, "next"), "n,m\n2,3\n");
+    await rename(join(folder, "next"), join(folder, "one.csv"));
+    await page.getByRole("button", { name: "Refresh the list" }).click();
+    await expect(page.getByText("one has changed since these rows were read.")).toBeVisible();
+    await expect(cell(page, 0, 1)).toHaveText("1");
+    await page.getByRole("button", { name: "Read again" }).click();
+    await expect(cell(page, 0, 2)).toHaveText("3");
+    await expect(page.getByText("has changed since")).toBeHidden();
+  });
+});
+
+test("details of a table: columns in short, first rows, how it is stored", async ({
+  page,
+  demo,
+}) => {
+  await page.goto(demo.origin);
+  await listOf(page).getByRole("button", { name: "Columns of lineitem" }).click();
+  await listOf(page).getByRole("link", { name: "Details of lineitem" }).click();
+  await expect(page).toHaveURL(`${demo.origin}/?table=lineitem&view=details`);
+  await expect(page.getByRole("tab", { name: "Details" })).toHaveAttribute("aria-selected", "true");
+  const columns = page.getByRole("region", { name: "Columns", exact: true });
+  const quantity = columns.getByRole("row", { name: /^l_quantity/ });
+  await expect(quantity).toContainText("decimal128(15, 2)");
+  await expect(quantity).toContainText("not null");
+  // TPC-H: between 1 and 50.
+  await expect(quantity.getByRole("cell").nth(3)).toHaveText("1.00");
+  await expect(quantity.getByRole("cell").nth(4)).toHaveText("50.00");
+  await expect(quantity.getByRole("img")).toHaveAccessibleName(/From 1\.00 to 50\.00/);
+  await expect(quantity).toContainText("17.00 · 36.00");
+  await expect(columns.getByRole("row", { name: /^l_returnflag/ })).toContainText("N 51 %");
+
+  const { parquet } = (await (await fetch(`${demo.origin}/v1/tables/lineitem`)).json()) as {
+    parquet: { num_row_groups: number; columns: { compression: string[] }[] };
+  };
+  await expect(page.getByText(`${parquet.num_row_groups} of `)).toBeVisible();
+  await page.getByText("Columns as they are stored").click();
+  const stored = page.getByRole("region", { name: "Columns as they are stored" });
+  await expect(stored.getByRole("row", { name: /^l_comment/ })).toContainText(
+    parquet.columns[0]?.compression[0] ?? "?",
+  );
+  // What was asked for the details is forgotten when they are left.
+  await page.getByRole("tab", { name: "Rows" }).click();
+  await expect(cell(page, 0, 1)).toHaveText("1");
+});
+
+test("details show the metadata of fields, and every type", async ({ page, demo }) => {
+  await page.goto(`${demo.origin}/?table=every_type&view=details`);
+  const columns = page.getByRole("region", { name: "Columns", exact: true });
+  const last = columns.getByRole("row").last();
+  await last.scrollIntoViewIfNeeded();
+  // It is summarised once it is seen.
+  await expect(last.getByRole("cell")).toHaveCount(7);
+
+  await withFolder(async (folder) => {
+    const field = new Field("n", new Int32(), false, new Map([["unit", "furlong"]]));
+    const data = makeData({ type: new Int32(), length: 2, data: Int32Array.of(1, 2) });
+    const schema = new Schema([field]);
+    const rows = makeData({ type: new Struct([field]), length: 2, children: [data] });
+    const bytes = tableToIPC(new Table(new RecordBatch(schema, rows)), "file");
+    await writeFile(join(folder, "told.arrow"), bytes);
+    const again = await Server.start([join(folder, "told.arrow")]);
+    try {
+      await page.goto(`${again.origin}/?table=told&view=details`);
+      await expect(columns.getByRole("row", { name: /^n\b/ })).toContainText("unit furlong");
+      await expect(columns.getByRole("row", { name: /^n\b/ })).toContainText("1 · 2");
+    } finally {
+      await again.kill();
+    }
+  });
+});
+
+test("a table that is not there is an error that helps", async ({ page, demo }) => {
+  await page.goto(`${demo.origin}/?table=lineitm`);
+  await expect(page.getByRole("alert")).toContainText("lineitem");
+  await page.getByRole("tab", { name: "Details" }).click();
+  await expect(page.getByText("There is no table “lineitm”")).toBeVisible();
+});
+
+test("the first page explains itself, and leads on", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await expect(page.getByRole("heading", { name: "Look at a table" })).toBeVisible();
+  await page.getByRole("link", { name: /^Open flights/ }).click();
+  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+  await page.goBack();
+  await page.getByRole("link", { name: /GROUP BY/ }).click();
+  await expect(page.getByRole("status")).toContainText("Complete");
+  await expect(page.getByRole("tab", { name: "Query 1" })).toBeVisible();
+});
+
+// What of the page's own files comes at first, compressed.
+test("the first load is small", async ({ page, demo }) => {
+  const answers: Response[] = [];
+  page.on("response", (response) => {
+    if (!new URL(response.url()).pathname.startsWith("/v1/")) answers.push(response);
+  });
+  await page.goto(`${demo.origin}/?table=every_type`);
+  await expect(page.getByRole("status")).toContainText("Complete");
+  let [all, scripts] = [0, 0];
+  for (const answer of answers) {
+    const { responseBodySize } = await answer.request().sizes();
+    all += responseBodySize;
+    if (answer.url().endsWith(".js")) scripts += responseBodySize;
+  }
+  expect(answers.some((answer) => answer.url().endsWith(".wasm"))).toBe(true);
+  expect(all).toBeLessThan(450_000);
+  expect(scripts).toBeLessThan(100_000);
+});
+
+test("a table is chosen by its columns' names", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await page.getByRole("searchbox", { name: "Filter tables" }).fill("l_comm");
+  await expect(listOf(page).getByRole("listitem")).toHaveCount(1);
+  await chooseTable(page, "lineitem");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+});

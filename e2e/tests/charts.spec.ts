@@ -1,0 +1,380 @@
+import { readFileSync } from "node:fs";
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Locator, Page } from "@playwright/test";
+import { RecordBatchReader } from "apache-arrow";
+import { test as base, chooseTable, expect } from "./fixtures.js";
+import type { Server } from "./server.js";
+
+/** A page that reports what its policy refuses. */
+const test = base.extend<{ failOnViolations: undefined }>({
+  failOnViolations: [
+    async ({ page }, use) => {
+      const refused: string[] = [];
+      page.on("console", (message) => {
+        if (/content security policy/i.test(message.text())) refused.push(message.text());
+      });
+      await use(undefined);
+      expect(refused).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+/** The rows of a statement, asked for apart from the page. */
+async function answer(server: Server, sql: string): Promise<unknown[][]> {
+  const response = await fetch(`${server.origin}/v1/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ sql }),
+  });
+  if (!response.ok) throw new Error(await response.text());
+  const rows: unknown[][] = [];
+  for await (const batch of await RecordBatchReader.from(response)) {
+    for (const row of batch) rows.push(row.toArray());
+  }
+  return rows;
+}
+
+const chart = (page: Page, name: string | RegExp) => page.getByRole("application", { name });
+const card = (page: Page, name: string | RegExp) => page.getByRole("region", { name });
+const status = (page: Page) => page.getByRole("status");
+const rowsText = (count: unknown) => `${Number(count).toLocaleString("en")} rows`;
+
+async function openCharts(page: Page, demo: Server, table: string): Promise<void> {
+  await page.goto(demo.origin);
+  await chooseTable(page, table);
+  await page.getByRole("button", { name: "Chart", exact: true }).click();
+}
+
+function addressOf(demo: Server, table: string, charts: unknown): string {
+  return `${demo.origin}/?${new URLSearchParams({ table, chart: JSON.stringify(charts) })}`;
+}
+
+/** The cells of the table of values behind a chart, row by row. */
+async function valuesOf(region: Locator): Promise<string[][]> {
+  await region.getByRole("button", { name: "Table", exact: true }).click();
+  await expect(region.getByRole("table")).toBeVisible();
+  const rows = await region
+    .getByRole("table")
+    .locator("tbody tr")
+    .evaluateAll((all) =>
+      all.map((row) => [...row.children].map((each) => each.textContent ?? "")),
+    );
+  await region.getByRole("button", { name: "Table", exact: true }).click();
+  return rows.map((row) => row.map((text) => text.replaceAll(",", "")));
+}
+
+/** Drags over a chart, in parts of its width and height. */
+async function drag(page: Page, where: Locator, from: number, to: number): Promise<void> {
+  await where.scrollIntoViewIfNeeded();
+  const box = await where.boundingBox();
+  if (box === null) throw new Error("the chart is not there");
+  const y = box.y + box.height * 0.4;
+  await page.mouse.move(box.x + box.width * from, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * ((from + to) / 2), y, { steps: 3 });
+  await page.mouse.move(box.x + box.width * to, y, { steps: 3 });
+  await page.mouse.up();
+}
+
+test("charts suggest themselves, and their values are the server's", async ({ page, demo }) => {
+  await openCharts(page, demo, "flights");
+  await expect(chart(page, "Mean of delay by date")).toBeVisible();
+  const line = await valuesOf(card(page, "Mean of delay by date"));
+  const weeks = await answer(
+    demo,
+    "select count(*) from (select date_bin(interval '7 days', date, timestamp '2001-01-01') w, " +
+      "avg(delay) from flights group by 1)",
+  );
+  expect(line.length).toBe(Number(weeks[0]?.[0]));
+  const [first] = await answer(
+    demo,
+    "select avg(delay), count(*) from flights where date >= '2001-01-01' and date < '2001-01-08'",
+  );
+  expect(line[0]).toEqual(["week of 2001-01-01", String(first?.[0]), String(first?.[1])]);
+  await expect(chart(page, "Rows by origin")).toBeVisible();
+  const bars = await valuesOf(card(page, "Rows by origin"));
+  const top = await answer(
+    demo,
+    "select origin, count(*) from flights group by 1 order by 2 desc, 1 limit 12",
+  );
+  expect(bars.slice(0, 12)).toEqual(top.map(([origin, n]) => [String(origin), String(n)]));
+  const others = 3_000_000 - top.reduce((sum, [, n]) => sum + Number(n), 0);
+  expect(bars[12]).toEqual(["others", String(others)]);
+});
+
+test("every kind of chart of decimals, dates and texts has the server's values", async ({
+  page,
+  demo,
+}) => {
+  const charts = [
+    ["line", "l_shipdate", "l_extendedprice", "sum", "l_returnflag"],
+    ["histogram", "l_discount"],
+    ["scatter", "l_discount", "l_quantity"],
+    ["box", "l_shipmode", "l_extendedprice"],
+  ];
+  await page.goto(addressOf(demo, "lineitem", charts));
+  await expect(chart(page, "Sum of l_extendedprice by l_shipdate, by l_returnflag")).toBeVisible();
+  const line = await valuesOf(card(page, /^Sum of l_extendedprice/));
+  const months = await answer(
+    demo,
+    "select cast(date_trunc('month', l_shipdate) as varchar), l_returnflag, " +
+      "cast(sum(l_extendedprice) as varchar), count(*) from lineitem group by 1, 2",
+  );
+  const byKey = (rows: unknown[][]) =>
+    rows.map(([month, ...rest]) => [String(month).slice(0, 7), ...rest].join(" ")).sort();
+  expect(byKey(line)).toEqual(byKey(months));
+
+  await expect(chart(page, "Rows by l_discount")).toBeVisible();
+  const bins = await valuesOf(card(page, "Rows by l_discount"));
+  const discounts = await answer(
+    demo,
+    "select l_discount, count(*) from lineitem group by 1 order by 1",
+  );
+  // Bins are narrower than a cent; each value has one of its own, wherever doubles round.
+  expect(bins.map(([, n]) => n)).toEqual(discounts.map(([, n]) => String(n)));
+
+  await expect(chart(page, "l_quantity against l_discount")).toBeVisible();
+  await expect(card(page, "l_quantity against l_discount")).toContainText(
+    "Too many rows for points",
+  );
+  const fields = await valuesOf(card(page, "l_quantity against l_discount"));
+  expect(fields.reduce((sum, [, , n]) => sum + Number(n), 0)).toBe(6_001_215);
+
+  await expect(chart(page, "l_extendedprice by l_shipmode")).toBeVisible();
+  const boxes = await valuesOf(card(page, "l_extendedprice by l_shipmode"));
+  const quartiles = await answer(
+    demo,
+    "select l_shipmode, cast(min(l_extendedprice) as varchar), " +
+      "cast(median(l_extendedprice) as double), cast(max(l_extendedprice) as varchar), count(*) " +
+      "from lineitem group by 1 order by 5 desc",
+  );
+  expect(boxes.map(([name, least, , median, , most, n]) => [name, least, median, most, n])).toEqual(
+    quartiles.map((row) => row.map(String)),
+  );
+});
+
+test("a brush filters the table and the other charts, and is cleared in either place", async ({
+  page,
+  demo,
+}) => {
+  await openCharts(page, demo, "flights");
+  const line = chart(page, "Mean of delay by date");
+  const bars = chart(page, "Rows by origin");
+  await expect(line).toBeVisible();
+  await expect(bars).toBeVisible();
+  await expect(status(page)).toContainText("Complete: 3,000,000 rows");
+  await drag(page, line, 0.3, 0.5);
+  await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+  const state = JSON.parse(new URL(page.url()).searchParams.get("chart") ?? "[]");
+  const [from, to] = state[0][5].x as [string, string];
+  const where = `date >= '${from}' and date < '${to}'`;
+  const [[count]] = (await answer(demo, `select count(*) from flights where ${where}`)) as [
+    [bigint],
+  ];
+  expect(Number(count)).toBeGreaterThan(1000);
+  await expect(status(page)).toContainText(rowsText(count));
+  const top = await answer(demo, `select count(*) from flights where ${where} and origin = 'ORD'`);
+  await expect
+    .poll(async () => (await valuesOf(card(page, "Rows by origin")))[0])
+    .toEqual(["ORD", String(top[0]?.[0])]);
+  // The brushed chart itself still shows all weeks.
+  expect((await valuesOf(card(page, "Mean of delay by date"))).length).toBe(26);
+
+  // A category of the second chart narrows further.
+  await bars.click({ position: { x: 60, y: 16 } });
+  const both = await answer(demo, `select count(*) from flights where ${where} and origin = 'ORD'`);
+  await expect(status(page)).toContainText(rowsText(both[0]?.[0]));
+
+  // Taken out of the table's filter, a brush is gone from its chart, too.
+  await line.focus();
+  await line.press("Escape");
+  const ord = await answer(demo, "select count(*) from flights where origin = 'ORD'");
+  await expect(status(page)).toContainText(rowsText(ord[0]?.[0]));
+  await page.locator("colonnade-viewer").evaluate((viewer) => {
+    (viewer as unknown as { filter: null }).filter = null;
+  });
+  await expect(page.getByRole("button", { name: "Clear the marked range" })).toHaveCount(0);
+  await expect(status(page)).toContainText("3,000,000 rows");
+});
+
+test("the table's own filter applies to charts, and stays when brushes go", async ({
+  page,
+  demo,
+}) => {
+  await openCharts(page, demo, "flights");
+  await expect(chart(page, "Rows by origin")).toBeVisible();
+  await page.locator("colonnade-viewer").evaluate((viewer) => {
+    (viewer as unknown as { filter: object }).filter = {
+      and: [
+        { op: "ge", column: "delay", value: "60" },
+        { op: "ne", column: "origin", value: "ORD" },
+      ],
+    };
+  });
+  const top = await answer(
+    demo,
+    "select origin, count(*) from flights where delay >= 60 and origin <> 'ORD' " +
+      "group by 1 order by 2 desc, 1 limit 1",
+  );
+  await expect
+    .poll(async () => (await valuesOf(card(page, "Rows by origin")))[0])
+    .toEqual(top[0]?.map(String));
+  const bars = chart(page, "Rows by origin");
+  await bars.focus();
+  await bars.press("ArrowDown");
+  await bars.press("Enter");
+  await expect(status(page)).toContainText(rowsText(top[0]?.[1]));
+  await bars.press("Escape");
+  const all = await answer(
+    demo,
+    "select count(*) from flights where delay >= 60 and origin <> 'ORD'",
+  );
+  await expect(status(page)).toContainText(rowsText(all[0]?.[0]));
+});
+
+test("the keyboard walks, marks, applies and clears", async ({ page, demo }) => {
+  await page.goto(addressOf(demo, "flights", [["line", "date", 0, "count"]]));
+  const line = chart(page, "Rows by date");
+  await expect(line).toBeVisible();
+  await expect(status(page)).toContainText("Complete: 3,000,000 rows");
+  await line.focus();
+  await line.press("ArrowRight");
+  const live = card(page, "Rows by date").locator("[aria-live=polite]");
+  await expect(live).toContainText("week of 2001-01-01: 113,493");
+  await line.press("ArrowRight");
+  await expect(live).toContainText("week of 2001-01-08: 115,245");
+  await line.press("Shift+ArrowRight");
+  await expect(live).toContainText("Marked");
+  await line.press("Enter");
+  await expect(status(page)).toContainText(rowsText(115_245 + 113_687));
+  await line.press("Escape");
+  await expect(status(page)).toContainText("3,000,000 rows");
+});
+
+test("pictures are saved as PNG and as a true SVG", async ({ page, demo }) => {
+  await page.goto(addressOf(demo, "flights", [["line", "date", "delay", "mean", "origin"]]));
+  await expect(chart(page, "Mean of delay by date, by origin")).toBeVisible();
+  const save = async (name: string) => {
+    const download = page.waitForEvent("download");
+    await page.getByRole("button", { name, exact: true }).click();
+    const file = await download;
+    return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
+  };
+  const png = await save("PNG");
+  expect(png.name).toBe("flights-Mean-of-delay-by-date-by-origin.png");
+  expect([...png.bytes.subarray(0, 8)]).toEqual([137, 80, 78, 71, 13, 10, 26, 10]);
+  expect(png.bytes.readUInt32BE(16)).toBe(1440);
+  const svg = await save("SVG");
+  expect(svg.name).toBe("flights-Mean-of-delay-by-date-by-origin.svg");
+  const parsed = await page.evaluate((text) => {
+    const document = new DOMParser().parseFromString(text, "image/svg+xml");
+    return {
+      root: document.documentElement.nodeName,
+      errors: document.querySelectorAll("parsererror").length,
+      images: document.querySelectorAll("image, foreignObject").length,
+      paths: document.querySelectorAll("path").length,
+      texts: [...document.querySelectorAll("text")].map(({ textContent }) => textContent),
+    };
+  }, svg.bytes.toString());
+  expect(parsed).toMatchObject({ root: "svg", errors: 0, images: 0 });
+  expect(parsed.paths).toBeGreaterThan(10);
+  expect(parsed.texts).toContain("Mean of delay by date, by origin");
+  expect(parsed.texts).toContain("ORD");
+});
+
+test("charts and brushes are in the address and come back from it", async ({ page, demo }) => {
+  const charts = [
+    ["histogram", "distance"],
+    ["bar", "origin", 0, "count", 0, { values: ["ORD", "LAX"] }],
+  ];
+  await page.goto(addressOf(demo, "flights", charts));
+  const [[count]] = (await answer(
+    demo,
+    "select count(*) from flights where origin in ('ORD', 'LAX')",
+  )) as [[bigint]];
+  await expect(status(page)).toContainText(rowsText(count));
+  await expect(chart(page, "Rows by distance")).toBeVisible();
+  await page.getByRole("combobox", { name: "Chart" }).first().selectOption("Area");
+  await expect(chart(page, "Rows by distance")).toBeVisible();
+  await expect.poll(() => new URL(page.url()).searchParams.get("chart")).toContain("area");
+  await page.reload();
+  await expect(page.getByRole("combobox", { name: "Chart" }).first()).toHaveValue("area");
+  await expect(status(page)).toContainText(rowsText(count));
+});
+
+test("a statement's rows, odd names and nothing to show", async ({ page, demo }) => {
+  const sql = `select delay as "odd ""name""", origin as "it's" from flights where delay > 1000; -- few`;
+  const state = JSON.stringify([["bar", "it's", 'odd "name"', "max"]]);
+  await page.goto(`${demo.origin}/?${new URLSearchParams({ sql, chart: state })}`);
+  const title = `Max of odd "name" by it's`;
+  await expect(chart(page, title)).toBeVisible();
+  const [first] = await answer(
+    demo,
+    "select origin, max(delay), count(*) from flights where delay > 1000 group by 1 order by 3 desc, 1",
+  );
+  expect((await valuesOf(card(page, title)))[0]).toEqual(first?.map(String));
+  const none = "select delay, origin from flights where false";
+  await page.goto(`${demo.origin}/?${new URLSearchParams({ sql: none, chart: "" })}`);
+  await expect(page.getByText("There is nothing to show in these columns.").first()).toBeVisible();
+});
+
+test("every column that can be charted can be, and what fails says so", async ({ page, demo }) => {
+  await page.goto(addressOf(demo, "every_type", [["histogram", "int64"]]));
+  await expect(chart(page, "Rows by int64")).toBeVisible();
+  const x = page.getByRole("combobox", { name: "X" });
+  const names = await x.locator("option").allTextContents();
+  expect(names).toContain("timestamp Paris");
+  expect(names).not.toContain("binary");
+  const failed: string[] = [];
+  for (const name of names) {
+    await x.selectOption(name);
+    const region = card(page, `Rows by ${name}`);
+    await expect(region).toHaveAttribute("aria-busy", "false");
+    const alert = region.getByRole("alert");
+    if ((await alert.count()) > 0) failed.push(`${name}: ${await alert.textContent()}`);
+  }
+  // Times that no calendar holds have no place on an axis.
+  expect(failed.filter((text) => !text.includes("no calendar"))).toEqual([]);
+});
+
+test("work that is not wanted any more ends at the server", async ({ page, demo }) => {
+  const sql = "select a.l_tax from lineitem a join lineitem b on a.l_suppkey = b.l_suppkey";
+  const charts = JSON.stringify([["histogram", "l_tax"]]);
+  await page.goto(`${demo.origin}/?${new URLSearchParams({ sql, chart: charts })}`);
+  const region = card(page, "Rows by l_tax");
+  await expect(region.getByText("Asking the server…")).toBeVisible();
+  const running = async () =>
+    (await demo.queries()).filter(({ state }) => state === "running").map(({ id }) => id);
+  const before = await running();
+  await region.getByRole("button", { name: "Cancel" }).click();
+  await expect(region.getByText("Stopped.")).toBeVisible();
+  await expect.poll(async () => (await running()).length).toBeLessThan(before.length);
+  await region.getByRole("button", { name: "Load" }).click();
+  await expect(region.getByText("Asking the server…")).toBeVisible();
+  const again = await running();
+  await page.getByRole("button", { name: "Close charts" }).click();
+  await expect.poll(async () => (await running()).length).toBeLessThan(again.length);
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`in ${colorScheme}`, () => {
+    test.use({ colorScheme });
+
+    test("charts, their tables and errors are accessible", async ({ page, demo }) => {
+      const expectAccessible = async () => {
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+      };
+      await openCharts(page, demo, "flights");
+      await expect(chart(page, "Mean of delay by date")).toBeVisible();
+      await expect(chart(page, "Rows by origin")).toBeVisible();
+      await expectAccessible();
+      await valuesOf(card(page, "Rows by origin"));
+      await card(page, "Rows by origin").getByRole("button", { name: "Table" }).click();
+      await drag(page, chart(page, "Mean of delay by date"), 0.3, 0.5);
+      await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+      await expectAccessible();
+    });
+  });
+}

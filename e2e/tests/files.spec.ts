@@ -1,0 +1,456 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Locator, Page } from "@playwright/test";
+import { expectAccessible } from "./accessible.js";
+import { test as base, cell, chooseTable, expect } from "./fixtures.js";
+import { hasPython } from "./readers.js";
+import { Server } from "./server.js";
+import { type FileContents, readTableFile, writeTableFiles } from "./table-files.js";
+
+const MAX_UPLOAD_BYTES = 16 * 2 ** 20;
+
+interface Stage {
+  folder: string;
+  server: Server;
+}
+
+/** A server that takes uploads, with one table of its own, and files of all kinds. */
+const test = base.extend<{ failOnPolicy: undefined }, { stage: Stage }>({
+  stage: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const folder = mkdtempSync(join(tmpdir(), "colonnade-files-"));
+      if (hasPython) writeTableFiles(folder);
+      const source = join(folder, "source.parquet");
+      const options = ["--writable", "--max-upload", String(MAX_UPLOAD_BYTES)];
+      const server = await Server.start(hasPython ? [source, ...options] : options);
+      await use({ folder, server });
+      await server.kill();
+      rmSync(folder, { recursive: true });
+    },
+    { scope: "worker" },
+  ],
+  failOnPolicy: [
+    async ({ page }, use) => {
+      const violations: string[] = [];
+      page.on("console", (message) => {
+        if (message.text().includes("Content Security Policy")) violations.push(message.text());
+      });
+      await use(undefined);
+      expect(violations).toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+test.skip(!hasPython, "pyarrow is not here; npm test said so");
+
+const inList = (page: Page, name: string) =>
+  page.getByRole("navigation", { name: "Tables" }).getByRole("link", { name, exact: true });
+const tray = (page: Page) => page.getByRole("region", { name: "Files" });
+const row = (page: Page, name: string) => tray(page).getByRole("listitem", { name, exact: true });
+
+/** Chooses files as the keyboard does. */
+async function choose(page: Page, paths: string[]): Promise<void> {
+  const chooser = page.waitForEvent("filechooser");
+  await page.getByRole("button", { name: "Open files" }).press("Enter");
+  await (await chooser).setFiles(paths);
+}
+
+/** Drags files or folders of the disk over the page, and drops them. */
+async function drop(page: Page, paths: string[], whileDragged: () => Promise<void>): Promise<void> {
+  const client = await page.context().newCDPSession(page);
+  const data = { items: [], files: paths, dragOperationsMask: 1 };
+  const at = { x: 640, y: 500, data };
+  for (const type of ["dragEnter", "dragOver"] as const) {
+    await client.send("Input.dispatchDragEvent", { type, ...at });
+  }
+  await whileDragged();
+  await client.send("Input.dispatchDragEvent", { type: "drop", ...at });
+}
+
+async function upload(page: Page, path: string, name: string): Promise<void> {
+  await choose(page, [path]);
+  const file = row(page, path.split("/").at(-1) ?? "");
+  await file.getByRole("textbox").fill(name);
+  await file.getByRole("button", { name: "Upload" }).click();
+  await expect(file).toContainText(`Table ${name}`);
+}
+
+async function tableNames({ origin }: Server): Promise<string[]> {
+  const { tables } = (await (await fetch(`${origin}/v1/tables`)).json()) as {
+    tables: { name: string }[];
+  };
+  return tables.map(({ name }) => name);
+}
+
+/** What the server itself sends for a question. */
+async function rowsOf({ server, folder }: Stage, question: object): Promise<FileContents> {
+  const response = await fetch(`${server.origin}/v1/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json", connection: "close" },
+    body: JSON.stringify(question),
+  });
+  const path = join(folder, "asked.arrows");
+  writeFileSync(path, Buffer.from(await response.arrayBuffer()));
+  return readTableFile(path, "arrows");
+}
+
+test("Arrow files and streams are opened in the tab; nothing of them is sent", async ({
+  page,
+  stage: { server, folder },
+}) => {
+  await page.goto(server.origin);
+  await expect(inList(page, "source")).toBeVisible();
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    const isAsset = request.method() === "GET" && /^\/(?:assets\/|icon\.svg$)/.test(pathname);
+    const isList = request.method() === "GET" && pathname === "/v1/tables";
+    if (!isAsset && !isList) asked.push(`${request.method()} ${request.url()}`);
+  });
+  for (const name of ["local.feather", "stream.bin"]) {
+    await drop(page, [join(folder, name)], async () => {
+      await expect(page.getByText("Drop files to open them")).toBeVisible();
+    });
+    await expect(page.getByText("Drop files to open them")).toBeHidden();
+    await expect(page.getByRole("tab", { name })).toBeVisible();
+    await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
+    await expect(cell(page, 1, 1)).toHaveText("9007199254740993");
+    await expect(cell(page, 1, 2)).toHaveText('wörd, "1"');
+    await expect(row(page, name)).toContainText("nothing was sent");
+  }
+  await row(page, "local.feather").getByRole("button", { name: "Show" }).click();
+  await expect(page.getByRole("tab", { name: "local.feather" })).toBeVisible();
+  expect(asked).toEqual([]);
+  // The browser's buttons lead back to what was open, and its state is in the address.
+  await page.goBack();
+  await expect(page.getByRole("tab", { name: "stream.bin" })).toBeVisible();
+  await page.getByRole("button", { name: "Export" }).click();
+  await expect(page.getByRole("dialog", { name: "Export" })).toContainText("this tab only");
+  await page.reload();
+  await expect(tray(page)).toContainText("“stream.bin” was open in this tab before");
+});
+
+for (const [file, rows, texts] of [
+  ["trips.parquet", "2,000 rows", ["9007199254740993", 'wörd, "1"']],
+  ["trips-2024.csv", "2,000 rows", ["9007199254740993", 'wörd, "1"']],
+  ["packed.csv.gz", "2,000 rows", ["9007199254740993", 'wörd, "1"']],
+  ["trips.ndjson", "2,000 rows", ["9007199254740993", 'wörd, "1"']],
+  ["tabs.tsv", "2,000 rows", ["9007199254740993", "w1"]],
+] as const) {
+  test(`${file} becomes a table, which is then shown`, async ({ page, stage }) => {
+    const { server, folder } = stage;
+    await page.goto(server.origin);
+    const name = `from ${file}`;
+    await upload(page, join(folder, file), name);
+    await expect(page).toHaveURL(/table=from/);
+    await expect(page.getByRole("status")).toContainText(`Complete: ${rows}`);
+    for (const [index, text] of texts.entries()) {
+      await expect(cell(page, 1, index + 1)).toHaveText(text);
+    }
+    await expect(inList(page, name)).toHaveAttribute("aria-current", "page");
+    const columns = ["id", "word"];
+    const sent = await rowsOf(stage, { table: name, columns });
+    const source = await rowsOf(stage, { table: "source", columns });
+    const words = file === "tabs.tsv" ? source.rows.map(([id], n) => [id, `w${n}`]) : source.rows;
+    expect(sent.rows).toEqual(words);
+  });
+}
+
+test("several files at once are sent each in a row of its own", async ({ page, stage }) => {
+  const { server, folder } = stage;
+  await page.goto(server.origin);
+  const files = ["trips.parquet", "trips-2024.csv", "trips.ndjson", "page.html"];
+  await choose(
+    page,
+    files.map((name) => join(folder, name)),
+  );
+  await expect(row(page, "page.html")).toContainText("What can be opened");
+  await expect(row(page, "trips.ndjson").getByRole("textbox")).toHaveValue("trips_2");
+  await tray(page).getByRole("button", { name: "Upload all 3" }).click();
+  for (const [file, name] of [
+    ["trips.parquet", "trips"],
+    ["trips-2024.csv", "trips_2024"],
+    ["trips.ndjson", "trips_2"],
+  ] as const) {
+    await expect(row(page, file)).toContainText(`Table ${name}`);
+    await row(page, file).getByRole("button", { name: "Show" }).click();
+    await expect(page.getByRole("tab", { name, exact: true })).toBeVisible();
+  }
+  await tray(page).getByRole("button", { name: "Close the list of files" }).click();
+  await expect(tray(page)).toBeHidden();
+});
+
+test("a table is replaced only where that is asked for, and never one of the server's", async ({
+  page,
+  stage,
+}) => {
+  const { server, folder } = stage;
+  await page.goto(server.origin);
+  await upload(page, join(folder, "trips-2024.csv"), "again");
+  await tray(page).getByRole("button", { name: "Close the list of files" }).click();
+  await choose(page, [join(folder, "tabs.tsv")]);
+  const file = row(page, "tabs.tsv");
+  await file.getByRole("textbox").fill("source");
+  await expect(file).toContainText("The server itself has a table of that name");
+  await expect(file.getByRole("button", { name: "Upload" })).toHaveAttribute(
+    "aria-disabled",
+    "true",
+  );
+  await file.getByRole("textbox").fill("again");
+  const replace = file.getByRole("button", { name: "Replace" });
+  await replace.press("Enter");
+  await expect(file.getByRole("checkbox")).toBeVisible();
+  expect((await rowsOf(stage, { table: "again", limit: 1 })).rows[0]?.[1]).toBe(null);
+  await file.getByRole("checkbox", { name: "Replace the uploaded table again" }).check();
+  await replace.click();
+  await expect(file).toContainText("Table again");
+  expect((await rowsOf(stage, { table: "again", limit: 1 })).rows[0]?.[1]).toBe("w0");
+  expect((await rowsOf(stage, { table: "source" })).rows).toHaveLength(2000);
+});
+
+test("an upload shows how far it is, and a cancelled one leaves no table", async ({
+  page,
+  stage: { server, folder },
+}) => {
+  await page.goto(server.origin);
+  const fits = join(folder, "fits.csv");
+  writeFileSync(fits, `a,b\n${"1234567890,1234567890\n".repeat(600_000)}`);
+  const client = await page.context().newCDPSession(page);
+  const speed = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 2 ** 20 };
+  await client.send("Network.emulateNetworkConditions", speed);
+  await choose(page, [fits]);
+  const file = row(page, "fits.csv");
+  await file.getByRole("button", { name: "Upload" }).click();
+  const bar = file.getByRole("progressbar", { name: "Upload of fits.csv" });
+  await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0.05);
+  await expect(file).toContainText(/[\d.]+ \w?B of 13 MB sent/);
+  await file.getByRole("button", { name: "Cancel" }).click();
+  await expect(file).toContainText("The server kept nothing of it");
+  expect(await tableNames(server)).not.toContain("fits");
+  await client.send("Network.emulateNetworkConditions", { ...speed, uploadThroughput: -1 });
+  await file.getByRole("button", { name: "Upload again" }).click();
+  await file.getByRole("button", { name: "Upload" }).click();
+  await expect(file).toContainText("Table fits");
+  expect(await tableNames(server)).toContain("fits");
+});
+
+test("what the server does not take is explained", async ({ page, stage: { server, folder } }) => {
+  await page.goto(server.origin);
+  await choose(page, [join(folder, "large.csv"), join(folder, "broken.csv")]);
+  await expect(row(page, "large.csv")).toContainText(
+    "It has 20 MB; the server takes at most 17 MB. Start the server with a larger --max-upload.",
+  );
+  const broken = row(page, "broken.csv");
+  await broken.getByRole("button", { name: "Upload" }).click();
+  await expect(broken).toContainText(/3002/);
+  await expect(broken.getByRole("button", { name: "Try again" })).toBeVisible();
+  expect(await tableNames(server)).not.toContain("broken");
+  // The server's own words: the list was read before its limit, or a source of that name came.
+  for (const [status, code, detail] of [
+    [409, "name_in_use", 'a source has the name "late"'],
+    [413, "body_too_large", "an upload is at most 5 bytes"],
+    [415, "unsupported_media_type", "the upload is not a kind of table that is read"],
+    [422, "execution_error", "a value cannot be read"],
+    [507, "storage_full", "the disk is full"],
+  ] as const) {
+    await page.route("**/v1/tables/late", (route) =>
+      route.fulfill({
+        status,
+        contentType: "application/problem+json",
+        body: JSON.stringify({ code, detail, hint: "do something else" }),
+      }),
+    );
+    await broken.getByRole("button", { name: "Try again" }).click();
+    await broken.getByRole("textbox").fill("late");
+    await broken.getByRole("button", { name: "Upload" }).click();
+    await expect(broken).toContainText(`${detail.slice(1)}. Do something else.`);
+    await page.unroute("**/v1/tables/late");
+  }
+});
+
+test("folders and other files are refused in words", async ({
+  page,
+  stage: { server, folder },
+}) => {
+  await page.goto(server.origin);
+  await expect(inList(page, "source")).toBeVisible();
+  await drop(page, [folder, join(folder, "page.html")], async () => undefined);
+  await expect(tray(page)).toContainText(/“colonnade-files-\w+” is a folder/);
+  await expect(row(page, "page.html")).toContainText("is no kind of table that is known here");
+  await row(page, "page.html").getByRole("button", { name: "Remove page.html" }).click();
+  await expect(row(page, "page.html")).toBeHidden();
+});
+
+test("a server that is not writable says how it would be", async ({ page, demo, stage }) => {
+  await page.goto(demo.origin);
+  await choose(page, [join(stage.folder, "trips.parquet")]);
+  await expect(row(page, "trips.parquet")).toContainText("takes no uploads");
+  await expect(row(page, "trips.parquet")).toContainText("colonnade serve --writable");
+  await expect(row(page, "trips.parquet").getByRole("button", { name: "Upload" })).toBeHidden();
+});
+
+test("an Arrow file can be uploaded, and an upload be removed", async ({
+  page,
+  stage: { server, folder },
+}) => {
+  await page.goto(server.origin);
+  await choose(page, [join(folder, "local.feather")]);
+  const file = row(page, "local.feather");
+  await file.getByRole("button", { name: "Upload" }).click();
+  await file.getByRole("textbox").fill("gone");
+  await file.getByRole("button", { name: "Upload" }).click();
+  await expect(file).toContainText("Table gone, 2,000 rows");
+  await expect(page.getByRole("button", { name: "Remove source" })).toBeHidden();
+  const link = inList(page, "gone");
+  await link.hover();
+  await page.getByRole("button", { name: "Remove gone" }).click();
+  const dialog = page.getByRole("dialog", { name: "Remove gone" });
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Keep it" }).click();
+  expect(await tableNames(server)).toContain("gone");
+  await page.getByRole("button", { name: "Remove gone" }).press("Enter");
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await expect(link).toBeHidden();
+  expect(await tableNames(server)).not.toContain("gone");
+});
+
+/** Exports what is shown; answers where it was saved, under which name. */
+async function exported(page: Page, label: RegExp, folder: string) {
+  await page.getByRole("button", { name: "Export" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("dialog", { name: "Export" }).getByRole("button", { name: label }).click();
+  const saved = await download;
+  const name = saved.suggestedFilename();
+  const path = join(folder, `saved-${name}`);
+  await saved.saveAs(path);
+  return { name, path };
+}
+
+const FILTER = {
+  and: [
+    { op: "ge", column: "price", value: "500.00" },
+    { op: "not_null", column: "word" },
+  ],
+};
+const SORT = [{ column: "price", descending: true }];
+const COLUMNS = ["word", "price", "id"];
+
+/** Arranges the rows that are shown, as the header's menus do. */
+async function arrange(viewer: Locator): Promise<void> {
+  await viewer.evaluate(
+    (element, state) => {
+      (element as unknown as { state: object }).state = state;
+    },
+    { filter: FILTER, sort: SORT, columns: { shown: COLUMNS } },
+  );
+}
+
+for (const [format, label] of [
+  ["parquet", /^Parquet/],
+  ["csv", /^CSV Text/],
+  ["arrow", /^Arrow/],
+  ["ndjson", /^NDJSON/],
+] as const) {
+  test(`what is shown is saved as ${format}, value by value`, async ({ page, stage }) => {
+    const { server, folder } = stage;
+    await page.goto(server.origin);
+    await chooseTable(page, "source");
+    await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
+    const whole = await exported(page, label, folder);
+    expect(whole.name).toBe(`source.${format}`);
+    const all = readTableFile(whole.path, format);
+    const wanted = await rowsOf(stage, { table: "source" });
+    if (format === "parquet" || format === "arrow") expect(all).toEqual(wanted);
+    expect(all.rows.map(([id, word, price]) => [id, word, price])).toEqual(
+      wanted.rows.map(([id, word, price]) => [id, word, price]),
+    );
+
+    await arrange(page.locator("colonnade-viewer"));
+    await expect(page.getByRole("status")).toContainText("sorted by price");
+    const part = await exported(page, label, folder);
+    expect(part.name).toBe(`source-filtered.${format}`);
+    const question = { table: "source", filter: FILTER, sort: SORT, columns: COLUMNS };
+    const shown = await rowsOf(stage, question);
+    expect(readTableFile(part.path, format).rows).toEqual(shown.rows);
+    expect(shown.rows.length).toBeGreaterThan(500);
+    await expect(row(page, part.name)).toContainText("saved by the browser");
+  });
+}
+
+test("a statement's rows are saved, and go on being saved when something else is shown", async ({
+  page,
+  stage,
+}) => {
+  const { server, folder } = stage;
+  await page.goto(server.origin);
+  const sql = "select id % 10 as d, count(*) as n, random() < 2 as yes from source group by 1";
+  await page.getByRole("textbox", { name: "SQL" }).fill(sql);
+  await page.getByRole("textbox", { name: "SQL" }).press("Control+Enter");
+  await expect(page.getByRole("status")).toContainText("Complete: 10 rows");
+  await page.getByRole("columnheader", { name: /^d\b/ }).click();
+  await expect(page.getByRole("status")).toContainText("sorted by d");
+  const { name, path } = await exported(page, /^Arrow/, folder);
+  expect(name).toMatch(/^query-\d{8}-\d{6}\.arrow$/);
+  await chooseTable(page, "source");
+  const { rows } = readTableFile(path, "arrow");
+  expect(rows).toEqual(Array.from({ length: 10 }, (_, d) => [String(d), "200", "True"]));
+});
+
+test("types that Parquet lacks are named before anything is saved", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "every_type");
+  await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
+  await page.getByRole("button", { name: "Export" }).click();
+  await page.getByRole("button", { name: /^Parquet/ }).click();
+  const file = row(page, "every_type.parquet");
+  await expect(file).toContainText(/Column "?\w+/i);
+  await expect(file.getByRole("button", { name: "Try again" })).toBeVisible();
+});
+
+test("an export shows how far it is and can be cancelled", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "lineitem");
+  await expect(page.getByRole("gridcell").first()).toBeVisible();
+  await page.getByRole("button", { name: "Export" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: /^CSV Text/ }).click();
+  const file = row(page, "lineitem.csv");
+  await expect(file).toContainText(/[\d,]+ of 6,001,215 rows · [\d.]+ MB/);
+  const bar = file.getByRole("progressbar", { name: "Export to lineitem.csv" });
+  await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0);
+  await file.getByRole("button", { name: "Cancel" }).click();
+  await expect(file).toContainText("Cancelled");
+  expect(await (await download).failure()).not.toBeNull();
+  await expectAccessible(page);
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test.describe(`in ${colorScheme}`, () => {
+    test.use({ colorScheme });
+
+    test("the list of files, its menus and dialogs are accessible", async ({ page, stage }) => {
+      const { server, folder } = stage;
+      await page.goto(server.origin);
+      const files = ["local.feather", "trips.parquet", "page.html", "large.csv"];
+      await choose(
+        page,
+        files.map((name) => join(folder, name)),
+      );
+      await expect(row(page, "large.csv")).toBeVisible();
+      await row(page, "trips.parquet").getByRole("textbox").fill("source");
+      await expectAccessible(page);
+      await chooseTable(page, "source");
+      await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
+      await page.getByRole("button", { name: "Export" }).press("Enter");
+      await expect(page.getByRole("button", { name: /^Parquet/ })).toBeFocused();
+      await expectAccessible(page);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Copy as code" }).press("Enter");
+      await expect(page.getByRole("dialog", { name: "Copy as code" })).toBeVisible();
+      await expectAccessible(page);
+    });
+  });
+}

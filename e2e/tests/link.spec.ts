@@ -1,0 +1,142 @@
+import type { Page } from "@playwright/test";
+import { cell, chooseTable, expect, goToRow, test } from "./fixtures.js";
+import { inCheckout, Server } from "./server.js";
+import { Site } from "./site.js";
+
+test.use({ permissions: ["clipboard-read", "clipboard-write"] });
+
+/** What was copied last. */
+function copied(page: Page): Promise<string> {
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
+/** Sorts by a column, by the keyboard at its header. */
+async function sortBy(page: Page, column: string): Promise<void> {
+  await page.getByRole("columnheader", { name: new RegExp(`^${column}\\b`) }).click();
+}
+
+/** A table in an order, with a filter and without a column, at a row. */
+const ARRANGED =
+  "/?table=flights&columns=origin,delay,distance&pinned=origin&sort=-delay,distance" +
+  `&filter=${encodeURIComponent('{"op":"eq","column":"origin","value":"SEA"}')}&row=1000`;
+
+async function expectArranged(page: Page): Promise<void> {
+  await expect(page.getByRole("columnheader")).toHaveText([/^origin/, /^delay/, /^distance/]);
+  await expect(page.getByRole("columnheader", { name: /^delay/ })).toHaveAttribute(
+    "aria-sort",
+    "descending",
+  );
+  await expect(cell(page, 1000, 1)).toHaveText("SEA");
+  await expect(cell(page, 1000, 1)).toBeInViewport();
+}
+
+test("a link shows the same columns, order, filter and row to somebody else", async ({
+  page,
+  demo,
+  browser,
+}) => {
+  await page.goto(demo.origin + ARRANGED);
+  await expectArranged(page);
+  const delay = await cell(page, 1000, 2).textContent();
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await expect(page.getByText("Link copied")).toBeVisible();
+  const link = await copied(page);
+
+  const context = await browser.newContext();
+  const other = await context.newPage();
+  await other.goto(link);
+  await expectArranged(other);
+  await expect(cell(other, 1000, 2)).toHaveText(delay ?? "");
+  await context.close();
+});
+
+test("the address is short, and says what is changed", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "flights");
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await expect(page.getByRole("status")).toContainText("Complete");
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await goToRow(page, 5001);
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights&row=5000`);
+  await sortBy(page, "delay");
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights&sort=delay`);
+});
+
+test("back and forward go through what was looked at", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "flights");
+  await expect(page.getByRole("status")).toContainText("Complete");
+  await sortBy(page, "distance");
+  const header = page.getByRole("columnheader", { name: /^distance/ });
+  await expect(header).toHaveAttribute("aria-sort", "ascending");
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights&sort=distance`);
+  await chooseTable(page, "every_type");
+  await expect(page.getByRole("columnheader", { name: /^row\b/ })).toBeVisible();
+
+  await page.goBack();
+  await expect(header).toHaveAttribute("aria-sort", "ascending");
+  await page.goBack();
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await expect(header).toHaveAttribute("aria-sort", "none");
+  await page.goForward();
+  await expect(header).toHaveAttribute("aria-sort", "ascending");
+  await page.goBack();
+  await page.goBack();
+  await expect(page.getByRole("heading", { name: /Tables of any size/ })).toBeVisible();
+});
+
+test("a statement is in its link, with its own order and row", async ({ page, demo }) => {
+  const sql = "select origin, count(*) as n from flights group by origin";
+  const query = new URLSearchParams({ sql, sort: "-n" });
+  await page.goto(`${demo.origin}/?${query}`);
+  await expect(page.getByRole("textbox", { name: "SQL" })).toHaveValue(sql);
+  await expect(cell(page, 0, 1)).toHaveText("ORD");
+});
+
+test("the embed code shows a table's rows as they are shown here", async ({ page }) => {
+  const site = new Site();
+  await site.listen();
+  const server = await Server.start(["--allow-origin", site.origin]);
+  try {
+    await page.goto(server.origin + ARRANGED);
+    await expectArranged(page);
+    await page.getByRole("button", { name: "Copy embed code" }).click();
+    await expect(page.getByText("Embed code copied")).toBeVisible();
+    await openEmbedded(page, site, await copied(page));
+    await expectArranged(page);
+  } finally {
+    await server.kill();
+    site.close();
+  }
+});
+
+test("the embed code of a statement runs it", async ({ page }) => {
+  const site = new Site();
+  await site.listen();
+  const server = await Server.start(["--allow-origin", site.origin]);
+  try {
+    const sql = `select '</script>' as "a<b", "origin", count(*) as n from flights group by 1, 2`;
+    await page.goto(`${server.origin}/?${new URLSearchParams({ sql, sort: "-n" })}`);
+    await expect(cell(page, 0, 2)).toHaveText("ORD");
+    await page.getByRole("button", { name: "Copy embed code" }).click();
+    await expect(page.getByText("Embed code copied")).toBeVisible();
+    await openEmbedded(page, site, await copied(page));
+    await expect(cell(page, 0, 1)).toHaveText("</script>");
+    await expect(cell(page, 0, 2)).toHaveText("ORD");
+  } finally {
+    await server.kill();
+    site.close();
+  }
+});
+
+/** Opens HTML in a page of another origin that has the built package. */
+async function openEmbedded(page: Page, site: Site, code: string): Promise<void> {
+  site.folders = { "/colonnade/": inCheckout("web/dist") };
+  const map = JSON.stringify({ imports: { "colonnade/define": "/colonnade/define.js" } });
+  const height = "<style>colonnade-viewer{display:block;height:500px}</style>";
+  const html = `<!doctype html><title>t</title>${height}<script type="importmap">${map}</script>${code}`;
+  await page.route(`${site.origin}/`, (route) =>
+    route.fulfill({ contentType: "text/html", body: html }),
+  );
+  await page.goto(`${site.origin}/`);
+}

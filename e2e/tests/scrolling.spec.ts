@@ -1,0 +1,78 @@
+import type { CDPSession, Page } from "@playwright/test";
+import { chooseTable, expect, test } from "./fixtures.js";
+import { quantile, traceMainThread } from "./trace.js";
+
+const COMPLETE = "Complete: 6,001,215 rows";
+const PATIENCE = { timeout: 90_000 };
+
+/** Turns the wheel by a notch each frame for so long; resolves with the rows that went by. */
+async function turnWheel(page: Page, session: CDPSession, forMs: number): Promise<number> {
+  const box = await page.getByRole("grid").boundingBox();
+  if (box === null) throw new Error("there is no grid");
+  const place = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const before = await topRow(page);
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    const notch = { type: "mouseWheel", ...place, deltaX: 0, deltaY: 100 } as const;
+    await session.send("Input.dispatchMouseEvent", notch);
+    await page.evaluate(() => new Promise(requestAnimationFrame));
+  }
+  return (await topRow(page)) - before;
+}
+
+function topRow(page: Page): Promise<number> {
+  return page.evaluate(() => document.querySelector("colonnade-viewer")?.state.row ?? 0);
+}
+
+test("scrolling costs little of each frame, also while rows arrive", async ({ page, demo }) => {
+  const session = await page.context().newCDPSession(page);
+  for (const when of ["while it streams", "when all is here"]) {
+    await page.goto(demo.origin);
+    await chooseTable(page, "lineitem");
+    await expect(page.getByRole("gridcell").first()).toBeVisible();
+    if (when === "when all is here") {
+      await expect(page.getByRole("status")).toContainText(COMPLETE, PATIENCE);
+    }
+    let rows = 0;
+    const { frameMs, taskMs } = await traceMainThread(session, async () => {
+      rows = await turnWheel(page, session, 10_000);
+    });
+    expect(rows).toBeGreaterThan(20);
+    const p95Ms = quantile(frameMs, 0.95);
+    const worstMs = Math.max(...taskMs);
+    console.log(
+      `${when}: ${rows} rows in ${frameMs.length} frames; main thread, ms of processor time a frame:`,
+      `p50 ${quantile(frameMs, 0.5).toFixed(1)}, p95 ${p95Ms.toFixed(1)};`,
+      `longest task ${worstMs.toFixed(1)}`,
+    );
+    expect(p95Ms).toBeLessThan(12);
+    expect(worstMs).toBeLessThan(50);
+  }
+});
+
+test("rows that are in memory are never blank while one scrolls", async ({ page, demo }) => {
+  const session = await page.context().newCDPSession(page);
+  await page.goto(demo.origin);
+  await chooseTable(page, "lineitem");
+  await expect(page.getByRole("status")).toContainText(COMPLETE, PATIENCE);
+  await page.evaluate(() => {
+    const grid = document
+      .querySelector("colonnade-viewer")
+      ?.shadowRoot?.querySelector("[role=grid]");
+    const seen = { frames: 0, blank: 0 };
+    const look = () => {
+      seen.frames++;
+      if (grid?.querySelector(".row:not([hidden]) > .pending:not([hidden])")) seen.blank++;
+      requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+    Object.assign(globalThis, { seen });
+  });
+  expect(await turnWheel(page, session, 5000)).toBeGreaterThan(100);
+  const seen = await page.evaluate(
+    () => (globalThis as unknown as { seen: { frames: number; blank: number } }).seen,
+  );
+  console.log(`blank cells in ${seen.blank} of ${seen.frames} frames`);
+  expect(seen.frames).toBeGreaterThan(50);
+  expect(seen.blank).toBe(0);
+});

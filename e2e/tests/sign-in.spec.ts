@@ -1,0 +1,164 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { expectAccessible } from "./accessible.js";
+import { test as base, cell, chooseTable, expect } from "./fixtures.js";
+import { Server } from "./server.js";
+
+const TOKEN = "0123456789abcdef-a-token";
+
+/** A server with the demo tables that wants a token. */
+const test = base.extend<object, { guarded: Server }>({
+  guarded: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const folder = mkdtempSync(join(tmpdir(), "colonnade-token-"));
+      const file = join(folder, "token");
+      writeFileSync(file, `${TOKEN}\n`);
+      const server = await Server.start(["--token-file", file, "--writable"]);
+      await use(server);
+      await server.kill();
+      rmSync(folder, { recursive: true });
+    },
+    { scope: "worker" },
+  ],
+});
+
+const dialog = (page: Page) => page.getByRole("dialog", { name: "Sign in" });
+
+async function signIn(page: Page, token = TOKEN): Promise<void> {
+  await dialog(page).getByLabel("Token").fill(token);
+  await dialog(page).getByRole("button", { name: "Sign in" }).click();
+}
+
+test("a token is asked for before anything else, and leads to where one was going", async ({
+  page,
+  context,
+  guarded,
+}) => {
+  const address = `${guarded.origin}/?table=flights&columns=origin,delay&sort=-delay&row=40`;
+  await page.goto(address);
+  await expect(dialog(page)).toContainText("This server asks for a token.");
+  await expect(dialog(page).getByLabel("Token")).toBeFocused();
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await expect(dialog(page)).toBeVisible();
+
+  await signIn(page, "wrong");
+  await expect(dialog(page).getByRole("alert")).toContainText("That is not this server’s token.");
+  await expectAccessible(page);
+
+  await signIn(page);
+  await expect(dialog(page)).toBeHidden();
+  await expect(page.getByRole("link", { name: /^flights\b/ })).toBeVisible();
+  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+  await expect(page.getByRole("columnheader")).toHaveCount(2);
+  await expect(cell(page, 45, 1)).toBeVisible();
+  expect(page.url()).toBe(address);
+
+  const [cookie] = await context.cookies();
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+  const stored = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+  expect(stored + cookie?.value + page.url()).not.toContain(TOKEN);
+});
+
+test("with the session there are streams, exports, uploads and code", async ({ page, guarded }) => {
+  await page.goto(guarded.origin);
+  await signIn(page);
+  await chooseTable(page, "every_type");
+  await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
+  await page.getByRole("button", { name: "Export" }).click();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: /^CSV Text/ }).click();
+  const text = readFileSync(await (await download).path(), "utf8");
+  expect(text.split("\n").length).toBeGreaterThan(24);
+
+  await page.getByLabel("Files to open").setInputFiles({
+    name: "sent.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("a,b\n1,2\n"),
+  });
+  await page.getByRole("button", { name: "Upload" }).click();
+  await expect(page.getByRole("region", { name: "Files" })).toContainText("Table sent");
+  await expect(page.getByRole("status")).toContainText("Complete: 1 row");
+
+  await page.getByRole("button", { name: "Copy as code" }).click();
+  const code = page.getByRole("dialog", { name: "Copy as code" });
+  await expect(code).toContainText('os.environ["COLONNADE_TOKEN"]');
+  await expect(code).not.toContainText(TOKEN);
+});
+
+test("an ended session leads to the sign-in, and from there back", async ({
+  page,
+  context,
+  guarded,
+}) => {
+  await page.goto(`${guarded.origin}/?table=flights`);
+  await signIn(page);
+  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+  await context.clearCookies();
+  await page.getByRole("textbox", { name: "SQL" }).fill("select 41 + 1 as answer");
+  await page.getByRole("textbox", { name: "SQL" }).press("Control+Enter");
+  await expect(dialog(page)).toContainText("Your session has ended.");
+  await signIn(page);
+  await expect(cell(page, 0, 1)).toHaveText("42");
+  await expect(page.getByRole("alert")).toHaveCount(0);
+
+  // The list of tables notices it, too, while nothing is done.
+  await context.clearCookies();
+  await expect(dialog(page)).toContainText("Your session has ended.");
+  await signIn(page);
+  await expect(cell(page, 0, 1)).toHaveText("42");
+});
+
+test("an upload that meets an ended session goes on after the sign-in", async ({
+  page,
+  context,
+  guarded,
+}) => {
+  await page.goto(guarded.origin);
+  await signIn(page);
+  await page.getByLabel("Files to open").setInputFiles({
+    name: "late.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("a,b\n1,2\n"),
+  });
+  await expect(page.getByRole("button", { name: "Upload" })).toBeVisible();
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Upload" }).press("Enter");
+  await expect(dialog(page)).toBeVisible();
+  await signIn(page);
+  await expect(page.getByRole("region", { name: "Files" })).toContainText("Table late");
+});
+
+test("signing out ends the session, and leaves the address", async ({ page, guarded }) => {
+  await page.goto(`${guarded.origin}/?table=every_type`);
+  await signIn(page);
+  await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await expect(dialog(page)).toContainText("This server asks for a token.");
+  await expect(page.getByRole("gridcell")).toHaveCount(0);
+  await expect(page).toHaveURL(/table=every_type/);
+  await signIn(page);
+  await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
+});
+
+test("a sign-in in one tab is one in all", async ({ page, context, guarded }) => {
+  await page.goto(`${guarded.origin}/?table=every_type`);
+  await expect(dialog(page)).toBeVisible();
+  const other = await context.newPage();
+  await other.goto(guarded.origin);
+  await signIn(other);
+  await expect(dialog(other)).toBeHidden();
+  await expect(dialog(page)).toBeHidden();
+  await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
+});
+
+test("without a token nobody is asked, and there is no sign-out", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await expect(page.getByRole("link", { name: /^flights\b/ })).toBeVisible();
+  await expect(dialog(page)).toBeHidden();
+  await expect(page.getByRole("button", { name: "Sign out" })).toBeHidden();
+});

@@ -1,0 +1,258 @@
+import type { Locator, Page } from "@playwright/test";
+import { cell, chooseTable, expect, test } from "./fixtures.js";
+
+test("a query's result streams into the grid", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = page.getByRole("textbox", { name: "SQL" });
+  await sql.fill(
+    "select l_returnflag, l_linestatus, count(*) as n, sum(l_quantity) as q " +
+      "from lineitem group by 1, 2 order by 1, 2",
+  );
+  await page.getByRole("button", { name: "Run" }).click();
+  // TPC-H's query 1 at scale 1, without its date.
+  await expect(cell(page, 0, 1)).toHaveText("A");
+  await expect(cell(page, 0, 3)).toHaveText("1478493");
+  await expect(cell(page, 0, 4)).toHaveText("37734107.00");
+  await expect(page.getByRole("status")).toContainText("Complete: 4 rows");
+});
+
+test("Control+Enter runs, and a mistake is explained", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = page.getByRole("textbox", { name: "SQL" });
+  await sql.fill("select l_returnflg from lineitem");
+  await sql.press("Control+Enter");
+  const alert = page.getByRole("alert");
+  await expect(alert).toContainText("l_returnflg");
+  await expect(alert).toContainText("l_returnflag");
+});
+
+test("a statement that would change something is refused", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await page.getByRole("textbox", { name: "SQL" }).fill("drop table lineitem");
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByRole("alert")).toContainText(/read/i);
+});
+
+test("a query without rows says so", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await page.getByRole("textbox", { name: "SQL" }).fill("select * from flights where false");
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByText(/no rows/i).first()).toBeVisible();
+});
+
+/** Tells of what the page's policy forbids. */
+async function watchPolicy(page: Page): Promise<() => Promise<string[]>> {
+  await page.addInitScript(() => {
+    const broken: string[] = [];
+    Object.assign(globalThis, { broken });
+    addEventListener("securitypolicyviolation", (event) =>
+      broken.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
+    );
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { broken: string[] }).broken);
+}
+
+/** The editor, once it is there; before, a text field stands in its place. */
+async function openEditor(page: Page): Promise<Locator> {
+  const sql = page.getByRole("textbox", { name: "SQL" });
+  await sql.click();
+  await expect(page.locator(".cm-content")).toBeFocused();
+  return sql;
+}
+
+test("what is written before the editor is there stays, and the policy is kept", async ({
+  page,
+  demo,
+}) => {
+  const broken = await watchPolicy(page);
+  let letIn: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    letIn = resolve;
+  });
+  await page.route(/code-editor/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto(demo.origin);
+  const sql = page.getByRole("textbox", { name: "SQL" });
+  await sql.pressSequentially("select 1 AS wum");
+  await page.keyboard.press("ArrowLeft");
+  letIn();
+  await expect(page.locator(".cm-content")).toBeFocused();
+  await page.keyboard.type("A");
+  await expect(page.locator(".cm-content")).toHaveText("select 1 AS wuAm");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.getByRole("columnheader", { name: /wuAm/ })).toBeVisible();
+  // A mistake is underlined, a word completed, a plan shown: nothing of it may break the policy.
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("select wum from flights");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.locator(".cm-lintRange-error")).toHaveText("wum");
+  await page.locator(".cm-lintRange-error").hover();
+  await expect(page.locator(".cm-diagnostic")).toContainText('there is no column "wum"');
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("select del");
+  await page.keyboard.press("Control+Space");
+  await expect(page.getByRole("option").first()).toBeVisible();
+  expect(await broken()).toEqual([]);
+});
+
+test("columns of the statement's tables and functions are completed", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await openEditor(page);
+  await page.keyboard.type("SELECT * FROM lineitem WHERE l_ship");
+  const options = page.getByRole("listbox").getByRole("option");
+  await expect(options.filter({ hasText: "l_shipdate" })).toBeVisible();
+  await expect(options.filter({ hasText: "l_shipmode" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("SELECT approx_dis");
+  await expect(options.first()).toContainText("approx_distinct");
+  // A list that has only just come takes no keys yet.
+  await expect(async () => {
+    await page.keyboard.press("Tab");
+    await expect(page.locator(".cm-content")).toHaveText("SELECT approx_distinct()", {
+      timeout: 500,
+    });
+  }).toPass();
+  await page.keyboard.type("fl.");
+  await page.keyboard.press("End");
+  await page.keyboard.type(" FROM flights fl");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Home");
+  for (let key = 0; key < "SELECT approx_distinct(fl.".length; key++) {
+    await page.keyboard.press("ArrowRight");
+  }
+  await page.keyboard.type("ori");
+  await expect(options.first()).toContainText("origin");
+});
+
+test("what is selected is run alone", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  await sql.fill("select 'all' as x; select 'part' as y");
+  await page.keyboard.press("End");
+  for (let key = 0; key < " select 'part' as y".length; key++) {
+    await page.keyboard.press("Shift+ArrowLeft");
+  }
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(cell(page, 0, 1)).toHaveText("part");
+  await expect(page.locator(".cm-content")).toHaveText("select 'all' as x; select 'part' as y");
+});
+
+for (const { sql, mark } of [
+  { sql: "select 1,\n  2 frm x where", mark: "x" },
+  { sql: "select * from nowhere", mark: "nowhere" },
+  { sql: "select\n\n  foo(1)", mark: "foo" },
+  { sql: "select 1 +", mark: "+" },
+]) {
+  test(`a mistake is shown at its place: ${sql.replaceAll("\n", " ")}`, async ({ page, demo }) => {
+    // The editor is not there yet: the mistake brings it.
+    await page.goto(`${demo.origin}/?${new URLSearchParams({ sql })}`);
+    await expect(page.getByRole("alert")).toBeVisible();
+    await expect(page.locator(".cm-lintRange-error")).toHaveText(mark);
+  });
+}
+
+test("Escape stops a statement, at the server too", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  await sql.fill("select * from lineitem a");
+  await page.keyboard.press("Control+Enter");
+  await expect(cell(page, 0, 1)).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("status")).toContainText(/cancelled/i);
+  await expect
+    .poll(async () => (await demo.queries()).filter((query) => query.state === "running").length)
+    .toBe(0);
+});
+
+test("statements have tabs, which the browser keeps", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  await sql.fill("select 'one' as x");
+  await page.keyboard.press("Control+Enter");
+  await expect(cell(page, 0, 1)).toHaveText("one");
+  await page.getByRole("button", { name: "New statement" }).click();
+  await expect(page.locator(".cm-content")).toHaveText(/^SELECT \* FROM/);
+  await sql.fill("select 'two' as x");
+  await page.keyboard.press("Control+Enter");
+  await expect(cell(page, 0, 1)).toHaveText("two");
+
+  const tabs = page.getByRole("tablist", { name: "Open tables and statements" }).getByRole("tab");
+  await expect(tabs).toHaveText(["Query 1", "Query 2"]);
+  await tabs.first().click();
+  await expect(cell(page, 0, 1)).toHaveText("one");
+  await expect(page.locator(".cm-content")).toHaveText("select 'one' as x");
+
+  await tabs.first().press("F2");
+  const name = page.getByRole("textbox", { name: "Name of Query 1" });
+  await name.fill("The first");
+  await name.press("Enter");
+  await expect(tabs.first()).toHaveText("The first");
+  await expect(tabs.first()).toBeFocused();
+  await page.keyboard.press("ArrowRight");
+  await expect(tabs.nth(1)).toBeFocused();
+  await page.keyboard.press("Delete");
+  await expect(tabs).toHaveText(["The first"]);
+
+  await chooseTable(page, "every_type");
+  await expect(tabs).toHaveText(["every_type", "The first"]);
+  // No statement of another tab stands above the table.
+  await expect(page.locator(".cm-content")).toHaveText("SELECT * FROM every_type LIMIT 100");
+  await expect(page.locator(".cm-placeholder")).toBeVisible();
+  await page.reload();
+  await expect(tabs).toHaveText(["every_type", "The first"]);
+  await tabs.nth(1).click();
+  await expect(cell(page, 0, 1)).toHaveText("one");
+});
+
+test("the history is searched, and gives statements back", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  for (const word of ["apple", "pear"]) {
+    await sql.fill(`select '${word}' as fruit`);
+    await page.keyboard.press("Control+Enter");
+    await expect(cell(page, 0, 1)).toHaveText(word);
+  }
+  await page.getByRole("button", { name: "History" }).click();
+  const dialog = page.getByRole("dialog", { name: "History" });
+  const entries = dialog.getByRole("listitem");
+  await expect(entries).toHaveText([/pear.*1 row · \d+ ms/s, /apple.*1 row · \d+ ms/s]);
+  await dialog.getByRole("searchbox").fill("appl");
+  await expect(entries).toHaveCount(1);
+  await entries.getByRole("button").click();
+  await expect(dialog).toBeHidden();
+  await expect(page.locator(".cm-content")).toHaveText("select 'apple' as fruit");
+  await expect(page.locator(".cm-content")).toBeFocused();
+});
+
+test("a plan is shown, and measured when asked for", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  await sql.fill("select origin, count(*) from flights group by 1");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await expect(page.getByRole("region", { name: "Logical plan" })).toContainText(
+    "TableScan: flights",
+  );
+  await expect(page.getByRole("region", { name: "Physical plan" })).toContainText("AggregateExec");
+  await page.getByRole("button", { name: "Tree" }).click();
+  await expect(page.getByRole("region", { name: "Physical plan" })).toContainText("┌──");
+  await page.getByRole("button", { name: "Analyze" }).click();
+  await expect(page.getByRole("region", { name: /carried out/ })).toContainText("output_rows=229");
+  await page.getByRole("tab", { name: "Rows" }).click();
+  await expect(page.getByRole("status")).toContainText("Complete: 229 rows");
+});
+
+test("a result is walked while it still comes", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  await sql.fill("select * from lineitem where l_quantity > 1");
+  await page.keyboard.press("Control+Enter");
+  await expect(cell(page, 0, 1)).toHaveText("1");
+  await cell(page, 0, 1).click();
+  await page.keyboard.press("PageDown");
+  await expect(page.getByRole("progressbar")).toBeVisible();
+  await expect(cell(page, 20, 1)).toBeVisible();
+  await page.getByRole("button", { name: "Cancel" }).click();
+});

@@ -1,0 +1,204 @@
+import type { Predicate } from "colonnade";
+import { type ChartField, chartFields, isCategorical, isInteger, roleOf } from "./fields.js";
+
+/** How rows are drawn. */
+export const KINDS = ["line", "area", "bar", "histogram", "scatter", "box"] as const;
+export type ChartKind = (typeof KINDS)[number];
+
+/** What becomes of a column's values at one place. */
+export const AGGREGATES = ["count", "sum", "mean", "min", "max", "median"] as const;
+export type Aggregate = (typeof AGGREGATES)[number];
+
+/**
+ * What is marked in a chart: ranges from a bound to before another, as a predicate's values, or
+ * categories; `isOthers` stands for all categories but those.
+ */
+export type Brush =
+  | { x: readonly [string, string]; y?: readonly [string, string] }
+  | { values: readonly (string | null)[]; isOthers?: boolean };
+
+/** One chart. */
+export interface ChartSpec {
+  kind: ChartKind;
+  x: string;
+  /** The column that is aggregated; the second axis of a scatter chart. None for counts. */
+  y?: string | undefined;
+  aggregate: Aggregate;
+  /** The column that colours stand for. */
+  group?: string | undefined;
+  brush?: Brush | undefined;
+}
+
+/** Which columns a kind of chart can have on its axes. */
+export function choicesOf(kind: ChartKind, fields: readonly ChartField[]) {
+  const all = chartFields(fields);
+  const numbers = all.filter((field) => roleOf(field) === "number");
+  const places = all.filter((field) => roleOf(field) !== "category");
+  const categories = all.filter(isCategorical);
+  const byKind = {
+    line: { x: places, y: numbers, groups: categories },
+    area: { x: places, y: numbers, groups: categories },
+    bar: { x: categories, y: numbers, groups: categories },
+    histogram: { x: places, y: [], groups: categories },
+    scatter: { x: numbers, y: numbers, groups: [] },
+    box: { x: categories, y: numbers, groups: [] },
+  };
+  return byKind[kind];
+}
+
+/** Whether a kind of chart shows an aggregate of its second column. */
+export function hasAggregate(kind: ChartKind): boolean {
+  return kind === "line" || kind === "area" || kind === "bar";
+}
+
+/**
+ * A chart that can be drawn from these columns, as near as possible to the one that is asked for;
+ * undefined where they allow none of its kind.
+ */
+export function settled(spec: ChartSpec, fields: readonly ChartField[]): ChartSpec | undefined {
+  const { x, y, groups } = choicesOf(spec.kind, fields);
+  const place = best(x, spec.x);
+  if (place === undefined) return undefined;
+  const isCount = hasAggregate(spec.kind) && spec.aggregate === "count";
+  const wantsY = spec.kind !== "histogram" && !isCount;
+  const others = y.filter(({ name }) => name !== place.name);
+  const value = wantsY ? best(others.length > 0 ? others : y, spec.y) : undefined;
+  if (wantsY && value === undefined) {
+    return hasAggregate(spec.kind) ? settled({ ...spec, aggregate: "count" }, fields) : undefined;
+  }
+  const group = groups.find(({ name }) => name === spec.group && name !== place.name);
+  const isSame = place.name === spec.x && (spec.kind !== "scatter" || value?.name === spec.y);
+  return {
+    kind: spec.kind,
+    x: place.name,
+    y: value?.name,
+    aggregate: spec.aggregate,
+    group: group?.name,
+    brush: isSame ? spec.brush : undefined,
+  };
+}
+
+function best(fields: readonly ChartField[], wanted: string | undefined): ChartField | undefined {
+  const exact = fields.find(({ name }) => name === wanted);
+  if (exact !== undefined) return exact;
+  return [...fields].sort((a, b) => weight(b) - weight(a))[0];
+}
+
+/** Measures before counts before keys; texts before numbers as categories; the first of each. */
+function weight(field: ChartField): number {
+  if (/(^|_)(id|key|code|number|row)$|(key|id)$/i.test(field.name)) return 0;
+  if (/comment|description|text|url/i.test(field.name)) return 0;
+  return isInteger(field) ? 1 : 2;
+}
+
+/** Charts worth a look, the likeliest first. */
+export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
+  const roles = new Set(chartFields(fields).map(roleOf));
+  const wanted: [ChartKind, Aggregate][] = [];
+  if (roles.has("time")) wanted.push(["line", roles.has("number") ? "mean" : "count"]);
+  if (roles.has("category")) wanted.push(["bar", "count"]);
+  wanted.push(["histogram", "count"], ["scatter", "count"], ["box", "count"]);
+  return wanted.flatMap(([kind, aggregate]) => {
+    // Where there are times, they are the likelier axis of a line; numbers that of a histogram.
+    const role = kind === "line" ? "time" : kind === "histogram" ? "number" : undefined;
+    const { x } = choicesOf(kind, fields);
+    const place = best(
+      x.filter((field) => role === undefined || roleOf(field) === role),
+      undefined,
+    );
+    const spec = settled({ kind, aggregate, x: place?.name ?? "" }, fields);
+    const isPair = spec?.kind !== "scatter" || spec.x !== spec.y;
+    return spec !== undefined && isPair ? [spec] : [];
+  });
+}
+
+/** The predicate that a chart's brush means; undefined without one. */
+export function brushPredicate({ kind, x, y, brush }: ChartSpec): Predicate | undefined {
+  if (brush === undefined) return undefined;
+  if ("values" in brush) return valuesPredicate(x, brush.values, brush.isOthers === true);
+  const ranges = rangeParts(x, brush.x);
+  if (kind === "scatter" && y !== undefined && brush.y) ranges.push(...rangeParts(y, brush.y));
+  return { and: ranges };
+}
+
+function rangeParts(column: string, [from, to]: readonly [string, string]): Predicate[] {
+  return [
+    { op: "ge", column, value: from },
+    { op: "lt", column, value: to },
+  ];
+}
+
+function valuesPredicate(
+  column: string,
+  all: readonly (string | null)[],
+  isOthers: boolean,
+): Predicate {
+  const values = all.filter((value) => value !== null);
+  const hasNull = values.length < all.length;
+  const list: Predicate =
+    values.length === 1 && values[0] !== undefined
+      ? { op: "eq", column, value: values[0] }
+      : { op: "in", column, value: values };
+  if (isOthers) {
+    const parts: Predicate[] = values.length > 0 ? [{ not: list }] : [];
+    // `not` of null is not true, so nulls stay only where they are asked for.
+    if (hasNull) return { and: [...parts, { op: "not_null", column }] };
+    return parts.length > 0 ? { or: [...parts, { op: "is_null", column }] } : { and: [] };
+  }
+  if (!hasNull) return list;
+  const isNull: Predicate = { op: "is_null", column };
+  return values.length > 0 ? { or: [list, isNull] } : isNull;
+}
+
+/** Which charts a panel shows, as one compact text; the empty text for none. */
+export function encodeState(charts: readonly ChartSpec[]): string {
+  if (charts.length === 0) return "";
+  return JSON.stringify(
+    charts.map(({ kind, x, y, aggregate, group, brush }) => {
+      const parts = [kind, x, y ?? 0, aggregate, group ?? 0, brush ?? 0];
+      while (parts.at(-1) === 0) parts.pop();
+      return parts;
+    }),
+  );
+}
+
+/** The charts of such a text; what is no chart is left out. */
+export function decodeState(state: string): ChartSpec[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(state);
+  } catch {
+    return [];
+  }
+  return Array.isArray(parsed) ? parsed.flatMap(specOf).slice(0, MAX_CHARTS) : [];
+}
+
+/** The most charts that are open at once. */
+export const MAX_CHARTS = 8;
+
+function specOf(parts: unknown): ChartSpec[] {
+  if (!Array.isArray(parts)) return [];
+  const kind = KINDS.find((each) => each === parts[0]);
+  const aggregate = AGGREGATES.find((each) => each === parts[3]) ?? "count";
+  const [, x, y, , group, brush] = parts as unknown[];
+  if (kind === undefined || typeof x !== "string") return [];
+  return [{ kind, x, y: name(y), aggregate, group: name(group), brush: brushOf(brush) }];
+}
+
+function name(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function brushOf(value: unknown): Brush | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { x, y, values, isOthers } = value as Record<string, unknown>;
+  if (Array.isArray(values) && values.every((each) => each === null || typeof each === "string")) {
+    return { values, isOthers: isOthers === true };
+  }
+  if (!isRange(x)) return undefined;
+  return isRange(y) ? { x, y } : { x };
+}
+
+function isRange(value: unknown): value is [string, string] {
+  return Array.isArray(value) && value.length === 2 && value.every((v) => typeof v === "string");
+}

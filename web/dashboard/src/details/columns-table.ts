@@ -1,0 +1,66 @@
+import { ColonnadeError, type Field, type Summary } from "colonnade";
+import { html, nothing } from "lit";
+import { summaryCells } from "./summary-cells.js";
+
+/**
+ * The columns of a table, a row for each.
+ *
+ * @param sample texts of the first rows
+ * @param isAsked whether summaries are on their way
+ */
+export function columnsTable(
+  fields: readonly Field[],
+  sample: readonly (string | null)[][],
+  summaries: ReadonlyMap<string, Summary | ColonnadeError>,
+  isAsked: boolean,
+) {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Columns">
+    <table>
+      <thead>
+        <tr>
+          <th>Column</th>
+          <th>Type</th>
+          <th class="number">Null</th>
+          <th class="number">Distinct</th>
+          <th>Least</th>
+          <th>Greatest</th>
+          <th>Values</th>
+          <th>First rows</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${fields.map(
+          (field, index) => html`<tr data-column=${field.name}>
+            <th scope="row">${field.name}${metadataOf(field)}</th>
+            <td class="type" title=${field.type}>${field.type}${field.nullable ? nothing : html`<span class="tag">not null</span>`}</td>
+            ${short(summaries.get(field.name), isAsked)}
+            <td class="value sample" title=${sampleText(sample, index, "\n")}>
+              ${sampleText(sample, index, " · ")}
+            </td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function short(summary: Summary | ColonnadeError | undefined, isAsked: boolean) {
+  if (summary === undefined)
+    return html`<td colspan="5" class="pending">${isAsked ? "…" : ""}</td>`;
+  if (summary instanceof ColonnadeError) {
+    return html`<td colspan="5" class="note-error">${summary.message}</td>`;
+  }
+  return summaryCells(summary);
+}
+
+function metadataOf({ metadata }: Field) {
+  const entries = Object.entries(metadata);
+  if (entries.length === 0) return nothing;
+  return html`<ul class="metadata">
+    ${entries.map(([key, value]) => html`<li><span>${key}</span> ${value}</li>`)}
+  </ul>`;
+}
+
+function sampleText(sample: readonly (string | null)[][], index: number, between: string): string {
+  return sample.map((row) => row[index] ?? "null").join(between);
+}

@@ -1,0 +1,27 @@
+import { html } from "lit";
+import { openFile } from "../icons.js";
+import { tray } from "./tray.js";
+
+/** The button that chooses files, for those who drop nothing. */
+export function addFiles() {
+  return html`<button
+      class="action"
+      title="Open or upload files; or drop them anywhere"
+      @click=${({ currentTarget }: Event) => {
+        ((currentTarget as Element).nextElementSibling as HTMLInputElement).click();
+      }}
+    >
+      ${openFile}<span>Open files</span></button
+    ><input
+      type="file"
+      multiple
+      hidden
+      aria-label="Files to open"
+      @change=${({ currentTarget }: Event) => {
+        const input = currentTarget as HTMLInputElement;
+        void tray.add([...(input.files ?? [])]);
+        // The same file may be chosen again.
+        input.value = "";
+      }}
+    />`;
+}

@@ -1,0 +1,168 @@
+/** What the code is to fetch. */
+export interface CodeWish {
+  /** Where the server is, e.g. `http://localhost:7878`. */
+  origin: string;
+  /** A table by its name, or a statement. */
+  rows: { table: string } | { sql: string };
+  /** Columns, sort and filter as in the body of `POST /v1/query`; empty for all rows as they are. */
+  arrangement: Record<string, unknown>;
+  /** The most rows; undefined for all. */
+  limit: number | undefined;
+  /** Whether the server wants a token. */
+  hasToken: boolean;
+}
+
+/** A way to write it. */
+export type CodeLanguage = "pandas" | "polars" | "duckdb" | "pyarrow" | "curl";
+
+/** The languages with their names, in the order in which they are offered. */
+export const CODE_LANGUAGES: Readonly<Record<CodeLanguage, string>> = {
+  pandas: "pandas",
+  polars: "Polars",
+  duckdb: "DuckDB",
+  pyarrow: "pyarrow",
+  curl: "curl",
+};
+
+/** Where the code finds the token: it never stands in the code. */
+const TOKEN_VARIABLE = "COLONNADE_TOKEN";
+
+/** How long the server keeps a statement's result for the question that is asked about it. */
+const LINGER_S = 60;
+
+/** Code that fetches the rows. */
+export function codeFor(language: CodeLanguage, wish: CodeWish): string {
+  return language === "curl" ? curlCode(wish) : pythonCode(language, wish);
+}
+
+type Question = Record<string, unknown>;
+
+/**
+ * The questions to ask, one after the other; a statement that is filtered or sorted afterwards is
+ * asked for first, and then its result by the id that came in its answer.
+ */
+function questions({
+  rows,
+  arrangement,
+  limit,
+}: CodeWish): [first: Question | undefined, last: Question] {
+  const cut = limit === undefined ? {} : { limit };
+  const isArranged = Object.keys(arrangement).length > 0;
+  if ("sql" in rows && isArranged) {
+    return [
+      { sql: rows.sql, linger_s: LINGER_S },
+      { query: RESULT, ...arrangement, ...cut },
+    ];
+  }
+  return [undefined, { ...rows, ...arrangement, ...cut }];
+}
+
+/** Stands for the id that the first answer brings. */
+const RESULT = Symbol("result");
+
+const USES: Record<Exclude<CodeLanguage, "curl">, { module: string; lines: string[] }> = {
+  pandas: {
+    module: "pandas",
+    lines: ["frame = table.to_pandas(types_mapper=pandas.ArrowDtype)", "print(frame)"],
+  },
+  polars: { module: "polars", lines: ["frame = polars.from_arrow(table)", "print(frame)"] },
+  duckdb: { module: "duckdb", lines: ["rows = duckdb.from_arrow(table)", "rows.show()"] },
+  pyarrow: { module: "pyarrow.ipc", lines: ["print(table)"] },
+};
+
+const TOKEN_HEADERS = [
+  "    headers = {",
+  '        "Content-Type": "application/json",',
+  `        "Authorization": "Bearer " + os.environ["${TOKEN_VARIABLE}"],`,
+  "    }",
+];
+
+function pythonCode(language: Exclude<CodeLanguage, "curl">, wish: CodeWish): string {
+  const { origin, hasToken } = wish;
+  const { module, lines } = USES[language];
+  const standard = ["json", ...(hasToken ? ["os"] : []), "urllib.request"];
+  const installed = [...new Set([module, "pyarrow.ipc"])].sort();
+  const [first, last] = questions(wish);
+  return [
+    ...standard.map((name) => `import ${name}`),
+    "",
+    ...installed.map((name) => `import ${name}`),
+    "",
+    "",
+    "def ask(question):",
+    ...(hasToken ? TOKEN_HEADERS : ['    headers = {"Content-Type": "application/json"}']),
+    "    body = json.dumps(question).encode()",
+    `    url = ${JSON.stringify(`${origin}/v1/query`)}`,
+    "    return urllib.request.urlopen(urllib.request.Request(url, body, headers))",
+    "",
+    "",
+    ...(first === undefined
+      ? []
+      : [
+          `with ask(${pythonValue(first)}) as answer:`,
+          '    result = answer.headers["X-Query-Id"]',
+        ]),
+    `with ask(${pythonValue(last)}) as answer:`,
+    "    table = pyarrow.ipc.open_stream(answer).read_all()",
+    "",
+    ...lines,
+    "",
+  ].join("\n");
+}
+
+function pythonValue(value: unknown, indent = ""): string {
+  if (value === RESULT) return "result";
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "string") return pythonText(value);
+  if (typeof value !== "object") return String(value);
+  const inner = `${indent}    `;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => pythonValue(item, inner));
+    const isShort = !value.some((item) => typeof item === "object") && items.join(", ").length < 72;
+    if (isShort) return `[${items.join(", ")}]`;
+    return `[\n${items.map((item) => `${inner}${item},\n`).join("")}${indent}]`;
+  }
+  const members = Object.entries(value).map(
+    ([name, member]) => `${JSON.stringify(name)}: ${pythonValue(member, inner)}`,
+  );
+  const isFlat = !Object.values(value).some((member) => typeof member === "object");
+  const line = `{${members.join(", ")}}`;
+  if (isFlat && !line.includes("\n") && line.length < 80) return line;
+  return `{\n${members.map((member) => `${inner}${member},\n`).join("")}${indent}}`;
+}
+
+/** A text of several lines as such, where it reads the same so; otherwise JSON's escapes, which are Python's too. */
+function pythonText(text: string): string {
+  const isPlain = !/[\\\p{Cc}]|"""|"$/u.test(text.replaceAll("\n", ""));
+  return text.includes("\n") && isPlain ? `"""${text}"""` : JSON.stringify(text);
+}
+
+function curlCode(wish: CodeWish): string {
+  const [first, last] = questions(wish);
+  const fileName = "table" in wish.rows ? wish.rows.table : "query";
+  const output = shellText(`${fileName.replace(/[\p{Cc}/]/gu, "_")}.arrows`);
+  if (first === undefined) {
+    return `${curl("--fail --show-error", wish, last)} \\\n  --output ${output}\n`;
+  }
+  const begin = curl("--include --no-buffer", wish, first);
+  const id = "grep -a -m 1 -i '^x-query-id:' | tr -d '\\r' | cut -d ' ' -f 2";
+  const end = curl("--fail --show-error", wish, last);
+  return `result=$(${begin} |\n  ${id})\n${end} \\\n  --output ${output}\n`;
+}
+
+function curl(options: string, { origin, hasToken }: CodeWish, question: Question): string {
+  const body = shellText(
+    JSON.stringify({ ...question, ...("query" in question ? { query: "RESULT" } : {}) }),
+  );
+  return [
+    `curl --silent ${options} ${shellText(`${origin}/v1/query`)}`,
+    ...(hasToken ? [`--header "Authorization: Bearer $${TOKEN_VARIABLE}"`] : []),
+    "--header 'Content-Type: application/json'",
+    `--data-binary ${body.replace('"query":"RESULT"', `"query":"'"$result"'"`)}`,
+  ].join(" \\\n  ");
+}
+
+function shellText(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

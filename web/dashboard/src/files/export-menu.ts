@@ -1,0 +1,97 @@
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { formatRows } from "../format.js";
+import { download } from "../icons.js";
+import type { Shell } from "../shell.js";
+import { EXPORT_FORMATS, type ExportFormat } from "./export.js";
+import { placeBelow } from "./panel.js";
+import { type ShownRows, shownRows } from "./shown.js";
+import { tray } from "./tray.js";
+
+/** The button that has the rows that are shown saved as a file, and its choice of kinds. */
+export class ExportMenu extends LitElement {
+  static override properties: PropertyDeclarations = {
+    shell: { attribute: false },
+    shown: { state: true },
+    escapesFormulas: { state: true },
+  };
+
+  declare shell: Shell;
+  /** What is exported, or why nothing can be; looked at when the menu opens. */
+  declare shown: ShownRows | string | undefined;
+  declare escapesFormulas: boolean;
+  /** Whether the button was pressed on the open menu, which that has closed. */
+  #wasOpen = false;
+
+  constructor() {
+    super();
+    this.escapesFormulas = false;
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render() {
+    return html`<button
+        class="action"
+        aria-haspopup="dialog"
+        @pointerdown=${() => {
+          this.#wasOpen = this.#panel?.matches(":popover-open") === true;
+        }}
+        @click=${this.#open}
+      >
+        ${download}<span>Export</span>
+      </button>
+      <div class="menu-panel" popover role="dialog" aria-label="Export">${this.#renderChoice()}</div>`;
+  }
+
+  #renderChoice() {
+    const { shown } = this;
+    if (shown === undefined) return nothing;
+    if (typeof shown === "string") return html`<p>${shown}</p>`;
+    const { totalRows, name } = shown;
+    return html`<p class="menu-about">
+        ${totalRows === undefined ? "The rows shown" : formatRows(totalRows)}, in the order and columns
+        shown, as <b>${name}</b>
+      </p>
+      <div class="menu-list">
+        ${EXPORT_FORMATS.map(
+          (format) => html`<button class="menu-item" @click=${() => this.#export(shown, format)}>
+            <span>${format.label}</span><span class="minor">${format.about}</span>
+          </button>`,
+        )}
+      </div>
+      <label class="menu-check"
+        ><input
+          type="checkbox"
+          .checked=${this.escapesFormulas}
+          @change=${(event: Event) => {
+            this.escapesFormulas = (event.currentTarget as HTMLInputElement).checked;
+          }}
+        /><span>CSV for spreadsheets<span class="minor">’ before texts that would run as formulas</span></span></label
+      >`;
+  }
+
+  get #panel(): HTMLElement | null {
+    return this.querySelector("[popover]");
+  }
+
+  async #open(event: Event): Promise<void> {
+    const wasOpen = this.#wasOpen;
+    this.#wasOpen = false;
+    const button = event.currentTarget as HTMLElement;
+    const panel = this.#panel;
+    if (wasOpen || panel === null) return;
+    this.shown = await shownRows(this.shell);
+    await this.updateComplete;
+    panel.showPopover();
+    placeBelow(panel, button);
+    panel.querySelector<HTMLElement>(".menu-item")?.focus();
+  }
+
+  #export({ request, name, totalRows }: ShownRows, format: ExportFormat): void {
+    this.#panel?.hidePopover();
+    const { escapesFormulas } = this;
+    void tray.export({ request, name, totalRows, format, escapesFormulas });
+  }
+}

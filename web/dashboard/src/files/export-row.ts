@@ -1,0 +1,55 @@
+import { html } from "lit";
+import { formatBytes, formatRows } from "../format.js";
+import { wordsOf } from "../session/problem.js";
+import type { Export } from "./export.js";
+import { progress, rowHead } from "./row.js";
+import type { Tray } from "./tray.js";
+
+/** A file on its way out. */
+export function exportRow(item: Export, tray: Tray) {
+  const { fileName, isRunning, wish } = item;
+  return html`<li class="tray-row" aria-label=${fileName}>
+    ${rowHead({
+      name: fileName,
+      facts: wish.format.label,
+      close: isRunning ? undefined : () => tray.dismiss(item),
+    })}
+    ${renderState(item, tray)}
+  </li>`;
+}
+
+function renderState(item: Export, tray: Tray) {
+  const { state, totalRows, fileName } = item;
+  const cancel = html`<button @click=${() => item.cancel()}>Cancel</button>`;
+  switch (state.is) {
+    case "preparing":
+      return html`${progress(`Export to ${fileName}`, undefined)}
+        <div class="tray-line"><p>The server begins…</p>${cancel}</div>`;
+    case "running": {
+      const { rows, bytes } = state;
+      const ofTotal = totalRows === undefined ? "" : ` of ${formatRows(totalRows)}`;
+      const written = totalRows === undefined ? formatRows(rows) : rows.toLocaleString("en");
+      return html`${progress(`Export to ${fileName}`, totalRows ? rows / totalRows : undefined)}
+        <div class="tray-line">
+          <p>${written}${ofTotal} · ${formatBytes(bytes)}</p>
+          ${cancel}
+        </div>`;
+    }
+    case "done":
+      return html`<p>${formatRows(state.rows)} · ${formatBytes(state.bytes)}, saved by the browser</p>`;
+    case "failed":
+      return html`<p class="tray-error">${wordsOf(state.error)}</p>
+        <div class="tray-line">
+          <button
+            @click=${() => {
+              tray.dismiss(item);
+              void tray.export(item.wish);
+            }}
+          >
+            Try again
+          </button>
+        </div>`;
+    case "cancelled":
+      return html`<p>Cancelled. The browser keeps no whole file of it.</p>`;
+  }
+}

@@ -1,0 +1,209 @@
+import { ColonnadeError } from "colonnade";
+import { errorFromAnswer } from "../session/problem.js";
+import { session } from "../session/session.js";
+
+/** A kind of file that a result is written as. */
+export interface ExportFormat {
+  /** As in `format=`; the extension too. */
+  id: "parquet" | "csv" | "arrow" | "ndjson";
+  label: string;
+  about: string;
+}
+
+/** The kinds, the most useful first. */
+export const EXPORT_FORMATS: readonly ExportFormat[] = [
+  { id: "parquet", label: "Parquet", about: "Types kept, small" },
+  { id: "csv", label: "CSV", about: "Text, for spreadsheets" },
+  { id: "arrow", label: "Arrow", about: "Types kept, fastest to open" },
+  { id: "ndjson", label: "NDJSON", about: "One JSON object a line" },
+];
+
+/** How far an export is. */
+export type ExportState =
+  | { is: "preparing" }
+  | { is: "running"; rows: number; bytes: number }
+  | { is: "done"; rows: number; bytes: number }
+  | { is: "failed"; error: ColonnadeError }
+  | { is: "cancelled" };
+
+/** What the server says of a result that is exported; see `GET /v1/query/{id}`. */
+interface ExportRecord {
+  rows: number | null;
+  error: { code: string; message: string; hint: string } | null;
+  export?: { rows: number; bytes: number; state: "running" | "done" | "failed" | "cancelled" };
+}
+
+/** What to export, and as what. */
+export interface ExportWish {
+  /** The `POST /v1/query` for the rows. */
+  request: Request;
+  format: ExportFormat;
+  /** The file's name without extension. */
+  name: string;
+  /** Of a CSV file: `'` before texts that a spreadsheet would run. */
+  escapesFormulas: boolean;
+  /** The rows to expect, where known. */
+  totalRows: number | undefined;
+}
+
+const POLL_MS = 400;
+/** The browser asks for the file at once; if the server still knows of nothing, it refused. */
+const START_MS = 4000;
+/** How long the result waits for the browser to ask for the file, in seconds. */
+const LINGER_S = 60;
+
+/**
+ * A file that the browser saves, written by the server while it is read. It is of a result of its
+ * own, so that it goes on whatever the page shows, and ends when that is deleted.
+ */
+export class Export {
+  readonly wish: ExportWish;
+  readonly #onChange: () => void;
+  #state: ExportState = { is: "preparing" };
+  #totalRows: number | undefined;
+  #id: string | undefined;
+  readonly #abort = new AbortController();
+
+  constructor(wish: ExportWish, onChange: () => void) {
+    this.wish = wish;
+    this.#totalRows = wish.totalRows;
+    this.#onChange = onChange;
+  }
+
+  get state(): ExportState {
+    return this.#state;
+  }
+
+  get fileName(): string {
+    return `${this.wish.name}.${this.wish.format.id}`;
+  }
+
+  /** The rows that the file will have, where known. */
+  get totalRows(): number | undefined {
+    return this.#totalRows;
+  }
+
+  get isRunning(): boolean {
+    return this.#state.is === "preparing" || this.#state.is === "running";
+  }
+
+  /** Has the file made and saved; resolves once it is whole, has failed or was cancelled. */
+  async run(): Promise<void> {
+    try {
+      const question = JSON.parse(await this.wish.request.clone().text()) as object;
+      // Only Parquet lacks types, and the browser would not say what the server's refusal is.
+      if (this.wish.format.id === "parquet") await this.#checkTypes(question);
+      this.#id = await this.#ask(question);
+      this.#save();
+      await this.#follow();
+    } catch (thrown) {
+      if (this.#state.is === "cancelled") return;
+      this.#become({ is: "failed", error: ColonnadeError.from(thrown, "export_failed") });
+    }
+  }
+
+  /** Ends it here and at the server; the browser calls its download failed. */
+  cancel(): void {
+    if (!this.isRunning) return;
+    this.#abort.abort();
+    if (this.#id !== undefined) void this.#forget(this.#id);
+    this.#become({ is: "cancelled" });
+  }
+
+  /** Makes the result, and leaves its rows to be read by the browser. Resolves with its id. */
+  async #ask(question: object): Promise<string> {
+    const { request } = this.wish;
+    const response = await session.fetch(request.url, {
+      method: "POST",
+      headers: request.headers,
+      credentials: request.credentials,
+      body: JSON.stringify({ ...question, linger_s: LINGER_S }),
+      signal: this.#abort.signal,
+    });
+    await response.body?.cancel();
+    return response.headers.get("x-query-id") ?? "";
+  }
+
+  async #checkTypes(question: object): Promise<void> {
+    const id = await this.#ask({ ...question, limit: 0 });
+    try {
+      const { signal } = this.#abort;
+      await (await session.fetch(this.#address(id), { signal })).arrayBuffer();
+    } finally {
+      void this.#forget(id);
+    }
+  }
+
+  #save(): void {
+    const link = document.createElement("a");
+    link.href = this.#address(this.#id ?? "");
+    link.download = this.fileName;
+    link.click();
+  }
+
+  async #follow(): Promise<void> {
+    const startMs = performance.now();
+    for (;;) {
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      if (this.#state.is === "cancelled") return;
+      const { signal } = this.#abort;
+      const response = await session.fetch(`/v1/query/${this.#id}`, { signal });
+      const { rows: totalRows, error, export: file } = (await response.json()) as ExportRecord;
+      this.#totalRows = totalRows ?? this.#totalRows;
+      if (file === undefined) {
+        if (performance.now() - startMs > START_MS) await this.#explain();
+        continue;
+      }
+      const { rows, bytes, state } = file;
+      if (state === "running") {
+        this.#become({ is: "running", rows, bytes });
+      } else if (state === "done") {
+        this.#become({ is: "done", rows, bytes });
+        return;
+      } else {
+        throw error === null ? leftByBrowser() : errorFromAnswer(200, JSON.stringify(error));
+      }
+    }
+  }
+
+  /** Throws the server's reason for not sending the file to the browser. */
+  async #explain(): Promise<void> {
+    const { signal } = this.#abort;
+    const response = await session.fetch(this.#address(this.#id ?? ""), { signal });
+    await response.body?.cancel();
+    throw leftByBrowser();
+  }
+
+  #address(id: string): string {
+    const { format, name, escapesFormulas } = this.wish;
+    const parameters = new URLSearchParams({ format: format.id, name });
+    if (format.id === "csv" && escapesFormulas) parameters.set("escape_formulas", "true");
+    return `/v1/query/${id}/export?${parameters}`;
+  }
+
+  #forget(id: string): Promise<unknown> {
+    return fetch(`/v1/query/${id}`, { method: "DELETE" }).catch(() => undefined);
+  }
+
+  #become(state: ExportState): void {
+    this.#state = state;
+    this.#onChange();
+  }
+}
+
+function leftByBrowser(): ColonnadeError {
+  return new ColonnadeError("download_ended", "The browser ended the download before its end.", {
+    hint: "Is there room on the disk, and are downloads allowed?",
+  });
+}
+
+/** A name for the file of what is shown: the table's, or when a statement ran. */
+export function exportName(table: string | undefined, isFiltered: boolean, now: Date): string {
+  if (table !== undefined) {
+    const plain = table.replace(/[\p{Cc}/\\:*?"<>|]+/gu, "_");
+    return isFiltered ? `${plain}-filtered` : plain;
+  }
+  const two = (value: number) => String(value).padStart(2, "0");
+  const date = [now.getFullYear(), two(now.getMonth() + 1), two(now.getDate())].join("");
+  return `query-${date}-${[now.getHours(), now.getMinutes(), now.getSeconds()].map(two).join("")}`;
+}

@@ -1,0 +1,173 @@
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { cross } from "../icons.js";
+import { wordsOf } from "../session/problem.js";
+import type { Shell } from "../shell.js";
+import { hasFiles } from "./dropped.js";
+import { exportRow } from "./export-row.js";
+import type { IncomingFile } from "./incoming.js";
+import { incomingRow } from "./incoming-row.js";
+import { localFile } from "./local-files.js";
+import { tray } from "./tray.js";
+
+/** Files on their way in and out, and the page as what files are dropped on. */
+export class FileTray extends LitElement {
+  static override properties: PropertyDeclarations = {
+    shell: { attribute: false },
+    isDragged: { state: true },
+  };
+
+  declare shell: Shell;
+  /** Whether files are dragged over the page. */
+  declare isDragged: boolean;
+  /** Elements that what is dragged is over; entering a child comes before leaving its parent. */
+  #depth = 0;
+  readonly #onChange = () => this.requestUpdate();
+
+  constructor() {
+    super();
+    this.isDragged = false;
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    tray.addEventListener("change", this.#onChange);
+    addEventListener("dragenter", this.#onEnter);
+    addEventListener("dragleave", this.#onLeave);
+    addEventListener("dragover", this.#onOver);
+    addEventListener("drop", this.#onDrop);
+    addEventListener("beforeunload", this.#onUnload);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    tray.removeEventListener("change", this.#onChange);
+    removeEventListener("dragenter", this.#onEnter);
+    removeEventListener("dragleave", this.#onLeave);
+    removeEventListener("dragover", this.#onOver);
+    removeEventListener("drop", this.#onDrop);
+    removeEventListener("beforeunload", this.#onUnload);
+  }
+
+  protected override firstUpdated(): void {
+    const { subject } = this.shell.place;
+    if (subject !== undefined && "file" in subject && localFile(subject.file) === undefined) {
+      tray.note(
+        `“${subject.file}” was open in this tab before it was loaded anew. Choose it again.`,
+      );
+    }
+  }
+
+  protected override willUpdate(): void {
+    const { shell } = this;
+    tray.host = {
+      showFile: (file) => shell.go({ file }),
+      showTable: (table) => shell.go({ table }),
+      reloadTables: () => shell.reloadTables(),
+    };
+  }
+
+  protected override render() {
+    return html`${this.isDragged ? this.#renderTarget() : nothing}
+      ${tray.isEmpty ? nothing : this.#renderTray()}
+      <div class="unseen" aria-live="polite">${this.#said}</div>`;
+  }
+
+  #renderTarget() {
+    return html`<div class="drop-target" aria-hidden="true">
+      <div>
+        <strong>Drop files to open them</strong>
+        <p>Arrow opens in this tab, without the server.</p>
+        <p>Parquet, CSV, TSV and NDJSON become tables of the server.</p>
+      </div>
+    </div>`;
+  }
+
+  #renderTray() {
+    const named = tray.incoming.filter((incoming) => this.#canSend(incoming));
+    return html`<section class="tray" aria-label="Files">
+      <div class="tray-title">
+        <h2>Files</h2>
+        ${
+          named.length < 2
+            ? nothing
+            : html`<button
+                @click=${() => {
+                  for (const incoming of named) void tray.send(incoming);
+                }}
+              >
+                Upload all ${named.length}
+              </button>`
+        }
+        <button class="icon" aria-label="Close the list of files" @click=${() => tray.clear()}>
+          ${cross}
+        </button>
+      </div>
+      <ul>
+        ${[...tray.exports].reverse().map((item) => exportRow(item, tray))}
+        ${tray.notes.map(
+          (note) => html`<li class="tray-row"><p class="tray-error">${note}</p></li>`,
+        )}
+        ${tray.incoming.map((incoming) => incomingRow(incoming, tray))}
+      </ul>
+    </section>`;
+  }
+
+  #canSend(incoming: IncomingFile): boolean {
+    if (incoming.state.is !== "named" || tray.server === undefined) return false;
+    return incoming.check(tray.server, tray.incoming).is === "free";
+  }
+
+  /** What became of the latest file, for those who hear it. */
+  get #said(): string {
+    const [note] = tray.notes;
+    const incoming = tray.incoming.at(-1);
+    const item = tray.exports.at(-1);
+    const texts = [
+      note,
+      incoming?.state.is === "refused" ? incoming.state.reason : undefined,
+      incoming?.state.is === "named"
+        ? `${incoming.file.name}: confirm its table’s name`
+        : undefined,
+      incoming?.state.is === "done" ? `${incoming.file.name} is uploaded` : undefined,
+      incoming?.state.is === "failed" ? wordsOf(incoming.state.error) : undefined,
+      item?.state.is === "done" ? `${item.fileName} is saved` : undefined,
+      item?.state.is === "failed" ? wordsOf(item.state.error) : undefined,
+    ];
+    return texts.filter((text) => text !== undefined).join(". ");
+  }
+
+  readonly #onEnter = (event: DragEvent) => {
+    if (!hasFiles(event.dataTransfer)) return;
+    this.#depth++;
+    this.isDragged = true;
+  };
+
+  readonly #onLeave = (event: DragEvent) => {
+    if (!hasFiles(event.dataTransfer)) return;
+    this.#depth = Math.max(0, this.#depth - 1);
+    if (this.#depth === 0) this.isDragged = false;
+  };
+
+  readonly #onOver = (event: DragEvent) => {
+    if (!hasFiles(event.dataTransfer) || event.dataTransfer === null) return;
+    event.preventDefault();
+    event.dataTransfer.dropEffect = "copy";
+  };
+
+  readonly #onDrop = (event: DragEvent) => {
+    const { dataTransfer } = event;
+    if (dataTransfer === null || !hasFiles(dataTransfer)) return;
+    event.preventDefault();
+    this.#depth = 0;
+    this.isDragged = false;
+    void tray.drop(dataTransfer);
+  };
+
+  readonly #onUnload = (event: BeforeUnloadEvent) => {
+    if (tray.isSending) event.preventDefault();
+  };
+}

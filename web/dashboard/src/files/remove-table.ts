@@ -1,0 +1,63 @@
+import { ColonnadeError } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { trash } from "../icons.js";
+import { wordsOf } from "../session/problem.js";
+import { removeTable } from "./server-tables.js";
+
+/**
+ * The button that removes an uploaded table, once that was confirmed.
+ *
+ * @fires reload - the table is gone
+ */
+export class RemoveTable extends LitElement {
+  static override properties: PropertyDeclarations = {
+    name: { attribute: false },
+    error: { state: true },
+  };
+
+  declare name: string;
+  declare error: string | undefined;
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render() {
+    return html`<button
+        class="icon"
+        aria-label=${`Remove ${this.name}`}
+        title="Remove this upload"
+        @click=${() => this.#dialog?.showModal()}
+      >
+        ${trash}
+      </button>
+      <dialog class="confirm" aria-label=${`Remove ${this.name}`} @close=${this.#onClose}>
+        <p><strong>Remove the table ${this.name}?</strong></p>
+        <p>It was uploaded; the server deletes its file. This cannot be undone.</p>
+        ${this.error === undefined ? nothing : html`<p class="tray-error" role="alert">${this.error}</p>`}
+        <div class="confirm-choice">
+          <button autofocus @click=${() => this.#dialog?.close()}>Keep it</button>
+          <button class="danger" @click=${this.#remove}>Remove</button>
+        </div>
+      </dialog>`;
+  }
+
+  get #dialog(): HTMLDialogElement | null {
+    return this.querySelector("dialog");
+  }
+
+  #onClose(): void {
+    this.error = undefined;
+  }
+
+  async #remove(): Promise<void> {
+    try {
+      await removeTable(this.name);
+    } catch (thrown) {
+      this.error = wordsOf(ColonnadeError.from(thrown, "not_removed"));
+      return;
+    }
+    this.#dialog?.close();
+    this.dispatchEvent(new CustomEvent("reload", { bubbles: true }));
+  }
+}

@@ -1,0 +1,54 @@
+/** The longest name that the server takes. */
+const MAX_NAME_CHARS = 128;
+
+/** What is known of a table whose name may be in the way. */
+export interface NamedTable {
+  name: string;
+  uploaded: boolean;
+}
+
+/** What comes of an upload under a name. */
+export type NameCheck =
+  | { is: "free" }
+  /** An upload has it, and can be replaced. */
+  | { is: "uploaded" }
+  | { is: "wrong"; reason: string };
+
+/** A name for a file's table that SQL takes without quotes, and that no table of the server's own has. */
+export function proposeName(
+  fileName: string,
+  tables: readonly NamedTable[],
+  otherNames: readonly string[] = [],
+): string {
+  const stem = fileName.replace(/(?<=.)(?:\.(?:gz|zst))?$/i, "").replace(/(?<=.)\.[^.]*$/, "");
+  const plain = stem
+    .normalize("NFC")
+    .replace(/[^\p{L}\p{N}_]+/gu, "_")
+    .replace(/^_+|_+$/g, "");
+  const word = plain === "" ? "table" : plain;
+  const name = (/^\p{N}/u.test(word) ? `t_${word}` : word).slice(0, MAX_NAME_CHARS - 4);
+  const isTaken = (candidate: string) =>
+    otherNames.includes(candidate) ||
+    tables.some((table) => table.name === candidate && !table.uploaded);
+  let candidate = name;
+  for (let count = 2; isTaken(candidate); count++) candidate = `${name}_${count}`;
+  return candidate;
+}
+
+/** What comes of an upload under a name, with these tables at the server and names of other uploads. */
+export function checkName(
+  name: string,
+  tables: readonly NamedTable[],
+  otherNames: readonly string[] = [],
+): NameCheck {
+  const wrong = (reason: string): NameCheck => ({ is: "wrong", reason });
+  if (name.trim() === "") return wrong("Give the table a name.");
+  if ([...name].length > MAX_NAME_CHARS)
+    return wrong(`A name has at most ${MAX_NAME_CHARS} characters.`);
+  if (/[\p{Cc}/]/u.test(name)) return wrong("A name has no / and no control characters.");
+  if (otherNames.includes(name)) return wrong("Another file here has that name.");
+  const table = tables.find((other) => other.name === name);
+  if (table === undefined) return { is: "free" };
+  if (table.uploaded) return { is: "uploaded" };
+  return wrong("The server itself has a table of that name. Choose another.");
+}

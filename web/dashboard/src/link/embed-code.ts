@@ -1,0 +1,55 @@
+import { rowsUrl } from "../catalog/catalog.js";
+import { PLAIN_STATE, type Place, type RowsState } from "../location.js";
+
+/**
+ * HTML that shows a place's rows in a page which has the package `colonnade`.
+ *
+ * @param origin of the server
+ */
+export function embedCode({ subject, state }: Place, origin: string): string {
+  const script = [`  import "colonnade/define";`];
+  let src = "";
+  if (subject !== undefined && "table" in subject) {
+    src = ` src="${escaped(origin + rowsUrl(subject.table))}"`;
+  }
+  const told = changed(state);
+  const isStatement = subject !== undefined && "sql" in subject;
+  if (isStatement || told !== undefined) {
+    script.push(`  const viewer = document.querySelector("colonnade-viewer");`);
+  }
+  if (isStatement) {
+    script.push(
+      `  viewer.source = new Request(${json(`${origin}/v1/query`)}, {`,
+      `    method: "POST",`,
+      `    headers: { "content-type": "application/json" },`,
+      `    body: JSON.stringify({ sql: ${json(subject.sql)} }),`,
+      "  });",
+    );
+  }
+  if (told !== undefined) script.push(`  viewer.state = ${json(told)};`);
+  return [
+    `<colonnade-viewer${src}></colonnade-viewer>`,
+    `<script type="module">`,
+    ...script,
+    "</script>",
+    "",
+  ].join("\n");
+}
+
+/** What of a state is not as rows are first seen. */
+function changed(state: RowsState): Partial<RowsState> | undefined {
+  const plain = PLAIN_STATE as unknown as Record<string, unknown>;
+  const entries = Object.entries(state).filter(
+    ([key, value]) => JSON.stringify(value) !== JSON.stringify(plain[key]),
+  );
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
+}
+
+/** JSON that can stand in a script: nothing in it ends the element. */
+function json(value: unknown): string {
+  return JSON.stringify(value).replaceAll("<", "\\u003c");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+}

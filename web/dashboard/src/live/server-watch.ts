@@ -1,0 +1,87 @@
+import type { ColonnadeError, ColonnadeViewer } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+
+/** How often it is looked whether the server is back, in ms. */
+const POLL_MS = 2000;
+
+/**
+ * Looks after rows whose connection was lost for longer than the viewer tries: says so, and has the
+ * viewer go on when the server is back.
+ */
+export class ServerWatch extends LitElement {
+  static override properties: PropertyDeclarations = {
+    viewer: { attribute: false },
+    isAway: { state: true },
+  };
+
+  /** Shows the rows. */
+  declare viewer: ColonnadeViewer;
+  declare isAway: boolean;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #onError = (event: Event) => {
+    if ((event as CustomEvent<ColonnadeError>).detail.code !== "network_error") return;
+    this.isAway = true;
+    this.#wait();
+  };
+  /** Another table was opened, or somebody has pressed Retry. */
+  readonly #onOther = () => {
+    if (this.viewer.table?.state === "failed") return;
+    this.#end();
+  };
+
+  constructor() {
+    super();
+    this.isAway = false;
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.viewer.addEventListener("colonnade-error", this.#onError);
+    this.viewer.addEventListener("colonnade-progress", this.#onOther);
+    this.viewer.addEventListener("colonnade-schema", this.#onOther);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#end();
+    this.viewer.removeEventListener("colonnade-error", this.#onError);
+    this.viewer.removeEventListener("colonnade-progress", this.#onOther);
+    this.viewer.removeEventListener("colonnade-schema", this.#onOther);
+  }
+
+  protected override render() {
+    return html`<div class="away" aria-live="polite">
+      ${
+        this.isAway
+          ? html`<span>The server does not answer. Rows go on by themselves when it is back.</span>
+              <button class="action" @click=${() => this.#end()}>Do not wait</button>`
+          : nothing
+      }
+    </div>`;
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#look(), POLL_MS);
+  }
+
+  async #look(): Promise<void> {
+    const isBack = await fetch("/healthz", { cache: "no-store" }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (!this.isAway) return;
+    if (!isBack) return this.#wait();
+    this.#end();
+    this.viewer.retry();
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    this.isAway = false;
+  }
+}

@@ -1,0 +1,171 @@
+import { ColonnadeError, type ColonnadeViewer } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { mark, signOut } from "../icons.js";
+import { wordsOf } from "./problem.js";
+import { session } from "./session.js";
+
+/** Asks for the token wherever the server wants one, before anything else can be done. */
+export class SignIn extends LitElement {
+  static override properties: PropertyDeclarations = {
+    isNeeded: { state: true },
+    isSending: { state: true },
+    error: { state: true },
+  };
+
+  declare isNeeded: boolean;
+  declare isSending: boolean;
+  declare error: ColonnadeError | undefined;
+  /** Viewers that show again what they showed once somebody has signed in. */
+  readonly #waiting = new Set<ColonnadeViewer>();
+
+  constructor() {
+    super();
+    this.isNeeded = session.isNeeded;
+    this.isSending = false;
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    session.addEventListener("needed", this.#onSession);
+    session.addEventListener("begun", this.#onSession);
+    document.addEventListener("colonnade-error", this.#onViewerError);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    session.removeEventListener("needed", this.#onSession);
+    session.removeEventListener("begun", this.#onSession);
+    document.removeEventListener("colonnade-error", this.#onViewerError);
+  }
+
+  protected override updated(): void {
+    const dialog = this.querySelector("dialog");
+    if (this.isNeeded && dialog?.open === false) dialog.showModal();
+  }
+
+  protected override render() {
+    if (!this.isNeeded) return nothing;
+    return html`<dialog
+      class="sign-in"
+      aria-labelledby="sign-in-title"
+      @cancel=${(event: Event) => event.preventDefault()}
+      @close=${() => this.requestUpdate()}
+    >
+      <form @submit=${this.#onSubmit}>
+        <div class="sign-in-mark">${mark}Colonnade</div>
+        <h2 id="sign-in-title">Sign in</h2>
+        <p>
+          ${
+            session.wasSignedIn
+              ? "Your session has ended. Sign in to go on where you were."
+              : "This server asks for a token."
+          }
+        </p>
+        <input type="text" name="username" value="Colonnade" autocomplete="username" hidden />
+        <label for="token">Token</label>
+        <input
+          id="token"
+          name="token"
+          type="password"
+          autocomplete="current-password"
+          autocapitalize="off"
+          spellcheck="false"
+          autofocus
+          required
+          aria-describedby="token-about"
+          aria-invalid=${this.error === undefined ? nothing : "true"}
+        />
+        <p id="token-about" class="about-token">
+          The text of the file that the server was started with: <code>--token-file</code>
+        </p>
+        <div role="alert">
+          ${this.error && html`<p class="sign-in-error">${wordsOf(this.error)}</p>`}
+        </div>
+        <button class="primary" aria-disabled=${this.isSending ? "true" : nothing}>
+          ${this.isSending ? "Signing in…" : "Sign in"}
+        </button>
+      </form>
+    </dialog>`;
+  }
+
+  readonly #onSession = () => {
+    this.isNeeded = session.isNeeded;
+    this.error = undefined;
+  };
+
+  readonly #onViewerError = async (event: Event) => {
+    const { detail, target } = event as CustomEvent<ColonnadeError>;
+    if (detail.code !== "unauthorized") return;
+    const viewer = target as ColonnadeViewer;
+    if (this.#waiting.has(viewer)) return;
+    this.#waiting.add(viewer);
+    await session.needed();
+    this.#waiting.delete(viewer);
+    const { state } = viewer;
+    viewer.retry();
+    viewer.state = state;
+  };
+
+  async #onSubmit(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    if (this.isSending) return;
+    const input = this.querySelector("#token") as HTMLInputElement;
+    this.isSending = true;
+    this.error = undefined;
+    try {
+      await session.signIn(input.value.trim());
+    } catch (thrown) {
+      this.error = ColonnadeError.from(thrown, "sign_in_failed");
+      input.select();
+    }
+    this.isSending = false;
+  }
+}
+
+/** Ends the session, where there is one. */
+export class SignOut extends LitElement {
+  static override properties: PropertyDeclarations = { error: { state: true } };
+
+  declare error: string | undefined;
+  readonly #onSession = () => this.requestUpdate();
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    session.addEventListener("begun", this.#onSession);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    session.removeEventListener("begun", this.#onSession);
+  }
+
+  protected override render() {
+    if (!session.hasToken) return nothing;
+    return html`${
+      this.error === undefined
+        ? nothing
+        : html`<span role="alert" class="sign-out-error">${this.error}</span>`
+    }<button class="action" @click=${this.#signOut}>
+        ${signOut}<span>Sign out</span>
+      </button>`;
+  }
+
+  async #signOut(): Promise<void> {
+    try {
+      await session.signOut();
+    } catch (thrown) {
+      this.error = ColonnadeError.from(thrown, "sign_out_failed").message;
+      return;
+    }
+    // Nothing that was read stays in the page; its address does.
+    location.reload();
+  }
+}

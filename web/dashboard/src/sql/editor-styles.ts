@@ -1,0 +1,28 @@
+import { css } from "lit";
+
+/** The text field that stands until the editor is there, with the editor's measures. */
+export const editorStyles = css`
+  :host {
+    display: block;
+    min-width: 0;
+  }
+  textarea {
+    display: block;
+    box-sizing: border-box;
+    width: 100%;
+    height: 100%;
+    padding: 10px 16px;
+    border: 0;
+    background: none;
+    color: inherit;
+    font: 13px / 1.55 var(--mono);
+    resize: none;
+  }
+  textarea:focus-visible {
+    outline: none;
+  }
+  ::placeholder {
+    color: var(--muted);
+    opacity: 1;
+  }
+`;

@@ -1,0 +1,117 @@
+import { ColonnadeError, open } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
+import { queryRequest } from "../catalog/catalog.js";
+import { problem } from "../problem.js";
+
+/** How a plan is asked for. */
+type PlanKind = "text" | "tree" | "analyze";
+
+const KINDS: { kind: PlanKind; label: string; sql: string }[] = [
+  { kind: "text", label: "Text", sql: "EXPLAIN" },
+  { kind: "tree", label: "Tree", sql: "EXPLAIN FORMAT TREE" },
+  { kind: "analyze", label: "Analyze", sql: "EXPLAIN ANALYZE" },
+];
+
+const TITLES: Record<string, string> = {
+  logical_plan: "Logical plan",
+  physical_plan: "Physical plan",
+  "Plan with Metrics": "Physical plan, as it was carried out",
+};
+
+/** How the server means to answer a statement, or how it did. */
+export class PlanPanel extends LitElement {
+  static override properties: PropertyDeclarations = {
+    sql: { attribute: false },
+    kind: { state: true },
+    plans: { state: true },
+    error: { state: true },
+  };
+
+  declare sql: string;
+  declare kind: PlanKind;
+  /** Titles and texts; undefined while they are asked for. */
+  declare plans: [title: string, text: string][] | undefined;
+  declare error: ColonnadeError | undefined;
+  #asking: AbortController | undefined;
+
+  constructor() {
+    super();
+    this.sql = "";
+    this.kind = "text";
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#asking?.abort();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has("sql") || changed.has("kind")) void this.#ask();
+  }
+
+  protected override render() {
+    return html`<div class="plan">
+      <div class="plan-kinds" role="group" aria-label="Kind of plan">
+        ${KINDS.map(
+          ({ kind, label }) => html`<button
+            class="action"
+            aria-pressed=${kind === this.kind}
+            title=${kind === "analyze" ? "Carries the statement out, and measures it" : nothing}
+            @click=${() => {
+              this.kind = kind;
+            }}
+          >
+            ${label}
+          </button>`,
+        )}
+      </div>
+      ${this.#renderPlans()}
+    </div>`;
+  }
+
+  #renderPlans() {
+    const { error, plans } = this;
+    if (error !== undefined) {
+      return problem(error);
+    }
+    if (plans === undefined) {
+      const isRunning = this.kind === "analyze";
+      return html`<p class="note">${isRunning ? "Carrying the statement out…" : "Planning…"}</p>`;
+    }
+    return plans.map(
+      ([title, text]) => html`<section aria-label=${title}>
+        <h2>${title}</h2>
+        <pre tabindex="0">${text}</pre>
+      </section>`,
+    );
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking?.abort();
+    const asking = new AbortController();
+    this.#asking = asking;
+    this.plans = undefined;
+    this.error = undefined;
+    const { signal } = asking;
+    const prefix = KINDS.find(({ kind }) => kind === this.kind)?.sql;
+    try {
+      const table = await open(queryRequest(`${prefix} ${withoutExplain(this.sql)}`), { signal });
+      await table.done;
+      const rows = await table.text({ start: 0, end: table.numRows });
+      table.close();
+      if (signal.aborted) return;
+      this.plans = rows.map(([title, text]) => [TITLES[title ?? ""] ?? title ?? "", text ?? ""]);
+    } catch (thrown) {
+      if (!signal.aborted) this.error = ColonnadeError.from(thrown, "open_failed");
+    }
+  }
+}
+
+/** The statement that an EXPLAIN is about; one that is none stays as it is. */
+export function withoutExplain(sql: string): string {
+  return sql.replace(/^\s*explain\s+(?:(?:analyze|verbose|format\s+\w+)\s+)*/i, "");
+}

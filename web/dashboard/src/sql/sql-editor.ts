@@ -1,0 +1,139 @@
+import { html, LitElement, type PropertyDeclarations, type PropertyValues } from "lit";
+import type { CodeEditor, Mistake } from "./code-editor.js";
+import type { KnownTables } from "./completion.js";
+import { editorStyles } from "./editor-styles.js";
+
+/**
+ * Where a statement is written. A plain text field stands until somebody writes; then the editor
+ * takes its place, with what was written.
+ *
+ * @fires edit - detail: the text
+ * @fires run - what is to be run is {@link SqlEditor.statement}
+ * @fires escape - Escape was pressed and nothing in the editor wanted it
+ */
+export class SqlEditor extends LitElement {
+  static override styles = editorStyles;
+  static override properties: PropertyDeclarations = {
+    text: { attribute: false },
+    placeholder: { attribute: false },
+    known: { attribute: false },
+    mistake: { attribute: false },
+  };
+
+  declare text: string;
+  /** What stands there while there is no text. */
+  declare placeholder: string;
+  /** What can be completed. */
+  declare known: KnownTables;
+  /** What is underlined. */
+  declare mistake: Mistake | undefined;
+  #editor: CodeEditor | undefined;
+  #loaded: Promise<typeof import("./code-editor.js")> | undefined;
+  #isComposing = false;
+
+  constructor() {
+    super();
+    this.text = "";
+    this.placeholder = "";
+    this.known = { tables: [], current: undefined };
+  }
+
+  /** What is selected, or all where nothing is. */
+  get statement(): string {
+    const area = this.#area;
+    const selected =
+      this.#editor?.selected ?? area?.value.slice(area.selectionStart, area.selectionEnd) ?? "";
+    return selected.trim() === "" ? this.text : selected;
+  }
+
+  override focus(): void {
+    if (this.#editor === undefined) this.#area?.focus();
+    else this.#editor.focus();
+  }
+
+  protected override render() {
+    if (this.#editor !== undefined) return this.#editor.dom;
+    return html`<textarea
+      aria-label="SQL"
+      rows="1"
+      autocomplete="off"
+      autocapitalize="off"
+      spellcheck="false"
+      placeholder=${this.placeholder}
+      .value=${this.text}
+      @focus=${this.#load}
+      @input=${(event: InputEvent) => this.#edit((event.currentTarget as HTMLTextAreaElement).value)}
+      @compositionstart=${() => {
+        this.#isComposing = true;
+      }}
+      @compositionend=${() => {
+        this.#isComposing = false;
+        void this.#load();
+      }}
+      @keydown=${this.#onKey}
+    ></textarea>`;
+  }
+
+  protected override updated(changed: PropertyValues<this>): void {
+    const editor = this.#editor;
+    if (editor === undefined) {
+      if (this.mistake !== undefined) void this.#load();
+      return;
+    }
+    if (changed.has("text") && editor.text !== this.text) {
+      editor.setText(this.text, this.placeholder);
+    } else if (changed.has("placeholder")) {
+      editor.setPlaceholder(this.placeholder);
+    }
+    if (changed.has("mistake")) editor.mark(this.mistake);
+  }
+
+  get #area(): HTMLTextAreaElement | null {
+    return this.renderRoot.querySelector("textarea");
+  }
+
+  async #load(): Promise<void> {
+    try {
+      this.#loaded ??= import("./code-editor.js");
+      const { CodeEditor } = await this.#loaded;
+      this.#replace(CodeEditor);
+    } catch {
+      // The text field does what is needed; the next time it is used it is tried again.
+      this.#loaded = undefined;
+    }
+  }
+
+  /** Puts the editor where the text field is. */
+  #replace(Editor: typeof CodeEditor): void {
+    const area = this.#area;
+    if (area === null || this.#isComposing || !(this.renderRoot instanceof ShadowRoot)) return;
+    const hadFocus = this.renderRoot.activeElement === area;
+    this.#editor = new Editor({
+      root: this.renderRoot,
+      text: area.value,
+      selection: { anchor: area.selectionStart, head: area.selectionEnd },
+      placeholder: this.placeholder,
+      known: () => this.known,
+      onEdit: (text) => this.#edit(text),
+      onRun: () => this.dispatchEvent(new Event("run")),
+      onEscape: () => this.dispatchEvent(new Event("escape")),
+    });
+    this.#editor.mark(this.mistake);
+    this.requestUpdate();
+    this.performUpdate();
+    if (hadFocus) this.#editor.focus();
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    if (event.key === "Escape") this.dispatchEvent(new Event("escape"));
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    this.dispatchEvent(new Event("run"));
+  }
+
+  #edit(text: string): void {
+    if (text === this.text) return;
+    this.text = text;
+    this.dispatchEvent(new CustomEvent("edit", { detail: text }));
+  }
+}

@@ -1,0 +1,105 @@
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { clock } from "../icons.js";
+import type { Mistake } from "./code-editor.js";
+import type { KnownTables } from "./completion.js";
+import type { SqlEditor } from "./sql-editor.js";
+
+/** How people here write the shortcut that runs a statement. */
+const SHORTCUT = /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ ↵" : "Ctrl ↵";
+
+/**
+ * The editor and what is done with its statement.
+ *
+ * @fires edit - detail: the text
+ * @fires run - detail: the statement
+ * @fires explain - detail: the statement
+ * @fires stop - what runs is to be stopped
+ * @fires history - the history is wanted
+ */
+export class SqlPanel extends LitElement {
+  static override properties: PropertyDeclarations = {
+    text: { attribute: false },
+    example: { attribute: false },
+    known: { attribute: false },
+    mistake: { attribute: false },
+  };
+
+  /** What stands in the editor. */
+  declare text: string;
+  /** What to show while it is empty. */
+  declare example: string;
+  /** What can be completed. */
+  declare known: KnownTables;
+  declare mistake: Mistake | undefined;
+
+  constructor() {
+    super();
+    this.text = "";
+    this.example = "SELECT 1";
+    this.known = { tables: [], current: undefined };
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  protected override render() {
+    const isEmpty = this.text.trim() === "";
+    return html`<div class=${isEmpty ? "sql empty" : "sql"}>
+      <sql-editor
+        .text=${this.text}
+        .placeholder=${this.example}
+        .known=${this.known}
+        .mistake=${this.mistake}
+        @edit=${(event: CustomEvent<string>) => {
+          this.text = event.detail;
+          this.dispatchEvent(new CustomEvent("edit", { detail: event.detail }));
+        }}
+        @run=${() => this.#tell("run")}
+        @escape=${() => this.dispatchEvent(new Event("stop"))}
+      ></sql-editor>
+      <div class="run">
+        <button
+          class="icon"
+          aria-label="History"
+          title="History"
+          @click=${() => this.dispatchEvent(new Event("history"))}
+        >
+          ${clock}
+        </button>
+        <button
+          class="action"
+          aria-disabled=${isEmpty ? "true" : nothing}
+          title="How the server means to answer it"
+          @click=${() => this.#tell("explain")}
+        >
+          Explain
+        </button>
+        <button
+          class="primary"
+          aria-disabled=${isEmpty ? "true" : nothing}
+          title=${`${SHORTCUT}: what is selected, or all`}
+          @click=${() => this.#tell("run")}
+        >
+          Run
+        </button>
+      </div>
+    </div>`;
+  }
+
+  override focus(): void {
+    this.#editor.focus();
+  }
+
+  get #editor(): SqlEditor {
+    const editor = this.querySelector("sql-editor");
+    if (editor === null) throw new Error("the panel is not rendered");
+    return editor as SqlEditor;
+  }
+
+  #tell(type: "run" | "explain"): void {
+    const detail = this.#editor.statement;
+    if (detail.trim() === "") this.#editor.focus();
+    else this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}

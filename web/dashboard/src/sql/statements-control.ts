@@ -1,0 +1,159 @@
+import type { ColonnadeViewer } from "colonnade";
+import { html } from "lit";
+import type { CatalogTable } from "../catalog/catalog.js";
+import type { Place, Subject, View } from "../location.js";
+import type { Navigation } from "../navigation.js";
+import { listen } from "../viewer-events.js";
+import type { Mistake } from "./code-editor.js";
+import { mistakeIn } from "./error-place.js";
+import { History } from "./history.js";
+import type { HistoryDialog } from "./history-dialog.js";
+import type { SqlPanel } from "./sql-panel.js";
+import type { StatementTab } from "./statement-tabs.js";
+import { type Statement, Statements } from "./statements.js";
+
+/** The statements that are open, the one that is shown, and what runs it. */
+export class StatementsControl {
+  readonly #navigation: Navigation;
+  readonly #viewer: ColonnadeViewer;
+  readonly #onChange: () => void;
+  readonly #statements = new Statements();
+  readonly #history = new History();
+  #current: Statement | undefined;
+  /** What was written while no statement was open: above a table, or before the first one. */
+  #draft = "";
+  #table: string | undefined;
+  #mistake: Mistake | undefined;
+
+  /** @param onChange told when something else is to be drawn */
+  constructor(navigation: Navigation, viewer: ColonnadeViewer, onChange: () => void) {
+    this.#navigation = navigation;
+    this.#viewer = viewer;
+    this.#onChange = onChange;
+    listen(viewer, "colonnade-complete", ({ rows, elapsedMs }) => {
+      if (this.#current !== undefined) this.#history.end(this.#current.ran, { rows, elapsedMs });
+    });
+    listen(viewer, "colonnade-error", (error) => {
+      if (this.#current === undefined) return;
+      const { text, ran } = this.#current;
+      this.#history.end(ran, { error: error.code });
+      this.#mistake = mistakeIn(text, ran, error);
+      onChange();
+    });
+  }
+
+  /** What the shown tab is called; undefined for none. */
+  get title(): string | undefined {
+    return this.#table ?? (this.#current && this.#statements.label(this.#current));
+  }
+
+  get hasTabs(): boolean {
+    return this.#tabs.length > 0;
+  }
+
+  /** Takes over what a place says of a statement. */
+  arrive({ subject, view }: Place, isAgain: boolean, id: number | undefined): void {
+    const table = titleOf(subject);
+    if (table !== this.#table || subject === undefined) this.#draft = "";
+    this.#table = table;
+    this.#current =
+      subject && "sql" in subject ? this.#statements.arrive(subject.sql, id) : undefined;
+    if (isAgain) this.#mistake = undefined;
+    const sql = this.#current?.ran ?? "";
+    if (isAgain && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
+  }
+
+  /** Runs a statement, or has it planned: the one that is open, or one of its own. */
+  run(sql: string, view: View = "rows"): void {
+    const current = this.#current ?? this.#statements.open(this.#draft || sql);
+    const isPart = current.text.includes(sql);
+    this.#statements.change(current.id, isPart ? { ran: sql } : { text: sql, ran: sql });
+    this.#navigation.go({ sql }, { view, statement: current.id });
+  }
+
+  /** Opens a statement in a tab of its own, and does not run it. */
+  open(text: string): void {
+    this.#choose(this.#statements.open(text));
+  }
+
+  renderTabs() {
+    const tabs = this.#tabs;
+    const current =
+      this.#table === undefined ? tabs.findIndex(({ id }) => id === this.#current?.id) : 0;
+    return html`<statement-tabs
+      .tabs=${tabs}
+      .current=${current}
+      @choose=${(event: CustomEvent<number | undefined>) => this.#choose(this.#statements.find(event.detail))}
+      @close=${(event: CustomEvent<number | undefined>) => this.#close(event.detail)}
+      @rename=${(event: CustomEvent<{ id: number; name: string }>) => {
+        const { id, name } = event.detail;
+        this.#statements.change(id, { name: name || undefined });
+        this.#onChange();
+      }}
+      @new=${() => this.open("")}
+    ></statement-tabs>`;
+  }
+
+  renderPanel(tables: readonly CatalogTable[], example: string) {
+    const known = { tables, current: this.#table };
+    return html`<sql-panel
+        .text=${this.#current?.text ?? this.#draft}
+        .example=${example}
+        .known=${known}
+        .mistake=${this.#mistake}
+        @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
+        @run=${(event: CustomEvent<string>) => this.run(event.detail)}
+        @explain=${(event: CustomEvent<string>) => this.run(event.detail, "plan")}
+        @stop=${() => this.#viewer.cancel()}
+        @history=${() => document.querySelector<HistoryDialog>("history-dialog")?.show()}
+      ></sql-panel>
+      <history-dialog
+        .history=${this.#history}
+        @choose=${(event: CustomEvent<string>) => this.#write(event.detail)}
+      ></history-dialog>`;
+  }
+
+  get #tabs(): StatementTab[] {
+    const table = this.#table;
+    const first = table === undefined ? [] : [{ id: undefined, label: table, title: table }];
+    const statements = this.#statements.list.map((statement) => ({
+      id: statement.id,
+      label: this.#statements.label(statement),
+      title: statement.text,
+    }));
+    return [...first, ...statements];
+  }
+
+  #edit(text: string): void {
+    if (this.#current === undefined) this.#draft = text;
+    else this.#statements.change(this.#current.id, { text });
+    this.#onChange();
+  }
+
+  /** Puts a statement into the editor where that is empty, into a tab of its own otherwise. */
+  #write(sql: string): void {
+    const text = this.#current?.text ?? this.#draft;
+    if (text.trim() === "" || text === sql) this.#edit(sql);
+    else this.open(sql);
+    document.querySelector<SqlPanel>("sql-panel")?.focus();
+  }
+
+  #choose(statement: Statement | undefined): void {
+    if (statement === undefined || statement === this.#current) return;
+    this.#navigation.go({ sql: statement.ran }, { statement: statement.id });
+  }
+
+  #close(id: number | undefined): void {
+    const isCurrent = id === this.#current?.id;
+    const next = id === undefined ? this.#statements.list[0] : this.#statements.close(id);
+    if (!isCurrent) this.#onChange();
+    else if (next === undefined) this.#navigation.go(undefined);
+    else this.#navigation.go({ sql: next.ran }, { statement: next.id });
+  }
+}
+
+/** What is looked at where that is no statement. */
+function titleOf(subject: Subject): string | undefined {
+  if (subject === undefined || "sql" in subject) return undefined;
+  return "table" in subject ? subject.table : subject.file;
+}

@@ -1,0 +1,226 @@
+import type { Predicate } from "colonnade";
+import { expect, test } from "vitest";
+import { type Bins, binsOf, positionOf } from "../src/charts/bins.js";
+import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
+import {
+  brushPredicate,
+  type ChartSpec,
+  decodeState,
+  encodeState,
+  settled,
+  suggestions,
+} from "../src/charts/spec.js";
+import { predicateSql, quoteName, quoteText, relation } from "../src/charts/sql.js";
+
+const FLIGHTS: ChartField[] = [
+  { name: "date", type: "timestamp[us]" },
+  { name: "delay", type: "int64" },
+  { name: "distance", type: "int64" },
+  { name: "origin", type: "large_string" },
+];
+
+test("names, texts and statements keep what is in them to themselves", () => {
+  expect(quoteName('a"b; drop')).toBe('"a""b; drop"');
+  expect(quoteText("it's")).toBe("'it''s'");
+  expect(relation({ table: "dir.a" })).toBe('"dir.a"');
+  expect(relation({ sql: "select 1 -- one;  ;\n" })).toBe("(select 1) AS result");
+  expect(relation({ sql: "select '--;' as \"a;--\" /* b */ ; -- c" })).toBe(
+    "(select '--;' as \"a;--\") AS result",
+  );
+  expect(relation({ sql: "select 1 -- one\n+ 1;" })).toBe("(select 1 -- one\n+ 1) AS result");
+});
+
+const FIELDS: ChartField[] = [
+  { name: 'odd "name"', type: "string" },
+  { name: "d", type: "decimal128(12, 2)" },
+  { name: "n", type: "uint64" },
+  { name: "t", type: "timestamp[ns, tz=Europe/Paris]" },
+  { name: "code", type: "dictionary<values=string, indices=int32, ordered=0>" },
+];
+
+test.each<[Predicate, string]>([
+  [
+    { op: "eq", column: 'odd "name"', value: "it's" },
+    `("odd ""name""" = arrow_cast('it''s', 'Utf8'))`,
+  ],
+  [{ op: "lt", column: "d", value: "1.005" }, `("d" <= arrow_cast('1.00', 'Decimal128(12, 2)'))`],
+  [{ op: "ge", column: "d", value: "-1.005" }, `("d" > arrow_cast('-1.01', 'Decimal128(12, 2)'))`],
+  [{ op: "gt", column: "d", value: "1e20" }, `("d" IS NULL AND CAST(NULL AS BOOLEAN))`],
+  [
+    { op: "eq", column: "n", value: 18446744073709551615n },
+    `("n" = arrow_cast('18446744073709551615', 'UInt64'))`,
+  ],
+  [
+    { op: "ge", column: "t", value: "2024-07-01T12:00:00Z" },
+    `("t" >= arrow_cast('2024-07-01T12:00:00Z', 'Timestamp(Nanosecond, Some("Europe/Paris"))'))`,
+  ],
+  [{ op: "contains", column: "code", value: "%" }, `contains(CAST("code" AS VARCHAR), '%')`],
+  [{ not: { op: "in", column: "n", value: [] } }, "(NOT FALSE)"],
+  [{ and: [] }, "TRUE"],
+  [
+    {
+      or: [
+        { op: "is_null", column: "d" },
+        { op: "not_null", column: "n" },
+      ],
+    },
+    `(("d" IS NULL) OR ("n" IS NOT NULL))`,
+  ],
+])("%o is one expression", (predicate, sql) => {
+  expect(predicateSql(predicate, FIELDS)).toBe(sql);
+});
+
+test("what cannot be compared is refused by name", () => {
+  expect(() => predicateSql({ op: "eq", column: "x", value: 1 }, FIELDS)).toThrow("x");
+  expect(() => predicateSql({ op: "eq", column: "d", value: "one" }, FIELDS)).toThrow("“one”");
+});
+
+test("types are what they are to charts and to SQL", () => {
+  expect(roleOf({ name: "a", type: "run_end_encoded<run_ends: int32, values: string>" })).toBe(
+    "category",
+  );
+  expect(roleOf({ name: "a", type: "list<item: int64>" })).toBeUndefined();
+  expect(roleOf({ name: "a", type: "time32[s]" })).toBeUndefined();
+  expect(sqlType("decimal256(76, -3)")).toBe("Decimal256(76, -3)");
+  expect(sqlType("timestamp[s, tz=+05:30]")).toBe('Timestamp(Second, Some("+05:30"))');
+});
+
+/** The bounds of all bins. */
+function bounds(bins: Bins): string[] {
+  return Array.from({ length: bins.to - bins.from + 1 }, (_, k) => bins.text(bins.from + k));
+}
+
+test("bins have bounds that people write, and the exact values of the column", () => {
+  const field = (type: string) => ({ name: "a", type });
+  expect(bounds(binsOf(field("decimal128(4, 2)"), { low: "0.00", high: "0.10" }, 10))).toEqual([
+    "0",
+    "0.01",
+    "0.02",
+    "0.03",
+    "0.04",
+    "0.05",
+    "0.06",
+    "0.07",
+    "0.08",
+    "0.09",
+    "0.1",
+    "0.11",
+  ]);
+  expect(bounds(binsOf(field("double"), { low: "-1.5", high: "2.5" }, 4))).toEqual([
+    "-2",
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+  ]);
+  const exact = { low: "9007199254740993", high: "9007199254740995" };
+  expect(bounds(binsOf(field("int64"), exact, 40))).toEqual([
+    "9007199254740993",
+    "9007199254740994",
+    "9007199254740995",
+    "9007199254740996",
+  ]);
+  const constant = binsOf(field("double"), { low: "5", high: "5" }, 40);
+  expect(constant.to - constant.from).toBe(1);
+});
+
+test("bins of time are calendar ranges", () => {
+  const ms = (text: string) => String(Date.parse(text));
+  const date = { name: "a", type: "date64[ms]" };
+  const years = binsOf(date, { low: ms("1992-01-02"), high: ms("1998-12-01") }, 100);
+  expect(years.width).toBe("month");
+  expect(years.text(0)).toBe("1992-01-01T00:00:00");
+  expect(years.text(83)).toBe("1998-12-01T00:00:00");
+  expect(years.to).toBe(84);
+  const days = { name: "a", type: "date32[day]" };
+  const weeks = binsOf(days, { low: "11323", high: "11500" }, 100);
+  expect(weeks.width).toBe("week");
+  expect(weeks.text(0)).toBe("2001-01-01");
+  expect(positionOf(weeks, "2001-01-08")).toBe(weeks.at(1));
+  const bc = binsOf(days, { low: "-4371587", high: "2932896" }, 100);
+  expect(bc.text(0)).toContain("-010000-01-01");
+});
+
+test("columns suggest their charts", () => {
+  const told = suggestions(FLIGHTS).map(({ kind, x, y, aggregate }) => [kind, x, y, aggregate]);
+  expect(told).toEqual([
+    ["line", "date", "delay", "mean"],
+    ["bar", "origin", undefined, "count"],
+    ["histogram", "delay", undefined, "count"],
+    ["scatter", "delay", "distance", "count"],
+    ["box", "origin", "delay", "count"],
+  ]);
+  expect(suggestions([{ name: "a", type: "binary" }])).toEqual([]);
+  const one = suggestions([{ name: "a", type: "double" }]);
+  expect(one.map(({ kind }) => kind)).toEqual(["histogram"]);
+});
+
+test("a chart of another kind keeps the columns that it can have", () => {
+  const bar: ChartSpec = {
+    kind: "bar",
+    x: "origin",
+    y: "delay",
+    aggregate: "mean",
+    brush: { values: ["ORD"] },
+  };
+  expect(settled(bar, FLIGHTS)).toEqual({ ...bar, group: undefined });
+  expect(settled({ ...bar, kind: "line" }, FLIGHTS)).toMatchObject({
+    x: "date",
+    y: "delay",
+    brush: undefined,
+  });
+  expect(settled({ ...bar, kind: "line" }, [{ name: "a", type: "string" }])).toBeUndefined();
+});
+
+test("a state comes back from its text, and anything else is no state", () => {
+  const charts: ChartSpec[] = [
+    {
+      kind: "line",
+      x: "date",
+      y: "delay",
+      aggregate: "mean",
+      group: "origin",
+      brush: { x: ["2001-01-01", "2001-02-01"] },
+    },
+    {
+      kind: "bar",
+      x: 'a"b',
+      y: undefined,
+      aggregate: "count",
+      group: undefined,
+      brush: { values: ["x", null], isOthers: true },
+    },
+  ];
+  expect(decodeState(encodeState(charts))).toEqual(charts);
+  expect(encodeState([])).toBe("");
+  for (const wrong of ["", "{", "7", '[["pie","a"]]', '[["bar",7]]']) {
+    expect(decodeState(wrong)).toEqual([]);
+  }
+});
+
+test("a brush is a predicate, with nulls and others as they are shown", () => {
+  const bar: ChartSpec = { kind: "bar", x: "origin", aggregate: "count" };
+  const of = (brush: ChartSpec["brush"]) => brushPredicate({ ...bar, brush });
+  expect(of({ values: ["ORD"] })).toEqual({ op: "eq", column: "origin", value: "ORD" });
+  expect(of({ values: ["ORD", null] })).toEqual({
+    or: [
+      { op: "eq", column: "origin", value: "ORD" },
+      { op: "is_null", column: "origin" },
+    ],
+  });
+  expect(of({ values: ["ORD", "LAX"], isOthers: true })).toEqual({
+    or: [
+      { not: { op: "in", column: "origin", value: ["ORD", "LAX"] } },
+      { op: "is_null", column: "origin" },
+    ],
+  });
+  expect(
+    brushPredicate({ ...bar, kind: "histogram", x: "delay", brush: { x: ["0", "10"] } }),
+  ).toEqual({
+    and: [
+      { op: "ge", column: "delay", value: "0" },
+      { op: "lt", column: "delay", value: "10" },
+    ],
+  });
+});

@@ -1,0 +1,97 @@
+import { expect, test } from "vitest";
+import { exportName } from "../src/files/export.js";
+import { recognise } from "../src/files/kind.js";
+import { checkName, proposeName } from "../src/files/table-name.js";
+import { errorFromAnswer, wordsOf } from "../src/session/problem.js";
+
+const bytes = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+test.each([
+  ["a.arrow", bytes("ARROW1\0\0"), "arrow"],
+  ["wrongly-named.csv", bytes("ARROW1\0\0"), "arrow"],
+  ["a.bin", bytes("\xff\xff\xff\xff\x10\x01\0\0"), "arrow"],
+  ["before-0.15.arrows", bytes("\x10\x01\0\0\x10\0\0\0"), "arrow"],
+  ["a.parquet", bytes("PAR1\x15\x04"), "parquet"],
+  ["no-extension", bytes("PAR1\x15\x04"), "parquet"],
+  ["a.csv", utf8("a,b\n1,2\n"), "csv"],
+  ["one-column.csv", utf8("a\n1\n"), "csv"],
+  ["objects.csv", utf8('{"a": 1}\n'), "csv"],
+  ["a.csv.gz", bytes("\x1f\x8b\x08"), "csv"],
+  ["a.ndjson.zst", bytes("\x28\xb5\x2f\xfd"), "ndjson"],
+  ["a.tsv", utf8("a\tb\n"), "tsv"],
+  ["a.txt", utf8("a\tb\n1\t2\n"), "tsv"],
+  ["a.log", utf8("ä,b\n1,2\n"), "csv"],
+  ["a.jsonl", utf8('{"a": 1}\n{"a": 2}\n'), "ndjson"],
+  ["a.json", utf8('{"a": 1}\n{"a": 2}\n'), "ndjson"],
+  ["a.ndjson", utf8(`{"a": "${"x".repeat(5000)}`).subarray(0, 4096), "ndjson"],
+  ["cut.csv", utf8("a,ü").subarray(0, 3), "csv"],
+])("%s is recognised", (name, head, kind) => {
+  expect(recognise(name, head)).toMatchObject({ kind });
+});
+
+test.each([
+  ["empty.csv", bytes(""), "is empty"],
+  ["a.xlsx", bytes("PK\x03\x04"), "workbook"],
+  ["a.zip", bytes("PK\x03\x04"), "Unpack"],
+  ["a.parquet.gz", bytes("\x1f\x8b\x08"), "compressed as a whole"],
+  ["a.feather", bytes("FEA1"), "version 2"],
+  ["a.db", bytes("SQLite format 3\0"), "SQLite"],
+  ["a.duckdb", bytes("12345678DUCK"), "DuckDB"],
+  ["a.csv", bytes("\xff\xfea\0,\0"), "UTF-16"],
+  ["a.json", utf8('[{"a": 1}]'), "one object a line"],
+  ["a.json", utf8('{\n  "a": 1\n}'), "one object a line"],
+  ["a.html", utf8("<!doctype html><p>hello, there</p>\n"), "Arrow (.arrow"],
+  ["a.png", bytes("\x89PNG\r\n\x1a\n\0\0"), "Arrow (.arrow"],
+])("%s is refused in words", (name, head, why) => {
+  const { refusal } = recognise(name, head) as { refusal: string };
+  expect(refusal).toContain(`“${name}”`);
+  expect(refusal).toContain(why);
+});
+
+const tables = [
+  { name: "flights", uploaded: false },
+  { name: "trips", uploaded: true },
+];
+
+test.each([
+  ["trips.csv", "trips"],
+  ["trips-2024 (final).csv.gz", "trips_2024_final"],
+  ["2024.parquet", "t_2024"],
+  ["flights.parquet", "flights_2"],
+  ["Größe.ndjson", "Größe"],
+  [".csv", "csv"],
+  ["…", "table"],
+  [`${"x".repeat(300)}.csv`, "x".repeat(124)],
+])("the table of %s is proposed to be %s", (fileName, name) => {
+  expect(proposeName(fileName, tables)).toBe(name);
+  expect(checkName(name, tables).is).not.toBe("wrong");
+});
+
+test("files that come together get names of their own", () => {
+  expect(proposeName("a.csv", tables, ["a", "a_2"])).toBe("a_3");
+  expect(checkName("a", tables, ["a"])).toMatchObject({ is: "wrong" });
+});
+
+test("a name is free, an upload's, or wrong", () => {
+  expect(checkName("new", tables)).toEqual({ is: "free" });
+  expect(checkName("trips", tables)).toEqual({ is: "uploaded" });
+  for (const name of ["flights", "", " ", "a/b", "a\nb", "ä".repeat(129)]) {
+    expect(checkName(name, tables), name).toMatchObject({ is: "wrong" });
+  }
+});
+
+test("exported files are named by what is in them", () => {
+  const now = new Date(2026, 0, 2, 3, 4, 5);
+  expect(exportName("lineitem", false, now)).toBe("lineitem");
+  expect(exportName("a/b:c", true, now)).toBe("a_b_c-filtered");
+  expect(exportName(undefined, true, now)).toBe("query-20260102-030405");
+});
+
+test("the server's words are shown as sentences", () => {
+  const body = JSON.stringify({ code: "bad_upload", detail: "line 3 is cut", hint: "send it" });
+  const error = errorFromAnswer(400, body);
+  expect(error).toMatchObject({ code: "bad_upload", status: 400 });
+  expect(wordsOf(error)).toBe("Line 3 is cut. Send it.");
+  expect(errorFromAnswer(502, "<html>")).toMatchObject({ message: "The server answered 502." });
+});

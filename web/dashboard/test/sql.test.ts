@@ -1,0 +1,106 @@
+import { ColonnadeError } from "colonnade";
+import { beforeEach, expect, test } from "vitest";
+import type { CatalogTable } from "../src/catalog/catalog.js";
+import { tablesIn } from "../src/sql/completion.js";
+import { mistakeIn } from "../src/sql/error-place.js";
+import { History } from "../src/sql/history.js";
+import { withoutExplain } from "../src/sql/plan-panel.js";
+import { Statements } from "../src/sql/statements.js";
+import { tabAfterKey } from "../src/tab-keys.js";
+
+const stored = new Map<string, string>();
+Object.assign(globalThis, {
+  localStorage: {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem: (key: string, value: string) => stored.set(key, value),
+  },
+});
+beforeEach(() => stored.clear());
+
+function marked(text: string, statement: string, message: string): string | undefined {
+  const mistake = mistakeIn(text, statement, new ColonnadeError("sql_error", message));
+  return mistake && text.slice(mistake.from, mistake.to);
+}
+
+test.each([
+  ["select * form t", "found: form at Line: 1, Column: 10", "form"],
+  ["select\n 1,\n  2 frm x", "found: x at Line: 3, Column: 9", "x"],
+  ["select 'abc", "Unterminated string literal at Line: 1, Column: 8", "'abc"],
+  ["select 1 + \n", "Expected: an expression, found: EOF", "+"],
+  ["select ax, x from t", 'there is no column "x"', "x"],
+  ["select T.Xy from t", 'there is no column "t.xy"', "Xy"],
+  ["select * from nope", 'there is no table "nope"', "nope"],
+  ["select FOO(1)", "Invalid function 'foo'. Did you mean 'cot'?", "FOO"],
+  ["select 'x', x", 'there is no column "x"', "x"],
+  ["select 1/0", "Divide by zero error", undefined],
+])("the mistake in %s", (sql, message, word) => {
+  expect(marked(sql, sql, message)).toBe(word);
+});
+
+test("a mistake in a part of the text is marked in that part", () => {
+  const text = "select x;\nselect x from t";
+  const error = new ColonnadeError("unknown_column", 'there is no column "x"');
+  expect(mistakeIn(text, "select x from t", error)).toMatchObject({ from: 17, to: 18 });
+  expect(mistakeIn(text, "select y", error)).toBeUndefined();
+});
+
+test("the tables of a statement are those it names", () => {
+  const tables = ["a", "b", "a b"].map((name) => ({ name }) as CatalogTable);
+  const names = (sql: string, current?: string) =>
+    tablesIn(sql, { tables, current }).map(({ name }) => name);
+  expect(names("select x from b join c")).toEqual(["b"]);
+  expect(names('select x from "a b"')).toEqual(["a b"]);
+  expect(names("select x")).toEqual(["a", "b", "a b"]);
+  expect(names("select x", "a")).toEqual(["a"]);
+});
+
+test("statements are kept, and found again by their tab or text", () => {
+  const statements = new Statements();
+  const one = statements.arrive("select 1", undefined);
+  expect(statements.label(one)).toBe("Query 1");
+  expect(statements.arrive("select 1", undefined)).toBe(one);
+  const two = statements.open("");
+  expect(two.id).toBe(2);
+  // The same tab, another statement: what was run last is what stands there.
+  expect(statements.arrive("select 2", two.id)).toBe(two);
+  expect(two).toMatchObject({ text: "select 2", ran: "select 2" });
+  statements.change(one.id, { text: "select 1 -- edited", name: "First" });
+  expect(statements.arrive("select 1", one.id).text).toBe("select 1 -- edited");
+
+  const again = new Statements();
+  expect(again.list.map((each) => again.label(each))).toEqual(["First", "Query 2"]);
+  expect(again.close(1)?.id).toBe(2);
+  expect(again.close(2)).toBeUndefined();
+  expect(again.open("x").id).toBe(1);
+});
+
+test("the history has the newest first, and one line for the same statement twice", () => {
+  const history = new History();
+  history.begin("select 1", 1);
+  history.end("select 1", { rows: 1, elapsedMs: 5 });
+  history.begin("select 2", 2);
+  history.begin("select 2", 3);
+  history.end("select 1", { rows: 9 });
+  history.end("select 2", { error: "sql_error" });
+  history.end("select 2", { rows: 9 });
+  const expected = [
+    { sql: "select 2", atMs: 3, error: "sql_error" },
+    { sql: "select 1", atMs: 1, rows: 1, elapsedMs: 5 },
+  ];
+  expect(history.entries).toEqual(expected);
+  expect(new History().entries).toEqual(expected);
+  expect(history.matching("2 SEL").map(({ sql }) => sql)).toEqual(["select 2"]);
+});
+
+test("a plan is asked for of the statement itself", () => {
+  expect(withoutExplain("EXPLAIN ANALYZE select 1")).toBe("select 1");
+  expect(withoutExplain(" explain format tree\nselect 1")).toBe("select 1");
+  expect(withoutExplain("select explain from t")).toBe("select explain from t");
+});
+
+test("arrows go round the tabs", () => {
+  expect(tabAfterKey("ArrowRight", 2, 3)).toBe(0);
+  expect(tabAfterKey("ArrowLeft", 0, 3)).toBe(2);
+  expect(tabAfterKey("End", 0, 3)).toBe(2);
+  expect(tabAfterKey("a", 0, 3)).toBeUndefined();
+});

@@ -1,0 +1,133 @@
+import type { Field } from "../schema.js";
+import { makeElement, setAttribute } from "./dom.js";
+import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
+
+/** The height of names and types, and with summaries below them, in px. */
+const HEADER_PX = 46;
+const SUMMARISED_PX = 104;
+
+/** What is asked for at the summary of a column. */
+export interface SummaryCallbacks {
+  /** Bins `[first, last]` of a column were chosen. */
+  onChoose(field: Field, first: number, last: number): void;
+  /** No bins are wanted any more. */
+  onClear(field: Field): void;
+  /** Other columns have come into sight. */
+  onSight(): void;
+}
+
+/** The summaries in the header's cells; each belongs to the column that its cell is of. */
+export class HeaderSummaries {
+  /** Exact numbers of what is pointed at, beside the header. */
+  readonly #readout = makeElement("readout");
+  /** The header that it belongs to: the one pointed at or focused last. */
+  #read: HTMLElement | undefined;
+  #isDrawing = false;
+  /** Told of what is asked for. */
+  callbacks: SummaryCallbacks | undefined;
+  readonly #plots = new Map<Element, SummaryPlot>();
+  #summaries: ReadonlyMap<Field, ColumnSummary> = new Map();
+  readonly #header: HTMLElement;
+  #isShown = false;
+  #isSightNew = false;
+
+  /** @param header where keys at the cells are heard */
+  constructor(header: HTMLElement) {
+    this.#header = header;
+    this.#readout.setAttribute("aria-hidden", "true");
+    this.#readout.hidden = true;
+    header.addEventListener("keydown", (event) => {
+      const plot = event.key === "F2" && this.#plots.get(event.target as Element);
+      if (!plot || !this.#isShown) return;
+      plot.focus();
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  get isShown(): boolean {
+    return this.#isShown;
+  }
+
+  /** Shows or hides them all; returns the height that the header is to have, in px. */
+  show(isShown: boolean): number {
+    this.#isShown = isShown;
+    this.#header.classList.toggle("summaries", isShown);
+    this.#header.after(this.#readout);
+    for (const [cell, { field }] of this.#plots) this.place(cell as HTMLElement, field);
+    return isShown ? SUMMARISED_PX : HEADER_PX;
+  }
+
+  /** The columns whose headers are in sight. */
+  get fieldsInSight(): readonly Field[] {
+    const cells = [...this.#plots].filter(([cell]) => !(cell as HTMLElement).hidden);
+    return cells.flatMap(([, { field }]) => field ?? []);
+  }
+
+  /** Draws what is known of columns. */
+  draw(summaries: ReadonlyMap<Field, ColumnSummary>): void {
+    this.#summaries = summaries;
+    for (const [cell, { field }] of this.#plots) this.place(cell as HTMLElement, field);
+  }
+
+  /** Makes a header's cell that of a column. */
+  place(cell: HTMLElement, field: Field | undefined): void {
+    let plot = this.#plots.get(cell);
+    if (plot === undefined) {
+      if (!this.#isShown || field === undefined) return;
+      plot = new SummaryPlot(cell, {
+        onChoose: (of, first, last) => this.callbacks?.onChoose(of, first, last),
+        onClear: (of) => this.callbacks?.onClear(of),
+        onRead: (lines) => this.#readOut(cell, lines),
+      });
+      this.#plots.set(cell, plot);
+    }
+    const summary = field === undefined ? undefined : this.#summaries.get(field);
+    if (this.#isShown && field !== plot.field) this.#tellSight();
+    plot.element.hidden = !this.#isShown;
+    this.#isDrawing = true;
+    plot.draw(field, summary);
+    this.#isDrawing = false;
+    if (field === undefined) return;
+    // The texts of the plot are no part of the column's name.
+    if (this.#isShown) setAttribute(cell, "aria-label", `${field.name} ${field.type}`);
+    else cell.removeAttribute("aria-label");
+    const isFiltered = cell.classList.contains("filtered") ? ["filtered"] : [];
+    const said = this.#isShown && summary !== undefined ? [summary.description] : [];
+    const description = [...isFiltered, ...said].join("; ");
+    if (description !== "") setAttribute(cell, "aria-description", description);
+    else cell.removeAttribute("aria-description");
+  }
+
+  /** Tells once of all cells that are drawn together. */
+  #tellSight(): void {
+    if (this.#isSightNew) return;
+    this.#isSightNew = true;
+    queueMicrotask(() => {
+      this.#isSightNew = false;
+      this.callbacks?.onSight();
+    });
+  }
+
+  #readOut(cell: HTMLElement, lines: readonly string[] | undefined): void {
+    const readout = this.#readout;
+    // What is only drawn anew, or left, does not take the place of what is looked at.
+    if (cell !== this.#read && (this.#isDrawing || lines === undefined)) return;
+    this.#read = lines && cell;
+    readout.hidden = lines === undefined;
+    if (lines === undefined) return;
+    readout.replaceChildren(
+      ...lines.map((line) => {
+        const element = makeElement("");
+        element.textContent = line;
+        return element;
+      }),
+    );
+    const layer = readout.offsetParent?.getBoundingClientRect();
+    const { left, bottom } = cell.getBoundingClientRect();
+    if (layer === undefined) return;
+    const rightmost = layer.width - readout.offsetWidth - 4;
+    readout.style.left = `${Math.max(4, Math.min(left - layer.left, rightmost))}px`;
+    readout.style.top = `${bottom - layer.top + 3}px`;
+  }
+}

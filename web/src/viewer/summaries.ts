@@ -1,0 +1,183 @@
+import { ColonnadeError } from "../errors.js";
+import type { Grid } from "../grid/grid.js";
+import type { ColumnSummary } from "../grid/summary-plot.js";
+import type { Predicate } from "../predicate.js";
+import type { Field } from "../schema.js";
+import type { Summary } from "../summary.js";
+import type { ArrangedRows, Arranger } from "./arranger.js";
+import { withParts } from "./filters.js";
+import { columnSummary, partsOfBins } from "./summary-words.js";
+
+/** Texts with more different values have no frequent ones worth the memory to count them. */
+const MAX_COUNTED = 1 << 16;
+/** In a viewer that is narrower or lower, rows have more use of the room. */
+const MIN_WIDTH_PX = 560;
+const MIN_HEIGHT_PX = 320;
+/** What a server is not asked to summarise unless somebody wants it. */
+const MAX_SERVER_ROWS = 100_000_000;
+/** While rows come, a column is summarised again no sooner than this. */
+const REFRESH_MS = 500;
+/** While rows come, summaries take at most a quarter of the time. */
+const REST_SHARE = 3;
+
+/** What summaries need of their viewer: to ask for other rows. */
+export interface SummariesHost {
+  filter: Predicate | null;
+}
+
+/** A summary, and of how many rows it is. */
+interface Known {
+  /** Infinite where it is the server's, of all. */
+  numRows: number;
+  /** Nothing where it could not be made. */
+  summary: Summary | undefined;
+}
+
+/** Summarises the columns in sight, one at a time, and again as rows come. */
+export class Summaries {
+  readonly #host: SummariesHost;
+  readonly #grid: Grid;
+  readonly #arranger: Arranger;
+  #choice: boolean | undefined;
+  #table: ArrangedRows["table"] | undefined;
+  #view: ArrangedRows["view"];
+  #ofTable = new Map<Field, Known>();
+  #ofView = new Map<Field, Known>();
+  #work: AbortController | undefined;
+  #restUntilMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The server would have to look at very many rows. */
+  #isHuge = false;
+
+  constructor(host: SummariesHost, grid: Grid, arranger: Arranger) {
+    this.#host = host;
+    this.#grid = grid;
+    this.#arranger = arranger;
+    grid.summaries.callbacks = {
+      onChoose: (field, first, last) => {
+        const summary = this.#ofTable.get(field)?.summary;
+        if (summary !== undefined) this.#filter(field, partsOfBins(summary, field, first, last));
+      },
+      onClear: (field) => this.#filter(field, []),
+      onSight: () => this.follow(),
+    };
+    new ResizeObserver(() => {
+      if (this.isShown !== grid.summaries.isShown) this.follow();
+    }).observe(grid.element);
+  }
+
+  /** Whether they are shown: as was chosen, else where there is room. */
+  get isShown(): boolean {
+    if (this.#choice !== undefined) return this.#choice;
+    const { clientWidth, clientHeight } = this.#grid.element;
+    return clientWidth >= MIN_WIDTH_PX && clientHeight >= MIN_HEIGHT_PX && !this.#isHuge;
+  }
+  set isShown(isShown: boolean) {
+    if (isShown === this.isShown && this.#choice !== undefined) return;
+    this.#choice = isShown;
+    this.follow();
+  }
+
+  /** Looks whether there are other rows, other columns in sight, or another filter. */
+  follow(): void {
+    const grid = this.#grid;
+    const { shown: rows, applied } = this.#arranger;
+    // A view that is only sorted holds what its table does.
+    const view = applied.filter === null ? undefined : rows?.view;
+    if (rows?.table !== this.#table || view !== this.#view) {
+      this.#work?.abort();
+      this.#work = undefined;
+      if (rows?.table !== this.#table) this.#ofTable = new Map();
+      this.#ofView = new Map();
+      this.#table = rows?.table;
+      this.#view = view;
+      this.#restUntilMs = 0;
+    }
+    const { state, progress } = rows?.table ?? {};
+    // Of how many rows a server's filter leaves, nobody knows; it has to look at as many as before.
+    if (state !== "windowed") this.#isHuge = false;
+    else if (progress?.totalRows !== undefined) {
+      this.#isHuge = progress.totalRows > MAX_SERVER_ROWS;
+    }
+    const { isShown } = this;
+    if (isShown !== grid.summaries.isShown) grid.showSummaries(isShown);
+    if (!isShown) {
+      this.#work?.abort();
+      this.#work = undefined;
+      return;
+    }
+    this.#draw();
+    void this.#summarise();
+  }
+
+  #filter({ name }: Field, parts: ReturnType<typeof partsOfBins>): void {
+    const { filter } = this.#arranger.arrangement;
+    this.#host.filter = withParts(filter, name, parts);
+  }
+
+  #draw(): void {
+    const { filter } = this.#arranger.arrangement;
+    const drawn = new Map<Field, ColumnSummary>();
+    const isGrowing = this.#isGrowing;
+    for (const [field, { summary }] of this.#ofTable) {
+      const within = this.#ofView.get(field)?.summary;
+      if (summary === undefined || summary.rows === 0) continue;
+      drawn.set(field, columnSummary({ field, summary, within, filter, isGrowing }));
+    }
+    this.#grid.summaries.draw(drawn);
+  }
+
+  get #isGrowing(): boolean {
+    const table = this.#table;
+    return table?.state === "streaming" && table.paused === undefined;
+  }
+
+  /** Summarises what is in sight and not known yet, then what is known of fewer rows. */
+  async #summarise(): Promise<void> {
+    const next = this.#work === undefined ? this.#next() : undefined;
+    if (next === undefined) return;
+    const restMs = this.#isGrowing ? this.#restUntilMs - performance.now() : 0;
+    clearTimeout(this.#timer);
+    if (restMs > 0) {
+      this.#timer = setTimeout(() => this.follow(), restMs);
+      return;
+    }
+    const work = new AbortController();
+    this.#work = work;
+    const startMs = performance.now();
+    const { field, rows, known, numRows } = next;
+    const isAgain = known.has(field);
+    try {
+      const options = { signal: work.signal, maxCounted: MAX_COUNTED };
+      const summary = await rows.summary(field.name, options);
+      known.set(field, { numRows, summary });
+    } catch (thrown) {
+      if (ColonnadeError.from(thrown, "").code === "cancelled") return;
+      known.set(field, { numRows, summary: known.get(field)?.summary });
+    } finally {
+      if (this.#work === work) this.#work = undefined;
+    }
+    if (work.signal.aborted) return;
+    const nowMs = performance.now();
+    const restsMs = REST_SHARE * (nowMs - startMs);
+    this.#restUntilMs = nowMs + (isAgain ? Math.max(REFRESH_MS, restsMs) : restsMs);
+    this.follow();
+  }
+
+  #next() {
+    const [table, view] = [this.#table, this.#view];
+    if (table === undefined || table.numRows === 0) return undefined;
+    const { fields } = table.schema;
+    const isNamed = (field: Field) => fields.find(({ name }) => name === field.name) !== undefined;
+    const inSight = this.#grid.summaries.fieldsInSight.filter(isNamed);
+    const numRows = table.state === "windowed" ? Number.POSITIVE_INFINITY : table.numRows;
+    const numKnown = (field: Field) => this.#ofTable.get(field)?.numRows ?? -1;
+    const [field] = inSight
+      .filter((each) => numKnown(each) < numRows)
+      .sort((a, b) => numKnown(a) - numKnown(b));
+    if (field !== undefined) return { field, rows: table, known: this.#ofTable, numRows };
+    const unviewed = view && inSight.find((each) => !this.#ofView.has(each));
+    if (view === undefined || unviewed === undefined) return undefined;
+    return { field: unviewed, rows: view, known: this.#ofView, numRows };
+  }
+}

@@ -1,0 +1,222 @@
+import type { ColumnSummary } from "../grid/summary-plot.js";
+import type { Predicate } from "../predicate.js";
+import { type Field, filterKindOf, isNumericType } from "../schema.js";
+import type { Summary } from "../summary.js";
+import { formOfParts, partsOf } from "./filters.js";
+import { formatCount, formatRows } from "./status.js";
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+/** Below it, counts are written out where there is little room. */
+const MAX_WRITTEN = 100_000;
+
+/** Longer numbers are rounded where there is little room. */
+const MAX_NUMBER_CHARS = 9;
+/** Longer texts are cut. */
+const MAX_TEXT_CHARS = 100;
+
+/** What of a column is shown below its name. */
+export interface Summarised {
+  field: Field;
+  /** Of all rows. */
+  summary: Summary;
+  /** Of the rows that a filter leaves, by the same bins. */
+  within: Summary | undefined;
+  filter: Predicate | null;
+  /** Whether more rows may come. */
+  isGrowing: boolean;
+}
+
+/** A column in short, in the words of the screen. */
+export function columnSummary(subject: Summarised): ColumnSummary {
+  const { field, summary, within, filter } = subject;
+  const { histogram, top } = summary;
+  const told = within ?? summary;
+  const counts = histogram?.counts ?? top?.map(({ count }) => count) ?? [];
+  const countsWithin = countsOf(summary, within);
+  const bins = counts.map((count, bin) => ({ count, numShown: countsWithin?.[bin] }));
+  const sum = (list: readonly number[], first: number, last: number) =>
+    list.slice(first, last + 1).reduce((total, count) => total + count, 0);
+  const details = detailsOf(subject);
+  const canChoose = canFilterByBins(field) && bins.length > 0;
+  const words = (first: number, last: number) => {
+    const count = sum(counts, first, last);
+    const share = percent(count, summary.rows);
+    const all = `${formatRows(count)} (${share})`;
+    const shown = countsWithin && `${formatCount(sum(countsWithin, first, last))} of ${all}`;
+    return [labelOf(summary, first, last), shown ?? all];
+  };
+  const [start, end] = axisOf(summary);
+  return {
+    title: `${histogram ? "Histogram" : "Most frequent values"} of ${field.name}`,
+    bins,
+    words,
+    canChoose,
+    chosen: canChoose ? chosenBins(summary, field, filter) : undefined,
+    start,
+    end,
+    caption: captionOf(told),
+    description: details.join(", "),
+    details,
+  };
+}
+
+/** Durations are not compared, and the widest decimals have edges that are floats. */
+function canFilterByBins({ type }: Field): boolean {
+  return filterKindOf(type) !== "nulls" && !type.includes("decimal256");
+}
+
+/** What asks for the values of bins `[first, last]`; nothing where they are not there. */
+export function partsOfBins(
+  { histogram, top, max }: Summary,
+  { name, type }: Field,
+  first: number,
+  last: number,
+): Predicate[] {
+  if (histogram !== undefined) {
+    const { edges, counts } = histogram;
+    const [from, to] = [edges[first], edges[last + 1]];
+    if (from === undefined || to === undefined) return [];
+    const isLast = last === counts.length - 1 && max !== null;
+    return [
+      { op: "ge", column: name, value: from },
+      isLast ? { op: "le", column: name, value: max } : { op: "lt", column: name, value: to },
+    ];
+  }
+  const isBoolean = filterKindOf(type) === "boolean";
+  const values = (top ?? [])
+    .slice(first, last + 1)
+    .map(({ value }) => (isBoolean ? value === "true" : value));
+  const [value] = values;
+  if (value === undefined) return [];
+  return [
+    values.length === 1
+      ? { op: "eq", column: name, value }
+      : { op: "in", column: name, value: values },
+  ];
+}
+
+/** The bins that a filter asks for, where it is one of {@link partsOfBins}. */
+export function chosenBins(
+  summary: Summary,
+  field: Field,
+  filter: Predicate | null,
+): [number, number] | undefined {
+  const parts = partsOf(filter, field.name);
+  if (parts.length === 0) return undefined;
+  const { histogram, top, max } = summary;
+  const form = formOfParts(parts);
+  let bins: [number, number];
+  if (histogram !== undefined) {
+    const to = form.to.replace(/^< /, "");
+    const { edges } = histogram;
+    const end = form.to === max ? edges.length - 1 : edges.indexOf(to);
+    bins = [edges.indexOf(form.from), end - 1];
+  } else {
+    const [part] = parts;
+    const values = part && "op" in part && part.op === "in" ? part.value.map(String) : form.values;
+    const places = values.map((value) => (top ?? []).findIndex((each) => each.value === value));
+    bins = [Math.min(...places), Math.max(...places)];
+  }
+  const [first, last] = bins;
+  if (!(first >= 0 && last >= first)) return undefined;
+  const wanted = partsOfBins(summary, field, first, last);
+  return JSON.stringify(wanted) === JSON.stringify(parts) ? bins : undefined;
+}
+
+/** How often the bins of the whole, or its values, are in what is left of it. */
+function countsOf({ top }: Summary, within: Summary | undefined): number[] | undefined {
+  if (within === undefined) return undefined;
+  if (within.histogram !== undefined) return within.histogram.counts;
+  const counts = new Map(within.top?.map(({ value, count }) => [value, count]));
+  return top?.map(({ value }) => counts.get(value) ?? 0);
+}
+
+function labelOf({ histogram, top, max }: Summary, first: number, last: number): string {
+  if (histogram !== undefined) {
+    const { edges, counts } = histogram;
+    const isLast = last === counts.length - 1;
+    if (isLast && edges[first] === max) return max ?? "";
+    return `${edges[first]} to ${isLast ? max : `below ${edges[last + 1]}`}`;
+  }
+  const values = (top ?? []).slice(first, last + 1).map(({ value }) => quoted(value));
+  return values.join(", ");
+}
+
+/** Texts below the plot: the extremes, or the most frequent value. */
+function axisOf({ type, top, min, max, rows }: Summary): [string, string] {
+  const [most] = top ?? [];
+  if (most !== undefined) return [quoted(most.value), percent(most.count, rows)];
+  if (min === null || max === null) return ["", ""];
+  const short = isNumericType(type) ? shortNumber : isOnOneDay(min, max) ? quoted : dayOf;
+  return min === max ? [short(min), ""] : [short(min), short(max)];
+}
+
+/** A number that takes much room, rounded to three digits. */
+function shortNumber(text: string): string {
+  const value = Number(text);
+  const size = Math.abs(value);
+  if (text.length <= MAX_NUMBER_CHARS) return text;
+  return size !== 0 && (size < 1e-3 || size >= 1e15)
+    ? value.toExponential(2)
+    : compact.format(value);
+}
+
+const INSTANT = /^([+-]?\d{4,}-\d\d-\d\d) /;
+
+function dayOf(text: string): string {
+  return INSTANT.exec(text)?.[1] ?? quoted(text);
+}
+
+function isOnOneDay(min: string, max: string): boolean {
+  return dayOf(min) === dayOf(max);
+}
+
+/** Pieces of which as many are shown as there is room for. */
+function captionOf({ nulls, rows, distinct, top }: Summary): string[] {
+  const isNull = nulls > 0 ? [`${percent(nulls, rows)} null`] : [];
+  const isExact = top !== undefined && sumOf(top) === rows - nulls;
+  const count = isExact ? top.length : (distinct ?? 0);
+  const written = count < MAX_WRITTEN ? formatCount(count) : compact.format(count);
+  const differing = distinct === null ? [] : [`${isExact ? "" : "≈ "}${written}`, "distinct"];
+  return [...isNull, ...differing];
+}
+
+function sumOf(top: readonly { count: number }[]): number {
+  return top.reduce((total, { count }) => total + count, 0);
+}
+
+/** Everything in words, exactly. */
+function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
+  const { rows, nulls, distinct, min, max, mean, nan = 0, infinite = 0 } = within ?? summary;
+  const counted = isGrowing ? `the first ${formatRows(summary.rows)}` : formatRows(rows);
+  const counts = [
+    ...(distinct === null ? [] : [`≈ ${formatCount(distinct)} distinct`]),
+    nulls === 0 ? "no nulls" : `${formatCount(nulls)} null (${percent(nulls, rows)})`,
+    ...(nan > 0 ? [`${formatCount(nan)} NaN`] : []),
+    ...(infinite > 0 ? [`${formatCount(infinite)} infinite`] : []),
+  ];
+  return [
+    ...(min === null || max === null
+      ? []
+      : [min === max ? `all ${quoted(min)}` : `${quoted(min)} to ${quoted(max)}`]),
+    ...(mean === null ? [] : [`mean ${mean}`]),
+    counts.join(", "),
+    within === undefined ? counted : `${counted} shown`,
+  ];
+}
+
+/** A part of a whole: `14.3 %`; what is not none is never `0 %`, nor what is not all `100 %`. */
+export function percent(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return "0 %";
+  if (part === whole) return "100 %";
+  const share = (100 * part) / whole;
+  if (share < 0.1) return "< 0.1 %";
+  if (share > 99.9) return "> 99.9 %";
+  return `${share < 10 || share > 99 ? share.toFixed(1) : Math.round(share)} %`;
+}
+
+/** A text as it is, unless nothing would be seen of it, or too much. */
+function quoted(value: string): string {
+  if (value.length > MAX_TEXT_CHARS) return `${value.slice(0, MAX_TEXT_CHARS)}…`;
+  return value.trim() === "" ? `“${value}”` : value;
+}

@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import type { Predicate } from "../src/predicate.js";
+import type { Field } from "../src/schema.js";
+import type { Summary } from "../src/summary.js";
+import { formOfParts, partsOfForm } from "../src/viewer/filters.js";
+import { chosenBins, columnSummary, partsOfBins, percent } from "../src/viewer/summary-words.js";
+
+const field = (type: string): Field => ({ name: "c", type, nullable: true, metadata: {} });
+
+const base = {
+  column: "c",
+  rows: 1000,
+  nulls: 20,
+  distinct_is_approximate: true as const,
+  mean: null,
+};
+
+const numbers: Summary = {
+  ...base,
+  type: "decimal128(5, 2)",
+  distinct: 400,
+  min: "1.00",
+  max: "9.99",
+  histogram: { edges: ["1.00", "4.00", "7.00", "10.00"], counts: [500, 480, 0] },
+};
+
+const texts: Summary = {
+  ...base,
+  type: "string",
+  distinct: 3,
+  min: "",
+  max: "b",
+  top: [
+    { value: "b", count: 600 },
+    { value: "a", count: 379 },
+    { value: "", count: 1 },
+  ],
+};
+
+const draw = (summary: Summary, filter: Predicate | null = null, within?: Summary) =>
+  columnSummary({ field: field(summary.type), summary, within, filter, isGrowing: false });
+
+test("bins are said with their bounds, their rows and their share", () => {
+  const { words, bins, start, end, caption, description, canChoose } = draw(numbers);
+  expect(words(0, 0)).toEqual(["1.00 to below 4.00", "500 rows (50 %)"]);
+  expect(words(1, 2)).toEqual(["4.00 to 9.99", "480 rows (48 %)"]);
+  expect(bins.map(({ numShown }) => numShown)).toEqual([undefined, undefined, undefined]);
+  expect([start, end, ...caption]).toEqual(["1.00", "9.99", "2.0 % null", "≈ 400", "distinct"]);
+  expect(description).toBe("1.00 to 9.99, ≈ 400 distinct, 20 null (2.0 %), 1,000 rows");
+  expect(canChoose).toBe(true);
+});
+
+test("frequent values are counted exactly where they are all there is", () => {
+  const { words, start, end, caption } = draw(texts);
+  expect([start, end, ...caption]).toEqual(["b", "60 %", "2.0 % null", "3", "distinct"]);
+  expect(words(2, 2)).toEqual(["“”", "1 row (0.1 %)"]);
+});
+
+test("what a filter leaves is said beside the whole", () => {
+  const left = { ...texts, rows: 40, nulls: 0, top: [{ value: "a", count: 40 }] };
+  const { words, bins, description } = draw(texts, null, left);
+  expect(bins.map(({ numShown }) => numShown)).toEqual([0, 40, 0]);
+  expect(words(1, 1)).toEqual(["a", "40 of 379 rows (38 %)"]);
+  expect(description).toContain("40 rows shown");
+});
+
+test("chosen bins are found again in the filter that they make", () => {
+  for (const summary of [numbers, texts]) {
+    for (let first = 0; first < 3; first++) {
+      for (let last = first; last < 3; last++) {
+        const parts = partsOfBins(summary, field(summary.type), first, last);
+        const filter = { and: [...parts, { op: "is_null" as const, column: "d" }] };
+        expect(chosenBins(summary, field(summary.type), filter)).toEqual([first, last]);
+      }
+    }
+    const other: Predicate = { op: "contains", column: "c", value: "b" };
+    expect(chosenBins(summary, field(summary.type), other)).toBeUndefined();
+    expect(chosenBins(summary, field(summary.type), null)).toBeUndefined();
+  }
+  const boolean = { ...texts, type: "bool", top: [{ value: "true", count: 980 }] };
+  const parts = partsOfBins(boolean, field("bool"), 0, 0);
+  expect(parts).toEqual([{ op: "eq", column: "c", value: true }]);
+  expect(chosenBins(boolean, field("bool"), parts[0] ?? null)).toEqual([0, 0]);
+});
+
+test("the form of a column's filter understands where a bin ends", () => {
+  const parts = partsOfBins(numbers, field(numbers.type), 0, 0);
+  const form = formOfParts(parts);
+  expect([form.from, form.to]).toEqual(["1.00", "< 4.00"]);
+  expect(partsOfForm("range", "c", form)).toEqual(parts);
+});
+
+test("durations and the widest decimals are drawn, not chosen", () => {
+  for (const type of ["duration[s]", "decimal256(76, 3)"]) {
+    expect(draw({ ...numbers, type }).canChoose).toBe(false);
+  }
+});
+
+test("long numbers are rounded where there is little room, instants cut to their day", () => {
+  const ends = (type: string, min: string, max: string) => {
+    const { start, end } = draw({ ...numbers, type, min, max });
+    return [start, end];
+  };
+  expect(ends("int64", "-9223372036854775808", "5")).toEqual(["-9.22e+18", "5"]);
+  expect(ends("decimal128(15, 2)", "901.00", "1104949.50")).toEqual(["901.00", "1.1M"]);
+  expect(ends("timestamp[s]", "2001-01-01 00:00:00", "2001-07-01 00:00:00")).toEqual([
+    "2001-01-01",
+    "2001-07-01",
+  ]);
+  expect(ends("date32[day]", "2001-01-01", "2001-01-01")).toEqual(["2001-01-01", ""]);
+});
+
+test("shares never round to none or all", () => {
+  expect(percent(0, 10)).toBe("0 %");
+  expect(percent(1, 10_000_000)).toBe("< 0.1 %");
+  expect(percent(9_999_999, 10_000_000)).toBe("> 99.9 %");
+  expect(percent(10, 10)).toBe("100 %");
+  expect(percent(143, 1000)).toBe("14 %");
+});
