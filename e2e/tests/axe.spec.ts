@@ -1,5 +1,8 @@
 import { expectAccessible } from "./accessible.js";
-import { chooseTable, expect, test } from "./fixtures.js";
+import { cell, chooseTable, expect, test } from "./fixtures.js";
+import { expectGrid } from "./grid-contract.js";
+
+// States that only a server that misbehaves brings are in states.spec.ts.
 
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in ${colorScheme}`, () => {
@@ -45,6 +48,34 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.getByRole("button", { name: "History" }).click();
       await expect(page.getByRole("dialog", { name: "History" })).toBeVisible();
       await expectAccessible(page);
+    });
+
+    test("what opens over the rows is accessible", async ({ page, demo }) => {
+      await page.goto(`${demo.origin}/?table=every_type`);
+      await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
+      await page.getByRole("columnheader").first().click({ button: "right" });
+      await expect(page.getByRole("dialog", { name: /^Column / })).toBeVisible();
+      await expectAccessible(page);
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Columns", exact: true }).click();
+      await expect(page.getByRole("dialog", { name: "Columns", exact: true })).toBeVisible();
+      await expectAccessible(page);
+      await page.keyboard.press("Escape");
+      await cell(page, 1, 1).click();
+      await page.keyboard.press("F2");
+      await expect(page.getByRole("dialog")).toBeVisible();
+      await expectAccessible(page);
+      await page.keyboard.press("Escape");
+      await expect(cell(page, 1, 1)).toBeFocused();
+      await page.keyboard.press("Control+f");
+      await page.getByPlaceholder("Find").fill("1");
+      await expect(page.getByText(/match [\d,]+ of/)).toBeVisible();
+      await expectAccessible(page);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+a");
+      await expect(page.getByRole("button", { name: "Copy", exact: true })).toBeVisible();
+      await expectAccessible(page);
+      await expectGrid(page);
     });
   });
 }

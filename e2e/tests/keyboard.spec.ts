@@ -47,3 +47,30 @@ test("focus survives being scrolled out of sight", async ({ page }) => {
   await page.keyboard.press("Control+Home");
   await expect(cell(page, 0, 1)).toBeFocused();
 });
+
+test("Ctrl with arrows goes to the edge, Tab leaves the grid and comes back", async ({ page }) => {
+  const columns = Number(await page.getByRole("grid").getAttribute("aria-colcount"));
+  await cell(page, 5, 2).click();
+  await page.keyboard.press("Control+ArrowRight");
+  await expect(cell(page, 5, columns)).toBeFocused();
+  await page.keyboard.press("Control+ArrowDown");
+  await expect(cell(page, 2_999_999, columns)).toBeFocused();
+  await page.keyboard.press("Control+ArrowLeft");
+  await expect(cell(page, 2_999_999, 1)).toBeFocused();
+  await page.keyboard.press("Control+ArrowUp");
+  await expect(cell(page, 0, 1)).toBeFocused();
+  await page.keyboard.press("Shift+ArrowDown");
+  await expect(cell(page, 0, 1)).toHaveAttribute("aria-selected", "true");
+  await page.keyboard.press("Escape");
+  await expect(cell(page, 1, 1)).toBeFocused();
+  await expect(cell(page, 0, 1)).toHaveAttribute("aria-selected", "false");
+  await page.keyboard.press("Tab");
+  await expect(page.getByRole("grid").locator(":focus")).toHaveCount(0);
+  await page.keyboard.press("Shift+Tab");
+  await expect(cell(page, 1, 1)).toBeFocused();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await expect(page.getByRole("columnheader").first()).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(cell(page, 0, 1)).toBeFocused();
+});

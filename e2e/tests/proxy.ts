@@ -76,6 +76,8 @@ export class CuttingProxy {
       this.cuts.shift();
       server.removeAllListeners("data");
       server.removeAllListeners("close");
+      // What comes meanwhile stays with the server.
+      server.pause();
       void this.#cut(cut, client, server);
     });
   }

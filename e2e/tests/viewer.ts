@@ -6,7 +6,8 @@ import { Server } from "./server.js";
 export { cell, expect, goToRow } from "./fixtures.js";
 
 /** A page with the element alone; the address's parameters are its attributes. */
-const PAGE = `<!doctype html><title>Viewer</title>
+const PAGE = `<!doctype html><html lang="en"><title>Viewer</title>
+<meta name="viewport" content="width=device-width">
 <script type="module">
 import "/define.js";
 const viewer = document.createElement("colonnade-viewer");

@@ -261,6 +261,8 @@ function usedNames(): { parts: string[]; properties: { name: string; default: st
       for (const part of names.join(" ").split(" ").filter(Boolean)) parts.add(part);
     }
     for (const { index, 1: property = "" } of text.matchAll(/var\(\s*(--colonnade-[\w-]+),/g)) {
+      // The first one is the default; others are for media such as more contrast.
+      if (properties.has(property)) continue;
       const fallback = text.slice(text.indexOf(",", index) + 1);
       properties.set(property, untilClosed(fallback).replace(/\s+/g, " ").trim());
     }

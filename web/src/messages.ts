@@ -11,6 +11,8 @@ export interface QueryRange {
   firstRow: number;
   /** The most rows there may be, where the request says so. */
   limit: number | undefined;
+  /** How many there should be: as many as of the same rows in another order. */
+  expectedRows?: number | undefined;
   /** What the request itself is for, where these are only some of its rows. */
   whole?: QueryRange;
 }

@@ -23,11 +23,22 @@ export const DEFAULT_MEMORY_BYTES = 1024 ** 3;
  * Opens a table. Resolves once its schema is known, while rows still arrive; rejects with a
  * `ColonnadeError` if that never happens.
  */
-export async function open(source: TableSource, options: OpenOptions = {}): Promise<Table> {
+export function open(source: TableSource, options: OpenOptions = {}): Promise<Table> {
+  return openExpecting(undefined, source, options);
+}
+
+/** As {@link open}, of a server's rows that should be `numRows`, as the same ones in another order are. */
+export async function openExpecting(
+  numRows: number | undefined,
+  source: TableSource,
+  options: OpenOptions,
+): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
   const prepared = await prepareSource(source, options);
   if (signal?.aborted) throw cancelledError();
+  const { wire } = prepared;
+  if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
   const [worker, wasm] = await Promise.all([startWorker(options, signal), findWasm(options)]);
   return Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm });
 }

@@ -58,6 +58,8 @@ export class WindowedRows {
   readonly #abort = new AbortController();
   readonly #interruptions = new Map<number, Interruption>();
   readonly #headRows: number;
+  /** Whether the total is what should be, until the server knows it. */
+  #isTotalExpected: boolean;
   #progress: StreamProgress;
   #blockRows: number;
   #blocks: BlockCache<RowBlock>;
@@ -83,6 +85,11 @@ export class WindowedRows {
     // A table of few huge batches would keep too much of them.
     if (head.numRows > numRows / 2) head.keepFirst(0);
     this.#headRows = head.numRows;
+    const { expectedRows } = origin.query;
+    this.#isTotalExpected = expectedRows !== undefined && expectedRows >= numRows;
+    if (this.#isTotalExpected) {
+      this.#progress = { ...progress, rows: expectedRows ?? 0, totalRows: expectedRows };
+    }
     this.#budgetBytes = memoryBytes - head.memoryBytes;
     const rowBytes = memoryBytes / numRows;
     const blockBytes = Math.min(BLOCK_BYTES, this.#budgetBytes / MIN_BLOCKS);
@@ -178,12 +185,17 @@ export class WindowedRows {
     this.#blocks.close();
   }
 
+  get #isTotalKnown(): boolean {
+    return this.#progress.totalRows !== undefined && !this.#isTotalExpected;
+  }
+
   /** Rows `[0, numRows)` are there; `totalRows` of them, where that is known. */
   #learn(numRows: number, totalRows?: number): void {
-    if (this.#progress.totalRows !== undefined) return;
+    if (this.#isTotalKnown) return;
     const { limit = Number.POSITIVE_INFINITY } = this.#origin.query;
     const total = totalRows ?? (numRows >= limit ? limit : undefined);
     if (total !== undefined) {
+      this.#isTotalExpected = false;
       const rows = Math.max(this.#headRows, Math.min(total, limit));
       this.#progress = { ...this.#progress, rows, totalRows: rows };
     } else {
@@ -287,7 +299,7 @@ export class WindowedRows {
       batches: batches + decoder.numBatches,
     };
     const isShort = decoder.numRows < numRows;
-    if (this.#progress.totalRows === undefined) {
+    if (!this.#isTotalKnown) {
       const end = start + decoder.numRows;
       if (decoder.numRows > 0) this.#learn(end, isShort ? end : undefined);
       await this.askTotal();

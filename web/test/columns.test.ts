@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { ColumnLayout, columnWidthPx, MAX_COLUMN_PX, MIN_COLUMN_PX } from "../src/grid/columns.js";
+import {
+  ColumnLayout,
+  columnWidthPx,
+  MAX_COLUMN_PX,
+  MIN_COLUMN_PX,
+  MIN_SCROLLED_PX,
+} from "../src/grid/columns.js";
 import { isNumericType } from "../src/schema.js";
 import { seededRandom } from "./random.js";
 
@@ -74,4 +80,13 @@ test.each([
   ["fixed_size_binary[16]", false],
 ])("%s reads as a number: %s", (type, expected) => {
   expect(isNumericType(type)).toBe(expected);
+});
+
+test("columns stay pinned while they leave room for the others", () => {
+  const widthsPx = [100, 100, 100, 100];
+  const numPinned = (viewportPx: number) => new ColumnLayout(widthsPx, 3, viewportPx).numPinned;
+  expect(numPinned(Number.POSITIVE_INFINITY)).toBe(3);
+  expect(numPinned(300 + MIN_SCROLLED_PX)).toBe(3);
+  expect(numPinned(299 + MIN_SCROLLED_PX)).toBe(2);
+  expect(numPinned(99 + MIN_SCROLLED_PX)).toBe(0);
 });

@@ -66,7 +66,7 @@ test("a lost connection is a state of a running stream alone", () => {
 test("a windowed table says how many rows there are, and where a connection to them was lost", () => {
   const windowed = { ...progress, rows: 6_000_000 };
   expect(announcement("windowed", windowed)).toBe(
-    "Windowed: rows load as you scroll, 6,000,000 rows, 240 MB read",
+    "Windowed: rows load as you scroll, 6,000,000 rows",
   );
   expect(announcement("windowed", { ...windowed, totalRows: undefined })).toContain(
     "at least 6,000,000 rows",

@@ -4,7 +4,7 @@ import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
 /** Which columns are shown, by their place in the table. */
 export interface ShownColumns {
   columns: readonly number[];
-  /** How many of them stay at the left. */
+  /** How many of them stay at the left, where there is room. */
   numPinned: number;
   /** Widths that were chosen, by the column's place in the table; the others follow the texts. */
   widthsPx: Readonly<Record<number, number>>;
@@ -20,6 +20,7 @@ export class ColumnSet {
   #fields: readonly Field[];
   #alignments: readonly Alignment[];
   #layout: ColumnLayout;
+  #viewportPx = Number.POSITIVE_INFINITY;
 
   /** @param widthsPx how wide they are until {@link setWidths} says otherwise */
   constructor(all: readonly Field[], widthsPx: readonly number[]) {
@@ -71,6 +72,12 @@ export class ColumnSet {
     this.#layout = this.#layOut();
   }
 
+  /** Sets the width that columns are seen in, which bounds how many stay at the left. */
+  setViewport(viewportPx: number): void {
+    this.#viewportPx = viewportPx;
+    if (this.#shown.numPinned > 0) this.#layout = this.#layOut();
+  }
+
   /** The places in the table of columns that are shown. */
   placesOf(shown: Uint32Array): Uint32Array {
     return shown.map((column) => this.#shown.columns[column] ?? 0);
@@ -79,6 +86,6 @@ export class ColumnSet {
   #layOut(): ColumnLayout {
     const { columns, numPinned, widthsPx } = this.#shown;
     const widths = columns.map((column) => widthsPx[column] ?? this.#widthsPx[column] ?? 0);
-    return new ColumnLayout(widths, numPinned);
+    return new ColumnLayout(widths, numPinned, this.#viewportPx);
   }
 }

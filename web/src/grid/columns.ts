@@ -13,6 +13,9 @@ export function alignmentOf(field: Field): Alignment {
 export const MIN_COLUMN_PX = 60;
 export const MAX_COLUMN_PX = 420;
 
+/** What is left for the other columns, at least, beside those that are pinned. */
+export const MIN_SCROLLED_PX = 120;
+
 /** The width of a column whose widest text is this wide, in px. */
 export function columnWidthPx(widestTextPx: number, paddingPx: number): number {
   const widthPx = Math.ceil(widestTextPx + paddingPx);
@@ -27,14 +30,25 @@ export class ColumnLayout {
   /** The first ones, which do not scroll. */
   readonly numPinned: number;
 
-  constructor(widthsPx: readonly number[], numPinned = 0) {
-    this.numPinned = numPinned;
+  /**
+   * @param numPinned how many are to stay; where they would leave less than {@link MIN_SCROLLED_PX}
+   *   of the viewport for the others, fewer do
+   */
+  constructor(
+    widthsPx: readonly number[],
+    numPinned = 0,
+    viewportPx: number = Number.POSITIVE_INFINITY,
+  ) {
     this.#lefts = new Float64Array(widthsPx.length + 1);
     let left = 0;
     widthsPx.forEach((width, column) => {
       left += width;
       this.#lefts[column + 1] = left;
     });
+    const maxPx = viewportPx - MIN_SCROLLED_PX;
+    let num = numPinned;
+    while (num > 0 && this.leftPx(num) > maxPx) num--;
+    this.numPinned = num;
   }
 
   get numColumns(): number {

@@ -11,6 +11,7 @@ import { Selecting, type SelectingGrid } from "./selecting.js";
 import type { Selection } from "./selection.js";
 import { gutterWidthPx, headerWidthsPx, rowWidthsPx } from "./sizing.js";
 import { makeSkeleton } from "./skeleton.js";
+import { showRowWhileDragging } from "./thumb-tip.js";
 import { Viewport } from "./viewport.js";
 
 /** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
@@ -63,6 +64,7 @@ export class Grid {
     this.#viewport = new Viewport(grid, content);
     this.#selecting = new Selecting(this.#selectingGrid());
     this.#listen();
+    showRowWhileDragging(grid, layer, this.#viewport);
     this.#resizeObserver.observe(this.element);
     this.setTable([], this.#read);
   }
@@ -288,16 +290,12 @@ export class Grid {
     const { element } = this;
     const passive = { passive: true };
     element.addEventListener("scroll", () => this.#onScroll(), passive);
-    for (const type of ["wheel", "touchmove"] as const) {
-      element.addEventListener(
-        type,
-        () => {
-          this.#viewport.gesture();
-          this.#awaitedRow = undefined;
-        },
-        passive,
-      );
-    }
+    const onGesture = () => {
+      this.#viewport.gesture();
+      this.#awaitedRow = undefined;
+    };
+    element.addEventListener("wheel", onGesture, passive);
+    element.addEventListener("touchmove", onGesture, passive);
     element.addEventListener("keydown", (event) => this.#onKey(event));
     element.addEventListener("mousedown", ({ target, button, ctrlKey, metaKey }) => {
       const position = this.#header.positionOf(target);
@@ -379,7 +377,7 @@ export class Grid {
   #onCellKey(event: KeyboardEvent, position: CellPosition): boolean {
     const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (isCommand && event.key.toLowerCase() === "c") this.#callbacks.onCopy();
-    else if (event.key === "Enter") this.#callbacks.onOpen(position);
+    else if (event.key === "Enter" || event.key === "F2") this.#callbacks.onOpen(position);
     else return this.#selecting.onKey(event, position);
     return true;
   }
@@ -394,6 +392,7 @@ export class Grid {
     const { widthPx, heightPx } = this.#viewport.measure();
     this.#layer.style.width = `${widthPx}px`;
     this.#layer.style.height = `${heightPx}px`;
+    this.#layOut();
     this.#moveTo(this.topRow);
   }
 
@@ -492,6 +491,7 @@ export class Grid {
 
   /** Places the columns that are shown by their widths. */
   #layOut(): void {
+    this.#columns.setViewport(this.#viewport.columnsPx);
     this.#header.invalidate();
     this.#rows.invalidate();
     this.#sizeContent();

@@ -35,6 +35,11 @@ export const headerStyles = css`
     overflow: hidden;
     text-overflow: ellipsis;
     white-space: pre;
+    unicode-bidi: plaintext;
+    text-align: left;
+  }
+  .header-cell.end > :is(.name, .type) {
+    text-align: right;
   }
   .name {
     grid-row: 2;
@@ -65,14 +70,18 @@ export const headerStyles = css`
   }
   .header-cell .menu {
     position: absolute;
-    right: 7px;
-    bottom: 4px;
+    right: 5px;
+    bottom: 1px;
     display: none;
-    width: 22px;
-    height: 18px;
+    width: 26px;
+    height: 24px;
     padding: 0;
     border-radius: 5px;
     line-height: 1;
+  }
+  .header-cell.end .menu {
+    right: auto;
+    left: 5px;
   }
   .header-cell .menu::before {
     content: "⋯";
@@ -82,9 +91,28 @@ export const headerStyles = css`
   .header-cell.open .menu {
     display: block;
   }
+  /* Without a pointer that hovers the menu is always there, beside the texts and large enough. */
   @media (hover: none) {
+    .header-cell {
+      padding-right: 36px;
+    }
+    .header-cell.end {
+      padding: 0 10px 0 36px;
+    }
     .header-cell .menu {
       display: block;
+      top: 50%;
+      right: 2px;
+      bottom: auto;
+      width: 32px;
+      height: 32px;
+      translate: 0 -50%;
+      border-color: transparent;
+      background: none;
+      font-size: 17px;
+    }
+    .header-cell.end .menu {
+      left: 2px;
     }
   }
   .header-cell.dragged {

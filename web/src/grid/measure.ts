@@ -7,7 +7,10 @@ export class TextMeasure {
 
   constructor(element: Element) {
     this.#context = document.createElement("canvas").getContext("2d");
-    if (this.#context !== null) this.#context.font = getComputedStyle(element).font;
+    if (this.#context === null) return;
+    // Not the shorthand: with forced colours Chromium computes it to nothing.
+    const { fontStyle, fontWeight, fontSize, fontFamily } = getComputedStyle(element);
+    this.#context.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
   }
 
   widthPx(text: string): number {

@@ -19,6 +19,8 @@ export interface SelectingGrid {
   onSelect(): void;
 }
 
+/** What a finger can hit of the handle. */
+const HANDLE_PX = 32;
 /** How often a drag beyond the edge moves on. */
 const DRAG_SCROLL_MS = 50;
 
@@ -102,7 +104,11 @@ export class Selecting {
         : undefined;
     this.#handle.hidden = corner === undefined;
     if (corner === undefined) return;
-    this.#handle.style.transform = `translate(${corner.xPx}px, ${corner.yPx}px)`;
+    // At an edge it stays wholly in sight.
+    const { clientWidth, clientHeight } = this.#grid.layer;
+    const xPx = Math.min(corner.xPx, clientWidth - HANDLE_PX / 2);
+    const yPx = Math.min(corner.yPx, clientHeight - HANDLE_PX / 2);
+    this.#handle.style.transform = `translate(${xPx}px, ${yPx}px)`;
   }
 
   /** Ends a drag that is under way. */

@@ -10,6 +10,8 @@ const MAX_MEASURED_ROWS = 60;
 const CELL_PADDING_PX = 26;
 /** Space for how rows are sorted by a column. */
 const SORT_MARK_PX = 20;
+/** Space for the button of the menu, where it is always there. */
+const MENU_PX = 26;
 
 /** Widths of columns by their headers alone, in px. */
 export function headerWidthsPx(element: Element, fields: readonly Field[]): number[] {
@@ -49,6 +51,7 @@ export function gutterWidthPx(numRows: number): number {
 
 /** Names are drawn bolder than what is measured, types smaller. */
 function headerTextPx(measure: TextMeasure, field: Field): number {
-  const namePx = measure.widthPx(field.name) * 1.08 + SORT_MARK_PX;
-  return Math.max(namePx, measure.widthPx(field.type) * 0.85);
+  const menuPx = globalThis.matchMedia?.("(hover: none)").matches ? MENU_PX : 0;
+  const namePx = measure.widthPx(field.name) * 1.08 + SORT_MARK_PX + menuPx;
+  return Math.max(namePx, measure.widthPx(field.type) * 0.85 + menuPx);
 }

@@ -19,6 +19,8 @@ export function makeSkeleton(parts: {
   const grid = makeElement("grid");
   grid.setAttribute("role", "grid");
   grid.setAttribute("part", "grid");
+  // As in a spreadsheet's file, the first column is the left one in every script.
+  grid.dir = "ltr";
   grid.setAttribute("aria-label", "Rows");
   grid.setAttribute("aria-readonly", "true");
   grid.setAttribute("aria-multiselectable", "true");

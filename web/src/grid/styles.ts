@@ -10,6 +10,8 @@ export const gridStyles = css`
     overscroll-behavior: contain;
     user-select: none;
     -webkit-user-select: none;
+    /* Without a zoom by double tap, a double tap opens a cell. */
+    touch-action: manipulation;
     scrollbar-color: var(--_line-strong) transparent;
   }
   .grid[hidden] {
@@ -111,6 +113,7 @@ export const gridStyles = css`
     font-variant-numeric: tabular-nums;
     text-overflow: ellipsis;
     white-space: pre;
+    unicode-bidi: plaintext;
     cursor: default;
     outline: none;
     contain: strict;
@@ -155,18 +158,35 @@ export const gridStyles = css`
   }
   .handle {
     position: absolute;
-    top: -11px;
-    left: -11px;
-    width: 22px;
-    height: 22px;
+    top: -16px;
+    left: -16px;
+    width: 32px;
+    height: 32px;
     box-sizing: border-box;
-    border: 4px solid transparent;
+    border: 9px solid transparent;
     border-radius: 50%;
     background: var(--_accent) padding-box;
     touch-action: none;
     z-index: 1;
   }
   .handle[hidden] {
+    display: none;
+  }
+  .thumb-tip {
+    position: absolute;
+    top: 0;
+    right: 6px;
+    padding: 3px 9px;
+    border-radius: 6px;
+    background: var(--_text);
+    color: var(--_bg);
+    font-variant-numeric: tabular-nums;
+    font-weight: 600;
+    white-space: nowrap;
+    pointer-events: none;
+    z-index: 2;
+  }
+  .thumb-tip[hidden] {
     display: none;
   }
   .cell.null {
@@ -229,6 +249,9 @@ export const gridStyles = css`
     .handle {
       forced-color-adjust: none;
       background: Highlight padding-box;
+    }
+    .thumb-tip {
+      border: 1px solid CanvasText;
     }
     .cell:focus {
       outline: 2px solid Highlight;

@@ -3,8 +3,9 @@ import type { TableProgress } from "../table.js";
 import { describe } from "./sorting.js";
 import { announcement, type ViewerPhase } from "./status.js";
 
-/** How often a running stream is announced. */
+/** How often more rows, or more of them read, are announced. */
 const INTERVAL_MS = 3000;
+const PHASES_OF_PROGRESS: readonly ViewerPhase[] = ["streaming", "windowed", "arranging"];
 
 /** What the status line says to those who hear it: each change at once, progress now and then. */
 export class Announcer {
@@ -27,7 +28,9 @@ export class Announcer {
   text(phase: ViewerPhase, progress: TableProgress | undefined, arrangement: Arrangement): string {
     const nowMs = performance.now();
     const isDue = nowMs - this.#toldMs >= INTERVAL_MS;
-    if (phase === this.#phase && phase === "streaming" && !isDue) return this.#text;
+    if (phase === this.#phase && PHASES_OF_PROGRESS.includes(phase) && !isDue) return this.#text;
+    // Before the first rows there is nothing to say but that they are on their way.
+    if (phase === "streaming" && progress?.rows === 0) return this.#text;
     this.#phase = phase;
     this.#toldMs = nowMs;
     const parts = [announcement(phase, progress), describe(arrangement)];

@@ -18,7 +18,7 @@ export interface ArrangedRows {
 /** What the arranger needs of its viewer. */
 export interface ArrangerHost {
   /** Opens what the viewer was given again (undefined), or another request in the same way. */
-  open(request: Request | undefined, signal: AbortSignal): Promise<Table>;
+  open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table>;
   /** Shows rows in the place of those that are shown. */
   show(rows: ArrangedRows): void;
   /** Something else to be drawn: work began, went on or ended. */
@@ -174,12 +174,13 @@ export class Arranger {
       }
     }
     if (request === undefined) throw notComplete(base);
-    return { table: await this.#open(request, signal), view: undefined };
+    const numRows = wanted.filter === null ? wholeRows(base) : undefined;
+    return { table: await this.#open(request, signal, numRows), view: undefined };
   }
 
   /** A table whose first rows are there. */
-  async #open(request: Request | undefined, signal: AbortSignal): Promise<Table> {
-    const table = await this.#host.open(request, signal);
+  async #open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table> {
+    const table = await this.#host.open(request, signal, numRows);
     await firstRows(table, signal);
     if (table.state !== "failed" || table.numRows > 0) return table;
     const { error } = table;
@@ -250,6 +251,11 @@ async function firstRows(table: Table, signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => resolve());
     look();
   });
+}
+
+/** How many rows a table has, where that is certain. */
+function wholeRows({ state, progress }: Table): number | undefined {
+  return state === "complete" || state === "windowed" ? progress.totalRows : undefined;
 }
 
 function notComplete({ state, paused }: Table): ColonnadeError {

@@ -114,7 +114,9 @@ export class ColumnMenu {
 export function placePanel(panel: HTMLElement, anchor: DOMRect): void {
   panel.showPopover();
   const { width, height } = panel.getBoundingClientRect();
-  const left = Math.min(anchor.left, innerWidth - width - MARGIN_PX);
+  const isRtl = getComputedStyle(panel).direction === "rtl";
+  const start = isRtl ? anchor.right - width : anchor.left;
+  const left = Math.min(start, innerWidth - width - MARGIN_PX);
   const top = Math.min(anchor.bottom, innerHeight - height - MARGIN_PX);
   panel.style.left = `${Math.max(MARGIN_PX, left)}px`;
   panel.style.top = `${Math.max(MARGIN_PX, top)}px`;

@@ -170,7 +170,8 @@ export class ColumnsControl implements HeaderCallbacks {
       ${label}
     </button>`;
     const [first, last] = isPinned ? [0, pinned.length - 1] : [pinned.length, shown.length - 1];
-    return html`<div class="choices" role="group" aria-label="Column">
+    // Columns stand from left to right in every page, and so do these.
+    return html`<div class="choices" role="group" aria-label="Column" dir="ltr">
       ${action("← Move left", () => this.onMove(column, column - 1), column <= first)}
       ${action("Move right →", () => this.onMove(column, column + 1), column >= last)}
       ${action(isPinned ? "Unpin" : "Pin left", () => this.show(pinnedColumn(this.#state, name, !isPinned)))}

@@ -7,7 +7,8 @@ export const findStyles = css`
     flex-wrap: wrap;
     align-items: center;
     gap: 6px;
-    padding: 6px 8px 6px 14px;
+    padding-block: 6px;
+    padding-inline: 14px 8px;
     border-bottom: 1px solid var(--_line-strong);
     background: var(--_surface);
     font-size: 12px;
@@ -20,6 +21,7 @@ export const findStyles = css`
     display: flex;
     align-items: center;
     gap: 5px;
+    min-height: 26px;
     white-space: nowrap;
   }
   .find input[type="checkbox"] {
@@ -36,5 +38,31 @@ export const findStyles = css`
     font-variant-numeric: tabular-nums;
     text-overflow: ellipsis;
     white-space: nowrap;
+    unicode-bidi: plaintext;
+  }
+  .find > button {
+    min-width: 30px;
+  }
+  @container (max-width: 440px) {
+    .find {
+      position: relative;
+    }
+    .find > input {
+      flex: 1 1 100%;
+      margin-inline-end: 40px;
+    }
+    .find > button:last-child {
+      position: absolute;
+      inset-block-start: 6px;
+      inset-inline-end: 8px;
+    }
+  }
+  @media (pointer: coarse) {
+    .find {
+      --_control: 32px;
+    }
+    .find label {
+      min-height: 32px;
+    }
   }
 `;

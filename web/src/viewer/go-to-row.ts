@@ -1,17 +1,45 @@
 import { html } from "lit";
 import { parseRowNumber } from "./parse.js";
+import { formatCount, formatRows } from "./status.js";
 
-/** Where a row number is typed, counted from 1; `onRow` gets it counted from 0. */
-export function goToRowForm(onRow: (row: number) => void) {
-  return html`<form
-    @submit=${(event: SubmitEvent) => {
-      event.preventDefault();
-      const input = (event.currentTarget as HTMLFormElement).querySelector("input");
-      const number = parseRowNumber(input?.value ?? "");
-      if (number === undefined) input?.setAttribute("aria-invalid", "true");
-      else onRow(number - 1);
-    }}
-  >
+/** Where a row number is typed, counted from 1. */
+export function goToRowForm({
+  numRows,
+  isGrowing,
+  onRow,
+  say,
+}: {
+  /** Rows that are known. */
+  numRows: number;
+  /** Whether there may be more. */
+  isGrowing: boolean;
+  /** Gets the row counted from 0. */
+  onRow: (row: number) => void;
+  /** Says what is wrong with a number, or what happens otherwise than was asked for. */
+  say: (text: string, isError: boolean) => void;
+}) {
+  const onSubmit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const input = (event.currentTarget as HTMLFormElement).querySelector("input");
+    const text = input?.value.trim() ?? "";
+    const number = parseRowNumber(text);
+    if (number === undefined) {
+      input?.setAttribute("aria-invalid", "true");
+      say(wrongNumber(text, numRows, isGrowing), true);
+      return;
+    }
+    const asked = `Row ${formatCount(number)}`;
+    if (number > numRows) {
+      say(
+        isGrowing
+          ? `${asked} has not arrived yet. It is shown as soon as it has.`
+          : `${asked} does not exist: there are ${formatRows(numRows)}. This is the last one.`,
+        false,
+      );
+    }
+    onRow(number - 1);
+  };
+  return html`<form @submit=${onSubmit}>
     <input
       aria-label="Go to row"
       placeholder="Go to row"
@@ -22,4 +50,11 @@ export function goToRowForm(onRow: (row: number) => void) {
         (event.currentTarget as HTMLInputElement).removeAttribute("aria-invalid")}
     />
   </form>`;
+}
+
+/** Why a text is no row number, and what would be one. */
+export function wrongNumber(text: string, numRows: number, isGrowing: boolean): string {
+  const what = text === "" ? "No row number was typed" : `“${text}” is not a row number`;
+  const right = isGrowing ? "1 or more" : `1 to ${formatCount(numRows)}`;
+  return `${what}. Type a whole number: ${right}.`;
 }

@@ -42,6 +42,12 @@ export const inspectorStyles = css`
     color: var(--_muted);
     font-size: 12px;
   }
+  .inspector :is(h2, header p, .kind) {
+    unicode-bidi: plaintext;
+  }
+  .inspector header > :dir(rtl) {
+    text-align: right;
+  }
   .inspector h2 {
     margin: 0;
     font-size: 14px;
@@ -71,6 +77,7 @@ export const inspectorStyles = css`
     font: inherit;
     white-space: pre-wrap;
     overflow-wrap: anywhere;
+    unicode-bidi: plaintext;
   }
   .whole .hex {
     margin-top: 8px;
@@ -86,13 +93,13 @@ export const inspectorStyles = css`
     display: none;
   }
   .tree details > *:not(summary) {
-    margin-left: 18px;
+    margin-inline-start: 18px;
   }
   .tree summary {
     cursor: pointer;
   }
   .tree .leaf {
-    padding-left: 15px;
+    padding-inline-start: 15px;
     white-space: pre-wrap;
     overflow-wrap: anywhere;
   }

@@ -5,6 +5,7 @@ export const panelStyles = css`
   .panel {
     position: fixed;
     inset: auto;
+    --_control: 28px;
     width: 264px;
     max-width: calc(100vw - 16px);
     max-height: calc(100vh - 16px);
@@ -54,7 +55,8 @@ export const panelStyles = css`
   }
   .panel .check {
     gap: 5px;
-    margin-right: 6px;
+    min-height: 24px;
+    margin-inline-end: 6px;
   }
   .panel input:not([type="checkbox"], [type="radio"]) {
     flex: 1;
@@ -68,7 +70,7 @@ export const panelStyles = css`
     accent-color: var(--_accent);
   }
   .panel select {
-    height: 26px;
+    height: var(--_control);
     border: 1px solid var(--_line-strong);
     border-radius: 6px;
     background: var(--_bg);
@@ -103,6 +105,9 @@ export const panelStyles = css`
     text-overflow: ellipsis;
     white-space: nowrap;
   }
+  .picker :is(b, small) {
+    unicode-bidi: isolate;
+  }
   .picker small {
     overflow: hidden;
     color: var(--_muted);
@@ -132,9 +137,18 @@ export const panelStyles = css`
   }
   .chip > span {
     overflow: hidden;
-    padding-left: 10px;
+    padding-inline-start: 10px;
     text-overflow: ellipsis;
     white-space: nowrap;
+    unicode-bidi: plaintext;
+  }
+  @media (pointer: coarse) {
+    .panel {
+      --_control: 34px;
+    }
+    .panel .check {
+      min-height: 32px;
+    }
   }
   .chip > button {
     width: 24px;

@@ -136,7 +136,7 @@ export class SelectionBar {
     const words =
       notice === undefined
         ? this.#factTexts().map((fact) => html`<span>${fact}</span>`)
-        : html`<span class=${notice.isError ? "warning" : ""} title=${notice.text}>${notice.text}</span>`;
+        : html`<span class=${notice.isError ? "notice warning" : "notice"} title=${notice.text}>${notice.text}</span>`;
     if (notice === undefined && this.#numCells < 2) return nothing;
     const facts = html`<div class="picked" part="selection" aria-hidden="true">${words}</div>`;
     if (this.#numCells < 2) return facts;

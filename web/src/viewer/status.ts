@@ -23,6 +23,11 @@ export function isRunningPhase(phase: ViewerPhase): boolean {
   return /^(?:connecting|streaming|interrupted|waiting)$/.test(phase);
 }
 
+/** Whether there may be more rows than are known. */
+export function mayGrow(state: TableState | undefined, totalRows: number | undefined): boolean {
+  return state === "streaming" || (state === "windowed" && totalRows === undefined);
+}
+
 const countFormat = new Intl.NumberFormat("en");
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
 
@@ -125,9 +130,9 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
       : "";
   const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
   const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
-  return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...facts(phase, progress)].join(
-    ", ",
-  );
+  // What scrolling reads is drawn, but saying it each time would be chatter.
+  const more = phase === "windowed" ? [] : facts(phase, progress);
+  return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...more].join(", ");
 }
 
 /** Whether the result that the rows were of is not there any more; its source may be. */
@@ -138,7 +143,7 @@ export function isGone(error: ColonnadeError | undefined): boolean {
 /** Where in the data a failure happened, for the line under its message. */
 export function errorPlace({ row, byte }: ColonnadeError): string {
   const places: string[] = [];
-  if (row !== undefined) places.push(`after ${formatRows(row)}`);
-  if (byte !== undefined) places.push(`at byte ${formatCount(byte)}`);
+  if (row) places.push(`after ${formatRows(row)}`);
+  if (byte) places.push(`at byte ${formatCount(byte)}`);
   return places.join(", ");
 }

@@ -44,6 +44,22 @@ export const viewerStyles = css`
     font: 13px / 1.4 var(--_font);
     -webkit-font-smoothing: antialiased;
   }
+  @media (prefers-contrast: more) {
+    :host {
+      --_bg: var(--colonnade-background, light-dark(#ffffff, #000000));
+      --_surface: var(--colonnade-surface, light-dark(#f4f4f6, #111216));
+      --_text: var(--colonnade-text, light-dark(#000000, #ffffff));
+      --_muted: var(--colonnade-muted, light-dark(#3a3d45, #d0d3db));
+      --_line: var(--colonnade-line, light-dark(#a9acb5, #5b5f6b));
+      --_line-strong: var(--colonnade-line-strong, light-dark(#6b6f79, #9a9fac));
+      --_accent: var(--colonnade-accent, light-dark(#1a3aa8, #b3c0ff));
+      --_danger: var(--colonnade-danger, light-dark(#8c1009, #ffb9b2));
+      --_good: var(--colonnade-good, light-dark(#0b5c33, #83e6b6));
+      --_warn: var(--colonnade-warn, light-dark(#6b4000, #ffcd84));
+      --_selected: var(--colonnade-selected, light-dark(#c4d0fb, #33407e));
+      --_skeleton: light-dark(#a9acb5, #5b5f6b);
+    }
+  }
   :host([hidden]) {
     display: none;
   }
@@ -81,6 +97,9 @@ export const viewerStyles = css`
     transform-origin: 0 0;
     transition: transform 120ms linear;
   }
+  .progress:dir(rtl) > div {
+    transform-origin: 100% 0;
+  }
   .progress.unknown > div {
     width: 30%;
     animation: sweep 1.2s ease-in-out infinite;
@@ -110,7 +129,8 @@ export const viewerStyles = css`
     align-items: center;
     gap: 12px;
     min-height: 38px;
-    padding: 0 8px 0 14px;
+    padding-block: 5px;
+    padding-inline: 14px 8px;
     box-sizing: border-box;
     border-top: 1px solid var(--_line-strong);
     background: var(--_surface);
@@ -118,14 +138,20 @@ export const viewerStyles = css`
     font-size: 12px;
     font-variant-numeric: tabular-nums;
   }
+  /* What does not fit goes whole, the last fact first: it wraps out of sight. */
   .line {
     display: flex;
-    align-items: center;
-    gap: 0;
-    flex: 1;
-    min-width: 0;
+    flex-wrap: wrap;
+    flex: 1 1 0;
+    min-width: 10em;
+    height: 18px;
+    line-height: 18px;
     overflow: hidden;
+    direction: ltr;
     white-space: nowrap;
+  }
+  .line:dir(rtl) {
+    justify-content: flex-end;
   }
   .line .count {
     color: var(--_text);
@@ -140,13 +166,30 @@ export const viewerStyles = css`
   .line > .dot + span::before {
     content: none;
   }
-  .line > .minor {
+  .line > span {
     overflow: hidden;
+    max-width: 100%;
     text-overflow: ellipsis;
+  }
+  .line > .dot + span {
+    max-width: calc(100% - 16px);
+  }
+  /* Words keep their order in a page that is read from right to left. */
+  .picked > span,
+  .message > *,
+  .alert p,
+  button {
+    unicode-bidi: plaintext;
+  }
+  .alert p:dir(rtl) {
+    text-align: right;
   }
   .picked {
     display: flex;
     flex: 0 1 auto;
+    flex-wrap: wrap;
+    height: 18px;
+    line-height: 18px;
     min-width: 0;
     overflow: hidden;
     color: var(--_text);
@@ -164,22 +207,29 @@ export const viewerStyles = css`
     flex: none;
     max-width: 100%;
   }
+  .toolbar > .picked:has(.notice) {
+    flex-shrink: 0.2;
+    height: auto;
+    white-space: normal;
+  }
   .picked > span + span {
-    margin-left: 12px;
+    margin-inline-start: 12px;
   }
   .copy {
     display: flex;
     flex: none;
   }
   .copy select {
-    border-right: 0;
-    border-radius: 6px 0 0 6px;
+    border-inline-end: 0;
+    border-start-end-radius: 0;
+    border-end-end-radius: 0;
   }
   .copy button {
-    border-radius: 0 6px 6px 0;
+    border-start-start-radius: 0;
+    border-end-start-radius: 0;
   }
   select {
-    height: 26px;
+    height: var(--_control, 26px);
     padding: 0 4px;
     border: 1px solid var(--_line-strong);
     border-radius: 6px;
@@ -191,7 +241,8 @@ export const viewerStyles = css`
     flex: none;
     width: 7px;
     height: 7px;
-    margin-right: 9px;
+    margin-block: 5.5px;
+    margin-inline-end: 9px;
     border-radius: 50%;
     background: var(--_muted);
   }
@@ -233,7 +284,7 @@ export const viewerStyles = css`
   }
   input {
     width: 9.5em;
-    height: 26px;
+    height: var(--_control, 26px);
     padding: 0 8px;
     box-sizing: border-box;
     border: 1px solid var(--_line-strong);
@@ -252,7 +303,7 @@ export const viewerStyles = css`
   }
   button {
     flex: none;
-    height: 26px;
+    height: var(--_control, 26px);
     padding: 0 10px;
     border: 1px solid var(--_line-strong);
     border-radius: 6px;
@@ -295,22 +346,27 @@ export const viewerStyles = css`
   }
   .alert {
     display: flex;
+    flex-wrap: wrap;
     align-items: flex-start;
-    gap: 12px;
-    padding: 10px 8px 10px 16px;
+    gap: 8px 12px;
+    max-height: 45%;
+    padding-block: 10px;
+    padding-inline: 13px 8px;
+    box-sizing: border-box;
+    overflow: auto;
     border-bottom: 1px solid var(--_line-strong);
-    box-shadow: inset 3px 0 0 var(--_danger);
+    border-inline-start: 3px solid var(--_danger);
     background: var(--_danger-surface);
   }
   .alert.choice {
-    box-shadow: inset 3px 0 0 var(--_warn);
+    border-inline-start-color: var(--_warn);
     background: var(--_surface);
   }
   .alert.choice .what {
     color: inherit;
   }
   .alert .words {
-    flex: 1;
+    flex: 1 1 15em;
     min-width: 0;
     overflow-wrap: anywhere;
   }
@@ -358,11 +414,41 @@ export const viewerStyles = css`
     .picked > span + span {
       display: none;
     }
+    .toolbar {
+      gap: 8px;
+    }
     input {
       width: 7.5em;
     }
     .toolbar:has(.copy) form {
       display: none;
+    }
+  }
+  /* The state stands above what can be done. */
+  @container (max-width: 440px) {
+    .toolbar {
+      flex-wrap: wrap;
+    }
+    .toolbar > .line {
+      flex-basis: 100%;
+    }
+    .toolbar > .picked {
+      flex: 1 1 6em;
+    }
+    .toolbar > .picked:has(.notice) {
+      flex-basis: 100%;
+    }
+    .toolbar > form {
+      flex: 1;
+    }
+    .toolbar > form > input {
+      width: 100%;
+    }
+  }
+  @media (pointer: coarse) {
+    .toolbar,
+    .alert {
+      --_control: 32px;
     }
   }
   .frame {
@@ -374,6 +460,7 @@ export const viewerStyles = css`
       background: CanvasText;
     }
     .progress > div {
+      forced-color-adjust: none;
       background: Highlight;
     }
   }

@@ -4,7 +4,7 @@ import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
 import { summaryStyles } from "../grid/summary-styles.js";
-import { open } from "../open.js";
+import { openExpecting } from "../open.js";
 import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
@@ -21,10 +21,11 @@ import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
 import { panelStyles } from "./panel-styles.js";
 import { Ready } from "./ready.js";
+import { RowReacher } from "./row-reacher.js";
 import type { ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
 import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
-import { fraction, isGone, isRunningPhase, phaseOf, type ViewerPhase } from "./status.js";
+import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
 import { Summaries } from "./summaries.js";
@@ -101,7 +102,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     onRest: () => this.#tellState(),
   });
   readonly #arranger = new Arranger({
-    open: (request, signal) => this.#open(request ?? this.#given, signal),
+    open: (request, signal, numRows) => this.#open(request ?? this.#given, signal, numRows),
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
@@ -121,7 +122,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   #ticker: ReturnType<typeof setInterval> | undefined;
   readonly #announcer = new Announcer();
   readonly #ready = new Ready();
-  #reachedRow: number | undefined;
+  readonly #reacher = new RowReacher();
   readonly #pageLife = new PageLife(
     () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
     () => {
@@ -309,15 +310,21 @@ export class ColonnadeViewer extends ViewerAttributes {
         <div class="unseen" role="status">${announced}</div>
         ${this.#tools.bar.render()}
         ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
-        ${this.#table === undefined ? nothing : this.#columns.renderButton()}
+        ${phase === "cancelled" && this.#given !== null ? html`<button @click=${this.retry}>Load again</button>` : nothing}
+        ${this.#grid.element.hidden ? nothing : this.#columns.renderButton()}
         ${
           (progress?.rows ?? 0) === 0
             ? nothing
             : html`<button @click=${this.find}>Find</button>
-                ${goToRowForm((row) => {
-                  this.#grid.goToRow(row);
-                  this.#reach();
-                  this.#grid.focus();
+                ${goToRowForm({
+                  numRows: progress?.rows ?? 0,
+                  isGrowing: mayGrow(this.#table?.state, progress?.totalRows),
+                  onRow: (row) => {
+                    this.#grid.goToRow(row);
+                    this.#reacher.reach(this.#table, this.#grid.awaitedRow);
+                    this.#grid.focus();
+                  },
+                  say: (text, isError) => this.#tools.bar.tell(text, isError),
                 })}`
         }
       </div>
@@ -363,8 +370,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     }
   }
 
-  #open(source: TableSource | null, signal: AbortSignal): Promise<Table> {
-    return open(source ?? "", { signal, ...this.openOptions });
+  #open(source: TableSource | null, signal: AbortSignal, numRows?: number): Promise<Table> {
+    return openExpecting(numRows, source ?? "", { signal, ...this.openOptions });
   }
 
   #show(table: Table, isOwned: boolean): void {
@@ -430,10 +437,9 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#phase = phaseOf(state, progress);
     this.#error = table.error;
     const { rows: numRows, totalRows } = this.#progress ?? progress;
-    const isOpenEnded = state === "windowed" && totalRows === undefined;
-    this.#grid.update({ numRows, totalRows, isGrowing: state === "streaming" || isOpenEnded });
+    this.#grid.update({ numRows, totalRows, isGrowing: mayGrow(state, totalRows) });
     this.#tools.bar.grow();
-    this.#reach();
+    this.#reacher.reach(table, this.#grid.awaitedRow);
     this.#summaries.follow();
     this.requestUpdate();
   }
@@ -444,17 +450,6 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (rows === undefined || this.#table === undefined) return undefined;
     const { fields } = this.#table.schema;
     return { rows, numRows: rows.numRows, fields, columns: this.#grid.columns };
-  }
-
-  /** Of a windowed table, a row that nobody knows of yet comes when it is asked for. */
-  #reach(): void {
-    const row = this.#grid.awaitedRow;
-    if (this.#table?.state !== "windowed" || row === undefined || row === this.#reachedRow) return;
-    this.#reachedRow = row;
-    const range = { start: row, end: row + 1 };
-    this.#table.window(range, new Uint32Array(), 0).catch(() => {
-      this.#reachedRow = undefined;
-    });
   }
 
   /** Asks again for rows that could not be read; for all where the result is gone. */
@@ -486,7 +481,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#view = undefined;
     this.#error = undefined;
     this.#unread = undefined;
-    this.#reachedRow = undefined;
+    this.#reacher.forget();
     this.#tools.reset();
     this.#phase = "idle";
     this.#announcer.hurry();

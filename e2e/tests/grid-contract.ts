@@ -1,0 +1,67 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import { expect, type Page } from "@playwright/test";
+
+/** Expects that axe finds nothing in the element, in light and in dark. */
+export async function expectElementAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const { violations } = await new AxeBuilder({ page }).include("colonnade-viewer").analyze();
+    expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
+  }
+  await page.emulateMedia({ colorScheme: null });
+}
+
+/** Expects of the grid what the ARIA grid pattern asks of one whose rows and columns come and go. */
+export async function expectGrid(page: Page): Promise<void> {
+  await expect.poll(() => gridProblems(page)).toEqual([]);
+}
+
+/** What the grid in the page does not hold of its contract. */
+function gridProblems(page: Page): Promise<string[]> {
+  return page.getByRole("grid").evaluate((grid) => {
+    const problems: string[] = [];
+    const check = (isRight: boolean, problem: string) => {
+      if (!isRight) problems.push(problem);
+    };
+    const shown = (selector: string, within: Element = grid) =>
+      [...within.querySelectorAll<HTMLElement>(selector)].filter((each) => each.checkVisibility());
+    const number = (element: Element, name: string) =>
+      Number(element.getAttribute(name) ?? Number.NaN);
+    const isIncreasing = (numbers: number[]) =>
+      numbers.every((each, index) => index === 0 || each > (numbers[index - 1] ?? 0));
+
+    const rowCount = number(grid, "aria-rowcount");
+    const columnCount = number(grid, "aria-colcount");
+    check(rowCount === -1 || rowCount >= 1, `aria-rowcount is ${rowCount}`);
+    check(/^(?:true|false)$/.test(grid.getAttribute("aria-busy") ?? ""), "aria-busy is no boolean");
+    check(grid.getAttribute("aria-label") !== null, "the grid has no name");
+
+    const rows = shown("[role=row]");
+    const indexes = rows.map((row) => number(row, "aria-rowindex"));
+    check(indexes[0] === 1, "the header is not row 1");
+    check(isIncreasing(indexes), `rows are not in reading order: ${indexes}`);
+    check(rowCount === -1 || Math.max(...indexes) <= rowCount, "a row is beyond aria-rowcount");
+    rows.forEach((row, index) => {
+      const role = index === 0 ? "columnheader" : "gridcell";
+      const cells = shown(`[role=${role}]`, row);
+      const columns = cells.map((cell) => number(cell, "aria-colindex"));
+      check(cells.length > 0, `row ${indexes[index]} has no ${role}`);
+      check(isIncreasing(columns), `row ${indexes[index]} is not in reading order: ${columns}`);
+      check(
+        columns.every((column) => column >= 1 && column <= columnCount),
+        `row ${indexes[index]} has columns ${columns} of ${columnCount}`,
+      );
+      for (const cell of cells) {
+        const states =
+          role === "gridcell"
+            ? /^(?:true|false)$/.test(cell.getAttribute("aria-selected") ?? "")
+            : /^(?:|none|ascending|descending)$/.test(cell.getAttribute("aria-sort") ?? "");
+        check(states, `a ${role} has no state`);
+        check(cell.closest("[aria-hidden=true]") === null, `a ${role} is hidden from readers`);
+      }
+    });
+    const stops = [grid, ...shown("*")].filter((each) => (each as HTMLElement).tabIndex >= 0);
+    check(stops.length === 1, `${stops.length} tab stops: ${stops.map((each) => each.className)}`);
+    return problems;
+  });
+}

@@ -1,0 +1,361 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "@playwright/test";
+import { expectElementAccessible, expectGrid } from "./grid-contract.js";
+import { CuttingProxy } from "./proxy.js";
+import { demoFile, inCheckout, Server } from "./server.js";
+import { cell, expect, goToRow, test, viewer } from "./viewer.js";
+
+// Every state of the element in a real page: what is drawn, what is said, and the next step.
+
+const ROWS = 600_000;
+const FLIGHTS = `/v1/tables/flights/rows?limit=${ROWS}`;
+/** Of some 27 MB. */
+const PART_BYTES = 6_000_000;
+
+const status = (page: Page) => page.getByRole("status");
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+const progressBar = (page: Page) => page.getByRole("progressbar");
+
+/** Shows an address in the element, whatever comes of it. */
+async function show(page: Page, origin: string, attributes: Record<string, string>): Promise<void> {
+  await page.goto(`${origin}/?${new URLSearchParams(attributes)}`);
+  await viewer(page).waitFor();
+}
+
+/** Gives the element bytes. */
+async function give(page: Page, bytes: Buffer): Promise<void> {
+  await viewer(page).evaluate((element, base64) => {
+    const source = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+    Object.assign(element, { source: new Blob([source]) });
+  }, bytes.toString("base64"));
+}
+
+/** A promise, and what fulfils it. */
+function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** Collects, from now on, what the status says and when. */
+async function listen(page: Page): Promise<void> {
+  await status(page).evaluate((element) => {
+    const heard: { text: string; ms: number }[] = [];
+    new MutationObserver(() => {
+      heard.push({ text: element.textContent?.trim() ?? "", ms: performance.now() });
+    }).observe(element, { childList: true, characterData: true, subtree: true });
+    Object.assign(globalThis, { heard });
+  });
+}
+
+function heard(page: Page): Promise<{ text: string; ms: number }[]> {
+  return page.evaluate(() => (globalThis as unknown as { heard: [] }).heard);
+}
+
+test("nothing opened, connecting, and cancelled before the first row", async ({
+  page,
+  pages,
+  tables,
+}) => {
+  const { opened, open } = gate();
+  const proxy = await CuttingProxy.start(tables.origin);
+  proxy.cuts = [{ at: 0, by: "reset", meanwhile: () => opened }];
+  try {
+    await show(page, pages.origin, {});
+    await expect(page.getByText("Nothing to show yet.")).toBeVisible();
+    await expect(status(page)).toHaveText("Nothing opened");
+    await expectElementAccessible(page);
+
+    await viewer(page).evaluate(
+      (element, src) => element.setAttribute("src", src),
+      proxy.origin + FLIGHTS,
+    );
+    await expect(status(page)).toHaveText("Connecting…");
+    await expect(progressBar(page)).toHaveAccessibleName("Loading rows");
+    await expect(page.getByText(/Waiting for the first rows… \d+ s/)).toBeVisible();
+    await expectElementAccessible(page);
+
+    await button(page, "Cancel").click();
+    await expect(page.getByText("Cancelled before the first row.")).toBeVisible();
+    await expect(status(page)).toHaveText("Cancelled");
+    await expect(progressBar(page)).toBeHidden();
+    await expectElementAccessible(page);
+
+    open();
+    await button(page, "Load again").click();
+    await expect(status(page)).toContainText(`Complete: 600,000 rows`);
+    await expect(button(page, "Load again")).toBeHidden();
+    await expect(button(page, "Cancel")).toBeHidden();
+  } finally {
+    open();
+    await proxy.close();
+  }
+});
+
+test("streaming, interrupted, resuming and complete", async ({ page, pages }) => {
+  const folder = mkdtempSync(join(tmpdir(), "colonnade-"));
+  const serve = (port = 0) =>
+    Server.start(
+      [
+        `flights=${demoFile("flights.parquet")}`,
+        ...["--allow-origin", pages.origin, "--data-dir", folder],
+      ],
+      port,
+    );
+  let server = await serve();
+  const { opened, open } = gate();
+  const proxy = await CuttingProxy.start(server.origin);
+  proxy.cuts = [
+    {
+      at: PART_BYTES,
+      by: "reset",
+      meanwhile: async () => {
+        await opened;
+        await server.kill();
+      },
+    },
+  ];
+  try {
+    await show(page, pages.origin, { src: proxy.origin + FLIGHTS });
+    await expect(cell(page, 0, 1)).toBeVisible();
+    await expect(status(page)).toHaveText(
+      /^Streaming: [1-9][\d,]* rows, [\d.]+ MB, [\d.]+ [kMG]?B\/s, .*first row in/,
+    );
+    const line = viewer(page).locator("[part=status]");
+    await expect(line).toContainText("Streaming");
+    await expect(progressBar(page)).toBeVisible();
+    await expect(button(page, "Cancel")).toBeVisible();
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "-1");
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-busy", "false");
+    await expectGrid(page);
+    await expectElementAccessible(page);
+
+    await goToRow(page, ROWS);
+    await expect(page.getByText("Row 600,000 has not arrived yet.").first()).toBeVisible();
+
+    open();
+    await expect(status(page)).toHaveText(/^Connection lost at row [\d,]+\. Resuming…$/);
+    await expect(line).toContainText("Connection lost at row");
+    await expect(progressBar(page)).toBeVisible();
+    await expect(page.getByRole("alert")).toBeHidden();
+    await expectGrid(page);
+    await expectElementAccessible(page);
+
+    server = await serve(Number(new URL(server.origin).port));
+    await expect(status(page)).toContainText("Complete: 600,000 rows");
+    await expect(progressBar(page)).toBeHidden();
+    await expect(cell(page, ROWS - 1, 1)).toBeVisible();
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", String(ROWS + 1));
+    await expectGrid(page);
+    await expectElementAccessible(page);
+  } finally {
+    open();
+    await proxy.close();
+    await server.kill();
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a running stream is announced at most every three seconds", async ({
+  page,
+  pages,
+  tables,
+}) => {
+  await show(page, pages.origin, {});
+  await listen(page);
+  await viewer(page).evaluate(
+    (element, src) => element.setAttribute("src", src),
+    `${tables.origin}/v1/tables/lineitem/rows?limit=3000000`,
+  );
+  await expect(status(page)).toContainText("Complete: 3,000,000 rows", { timeout: 90_000 });
+  const said = await heard(page);
+  const streaming = said.filter(({ text }) => text.startsWith("Streaming"));
+  expect(streaming.length).toBeGreaterThan(0);
+  streaming.slice(1).forEach(({ ms }, index) => {
+    expect(ms - (streaming[index]?.ms ?? 0)).toBeGreaterThan(2900);
+  });
+  expect(said.map(({ text }) => text)).not.toContainEqual(expect.stringContaining(": 0 rows"));
+});
+
+test("cancelled: rows stay, and they can be loaded again", async ({ page, pages, tables }) => {
+  const { opened, open } = gate();
+  const proxy = await CuttingProxy.start(tables.origin);
+  proxy.cuts = [{ at: PART_BYTES, by: "reset", meanwhile: () => opened }];
+  try {
+    await show(page, pages.origin, { src: proxy.origin + FLIGHTS });
+    await expect(cell(page, 0, 1)).toBeVisible();
+    await button(page, "Cancel").click();
+    await expect(status(page)).toHaveText(/^Cancelled: [1-9][\d,]* rows/);
+    await expect(cell(page, 0, 1)).toBeVisible();
+    await expect(progressBar(page)).toBeHidden();
+    const rows = await page.getByRole("grid").getAttribute("aria-rowcount");
+    expect(Number(rows)).toBeGreaterThan(1);
+    await expectGrid(page);
+    await expectElementAccessible(page);
+    open();
+    await button(page, "Load again").click();
+    await expect(status(page)).toContainText("Complete: 600,000 rows");
+  } finally {
+    open();
+    await proxy.close();
+  }
+});
+
+test("failed: the alert says why, rows stay, Retry goes on", async ({ page, pages, tables }) => {
+  const { opened, open } = gate();
+  const proxy = await CuttingProxy.start(tables.origin);
+  const forget = async () => {
+    await opened;
+    for (const { id } of await tables.queries()) {
+      await fetch(`${tables.origin}/v1/query/${id}`, { method: "DELETE" });
+    }
+  };
+  proxy.cuts = [{ at: PART_BYTES, by: "reset", meanwhile: forget }];
+  try {
+    await show(page, pages.origin, { src: proxy.origin + FLIGHTS });
+    await expect(cell(page, 0, 1)).toBeVisible();
+    open();
+    const alert = page.getByRole("alert");
+    await expect(alert).toContainText("was deleted");
+    await expect(alert).toContainText(/[1-9][\d,]* rows arrived before and stay readable/);
+    await expect(status(page)).toHaveText(/^Failed: [1-9][\d,]* rows/);
+    await expect(cell(page, 0, 1)).toBeVisible();
+    await expect(progressBar(page)).toBeHidden();
+    await expectGrid(page);
+    await expectElementAccessible(page);
+    await alert.getByRole("button", { name: "Retry" }).click();
+    await expect(status(page)).toContainText("Complete: 600,000 rows");
+    await expect(alert).toBeHidden();
+  } finally {
+    open();
+    await proxy.close();
+  }
+});
+
+test("failed before there was a table", async ({ page, pages, tables }) => {
+  await show(page, pages.origin, { src: `${tables.origin}/v1/tables/flihgts/rows` });
+  await expect(page.getByRole("alert")).toContainText('there is no table "flihgts"');
+  await expect(page.getByRole("alert")).toContainText('"flights"');
+  await expect(page.getByRole("alert").getByRole("button", { name: "Retry" })).toBeVisible();
+  await expect(status(page)).toHaveText("Failed");
+  await expectElementAccessible(page);
+});
+
+test("paused: the memory budget is full and the page is asked", async ({ page, pages }) => {
+  await show(page, pages.origin, { memory: "6kB" });
+  await give(page, readFileSync(inCheckout("fixtures/numbered.arrows")));
+  const alert = page.getByRole("alert");
+  await expect(alert).toContainText("The memory budget of 5.9 KiB is full.");
+  await expect(status(page)).toContainText("Paused: the memory budget is full");
+  await expect(button(page, "Continue with 11.7 KiB")).toBeVisible();
+  await expect(button(page, "Keep these rows")).toBeVisible();
+  await expectGrid(page);
+  await expectElementAccessible(page);
+  await button(page, "Keep these rows").click();
+  await expect(status(page)).toContainText("Cancelled");
+});
+
+test("windowed: rows load as one scrolls, and that is not said each time", async ({
+  page,
+  stage,
+}) => {
+  await stage.show("/v1/tables/lineitem/rows", { memory: "16MiB" });
+  await expect(status(page)).toHaveText("Windowed: rows load as you scroll, 6,001,215 rows");
+  await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "6001216");
+  await expect(progressBar(page)).toBeHidden();
+  await listen(page);
+  for (const row of [1_000_000, 3_000_000, 6_001_215]) {
+    await goToRow(page, row);
+    await expect(cell(page, row - 1, 1)).toHaveText(/\d/);
+  }
+  expect(await heard(page)).toEqual([]);
+  await expectGrid(page);
+  await expectElementAccessible(page);
+});
+
+test("empty: no rows, or none that pass the filter", async ({ page, stage, pages, tables }) => {
+  await show(page, pages.origin, { src: `${tables.origin}/v1/tables/flights/rows?limit=0` });
+  await expect(page.getByText("The result is complete and empty.")).toBeVisible();
+  await expect(status(page)).toContainText("Complete: 0 rows");
+  await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "1");
+  await expectGrid(page);
+  await expectElementAccessible(page);
+
+  await stage.show("/v1/tables/flights/rows?limit=1000");
+  await viewer(page).evaluate((element) => {
+    Object.assign(element, { filter: { op: "eq", column: "origin", value: "nowhere" } });
+  });
+  await expect(page.getByText("No row passes the filter.")).toBeVisible();
+  await expectGrid(page);
+  await expectElementAccessible(page);
+  await button(page, "Remove all").click();
+  await expect(cell(page, 0, 1)).toBeVisible();
+});
+
+test("zero columns", async ({ page, pages }) => {
+  // What pyarrow writes for a table without columns: a schema and the end-of-stream marker.
+  const base64 =
+    "/////zAAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAAAAAD/////AAAAAA==";
+  await show(page, pages.origin, {});
+  await give(page, Buffer.from(base64, "base64"));
+  await expect(page.getByText("This table has no columns")).toBeVisible();
+  await expect(status(page)).toContainText("Complete: 0 rows");
+  await expect(page.getByRole("grid")).toBeHidden();
+  await expect(button(page, "Columns")).toBeHidden();
+  await expectElementAccessible(page);
+});
+
+test("Go to row says what is wrong with a number, and what happens instead", async ({
+  page,
+  stage,
+}) => {
+  await stage.show("/v1/tables/flights/rows?limit=1000");
+  const input = page.getByLabel("Go to row");
+  const said = viewer(page).locator(".toolbar [aria-live]");
+  await input.fill("twelve");
+  await input.press("Enter");
+  await expect(said).toHaveText("“twelve” is not a row number. Type a whole number: 1 to 1,000.");
+  await expect(input).toHaveAttribute("aria-invalid", "true");
+  await expect(input).toBeFocused();
+  await expectElementAccessible(page);
+  await input.fill("5000");
+  await expect(input).not.toHaveAttribute("aria-invalid", "true");
+  await input.press("Enter");
+  await expect(said).toContainText("Row 5,000 does not exist: there are 1,000 rows.");
+  await expect(cell(page, 999, 1)).toBeFocused();
+});
+
+test("a windowed table that is sorted has as many rows as before", async ({ page, stage }) => {
+  await stage.show("/v1/tables/flights/rows?columns=delay,distance", { memory: "8MiB" });
+  await expect(status(page)).toHaveText("Windowed: rows load as you scroll, 3,000,000 rows");
+  await page.getByRole("columnheader", { name: "distance" }).click();
+  await expect(status(page)).toContainText("3,000,000 rows, sorted by distance", {
+    timeout: 60_000,
+  });
+  await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "3000001");
+  await goToRow(page, 3_000_000);
+  await expect(cell(page, 2_999_999, 2)).toHaveText(/^\d+$/);
+  await expect(cell(page, 2_999_999, 2)).toBeFocused();
+  await expectGrid(page);
+});
+
+test("focus stays through scrolling, sorting and more rows", async ({ page, stage }) => {
+  await stage.show("/v1/tables/flights/rows?limit=100000");
+  await cell(page, 3, 2).click();
+  await page.mouse.wheel(0, 30_000);
+  await expect(cell(page, 3, 2)).not.toBeInViewport();
+  await expect(cell(page, 3, 2)).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(cell(page, 4, 2)).toBeFocused();
+  await expect(cell(page, 4, 2)).toBeInViewport();
+  await viewer(page).evaluate((element) => {
+    Object.assign(element, { sort: [{ column: "delay", descending: true }] });
+  });
+  await expect(status(page)).toContainText("sorted by delay");
+  await expect(cell(page, 0, 2)).toBeFocused();
+  await expectGrid(page);
+});

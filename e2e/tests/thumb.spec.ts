@@ -1,0 +1,74 @@
+import type { Page } from "@playwright/test";
+import { test as base, cell, expect, viewer } from "./viewer.js";
+
+// The tip beside the scrollbar's thumb. Headless browsers hide scrollbars unless told otherwise.
+
+const test = base.extend({
+  launchOptions: [
+    async ({ launchOptions }, use) =>
+      use({ ...launchOptions, ignoreDefaultArgs: ["--hide-scrollbars"] }),
+    { scope: "worker" },
+  ],
+});
+
+const tip = (page: Page) => viewer(page).locator(".thumb-tip");
+
+/** The middle of the vertical scrollbar, near its top. */
+async function thumb(page: Page): Promise<{ x: number; y: number; height: number }> {
+  const grid = page.getByRole("grid");
+  const { x, y, height } = (await grid.boundingBox()) ?? { x: 0, y: 0, height: 0 };
+  const [inner, outer] = await grid.evaluate((element) => [
+    element.clientWidth,
+    (element as HTMLElement).offsetWidth,
+  ]);
+  expect(outer, "there is a scrollbar").toBeGreaterThan(inner ?? 0);
+  return { x: x + ((inner ?? 0) + (outer ?? 0)) / 2, y: y + 22, height };
+}
+
+test("dragging the thumb says the first row, exactly, until it is let go", async ({
+  page,
+  stage,
+}) => {
+  await stage.show("/v1/tables/flights/rows");
+  const { x, y, height } = await thumb(page);
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await expect(tip(page)).toBeHidden();
+  for (const part of [0.3, 0.6, 0.45]) {
+    await page.mouse.move(x, y + part * height, { steps: 5 });
+    await expect(tip(page)).toBeVisible();
+    const said = Number((await tip(page).textContent())?.replace(/\D/g, ""));
+    expect(said).toBeGreaterThan(100_000);
+    await expect(cell(page, said - 1, 1)).toBeAttached();
+    const top = await cell(page, said - 1, 1).evaluate((element) => {
+      const header = element.closest("[role=grid]")?.querySelector("[role=columnheader]");
+      const { top, bottom } = element.getBoundingClientRect();
+      const edge = header?.getBoundingClientRect().bottom ?? 0;
+      return { isCrossing: top <= edge + 1 && bottom >= edge };
+    });
+    expect(top.isCrossing).toBe(true);
+    const { y: tipY = 0, height: tipHeight = 0 } = (await tip(page).boundingBox()) ?? {};
+    expect(Math.abs(tipY + tipHeight / 2 - (y + part * height))).toBeLessThan(40);
+  }
+  await expect(tip(page)).toHaveAttribute("aria-hidden", "true");
+  await page.mouse.up();
+  await expect(tip(page)).toBeHidden();
+});
+
+test("the wheel, keys and short tables have no tip", async ({ page, stage }) => {
+  await stage.show("/v1/tables/flights/rows?limit=100000");
+  await cell(page, 0, 1).click();
+  await page.keyboard.press("PageDown");
+  await page.mouse.wheel(0, 3000);
+  await expect(cell(page, 0, 1)).not.toBeInViewport();
+  await expect(tip(page)).toBeHidden();
+
+  await stage.show("/v1/tables/every_type/rows");
+  const { x, y } = await thumb(page);
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x, y + 100, { steps: 4 });
+  await expect(cell(page, 0, 1)).not.toBeInViewport();
+  await expect(tip(page)).toBeHidden();
+  await page.mouse.up();
+});

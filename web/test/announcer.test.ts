@@ -1,0 +1,49 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { UNARRANGED } from "../src/arrange.js";
+import type { TableProgress } from "../src/table.js";
+import { Announcer } from "../src/viewer/announcer.js";
+import { wrongNumber } from "../src/viewer/go-to-row.js";
+
+function progressOf(rows: number): TableProgress {
+  return {
+    rows,
+    batches: 1,
+    bytes: 0,
+    totalRows: undefined,
+    elapsedMs: 0,
+    firstRowMs: undefined,
+    connection: "open",
+    interruption: undefined,
+  };
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test("a phase is told at once, progress every three seconds, no rows never", () => {
+  vi.useFakeTimers();
+  const announcer = new Announcer();
+  const say = (phase: "connecting" | "streaming" | "complete" | "windowed", rows: number) =>
+    announcer.text(phase, progressOf(rows), UNARRANGED);
+  const before = announcer.text("connecting", undefined, UNARRANGED);
+  expect(before).toBe("Connecting…");
+  expect(say("streaming", 0)).toBe(before);
+  expect(say("streaming", 10)).toBe("Streaming: 10 rows");
+  vi.advanceTimersByTime(2900);
+  expect(say("streaming", 20)).toBe("Streaming: 10 rows");
+  vi.advanceTimersByTime(200);
+  expect(say("streaming", 30)).toBe("Streaming: 30 rows");
+  expect(say("complete", 40)).toBe("Complete: 40 rows");
+  expect(say("windowed", 50)).toContain("50 rows");
+  expect(say("windowed", 60)).toContain("50 rows");
+});
+
+test("a row number that is none is answered by what would be one", () => {
+  expect(wrongNumber("x", 1000, false)).toBe(
+    "“x” is not a row number. Type a whole number: 1 to 1,000.",
+  );
+  expect(wrongNumber("", 1000, true)).toBe(
+    "No row number was typed. Type a whole number: 1 or more.",
+  );
+});
