@@ -67,7 +67,8 @@ function embed(): Plugin {
 }
 
 /** What is loaded when it is first used. */
-const LATE = /\/viewer\/(?:find|inspector|matches|json-tree|binary)/;
+const LATE =
+  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words)/;
 
 /** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
 const groups = [

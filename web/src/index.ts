@@ -20,7 +20,7 @@ export {
   type TableState,
 } from "./table.js";
 
-export type { CopyOptions } from "./viewer/copy.js";
+export type { CopyOptions } from "./viewer/clipboard.js";
 export type { ViewerEventMap } from "./viewer/events.js";
 export type { CopyFormat } from "./viewer/formats.js";
 export type { ViewerSelection } from "./viewer/selected.js";

@@ -55,12 +55,15 @@ test.runIf(isBuilt)("the element, its worker and the grid are small", () => {
 test.runIf(isBuilt)("the tools that are loaded late are all there is beside", () => {
   const scripts = readdirSync(dist("")).filter((name) => name.endsWith(".js"));
   expect(scripts.sort()).toEqual([
+    "column-panels.js",
+    "copy.js",
     "define.js",
     "find-bar.js",
     "index.js",
     "inline.js",
     "inspector.js",
     "open.js",
+    "summary-words.js",
     "viewer.js",
     "worker.js",
   ]);

@@ -2,6 +2,7 @@ import { html, nothing, type TemplateResult } from "lit";
 import type { Predicate } from "../predicate.js";
 import { type Field, filterKindOf, isSortableType } from "../schema.js";
 import { type FilterForm, formOfParts, partsOf, partsOfForm, type TextOp } from "./filters.js";
+import { closePanel } from "./panel.js";
 
 /** What the menu of a column is about. */
 export interface ColumnMenuSubject {
@@ -17,9 +18,6 @@ export interface ColumnMenuCallbacks {
   /** The menu was closed. */
   onClose(): void;
 }
-
-/** Space between the menu and the edge of the page. */
-const MARGIN_PX = 8;
 
 /** The menu of a column: a dialog in the page's top layer, below the header. */
 export class ColumnMenu {
@@ -108,24 +106,6 @@ export class ColumnMenu {
     this.#subject = undefined;
     this.#callbacks.onClose();
   }
-}
-
-/** Opens a panel that was rendered below an element, or above it, with the focus in it. */
-export function placePanel(panel: HTMLElement, anchor: DOMRect): void {
-  panel.showPopover();
-  const { width, height } = panel.getBoundingClientRect();
-  const isRtl = getComputedStyle(panel).direction === "rtl";
-  const start = isRtl ? anchor.right - width : anchor.left;
-  const left = Math.min(start, innerWidth - width - MARGIN_PX);
-  const top = Math.min(anchor.bottom, innerHeight - height - MARGIN_PX);
-  panel.style.left = `${Math.max(MARGIN_PX, left)}px`;
-  panel.style.top = `${Math.max(MARGIN_PX, top)}px`;
-  panel.querySelector<HTMLElement>("button:not([disabled]), input")?.focus();
-}
-
-/** Closes the panel that an event happened in. */
-export function closePanel({ currentTarget }: Event): void {
-  (currentTarget as Element).closest<HTMLElement>(".panel")?.hidePopover();
 }
 
 function rangeFields({ from, to }: FilterForm, { type }: Field): TemplateResult {

@@ -1,9 +1,9 @@
-import { html, nothing, type TemplateResult } from "lit";
+import { type CSSResult, html, nothing, type TemplateResult } from "lit";
 import type { Arrangement } from "../arrange.js";
 import type { Grid } from "../grid/grid.js";
 import type { HeaderCallbacks } from "../grid/header-input.js";
 import { distinctFields, type Field, isSortableType } from "../schema.js";
-import { ColumnMenu, closePanel, placePanel } from "./column-menu.js";
+import type { ColumnMenu } from "./column-menu.js";
 import {
   allColumns,
   type ColumnsState,
@@ -15,8 +15,8 @@ import {
   withColumn,
   withoutColumn,
 } from "./column-order.js";
-import { columnPicker } from "./column-picker.js";
 import { withParts } from "./filters.js";
+import { closePanel, placePanel } from "./panel.js";
 import { toggledSort } from "./sorting.js";
 import type { ViewerStateInput } from "./state.js";
 
@@ -30,6 +30,8 @@ export interface ColumnsHost {
   arrange(change: Partial<Arrangement>): void;
   /** Columns were moved, hidden, or made as wide as they are now. */
   onColumns(): void;
+  /** A part that is loaded late, with its styles; undefined where it cannot be. */
+  load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined>;
   /** Draws, and resolves with where it was drawn. */
   draw(): Promise<ParentNode>;
 }
@@ -37,7 +39,9 @@ export interface ColumnsHost {
 /** Which columns are shown and how, and what opens at their headers. */
 export class ColumnsControl implements HeaderCallbacks {
   readonly #host: ColumnsHost;
-  readonly #menu: ColumnMenu;
+  /** What opens, once something has. */
+  #panels: typeof import("./column-panels.js") | undefined;
+  #menu: ColumnMenu | undefined;
   /** Under names that differ. */
   #fields: readonly Field[] = [];
   /** The column whose menu was opened last. */
@@ -49,19 +53,6 @@ export class ColumnsControl implements HeaderCallbacks {
 
   constructor(host: ColumnsHost) {
     this.#host = host;
-    this.#menu = new ColumnMenu({
-      onSort: (column, direction) => {
-        const descending = direction === "descending";
-        host.arrange({ sort: direction === undefined ? [] : [{ column, descending }] });
-      },
-      onFilter: (column, parts) => {
-        host.arrange({ filter: withParts(host.arrangement().filter, column, parts) });
-      },
-      onClose: () => {
-        this.#focus(this.#menuName);
-        void host.draw();
-      },
-    });
   }
 
   /** Which columns are shown and how. */
@@ -101,14 +92,15 @@ export class ColumnsControl implements HeaderCallbacks {
   };
 
   readonly onMenu = async (column: number): Promise<void> => {
+    const menu = await this.#load();
     const field = this.shownFields[column];
     const header = this.#host.grid().headerElement(column);
-    if (field === undefined || header === undefined) return;
+    if (menu === undefined || field === undefined || header === undefined) return;
     this.#menuName = this.#state.shown[column] ?? "";
     const { sort, filter } = this.#host.arrangement();
     const key = sort.find((each) => each.column === field.name);
     const direction = key?.descending ? "descending" : "ascending";
-    this.#menu.open({ field, filter, direction: key && direction });
+    menu.open({ field, filter, direction: key && direction });
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.column");
     if (panel !== null) placePanel(panel, header.getBoundingClientRect());
   };
@@ -152,8 +144,28 @@ export class ColumnsControl implements HeaderCallbacks {
 
   /** The panels, where they are open. */
   renderPanels(): TemplateResult {
-    return html`${this.#menu.render(() => this.#actions(this.#menuName))}
+    return html`${this.#menu?.render(() => this.#actions(this.#menuName)) ?? nothing}
     ${this.#isPickerOpen ? this.#picker() : nothing}`;
+  }
+
+  async #load() {
+    const panels = await this.#host.load(import("./column-panels.js"));
+    if (panels === undefined) return undefined;
+    this.#panels = panels;
+    this.#menu ??= new panels.ColumnMenu({
+      onSort: (column, direction) => {
+        const descending = direction === "descending";
+        this.#host.arrange({ sort: direction === undefined ? [] : [{ column, descending }] });
+      },
+      onFilter: (column, parts) => {
+        this.#host.arrange({ filter: withParts(this.#host.arrangement().filter, column, parts) });
+      },
+      onClose: () => {
+        this.#focus(this.#menuName);
+        void this.#host.draw();
+      },
+    });
+    return this.#menu;
   }
 
   #actions(name: string): TemplateResult {
@@ -180,8 +192,8 @@ export class ColumnsControl implements HeaderCallbacks {
     </div>`;
   }
 
-  #picker(): TemplateResult {
-    return columnPicker({
+  #picker(): TemplateResult | undefined {
+    return this.#panels?.columnPicker({
       fields: this.#fields,
       shown: this.#state.shown,
       search: this.#search,
@@ -204,6 +216,7 @@ export class ColumnsControl implements HeaderCallbacks {
   }
 
   async #openPicker(button: Element): Promise<void> {
+    if ((await this.#load()) === undefined) return;
     this.#isPickerOpen = true;
     this.#search = "";
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.picker");

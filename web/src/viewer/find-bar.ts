@@ -4,7 +4,7 @@ import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
 import { distinctNames } from "../schema.js";
-import type { ShownRows } from "./copy.js";
+import type { ShownRows } from "./clipboard.js";
 import { Matches } from "./matches.js";
 import { formatCount } from "./status.js";
 

@@ -1,8 +1,7 @@
 import { type Field, isNumericType } from "../schema.js";
 
 /** What selected cells can be written as. */
-export const COPY_FORMATS = ["tsv", "csv", "json", "markdown"] as const;
-export type CopyFormat = (typeof COPY_FORMATS)[number];
+export type CopyFormat = "tsv" | "csv" | "json" | "markdown";
 
 /** Writes rows of exact texts, row by row; null is a null. */
 export interface RowsWriter {

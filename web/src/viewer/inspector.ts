@@ -4,7 +4,7 @@ import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import type { Field } from "../schema.js";
 import { bytesOf, hexLines, imageTypeOf } from "./binary.js";
-import { type ShownRows, toClipboard } from "./copy.js";
+import { type ShownRows, toClipboard } from "./clipboard.js";
 import { type JsonNode, parseJson } from "./json-tree.js";
 import { formatCount } from "./status.js";
 

@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** Panels in the top layer, and the bar of filters. */
+/** Panels in the top layer. */
 export const panelStyles = css`
   .panel {
     position: fixed;
@@ -116,32 +116,6 @@ export const panelStyles = css`
     white-space: nowrap;
   }
 
-  .chips {
-    display: flex;
-    flex-wrap: wrap;
-    gap: 6px;
-    padding: 6px 8px;
-    border-bottom: 1px solid var(--_line-strong);
-    background: var(--_surface);
-    font-size: 12px;
-  }
-  .chip {
-    display: inline-flex;
-    align-items: center;
-    max-width: 100%;
-    height: 26px;
-    border: 1px solid var(--_accent);
-    border-radius: 13px;
-    box-sizing: border-box;
-    background: var(--_bg);
-  }
-  .chip > span {
-    overflow: hidden;
-    padding-inline-start: 10px;
-    text-overflow: ellipsis;
-    white-space: nowrap;
-    unicode-bidi: plaintext;
-  }
   @media (pointer: coarse) {
     .panel {
       --_control: 34px;
@@ -149,19 +123,5 @@ export const panelStyles = css`
     .panel .check {
       min-height: 32px;
     }
-  }
-  .chip > button {
-    width: 24px;
-    height: 24px;
-    padding: 0;
-    border: 0;
-    border-radius: 12px;
-    background: none;
-    color: var(--_muted);
-  }
-  .chips > button {
-    border-color: transparent;
-    background: none;
-    color: var(--_muted);
   }
 `;

@@ -4,15 +4,8 @@ import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
 import { isNumericType } from "../schema.js";
 import { letMessagesIn } from "../turns.js";
-import {
-  type CopyOptions,
-  copiesHtml,
-  type ShownRows,
-  toClipboard,
-  type Written,
-  writeCells,
-} from "./copy.js";
-import { COPY_FORMATS, type CopyFormat } from "./formats.js";
+import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./clipboard.js";
+import type { CopyFormat } from "./formats.js";
 import { formatCount } from "./status.js";
 import { groupDigits, type Totals, TotalsCounter } from "./totals.js";
 
@@ -33,12 +26,12 @@ const REST_MS = 200;
 /** How long it is said that something was copied. */
 const NOTICE_MS = 5000;
 
-const FORMAT_NAMES: Record<CopyFormat, string> = {
-  tsv: "TSV",
-  csv: "CSV",
-  json: "JSON",
-  markdown: "Markdown",
-};
+const FORMAT_NAMES: readonly [CopyFormat, string][] = [
+  ["tsv", "TSV"],
+  ["csv", "CSV"],
+  ["json", "JSON"],
+  ["markdown", "Markdown"],
+];
 
 /** What is known of the selection, and copying it: a part of the bar below the rows. */
 export class SelectionBar {
@@ -105,7 +98,10 @@ export class SelectionBar {
     };
     try {
       const all = { ...options, signal: abort.signal };
-      const written: Promise<Written> = writeCells(shown, rect, all, onProgress);
+      // Loaded when something is first copied; the clipboard must be asked within the gesture.
+      const written = import("./copy.js").then(({ writeCells }) =>
+        writeCells(shown, rect, all, onProgress),
+      );
       await toClipboard(written, copiesHtml(rect, options));
       this.tell(`Copied ${formatCells(numCells(rect))}`, false);
     } catch (thrown) {
@@ -140,10 +136,10 @@ export class SelectionBar {
     if (notice === undefined && this.#numCells < 2) return nothing;
     const facts = html`<div class="picked" part="selection" aria-hidden="true">${words}</div>`;
     if (this.#numCells < 2) return facts;
-    const options = COPY_FORMATS.map(
-      (format) =>
+    const options = FORMAT_NAMES.map(
+      ([format, name]) =>
         html`<option value=${format} .selected=${format === this.#format}>
-          ${FORMAT_NAMES[format]}
+          ${name}
         </option>`,
     );
     return html`${facts}

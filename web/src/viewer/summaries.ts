@@ -6,7 +6,6 @@ import { distinctFields, type Field } from "../schema.js";
 import type { Summary } from "../summary.js";
 import type { ArrangedRows, Arranger } from "./arranger.js";
 import { withParts } from "./filters.js";
-import { columnSummary, partsOfBins } from "./summary-words.js";
 
 /** Texts with more different values have no frequent ones worth the memory to count them. */
 const MAX_COUNTED = 1 << 16;
@@ -43,6 +42,8 @@ export class Summaries {
   #view: ArrangedRows["view"];
   #ofTable = new Map<Field, Known>();
   #ofView = new Map<Field, Known>();
+  /** How summaries are put into words: loaded with the first one. */
+  #words: typeof import("./summary-words.js") | undefined;
   #work: AbortController | undefined;
   #restUntilMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -57,9 +58,8 @@ export class Summaries {
       onChoose: (field, first, last) => {
         const summary = this.#ofTable.get(field)?.summary;
         const distinct = this.#distinct(field);
-        if (summary !== undefined) {
-          this.#filter(distinct, partsOfBins(summary, distinct, first, last));
-        }
+        if (summary === undefined || this.#words === undefined) return;
+        this.#filter(distinct, this.#words.partsOfBins(summary, distinct, first, last));
       },
       onClear: (field) => this.#filter(this.#distinct(field), []),
       onSight: () => this.follow(),
@@ -113,7 +113,7 @@ export class Summaries {
     void this.#summarise();
   }
 
-  #filter({ name }: Field, parts: ReturnType<typeof partsOfBins>): void {
+  #filter({ name }: Field, parts: readonly Predicate[]): void {
     const { filter } = this.#arranger.arrangement;
     this.#host.filter = withParts(filter, name, parts);
   }
@@ -125,6 +125,7 @@ export class Summaries {
   }
 
   #draw(): void {
+    if (this.#words === undefined) return;
     const { filter } = this.#arranger.arrangement;
     const drawn = new Map<Field, ColumnSummary>();
     const isGrowing = this.#isGrowing;
@@ -132,7 +133,7 @@ export class Summaries {
       const within = this.#ofView.get(field)?.summary;
       if (summary === undefined || summary.rows === 0) continue;
       const subject = { field: this.#distinct(field), summary, within, filter, isGrowing };
-      drawn.set(field, columnSummary(subject));
+      drawn.set(field, this.#words.columnSummary(subject));
     }
     this.#grid.summaries.draw(drawn);
   }
@@ -158,6 +159,7 @@ export class Summaries {
     const { field, rows, known, numRows } = next;
     const isAgain = known.has(field);
     try {
+      this.#words ??= await import("./summary-words.js");
       const options = { signal: work.signal, maxCounted: MAX_COUNTED };
       const summary = await rows.summary(this.#distinct(field).name, options);
       known.set(field, { numRows, summary });

@@ -1,7 +1,7 @@
 import { type CSSResult, nothing } from "lit";
 import type { Grid } from "../grid/grid.js";
 import type { CellPosition } from "../grid/keyboard.js";
-import type { CopyOptions, ShownRows } from "./copy.js";
+import type { CopyOptions, ShownRows } from "./clipboard.js";
 import type { FindBar } from "./find-bar.js";
 import type { Inspector } from "./inspector.js";
 import { gridSelection, type ViewerSelection, viewerSelection } from "./selected.js";
@@ -56,7 +56,7 @@ export class Tools {
 
   /** Shows a cell whole. */
   async inspect(position: CellPosition): Promise<void> {
-    const loaded = await this.#load(import("./inspector.js"));
+    const loaded = await this.load(import("./inspector.js"));
     if (loaded === undefined) return;
     this.#inspector ??= new loaded.Inspector(this.#common);
     await this.#inspector.open(position);
@@ -64,7 +64,7 @@ export class Tools {
 
   /** Opens the bar that finds a text. */
   async find(): Promise<void> {
-    const loaded = await this.#load(import("./find-bar.js"));
+    const loaded = await this.load(import("./find-bar.js"));
     if (loaded === undefined) return;
     this.#find ??= new loaded.FindBar({
       ...this.#common,
@@ -103,7 +103,7 @@ export class Tools {
   }
 
   /** A tool with its styles; undefined where it cannot be loaded, which is told. */
-  async #load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined> {
+  async load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined> {
     try {
       const loaded = await loading;
       const sheets = this.#host.shadowRoot?.adoptedStyleSheets;

@@ -12,14 +12,14 @@ import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
 import { ViewerAttributes } from "./attributes.js";
+import type { CopyOptions, ShownRows } from "./clipboard.js";
 import { ColumnsControl } from "./columns-control.js";
-import type { CopyOptions, ShownRows } from "./copy.js";
 import type { ViewerEventMap } from "./events.js";
 import { filterBar } from "./filter-bar.js";
+import { filterBarStyles } from "./filter-bar-styles.js";
 import { goToRowForm } from "./go-to-row.js";
 import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
-import { panelStyles } from "./panel-styles.js";
 import { Ready } from "./ready.js";
 import { RowReacher } from "./row-reacher.js";
 import type { ViewerSelection } from "./selected.js";
@@ -68,7 +68,7 @@ const MAX_CELL_CHARS = 300;
  * @csspart selection - what is selected, in short
  */
 export class ColonnadeViewer extends ViewerAttributes {
-  static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, panelStyles];
+  static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, filterBarStyles];
   readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
     summaries: () => this.#summaries,
@@ -81,6 +81,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       this.#onArranging();
       this.#tellState();
     },
+    load: (loading) => this.#tools.load(loading),
     draw: async () => {
       this.requestUpdate();
       await this.updateComplete;
