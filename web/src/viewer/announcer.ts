@@ -37,10 +37,8 @@ export class Announcer {
     const isDue = nowMs - this.#toldMs >= INTERVAL_MS;
     if (phase === this.#phase && PHASES_OF_PROGRESS.includes(phase) && !isDue) {
       // Where nothing more comes, what came is told all the same.
-      this.#timer ??= setTimeout(() => {
-        this.#timer = undefined;
-        this.#onDue();
-      }, INTERVAL_MS);
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(this.#onDue, INTERVAL_MS + this.#toldMs - nowMs);
       return this.#text;
     }
     // Before the first rows there is nothing to say but that they are on their way.
