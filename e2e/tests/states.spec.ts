@@ -123,7 +123,7 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await show(page, pages.origin, { src: proxy.origin + FLIGHTS });
     await expect(cell(page, 0, 1)).toBeVisible();
     await expect(status(page)).toHaveText(
-      /^Streaming: [1-9][\d,]* rows, [\d.]+ MB, [\d.]+ [kMG]?B\/s, .*first row in/,
+      /^Streaming: [1-9][\d,]* rows, [\d.]+ [kM]B, [\d.]+ [kMG]?B\/s, .*first row in/,
     );
     const line = viewer(page).locator("[part=status]");
     await expect(line).toContainText("Streaming");

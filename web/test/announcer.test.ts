@@ -23,7 +23,8 @@ afterEach(() => {
 
 test("a phase is told at once, progress every three seconds, no rows never", () => {
   vi.useFakeTimers();
-  const announcer = new Announcer();
+  const onDue = vi.fn();
+  const announcer = new Announcer(onDue);
   const say = (phase: "connecting" | "streaming" | "complete" | "windowed", rows: number) =>
     announcer.text(phase, progressOf(rows), UNARRANGED);
   const before = announcer.text("connecting", undefined, UNARRANGED);
@@ -32,7 +33,9 @@ test("a phase is told at once, progress every three seconds, no rows never", () 
   expect(say("streaming", 10)).toBe("Streaming: 10 rows");
   vi.advanceTimersByTime(2900);
   expect(say("streaming", 20)).toBe("Streaming: 10 rows");
-  vi.advanceTimersByTime(200);
+  expect(onDue).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(3000);
+  expect(onDue).toHaveBeenCalledOnce();
   expect(say("streaming", 30)).toBe("Streaming: 30 rows");
   expect(say("complete", 40)).toBe("Complete: 40 rows");
   expect(say("windowed", 50)).toContain("50 rows");

@@ -198,7 +198,6 @@ export class Grid {
       this.goToRow(awaited);
       if (hasFocus) this.focus();
     }
-    this.#schedule();
     this.#scheduleIdle();
   }
 
@@ -384,7 +383,6 @@ export class Grid {
 
   #onScroll(): void {
     if (this.#viewport.follow()) this.#awaitedRow = undefined;
-    this.#schedule();
     this.#scheduleIdle();
   }
 
@@ -409,7 +407,9 @@ export class Grid {
     this.#schedule();
   }
 
+  /** Draws, and puts in order what moved once it rests. */
   #scheduleIdle(): void {
+    this.#schedule();
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {
       this.#viewport.syncScrollbar();
@@ -495,6 +495,6 @@ export class Grid {
     this.#header.invalidate();
     this.#rows.invalidate();
     this.#sizeContent();
-    this.#schedule();
+    this.#scheduleIdle();
   }
 }

@@ -13,6 +13,13 @@ export class Announcer {
   #status = "";
   #phase: ViewerPhase = "idle";
   #toldMs = Number.NEGATIVE_INFINITY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #onDue: () => void;
+
+  /** @param onDue called when {@link text} should be asked again */
+  constructor(onDue: () => void) {
+    this.#onDue = onDue;
+  }
 
   /** Says something that is no status; it stands until the status changes. */
   say(text: string): void {
@@ -28,7 +35,12 @@ export class Announcer {
   text(phase: ViewerPhase, progress: TableProgress | undefined, arrangement: Arrangement): string {
     const nowMs = performance.now();
     const isDue = nowMs - this.#toldMs >= INTERVAL_MS;
-    if (phase === this.#phase && PHASES_OF_PROGRESS.includes(phase) && !isDue) return this.#text;
+    if (phase === this.#phase && PHASES_OF_PROGRESS.includes(phase) && !isDue) {
+      // Where nothing more comes, what came is told all the same.
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(this.#onDue, INTERVAL_MS + this.#toldMs - nowMs);
+      return this.#text;
+    }
     // Before the first rows there is nothing to say but that they are on their way.
     if (phase === "streaming" && progress?.rows === 0) return this.#text;
     this.#phase = phase;

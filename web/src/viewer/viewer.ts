@@ -121,7 +121,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   #abort: AbortController | undefined;
   #startMs = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
-  readonly #announcer = new Announcer();
+  readonly #announcer = new Announcer(() => this.requestUpdate());
   readonly #ready = new Ready();
   readonly #reacher = new RowReacher();
   readonly #pageLife = new PageLife(
