@@ -199,19 +199,22 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
   cancel(): void {
-    if (this.#arranger.isWorking) return this.#arranger.cancel();
-    this.#abort?.abort();
-    this.#table?.cancel();
+    if (this.#arranger.isWorking) this.#arranger.cancel();
+    else {
+      this.#abort?.abort();
+      this.#table?.cancel();
+    }
   }
 
   /** Goes on where a failed table can; otherwise opens the source again, from the first row. */
   retry(): void {
-    if (this.#table?.canResume) return this.#table.resume();
     const source = this.#given;
     const { arrangement } = this.#arranger;
-    if (source === null) return;
-    void this.#load(source);
-    this.state = { ...arrangement, ...this.#stateToShow };
+    if (this.#table?.canResume) this.#table.resume();
+    else if (source !== null) {
+      void this.#load(source);
+      this.state = { ...arrangement, ...this.#stateToShow };
+    }
   }
 
   get #given(): TableSource | null {
@@ -450,11 +453,12 @@ export class ColonnadeViewer extends ViewerAttributes {
   /** Asks again for rows that could not be read; for all where the result is gone. */
   #readAgain(): void {
     const source = this.#given;
-    const isToLoad = source !== null && this.#arranger.isOwned && isGone(this.#unread);
-    if (!isToLoad) return this.#grid.retry();
-    const { state } = this;
-    void this.#load(source);
-    this.state = state;
+    if (source === null || !this.#arranger.isOwned || !isGone(this.#unread)) this.#grid.retry();
+    else {
+      const { state } = this;
+      void this.#load(source);
+      this.state = state;
+    }
   }
 
   #fail(error: ColonnadeError): void {
