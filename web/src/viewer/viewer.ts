@@ -334,8 +334,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     const table = this.#table;
     const { error } = this.#arranger;
     if (this.#error !== undefined) {
-      const canRetry = this.#given !== null || table?.canResume;
-      const retry = canRetry ? () => this.retry() : undefined;
+      const retry = this.#given !== null || table?.canResume ? () => this.retry() : undefined;
       return errorAlert(this.#error, table?.numRows ?? 0, retry);
     }
     if (error !== undefined) {
@@ -404,14 +403,12 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#listening?.abort();
     this.#listening = new AbortController();
     const { signal } = this.#listening;
-    const onProgress = ({ detail }: CustomEvent<TableProgress>) => {
-      this.#follow(table);
-      this.#emit("colonnade-progress", detail);
-    };
-    const onComplete = ({ detail }: CustomEvent<TableProgress>) =>
-      this.#emit("colonnade-complete", detail);
-    table.addEventListener("progress", onProgress, { signal });
-    table.addEventListener("complete", onComplete, { signal });
+    table.addEventListener("progress", () => this.#follow(table), { signal });
+    for (const type of ["progress", "complete"] as const) {
+      const tell = ({ detail }: CustomEvent<TableProgress>) =>
+        this.#emit(`colonnade-${type}`, detail);
+      table.addEventListener(type, tell, { signal });
+    }
     table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
   }
 
