@@ -1,7 +1,8 @@
 import type { Page } from "@playwright/test";
-import { test as base, cell, expect } from "./fixtures.js";
-import { PageServer } from "./package.js";
-import { Server } from "./server.js";
+import { cell, expect } from "./fixtures.js";
+import { testOn } from "./other-origin.js";
+import type { PageServer } from "./package.js";
+import type { Server } from "./server.js";
 
 export { cell, expect } from "./fixtures.js";
 
@@ -25,26 +26,7 @@ declare global {
 }
 
 /** Tests of the columns of an element that tells of its sort, filter and state. */
-export const test = base.extend<object, { pages: PageServer; server: Server }>({
-  pages: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const pages = new PageServer(PAGE);
-      await pages.listen();
-      await use(pages);
-      pages.close();
-    },
-    { scope: "worker" },
-  ],
-  server: [
-    async ({ pages }, use) => {
-      const server = await Server.start(["--allow-origin", pages.origin]);
-      await use(server);
-      await server.kill();
-    },
-    { scope: "worker" },
-  ],
-});
+export const test = testOn(PAGE);
 
 export const header = (page: Page, name: string) =>
   page.getByRole("columnheader", { name: new RegExp(`^${name}\\b`) });

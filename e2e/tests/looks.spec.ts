@@ -67,7 +67,7 @@ function contrast(one: string, other: string): number {
 }
 
 test.describe("right to left", () => {
-  test.beforeEach(async ({ page, stage, tables }) => {
+  test.beforeEach(async ({ page, stage, server }) => {
     await stage.show(FLIGHTS);
     await page.evaluate(
       ({ origin, sql }) => {
@@ -79,7 +79,7 @@ test.describe("right to left", () => {
         });
         Object.assign(document.querySelector("colonnade-viewer") as object, { source });
       },
-      { origin: tables.origin, sql: NAMES },
+      { origin: server.origin, sql: NAMES },
     );
     await expect(cell(page, 0, 1)).toHaveText("שלום, עולם!");
   });
@@ -261,10 +261,10 @@ for (const [name, viewport] of Object.entries({
   "400 px wide": { width: 400, height: 700 },
   "320 px wide": { width: 320, height: 600 },
 })) {
-  test(`${name}: everything is there, nothing overlaps`, async ({ browser, pages, tables }) => {
+  test(`${name}: everything is there, nothing overlaps`, async ({ browser, pages, server }) => {
     const context = await browser.newContext({ viewport, deviceScaleFactor: 2 });
     const page = await context.newPage();
-    const src = tables.origin + FLIGHTS;
+    const src = server.origin + FLIGHTS;
     await page.goto(`${pages.origin}/?${new URLSearchParams({ src })}`);
     await viewer(page).evaluate((element) => {
       element.style.height = "100vh";
@@ -334,7 +334,7 @@ test("pinned columns that are wider than the screen do not lock it", async ({ pa
 test("by finger: scroll, select, extend, open the menu and a cell", async ({
   browser,
   pages,
-  tables,
+  server,
 }) => {
   const context = await browser.newContext({
     viewport: { width: 400, height: 700 },
@@ -342,7 +342,7 @@ test("by finger: scroll, select, extend, open the menu and a cell", async ({
     isMobile: true,
   });
   const page = await context.newPage();
-  const src = tables.origin + FLIGHTS;
+  const src = server.origin + FLIGHTS;
   await page.goto(`${pages.origin}/?${new URLSearchParams({ src })}`);
   await expect(page.getByRole("status")).toContainText("Complete: 100,000 rows");
   const cdp = await context.newCDPSession(page);

@@ -59,10 +59,10 @@ function heard(page: Page): Promise<{ text: string; ms: number }[]> {
 test("nothing opened, connecting, and cancelled before the first row", async ({
   page,
   pages,
-  tables,
+  server,
 }) => {
   const { opened, open } = gate();
-  const proxy = await CuttingProxy.start(tables.origin);
+  const proxy = await CuttingProxy.start(server.origin);
   proxy.cuts = [{ at: 0, by: "reset", meanwhile: () => opened }];
   try {
     await show(page, pages.origin, {});
@@ -163,13 +163,13 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
 test("a running stream is announced at most every three seconds", async ({
   page,
   pages,
-  tables,
+  server,
 }) => {
   await show(page, pages.origin, {});
   await listen(page);
   await viewer(page).evaluate(
     (element, src) => element.setAttribute("src", src),
-    `${tables.origin}/v1/tables/lineitem/rows?limit=3000000`,
+    `${server.origin}/v1/tables/lineitem/rows?limit=3000000`,
   );
   await expect(status(page)).toContainText("Complete: 3,000,000 rows", { timeout: 90_000 });
   const said = await heard(page);
@@ -181,9 +181,9 @@ test("a running stream is announced at most every three seconds", async ({
   expect(said.map(({ text }) => text)).not.toContainEqual(expect.stringContaining(": 0 rows"));
 });
 
-test("cancelled: rows stay, and they can be loaded again", async ({ page, pages, tables }) => {
+test("cancelled: rows stay, and they can be loaded again", async ({ page, pages, server }) => {
   const { opened, open } = gate();
-  const proxy = await CuttingProxy.start(tables.origin);
+  const proxy = await CuttingProxy.start(server.origin);
   proxy.cuts = [{ at: PART_BYTES, by: "reset", meanwhile: () => opened }];
   try {
     await show(page, pages.origin, { src: proxy.origin + FLIGHTS });
@@ -205,13 +205,13 @@ test("cancelled: rows stay, and they can be loaded again", async ({ page, pages,
   }
 });
 
-test("failed: the alert says why, rows stay, Retry goes on", async ({ page, pages, tables }) => {
+test("failed: the alert says why, rows stay, Retry goes on", async ({ page, pages, server }) => {
   const { opened, open } = gate();
-  const proxy = await CuttingProxy.start(tables.origin);
+  const proxy = await CuttingProxy.start(server.origin);
   const forget = async () => {
     await opened;
-    for (const { id } of await tables.queries()) {
-      await fetch(`${tables.origin}/v1/query/${id}`, { method: "DELETE" });
+    for (const { id } of await server.queries()) {
+      await fetch(`${server.origin}/v1/query/${id}`, { method: "DELETE" });
     }
   };
   proxy.cuts = [{ at: PART_BYTES, by: "reset", meanwhile: forget }];
@@ -236,8 +236,8 @@ test("failed: the alert says why, rows stay, Retry goes on", async ({ page, page
   }
 });
 
-test("failed before there was a table", async ({ page, pages, tables }) => {
-  await show(page, pages.origin, { src: `${tables.origin}/v1/tables/flihgts/rows` });
+test("failed before there was a table", async ({ page, pages, server }) => {
+  await show(page, pages.origin, { src: `${server.origin}/v1/tables/flihgts/rows` });
   await expect(page.getByRole("alert")).toContainText('there is no table "flihgts"');
   await expect(page.getByRole("alert")).toContainText('"flights"');
   await expect(page.getByRole("alert").getByRole("button", { name: "Retry" })).toBeVisible();
@@ -277,8 +277,8 @@ test("windowed: rows load as one scrolls, and that is not said each time", async
   await expectElementAccessible(page);
 });
 
-test("empty: no rows, or none that pass the filter", async ({ page, stage, pages, tables }) => {
-  await show(page, pages.origin, { src: `${tables.origin}/v1/tables/flights/rows?limit=0` });
+test("empty: no rows, or none that pass the filter", async ({ page, stage, pages, server }) => {
+  await show(page, pages.origin, { src: `${server.origin}/v1/tables/flights/rows?limit=0` });
   await expect(page.getByText("The result is complete and empty.")).toBeVisible();
   await expect(status(page)).toContainText("Complete: 0 rows");
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "1");

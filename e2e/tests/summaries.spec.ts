@@ -1,8 +1,9 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
-import { test as base, cell, expect } from "./fixtures.js";
-import { PageServer } from "./package.js";
-import { demoFile, Server } from "./server.js";
+import { cell, expect } from "./fixtures.js";
+import { testOn } from "./other-origin.js";
+import type { PageServer } from "./package.js";
+import { demoFile, type Server } from "./server.js";
 
 const PAGE = `<!doctype html><html lang="en"><title>Summaries</title>
 <style>body { margin: 0 } colonnade-viewer { height: 100vh }</style>
@@ -26,26 +27,7 @@ declare global {
   var seen: number[];
 }
 
-const test = base.extend<object, { pages: PageServer; server: Server }>({
-  pages: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const pages = new PageServer(PAGE);
-      await pages.listen();
-      await use(pages);
-      pages.close();
-    },
-    { scope: "worker" },
-  ],
-  server: [
-    async ({ pages }, use) => {
-      const server = await Server.start(["--allow-origin", pages.origin]);
-      await use(server);
-      await server.kill();
-    },
-    { scope: "worker" },
-  ],
-});
+const test = testOn(PAGE);
 
 interface Context {
   page: Page;

@@ -1,7 +1,5 @@
 import type { Locator, Page } from "@playwright/test";
-import { test as base } from "./fixtures.js";
-import { PageServer } from "./package.js";
-import { Server } from "./server.js";
+import { testOn } from "./other-origin.js";
 
 export { cell, expect, goToRow } from "./fixtures.js";
 
@@ -24,30 +22,12 @@ export interface Stage {
 }
 
 /** Tests of the element by itself, on the demo tables. */
-export const test = base.extend<{ stage: Stage }, { pages: PageServer; tables: Server }>({
-  pages: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const pages = new PageServer(PAGE);
-      await pages.listen();
-      await use(pages);
-      pages.close();
-    },
-    { scope: "worker" },
-  ],
-  tables: [
-    async ({ pages }, use) => {
-      const server = await Server.start(["--allow-origin", pages.origin]);
-      await use(server);
-      await server.kill();
-    },
-    { scope: "worker" },
-  ],
-  stage: async ({ page, pages, tables }, use) => {
+export const test = testOn(PAGE).extend<{ stage: Stage }>({
+  stage: async ({ page, pages, server }, use) => {
     await use({
       origin: pages.origin,
       show: async (path, attributes = {}) => {
-        const src = `${tables.origin}${path}`;
+        const src = `${server.origin}${path}`;
         await page.goto(`${pages.origin}/?${new URLSearchParams({ src, ...attributes })}`);
         await page.waitForFunction(() =>
           /^(?:complete|windowed)$/.test(

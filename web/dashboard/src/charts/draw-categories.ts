@@ -137,16 +137,16 @@ export function drawBars(
       });
     }
   }
-  return {
-    width: canvas.width,
-    height: plot.bottom + 26,
-    shapes,
-    plot,
-    direction: "down",
-    spans,
-    crossSpans: undefined,
-    stops,
-  };
+  return drawingOf(canvas, { plot, shapes, spans, stops });
+}
+
+/** Rows that stand below each other, above an axis. */
+function drawingOf(
+  { width }: Canvas,
+  parts: Pick<Drawing, "plot" | "shapes" | "spans" | "stops">,
+): Drawing {
+  const height = parts.plot.bottom + 26;
+  return { ...parts, width, height, direction: "down", crossSpans: undefined };
 }
 
 /** Boxes of quartiles with whiskers. */
@@ -200,16 +200,7 @@ export function drawBoxes(
       numRows: box.numRows,
     };
   });
-  return {
-    width: canvas.width,
-    height: plot.bottom + 26,
-    shapes,
-    plot,
-    direction: "down",
-    spans,
-    crossSpans: undefined,
-    stops,
-  };
+  return drawingOf(canvas, { plot, shapes, spans, stops });
 }
 
 /** A distribution in words. */
