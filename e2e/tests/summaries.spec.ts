@@ -310,11 +310,16 @@ test("a file of the user's own is summarised as the server's table is", async ({
   }, bytes);
   await expect(header(page, "int8")).toHaveAttribute("aria-description", /24 rows$/);
   const said = () =>
-    page.getByRole("columnheader").evaluateAll((all) => all.map((each) => each.ariaDescription));
+    page
+      .getByRole("columnheader")
+      .evaluateAll((all) =>
+        Object.fromEntries(all.map((each) => [each.ariaColIndex, each.ariaDescription])),
+      );
   await expect
-    .poll(async () => (await said()).every((each) => each?.endsWith("24 rows")))
+    .poll(async () => Object.values(await said()).every((each) => /24 rows$/.test(`${each}`)))
     .toBe(true);
   const ofFile = await said();
   await show(context, "/v1/tables/every_type/rows");
-  await expect.poll(said).toEqual(ofFile);
+  expect(Object.keys(ofFile).length).toBeGreaterThan(50);
+  await expect.poll(said).toMatchObject(ofFile);
 });
