@@ -347,14 +347,16 @@ export class TableStream {
     const source = this.#source;
     const read: Origin["read"] = (range, block, signal, tell) => {
       const notify: Notify = (_, data) => tell((data as StreamProgress).interruption);
-      return this.#inPlace("block", signal, () => {
+      return this.#inPlace("block", true, signal, () => {
         const stream = new TableStream({ ...source, query: range }, notify, this.#patience);
         return this.#readRange(stream, block, signal);
       });
     };
     const progress = this.#progress(decoder);
-    const ask: Origin["ask"] = (path, signal) =>
-      this.#inPlace("question", signal, () => askQuery(source, query, path, signal));
+    const ask: Origin["ask"] = (path, isUrgent, signal) =>
+      this.#inPlace("question", !isUrgent, signal, (either) =>
+        askQuery(source, query, path, either),
+      );
     this.#windowed = new WindowedRows(decoder, { source, query, read, ask }, progress, (known) =>
       this.#notify("progress", known),
     );
@@ -362,13 +364,22 @@ export class TableStream {
     return true;
   }
 
-  /** Does what needs a connection once there is one. */
-  async #inPlace<T>(lane: Lane, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const place = await this.#gate.take(lane, true, signal);
-    try {
-      return await work();
-    } finally {
-      place.leave();
+  /** Does what needs a connection once there is one; anew where another should have it first. */
+  async #inPlace<T>(
+    lane: Lane,
+    hasRows: boolean,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const place = await this.#gate.take(lane, hasRows, signal);
+      try {
+        return await work(AbortSignal.any([signal, place.wanted]));
+      } catch (thrown) {
+        if (signal.aborted || !place.wanted.aborted) throw thrown;
+      } finally {
+        place.leave();
+      }
     }
   }
 
