@@ -101,14 +101,15 @@ export class Kernels {
     this.#summaries.delete(key);
     const job = kept ?? this.#use((decoder) => decoder.summary(column, maxCounted));
     if (kept !== undefined) this.#use((decoder) => decoder.resumeSummary(kept));
-    const text = await this.#finish(job, signal, tell, () => {
-      const whole = this.#use((decoder) => decoder.summaryText(job));
+    const { text, within } = await this.#finish(job, signal, tell, () => {
       this.#summaries.get(key)?.free();
       this.#summaries.set(key, job);
-      return whole;
+      const begin = (decoder: WasmKernels, rows: WasmView) => decoder.summaryWithin(job, rows);
+      // Before the text, which drops the counts of very many values.
+      const within = view === 0 ? undefined : this.#with(view, begin);
+      return { text: this.#use((decoder) => decoder.summaryText(job)), within };
     });
-    if (view === 0) return text;
-    const within = this.#with(view, (decoder, rows) => decoder.summaryWithin(job, rows));
+    if (within === undefined) return text;
     return this.#finish(within, signal, tell, () => {
       const part = this.#use((decoder) => decoder.summaryText(within));
       within.free();

@@ -188,3 +188,14 @@ test("a view is summarised by the bins of its table", async () => {
   expect(await table.summary("i8")).toEqual(whole);
   expect((await table.summary("dict", { maxCounted: 1 })).top).toBeUndefined();
 });
+
+test("a view of a column with very many values has the most frequent ones counted", async () => {
+  const numRows = 70_000;
+  const name = Array.from({ length: numRows }, (_, row) => `n${row % (numRows - 1)}`);
+  const many = await rowsOf(tableToIPC(tableFromArrays({ name }), "stream"));
+  const some = await many.filter({ op: "in", column: "name", value: ["n0", "n5"] });
+  for (let turn = 0; turn < 2; turn++) {
+    const { top } = await some.summary("name", { maxCounted: 1 << 20 });
+    expect(top?.[0]).toEqual({ value: "n0", count: 2 });
+  }
+});
