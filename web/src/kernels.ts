@@ -8,6 +8,9 @@ const SLICE_MS = 8;
 /** How often a job says how far it is, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 50;
 
+/** Each may keep some megabytes of counted values besides the rows. */
+const MAX_SUMMARIES = 32;
+
 /** What the wasm module's `View` offers. */
 export interface WasmView {
   numRows(): number;
@@ -63,7 +66,7 @@ type Use = <T>(work: (decoder: WasmKernels) => T) => T;
 export class Kernels {
   readonly #use: Use;
   readonly #views = new Map<number, WasmView>();
-  /** Summaries of the table that are done, to go on with rows that come. */
+  /** Summaries of the table that are done, to go on with rows that come; the latest is the last. */
   readonly #summaries = new Map<string, WasmJob>();
   /** What is at work, and holds the rows it is of. */
   readonly #running = new Set<{ free(): void }>();
@@ -102,8 +105,7 @@ export class Kernels {
     const job = kept ?? this.#use((decoder) => decoder.summary(column, maxCounted));
     if (kept !== undefined) this.#use((decoder) => decoder.resumeSummary(kept));
     const { text, within } = await this.#finish(job, signal, tell, () => {
-      this.#summaries.get(key)?.free();
-      this.#summaries.set(key, job);
+      this.#keep(key, job);
       const begin = (decoder: WasmKernels, rows: WasmView) => decoder.summaryWithin(job, rows);
       // Before the text, which drops the counts of very many values.
       const within = view === 0 ? undefined : this.#with(view, begin);
@@ -115,6 +117,16 @@ export class Kernels {
       within.free();
       return part;
     });
+  }
+
+  #keep(key: string, job: WasmJob): void {
+    this.#summaries.get(key)?.free();
+    this.#summaries.delete(key);
+    this.#summaries.set(key, job);
+    const [oldest] = this.#summaries;
+    if (this.#summaries.size <= MAX_SUMMARIES || oldest === undefined) return;
+    oldest[1].free();
+    this.#summaries.delete(oldest[0]);
   }
 
   /**
