@@ -1,5 +1,5 @@
 import type { Predicate } from "colonnade";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Bins, binsOf, positionOf } from "../src/charts/bins.js";
 import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
 import {
@@ -140,6 +140,29 @@ test("bins of time are calendar ranges", () => {
   expect(positionOf(weeks, "2001-01-08")).toBe(weeks.at(1));
   const bc = binsOf(days, { low: "-4371587", high: "2932896" }, 100);
   expect(bc.text(0)).toContain("-010000-01-01");
+});
+
+test.each([
+  "date32[day]",
+  "date64[ms]",
+  "timestamp[s]",
+  "timestamp[us, tz=Europe/Paris]",
+])("bounds of %s are the same moments in New York", (type) => {
+  vi.stubEnv("TZ", "America/New_York");
+  const perDay = { d: 1, s: 86_400, m: 86_400_000, u: 86_400_000_000 };
+  const unit = type.includes("day")
+    ? "d"
+    : type.includes("us")
+      ? "u"
+      : type.includes("ms")
+        ? "m"
+        : "s";
+  const day = (number: number) => String(number * perDay[unit]);
+  const bins = binsOf({ name: "a", type }, { low: day(18_262), high: day(18_272) }, 40);
+  for (let bin = bins.from; bin <= bins.to; bin++) {
+    expect(positionOf(bins, bins.text(bin))).toBe(bins.at(bin));
+  }
+  vi.unstubAllEnvs();
 });
 
 test("columns suggest their charts", () => {

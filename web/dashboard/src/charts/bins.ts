@@ -56,7 +56,10 @@ export function binsOf(field: ChartField, { low, high }: Extent, count: number):
 
 /** The position of a bound that a predicate has: a number, or milliseconds since 1970. */
 export function positionOf(bins: Bins, text: string): number {
-  return bins.isTime ? Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text) : Number(text);
+  if (!bins.isTime) return Number(text);
+  // A day alone is read as one of UTC, a time of the day without a zone as one of the browser's.
+  const isZoneless = text.includes("T") && !/(Z|[+-]\d\d:?\d\d)$/.test(text);
+  return Date.parse(isZoneless ? `${text}Z` : text);
 }
 
 /** NaN is greater than infinity. */
