@@ -224,7 +224,7 @@ test("a state comes back from its text, and anything else is no state", () => {
 
 test("a brush is a predicate, with nulls and others as they are shown", () => {
   const bar: ChartSpec = { kind: "bar", x: "origin", aggregate: "count" };
-  const of = (brush: ChartSpec["brush"]) => brushPredicate({ ...bar, brush });
+  const of = (brush: ChartSpec["brush"]) => brushPredicate({ ...bar, brush }, FLIGHTS);
   expect(of({ values: ["ORD"] })).toEqual({ op: "eq", column: "origin", value: "ORD" });
   expect(of({ values: ["ORD", null] })).toEqual({
     or: [
@@ -239,7 +239,7 @@ test("a brush is a predicate, with nulls and others as they are shown", () => {
     ],
   });
   expect(
-    brushPredicate({ ...bar, kind: "histogram", x: "delay", brush: { x: ["0", "10"] } }),
+    brushPredicate({ ...bar, kind: "histogram", x: "delay", brush: { x: ["0", "10"] } }, FLIGHTS),
   ).toEqual({
     and: [
       { op: "ge", column: "delay", value: "0" },

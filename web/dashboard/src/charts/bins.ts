@@ -1,4 +1,5 @@
 import { tickIncrement } from "d3-array";
+import { boundText } from "./bounds.js";
 import {
   type ChartField,
   isFloat,
@@ -28,6 +29,8 @@ export interface Bins {
   at(bin: number): number;
   /** The lower bound as a predicate's exact value. */
   text(bin: number): string;
+  /** The lower bound as people write it, where that is not its text. */
+  label?(bin: number): string;
 }
 
 /** The least and the greatest value of a column as texts; times as integers of their unit. */
@@ -98,7 +101,8 @@ function numberBins(field: ChartField, low: number, high: number, count: number)
     isSingle: false,
     sql: `CASE WHEN ${value} < ${bound(rough)} THEN ${rough} - 1.0 WHEN ${value} >= ${bound(next)} THEN ${next} ELSE ${rough} END`,
     at,
-    text: (bin) => String(at(bin)),
+    text: (bin) => boundText(field, at(bin)),
+    label: (bin) => String(at(bin)),
   };
 }
 
