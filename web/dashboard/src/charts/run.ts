@@ -1,6 +1,6 @@
-import { type ColonnadeError, open } from "colonnade";
-import { queryRequest } from "../catalog/catalog.js";
+import type { ColonnadeError } from "colonnade";
 import { Turns } from "../details/turns.js";
+import { readAnswer } from "../sql/answer.js";
 
 /** Answers are a few thousand rows; more would be a mistake of ours. */
 const MEMORY_BYTES = 64 * 2 ** 20;
@@ -9,20 +9,9 @@ const MAX_RUNNING = 2;
 
 const turns = new Turns(MAX_RUNNING);
 
-/**
- * Runs a statement at the server and reads its small answer: exact texts, row by row. Aborting
- * deletes it there.
- */
+/** Runs a statement at the server when it is its turn, and reads its small answer. */
 export function runSql(sql: string, signal: AbortSignal): Promise<(string | null)[][]> {
-  return turns.take(async () => {
-    const table = await open(queryRequest(sql), { signal, memoryBytes: MEMORY_BYTES });
-    try {
-      await table.done;
-      return await table.text({ start: 0, end: table.numRows });
-    } finally {
-      table.close();
-    }
-  }, signal);
+  return turns.take(() => readAnswer(sql, { signal, memoryBytes: MEMORY_BYTES }), signal);
 }
 
 /** Whether what was thrown only says that somebody stopped it. */
