@@ -254,7 +254,8 @@ test("a statement that is measured is cancelled, at the server too", async ({ pa
   const running = async () =>
     (await demo.queries()).filter((query) => query.state === "running").length;
   await expect.poll(running).toBe(1);
-  await sql.press("Escape");
+  await sql.click();
+  await page.keyboard.press("Escape");
   await expect(page.getByText("Cancelled.")).toBeVisible();
   await expect.poll(running).toBe(0);
   await page.getByRole("button", { name: "Explain again" }).click();

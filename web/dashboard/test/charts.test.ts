@@ -10,7 +10,7 @@ import {
   settled,
   suggestions,
 } from "../src/charts/spec.js";
-import { predicateSql, quoteName, quoteText, relation } from "../src/charts/sql.js";
+import { isAnyRows, predicateSql, quoteName, quoteText, relation } from "../src/charts/sql.js";
 
 const FLIGHTS: ChartField[] = [
   { name: "date", type: "timestamp[us]" },
@@ -28,6 +28,17 @@ test("names, texts and statements keep what is in them to themselves", () => {
     "(select '--;' as \"a;--\") AS result",
   );
   expect(relation({ sql: "select 1 -- one\n+ 1;" })).toBe("(select 1 -- one\n+ 1) AS result");
+});
+
+test.each([
+  ["select * from a limit 10", true],
+  ["select * from a\nOFFSET 5 -- order by a", true],
+  ["select * from (select * from a order by b) as c limit 10", true],
+  ["select * from a order by b limit 10", false],
+  ["select 'limit' as \"limit\" /* limit */", false],
+  ["select * from (select * from a limit 1) as b", false],
+])("%s: the rows are any rows: %s", (sql, isAny) => {
+  expect(isAnyRows(sql)).toBe(isAny);
 });
 
 const FIELDS: ChartField[] = [
