@@ -113,6 +113,29 @@ test("an ended session leads to the sign-in, and from there back", async ({
   await expect(cell(page, 0, 1)).toHaveText("42");
 });
 
+test("charts and plans that meet an ended session come after the sign-in", async ({
+  page,
+  context,
+  guarded,
+}) => {
+  await page.goto(`${guarded.origin}/?table=flights`);
+  await signIn(page);
+  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Chart", exact: true }).press("Enter");
+  await expect(dialog(page)).toBeVisible();
+  await signIn(page);
+  await expect(page.locator("chart-figure")).toHaveCount(2);
+  await expect(page.getByRole("button", { name: "Retry" })).toHaveCount(0);
+
+  await page.getByRole("textbox", { name: "SQL" }).fill("select count(*) from flights");
+  await context.clearCookies();
+  await page.getByRole("button", { name: "Explain" }).press("Enter");
+  await expect(dialog(page)).toBeVisible();
+  await signIn(page);
+  await expect(page.getByRole("region", { name: "Logical plan" })).toBeVisible();
+});
+
 test("an upload that meets an ended session goes on after the sign-in", async ({
   page,
   context,

@@ -244,6 +244,26 @@ test("a plan is shown, and measured when asked for", async ({ page, demo }) => {
   await expect(page.getByRole("status")).toContainText("Complete: 229 rows");
 });
 
+test("a statement that is measured is cancelled, at the server too", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  await sql.fill("select sum(a.l_quantity * b.l_quantity) from lineitem a cross join lineitem b");
+  await page.getByRole("button", { name: "Explain" }).click();
+  await expect(page.getByRole("region", { name: "Logical plan" })).toBeVisible();
+  await page.getByRole("button", { name: "Analyze" }).click();
+  const running = async () =>
+    (await demo.queries()).filter((query) => query.state === "running").length;
+  await expect.poll(running).toBe(1);
+  await sql.click();
+  await page.keyboard.press("Escape");
+  await expect(page.getByText("Cancelled.")).toBeVisible();
+  await expect.poll(running).toBe(0);
+  await page.getByRole("button", { name: "Explain again" }).click();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.getByText("Cancelled.")).toBeVisible();
+  await expect.poll(running).toBe(0);
+});
+
 test("a result is walked while it still comes", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);

@@ -43,6 +43,8 @@ export class Dashboard extends LitElement implements Shell {
     this.requestUpdate(),
   );
   readonly #version = new RowsVersion();
+  /** How often a place was come to, the same place included. */
+  #numArrivals = 0;
   #saidTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -196,7 +198,9 @@ export class Dashboard extends LitElement implements Shell {
   #renderOtherView() {
     const { subject, view } = this.place;
     if (subject === undefined || !isSomething(subject) || view === "rows") return nothing;
-    if ("sql" in subject) return html`<plan-panel .sql=${subject.sql}></plan-panel>`;
+    if ("sql" in subject) {
+      return html`<plan-panel .sql=${subject.sql} .numArrivals=${this.#numArrivals}></plan-panel>`;
+    }
     if (this.tables === undefined || !("table" in subject)) return nothing;
     const { table } = subject;
     return html`<table-details .name=${table} .table=${this.#tableInfo}></table-details>`;
@@ -210,7 +214,10 @@ export class Dashboard extends LitElement implements Shell {
     this.isListOpen = false;
     this.#statements.arrive(place, isAgain, statement);
     this.#rows.show(place, isAgain);
-    if (isAgain) this.#version.begin(place.subject);
+    if (isAgain) {
+      this.#numArrivals++;
+      this.#version.begin(place.subject);
+    }
     const title = this.#statements.title;
     document.title = title === undefined ? "Colonnade" : `${title} – Colonnade`;
     this.requestUpdate();

@@ -1,5 +1,5 @@
 import type { Predicate } from "colonnade";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Bins, binsOf, positionOf } from "../src/charts/bins.js";
 import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
 import {
@@ -10,7 +10,7 @@ import {
   settled,
   suggestions,
 } from "../src/charts/spec.js";
-import { predicateSql, quoteName, quoteText, relation } from "../src/charts/sql.js";
+import { isAnyRows, predicateSql, quoteName, quoteText, relation } from "../src/charts/sql.js";
 
 const FLIGHTS: ChartField[] = [
   { name: "date", type: "timestamp[us]" },
@@ -28,6 +28,17 @@ test("names, texts and statements keep what is in them to themselves", () => {
     "(select '--;' as \"a;--\") AS result",
   );
   expect(relation({ sql: "select 1 -- one\n+ 1;" })).toBe("(select 1 -- one\n+ 1) AS result");
+});
+
+test.each([
+  ["select * from a limit 10", true],
+  ["select * from a\nOFFSET 5 -- order by a", true],
+  ["select * from (select * from a order by b) as c limit 10", true],
+  ["select * from a order by b limit 10", false],
+  ["select 'limit' as \"limit\" /* limit */", false],
+  ["select * from (select * from a limit 1) as b", false],
+])("%s: the rows are any rows: %s", (sql, isAny) => {
+  expect(isAnyRows(sql)).toBe(isAny);
 });
 
 const FIELDS: ChartField[] = [
@@ -142,6 +153,29 @@ test("bins of time are calendar ranges", () => {
   expect(bc.text(0)).toContain("-010000-01-01");
 });
 
+test.each([
+  "date32[day]",
+  "date64[ms]",
+  "timestamp[s]",
+  "timestamp[us, tz=Europe/Paris]",
+])("bounds of %s are the same moments in New York", (type) => {
+  vi.stubEnv("TZ", "America/New_York");
+  const perDay = { d: 1, s: 86_400, m: 86_400_000, u: 86_400_000_000 };
+  const unit = type.includes("day")
+    ? "d"
+    : type.includes("us")
+      ? "u"
+      : type.includes("ms")
+        ? "m"
+        : "s";
+  const day = (number: number) => String(number * perDay[unit]);
+  const bins = binsOf({ name: "a", type }, { low: day(18_262), high: day(18_272) }, 40);
+  for (let bin = bins.from; bin <= bins.to; bin++) {
+    expect(positionOf(bins, bins.text(bin))).toBe(bins.at(bin));
+  }
+  vi.unstubAllEnvs();
+});
+
 test("columns suggest their charts", () => {
   const told = suggestions(FLIGHTS).map(({ kind, x, y, aggregate }) => [kind, x, y, aggregate]);
   expect(told).toEqual([
@@ -201,7 +235,7 @@ test("a state comes back from its text, and anything else is no state", () => {
 
 test("a brush is a predicate, with nulls and others as they are shown", () => {
   const bar: ChartSpec = { kind: "bar", x: "origin", aggregate: "count" };
-  const of = (brush: ChartSpec["brush"]) => brushPredicate({ ...bar, brush });
+  const of = (brush: ChartSpec["brush"]) => brushPredicate({ ...bar, brush }, FLIGHTS);
   expect(of({ values: ["ORD"] })).toEqual({ op: "eq", column: "origin", value: "ORD" });
   expect(of({ values: ["ORD", null] })).toEqual({
     or: [
@@ -216,7 +250,7 @@ test("a brush is a predicate, with nulls and others as they are shown", () => {
     ],
   });
   expect(
-    brushPredicate({ ...bar, kind: "histogram", x: "delay", brush: { x: ["0", "10"] } }),
+    brushPredicate({ ...bar, kind: "histogram", x: "delay", brush: { x: ["0", "10"] } }, FLIGHTS),
   ).toEqual({
     and: [
       { op: "ge", column: "delay", value: "0" },

@@ -21,3 +21,40 @@ test("no more than so many at once, the first come first, failures included", as
   ends[3]?.();
   expect(await Promise.all(all)).toEqual([undefined, "failed", undefined, undefined]);
 });
+
+test("what is aborted while it waits keeps nobody else waiting", async () => {
+  const turns = new Turns(2);
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  const work = (name: string, signal?: AbortSignal) =>
+    turns.take(async () => {
+      begun.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+    }, signal);
+  const abort = new AbortController();
+  const first = [work("a"), work("b")];
+  const removed = [work("c1", abort.signal), work("c2", abort.signal)];
+  const last = work("d");
+  await expect.poll(() => begun).toEqual(["a", "b"]);
+  abort.abort();
+  expect((await Promise.allSettled(removed)).map(({ status }) => status)).toEqual([
+    "rejected",
+    "rejected",
+  ]);
+  ends.get("a")?.();
+  ends.get("b")?.();
+  await expect.poll(() => begun).toEqual(["a", "b", "d"]);
+  ends.get("d")?.();
+  await Promise.all([...first, last]);
+});
+
+test("what is aborted in the moment its turn comes passes it on", async () => {
+  const turns = new Turns(1);
+  const abort = new AbortController();
+  const first = turns.take(async () => {});
+  const second = turns.take(async () => {}, abort.signal);
+  const third = turns.take(async () => "done");
+  void first.then(() => abort.abort());
+  await second.catch(() => {});
+  expect(await third).toBe("done");
+});

@@ -1,4 +1,5 @@
 import { tickIncrement } from "d3-array";
+import { boundText } from "./bounds.js";
 import {
   type ChartField,
   isFloat,
@@ -28,6 +29,8 @@ export interface Bins {
   at(bin: number): number;
   /** The lower bound as a predicate's exact value. */
   text(bin: number): string;
+  /** The lower bound as people write it, where that is not its text. */
+  label?(bin: number): string;
 }
 
 /** The least and the greatest value of a column as texts; times as integers of their unit. */
@@ -56,7 +59,10 @@ export function binsOf(field: ChartField, { low, high }: Extent, count: number):
 
 /** The position of a bound that a predicate has: a number, or milliseconds since 1970. */
 export function positionOf(bins: Bins, text: string): number {
-  return bins.isTime ? Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text) : Number(text);
+  if (!bins.isTime) return Number(text);
+  // A day alone is read as one of UTC, a time of the day without a zone as one of the browser's.
+  const isZoneless = text.includes("T") && !/(Z|[+-]\d\d:?\d\d)$/.test(text);
+  return Date.parse(isZoneless ? `${text}Z` : text);
 }
 
 /** NaN is greater than infinity. */
@@ -95,7 +101,8 @@ function numberBins(field: ChartField, low: number, high: number, count: number)
     isSingle: false,
     sql: `CASE WHEN ${value} < ${bound(rough)} THEN ${rough} - 1.0 WHEN ${value} >= ${bound(next)} THEN ${next} ELSE ${rough} END`,
     at,
-    text: (bin) => String(at(bin)),
+    text: (bin) => boundText(field, at(bin)),
+    label: (bin) => String(at(bin)),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Measure, Plot } from "./axes.js";
-import { positionOf } from "./bins.js";
+import { type Bins, positionOf } from "./bins.js";
 import { categoryLabel } from "./labels.js";
 import type { ChartData } from "./load.js";
 import type { Ink, Scene, Shape } from "./scene.js";
@@ -126,12 +126,17 @@ export function markedBy(data: ChartData, brush: Brush | undefined): Marked | un
     return new Set(
       indices.filter((index) => {
         const bin = axis.from + index;
-        return axis.at(bin) < to && axis.at(bin + 1) > from;
+        // A bound's text may be another number than the bound: the next one that the column can hold.
+        return bound(axis, bin) < to && bound(axis, bin + 1) > from;
       }),
     );
   };
   const places = within(bins, brush.x);
   return places && { places, crosses: within(yBins, brush.y) };
+}
+
+function bound(axis: Bins, bin: number): number {
+  return positionOf(axis, axis.text(bin));
 }
 
 /** The brush that marks the ranges from one to another, on both axes where there are two. */

@@ -43,7 +43,8 @@ export function timeTick(date: Date): string {
 export function binLabel(bins: Bins, bin: number): string {
   if (!bins.isTime) {
     if (bins.isSingle) return exactNumber(bins.text(bin));
-    return `${exactNumber(bins.text(bin))} to ${exactNumber(bins.text(bin + 1))}`;
+    const bound = (at: number) => exactNumber(bins.label?.(at) ?? bins.text(at));
+    return `${bound(bin)} to ${bound(bin + 1)}`;
   }
   const iso = new Date(bins.at(bin)).toISOString();
   const [day = "", time = ""] = iso.split("T");

@@ -17,7 +17,7 @@ import {
 } from "./query.js";
 import { runSql } from "./run.js";
 import type { ChartSpec } from "./spec.js";
-import { type ChartSource, relation } from "./sql.js";
+import { type ChartSource, isAnyRows, relation } from "./sql.js";
 
 /** What is drawn at one place of a chart. */
 export interface Point {
@@ -92,6 +92,9 @@ const NUM_BINS: Record<ChartSpec["kind"], number> = {
 const NUM_CATEGORIES = 12;
 const NUM_COLOURS = 6;
 
+const ANY_ROWS =
+  "LIMIT without ORDER BY: these may be other rows of the statement than the table shows.";
+
 /** Loads charts; axes that were found before are kept, so that they stay while others are brushed. */
 export class ChartLoader {
   readonly #answers = new Map<string, (string | null)[][]>();
@@ -126,7 +129,7 @@ export class ChartLoader {
       dots: undefined,
       boxes: undefined,
       numRows: extents.numRows,
-      notes: [],
+      notes: "sql" in source && isAnyRows(source.sql) ? [ANY_ROWS] : [],
     };
     if (spec.kind === "scatter" && y) return scatter(data, rows, [x, y], extents, signal);
     if (spec.kind === "box" && y) return boxes(data, rows, y, signal);
@@ -142,7 +145,10 @@ export class ChartLoader {
     return {
       ...data,
       points: answer.map(pointOf),
-      notes: isEstimate && y ? ["Medians of so many rows are estimates."] : [],
+      notes: [
+        ...data.notes,
+        ...(isEstimate && y ? ["Medians of so many rows are estimates."] : []),
+      ],
     };
   }
 
@@ -218,7 +224,7 @@ async function scatter(
     pointOf([place ?? null, series ?? null, n ?? null, n ?? null]),
   );
   const note = `Too many rows for points: shade is the number of rows in each field of ${bins.width} × ${yBins.width}.`;
-  return { ...data, points, notes: [note] };
+  return { ...data, points, notes: [...data.notes, note] };
 }
 
 /** Whiskers end at the last value within 1.5 times the box's height, as Tukey drew them. */
@@ -256,6 +262,7 @@ async function boxes(
   });
   const isEstimate = numRows > MAX_EXACT_ROWS;
   const notes = [
+    ...data.notes,
     "Whiskers reach to the last value within 1.5 box lengths; what lies beyond is not drawn.",
   ];
   if (isEstimate) notes.push("Quartiles of so many rows are estimates.");

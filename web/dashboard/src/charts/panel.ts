@@ -171,13 +171,13 @@ export class ChartPanel extends LitElement {
   }
 
   #brushes(): (Predicate | undefined)[] {
-    return this.entries.map(({ spec }) => brushPredicate(spec));
+    return this.entries.map(({ spec }) => brushPredicate(spec, this.fields));
   }
 
   /** The table's own filter with the brushes of all other charts. */
   #filterFor(id: number): Predicate | null {
     const others = this.entries.filter((entry) => entry.id !== id);
-    return conjunction([this.#own, ...others.map(({ spec }) => brushPredicate(spec))]);
+    return conjunction([this.#own, ...others.map(({ spec }) => brushPredicate(spec, this.fields))]);
   }
 
   #change(id: number, spec: ChartSpec): void {

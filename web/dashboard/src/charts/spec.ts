@@ -1,4 +1,5 @@
 import type { Predicate } from "colonnade";
+import { isBeyondType } from "./bounds.js";
 import { type ChartField, chartFields, isCategorical, isInteger, roleOf } from "./fields.js";
 
 /** How rows are drawn. */
@@ -112,20 +113,32 @@ export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
   });
 }
 
-/** The predicate that a chart's brush means; undefined without one. */
-export function brushPredicate({ kind, x, y, brush }: ChartSpec): Predicate | undefined {
+/** The predicate that a chart's brush means over these columns; undefined without one. */
+export function brushPredicate(
+  { kind, x, y, brush }: ChartSpec,
+  fields: readonly ChartField[],
+): Predicate | undefined {
   if (brush === undefined) return undefined;
   if ("values" in brush) return valuesPredicate(x, brush.values, brush.isOthers === true);
-  const ranges = rangeParts(x, brush.x);
-  if (kind === "scatter" && y !== undefined && brush.y) ranges.push(...rangeParts(y, brush.y));
+  const field = (name: string) => fields.find((each) => each.name === name);
+  const ranges = rangeParts(x, field(x), brush.x);
+  if (kind === "scatter" && y !== undefined && brush.y) {
+    ranges.push(...rangeParts(y, field(y), brush.y));
+  }
   return { and: ranges };
 }
 
-function rangeParts(column: string, [from, to]: readonly [string, string]): Predicate[] {
-  return [
-    { op: "ge", column, value: from },
-    { op: "lt", column, value: to },
-  ];
+/** A bound that the column's type cannot hold is none: nothing is beyond it. */
+function rangeParts(
+  column: string,
+  field: ChartField | undefined,
+  [from, to]: readonly [string, string],
+): Predicate[] {
+  const parts: Predicate[] = [];
+  const isBound = (text: string) => field === undefined || !isBeyondType(field, text);
+  if (isBound(from)) parts.push({ op: "ge", column, value: from });
+  if (isBound(to)) parts.push({ op: "lt", column, value: to });
+  return parts.length > 0 ? parts : [{ op: "not_null", column }];
 }
 
 function valuesPredicate(

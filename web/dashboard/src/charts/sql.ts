@@ -32,6 +32,20 @@ function withoutEnd(sql: string): string {
   return sql.slice(0, end);
 }
 
+/** Whether a statement leaves it to the server which of its rows it gives: each time perhaps others. */
+export function isAnyRows(sql: string): boolean {
+  const words = new Set<string>();
+  let depth = 0;
+  const tokens = sql.matchAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|[()]|\w+/g);
+  for (const [token] of tokens) {
+    if (token === "(") depth++;
+    else if (token === ")") depth--;
+    else if (depth === 0) words.add(token.toLowerCase());
+  }
+  const isCut = ["limit", "offset", "fetch"].some((word) => words.has(word));
+  return isCut && !words.has("order");
+}
+
 /** A column as text or as a value that compares with text: what a dictionary holds, not its keys. */
 export function textSql(field: ChartField): string {
   const isText = /string/.test(valueType(field.type)) && !isEncoded(field);

@@ -1,7 +1,7 @@
-import { ColonnadeError, open } from "colonnade";
+import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import { queryRequest } from "../catalog/catalog.js";
 import { problem } from "../problem.js";
+import { readAnswer } from "./answer.js";
 
 /** How a plan is asked for. */
 type PlanKind = "text" | "tree" | "analyze";
@@ -22,22 +22,36 @@ const TITLES: Record<string, string> = {
 export class PlanPanel extends LitElement {
   static override properties: PropertyDeclarations = {
     sql: { attribute: false },
+    numArrivals: { attribute: false },
     kind: { state: true },
     plans: { state: true },
     error: { state: true },
+    isCancelled: { state: true },
   };
 
   declare sql: string;
+  /** Another number has the same statement planned anew. */
+  declare numArrivals: number;
   declare kind: PlanKind;
   /** Titles and texts; undefined while they are asked for. */
   declare plans: [title: string, text: string][] | undefined;
   declare error: ColonnadeError | undefined;
+  declare isCancelled: boolean;
   #asking: AbortController | undefined;
 
   constructor() {
     super();
     this.sql = "";
+    this.numArrivals = 0;
     this.kind = "text";
+    this.isCancelled = false;
+  }
+
+  /** Stops the planning, or the statement that is carried out for its measures. */
+  cancel(): void {
+    if (this.plans !== undefined || this.error !== undefined) return;
+    this.#asking?.abort();
+    this.isCancelled = true;
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -50,7 +64,7 @@ export class PlanPanel extends LitElement {
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has("sql") || changed.has("kind")) void this.#ask();
+    if (changed.has("sql") || changed.has("kind") || changed.has("numArrivals")) void this.#ask();
   }
 
   protected override render() {
@@ -78,9 +92,18 @@ export class PlanPanel extends LitElement {
     if (error !== undefined) {
       return problem(error);
     }
+    if (this.isCancelled) {
+      return html`<div class="plan-wait" role="status">
+        <p class="note">Cancelled.</p>
+        <button class="action" @click=${() => void this.#ask()}>Explain again</button>
+      </div>`;
+    }
     if (plans === undefined) {
       const isRunning = this.kind === "analyze";
-      return html`<p class="note">${isRunning ? "Carrying the statement out…" : "Planning…"}</p>`;
+      return html`<div class="plan-wait" role="status">
+        <p class="note">${isRunning ? "Carrying the statement out…" : "Planning…"}</p>
+        <button class="action" @click=${() => this.cancel()}>Cancel</button>
+      </div>`;
     }
     return plans.map(
       ([title, text]) => html`<section aria-label=${title}>
@@ -96,13 +119,11 @@ export class PlanPanel extends LitElement {
     this.#asking = asking;
     this.plans = undefined;
     this.error = undefined;
+    this.isCancelled = false;
     const { signal } = asking;
     const prefix = KINDS.find(({ kind }) => kind === this.kind)?.sql;
     try {
-      const table = await open(queryRequest(`${prefix} ${withoutExplain(this.sql)}`), { signal });
-      await table.done;
-      const rows = await table.text({ start: 0, end: table.numRows });
-      table.close();
+      const rows = await readAnswer(`${prefix} ${withoutExplain(this.sql)}`, { signal });
       if (signal.aborted) return;
       this.plans = rows.map(([title, text]) => [TITLES[title ?? ""] ?? title ?? "", text ?? ""]);
     } catch (thrown) {

@@ -8,6 +8,7 @@ import type { Mistake } from "./code-editor.js";
 import { mistakeIn } from "./error-place.js";
 import { History } from "./history.js";
 import type { HistoryDialog } from "./history-dialog.js";
+import type { PlanPanel } from "./plan-panel.js";
 import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
@@ -104,7 +105,10 @@ export class StatementsControl {
         @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
         @run=${(event: CustomEvent<string>) => this.run(event.detail)}
         @explain=${(event: CustomEvent<string>) => this.run(event.detail, "plan")}
-        @stop=${() => this.#viewer.cancel()}
+        @stop=${() => {
+          document.querySelector<PlanPanel>("plan-panel")?.cancel();
+          this.#viewer.cancel();
+        }}
         @history=${() => document.querySelector<HistoryDialog>("history-dialog")?.show()}
       ></sql-panel>
       <history-dialog
