@@ -54,7 +54,7 @@ export class StatementsControl {
   /** Takes over what a place says of a statement. */
   arrive({ subject, view }: Place, isAgain: boolean, id: number | undefined): void {
     const table = titleOf(subject);
-    if (table !== this.#table || subject === undefined) this.#draft = "";
+    if (table === undefined || table !== this.#table) this.#openDraft();
     this.#table = table;
     this.#current =
       subject && "sql" in subject ? this.#statements.arrive(subject.sql, id) : undefined;
@@ -65,10 +65,9 @@ export class StatementsControl {
 
   /** Runs a statement, or has it planned: the one that is open, or one of its own. */
   run(sql: string, view: View = "rows"): void {
-    const current = this.#current ?? this.#statements.open(this.#draft || sql);
-    const isPart = current.text.includes(sql);
-    this.#statements.change(current.id, isPart ? { ran: sql } : { text: sql, ran: sql });
-    this.#navigation.go({ sql }, { view, statement: current.id });
+    const shown = this.#current ?? this.#openDraft();
+    const { id } = this.#statements.run(sql, shown?.id);
+    this.#navigation.go({ sql }, { view, statement: id });
   }
 
   /** Opens a statement in a tab of its own, and does not run it. */
@@ -122,6 +121,13 @@ export class StatementsControl {
       title: statement.text,
     }));
     return [...first, ...statements];
+  }
+
+  /** Gives what was written while no statement was open a tab of its own. */
+  #openDraft(): Statement | undefined {
+    const draft = this.#draft;
+    this.#draft = "";
+    return draft.trim() === "" ? undefined : this.#statements.open(draft);
   }
 
   #edit(text: string): void {
