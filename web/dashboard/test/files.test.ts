@@ -1,7 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { exportName } from "../src/files/export.js";
+import { IncomingFile } from "../src/files/incoming.js";
 import { recognise } from "../src/files/kind.js";
 import { checkName, proposeName } from "../src/files/table-name.js";
+import { Tray } from "../src/files/tray.js";
 import { errorFromAnswer, wordsOf } from "../src/session/problem.js";
 
 const bytes = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
@@ -79,6 +81,26 @@ test("a name is free, an upload's, or wrong", () => {
   for (const name of ["flights", "", " ", "a/b", "a\nb", "ä".repeat(129)]) {
     expect(checkName(name, tables), name).toMatchObject({ is: "wrong" });
   }
+});
+
+test("an upload that somebody else made since is not replaced without being asked", async () => {
+  const fetched = vi.fn(async () => Response.json({ writable: true, tables }));
+  const sent = vi.fn();
+  vi.stubGlobal("fetch", fetched);
+  vi.stubGlobal("XMLHttpRequest", sent);
+  const tray = new Tray();
+  const file = new File(["a\n1\n"], "trips.csv");
+  const incoming = new IncomingFile(file, { kind: "csv", state: { is: "named" } }, () => undefined);
+  incoming.name = "trips";
+  tray.incoming = [incoming];
+  tray.server = { writable: true, max_upload_bytes: null, tables: [] };
+  expect(incoming.isReady(tray.server, tray.incoming)).toBe(true);
+  await tray.send(incoming);
+  expect(fetched).toHaveBeenCalledOnce();
+  expect(sent).not.toHaveBeenCalled();
+  expect(incoming.state).toEqual({ is: "named" });
+  expect(incoming.isReady(tray.server, tray.incoming)).toBe(false);
+  vi.unstubAllGlobals();
 });
 
 test("exported files are named by what is in them", () => {
