@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { exportName } from "../src/files/export.js";
+import { EXPORT_FORMATS, Export, exportName } from "../src/files/export.js";
 import { IncomingFile } from "../src/files/incoming.js";
 import { recognise } from "../src/files/kind.js";
 import { checkName, proposeName } from "../src/files/table-name.js";
@@ -100,6 +100,37 @@ test("an upload that somebody else made since is not replaced without being aske
   expect(sent).not.toHaveBeenCalled();
   expect(incoming.state).toEqual({ is: "named" });
   expect(incoming.isReady(tray.server, tray.incoming)).toBe(false);
+  vi.unstubAllGlobals();
+});
+
+test("an export outlives a server that does not answer for a while", async () => {
+  vi.useFakeTimers();
+  const running = { rows: 9, error: null, export: { rows: 1, bytes: 10, state: "running" } };
+  const done = { ...running, export: { rows: 9, bytes: 90, state: "done" } };
+  const answers = [
+    () => new Response("", { headers: { "x-query-id": "an-id" } }),
+    () => Response.json(running),
+    () => Promise.reject(new TypeError("Failed to fetch")),
+    () => new Response("busy", { status: 503 }),
+    () => Response.json(done),
+  ];
+  vi.stubGlobal("fetch", async () => answers.shift()?.());
+  vi.stubGlobal("document", { createElement: () => ({ click: () => undefined }) });
+  const run = async () => {
+    const request = new Request("http://h/v1/query", { method: "POST", body: '{"table":"t"}' });
+    const [, format = { id: "csv", label: "CSV", about: "" }] = EXPORT_FORMATS;
+    const wish = { request, format, name: "t", escapesFormulas: false, totalRows: undefined };
+    const item = new Export(wish, () => undefined);
+    const ended = item.run();
+    await vi.advanceTimersByTimeAsync(40_000);
+    await ended;
+    return item.state;
+  };
+  expect(await run()).toEqual({ is: "done", rows: 9, bytes: 90 });
+  answers.push(() => new Response("", { headers: { "x-query-id": "an-id" } }));
+  for (let n = 0; n < 100; n++) answers.push(() => new Response("busy", { status: 503 }));
+  expect(await run()).toMatchObject({ is: "failed", error: { status: 503 } });
+  vi.useRealTimers();
   vi.unstubAllGlobals();
 });
 
