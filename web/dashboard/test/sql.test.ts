@@ -25,6 +25,7 @@ function marked(text: string, statement: string, message: string): string | unde
 test.each([
   ["select * form t", "found: form at Line: 1, Column: 10", "form"],
   ["select\n 1,\n  2 frm x", "found: x at Line: 3, Column: 9", "x"],
+  ["select '🎉🎉', 1 form t", "found: form at Line: 1, Column: 16", "form"],
   ["select 'abc", "Unterminated string literal at Line: 1, Column: 8", "'abc"],
   ["select 1 + \n", "Expected: an expression, found: EOF", "+"],
   ["select ax, x from t", 'there is no column "x"', "x"],

@@ -29,11 +29,12 @@ function placeIn(statement: string, message: string): [number, number] | undefin
   return name === undefined ? undefined : wordOf(statement, name);
 }
 
-/** The word at a line and a column, both counted from 1. */
+/** The word at a line and a column, both counted from 1; columns in characters, not UTF-16 units. */
 function wordAt(statement: string, line: number, column: number): [number, number] {
-  const lines = statement.split("\n").slice(0, line - 1);
-  const before = lines.reduce((sum, { length }) => sum + length + 1, 0);
-  const from = Math.min(before + column - 1, Math.max(0, statement.length - 1));
+  const lines = statement.split("\n");
+  const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  const inLine = [...(lines[line - 1] ?? "")].slice(0, column - 1).join("").length;
+  const from = Math.min(before + inLine, Math.max(0, statement.length - 1));
   const word = /^(?:\w+|'[^']*'?|.)/su.exec(statement.slice(from))?.[0] ?? "";
   return [from, from + word.length];
 }
