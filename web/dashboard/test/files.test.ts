@@ -5,6 +5,7 @@ import { recognise } from "../src/files/kind.js";
 import { checkName, proposeName } from "../src/files/table-name.js";
 import { Tray } from "../src/files/tray.js";
 import { errorFromAnswer, wordsOf } from "../src/session/problem.js";
+import { Session } from "../src/session/session.js";
 
 const bytes = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -131,6 +132,24 @@ test("an export outlives a server that does not answer for a while", async () =>
   for (let n = 0; n < 100; n++) answers.push(() => new Response("busy", { status: 503 }));
   expect(await run()).toMatchObject({ is: "failed", error: { status: 503 } });
   vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("a token is wanted no more where the server was started without one", async () => {
+  vi.stubGlobal("localStorage", {
+    getItem: () => "1",
+    setItem: () => undefined,
+    removeItem: () => undefined,
+  });
+  const session = new Session();
+  for (const [status, hasToken] of [
+    [401, true],
+    [200, false],
+  ] as const) {
+    vi.stubGlobal("fetch", async () => new Response(null, { status }));
+    await session.verify();
+    expect(session.hasToken).toBe(hasToken);
+  }
   vi.unstubAllGlobals();
 });
 
