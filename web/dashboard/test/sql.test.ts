@@ -43,6 +43,8 @@ test("a mistake in a part of the text is marked in that part", () => {
   const error = new ColonnadeError("unknown_column", 'there is no column "x"');
   expect(mistakeIn(text, "select x from t", error)).toMatchObject({ from: 17, to: 18 });
   expect(mistakeIn(text, "select y", error)).toBeUndefined();
+  expect(mistakeIn(`${text};${text}`, "select x", error, 26)).toMatchObject({ from: 33, to: 34 });
+  expect(mistakeIn(text, "select x", error, 26)).toMatchObject({ from: 7, to: 8 });
 });
 
 test("the tables of a statement are those it names", () => {

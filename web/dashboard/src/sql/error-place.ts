@@ -7,13 +7,15 @@ import type { Mistake } from "./code-editor.js";
  *
  * @param text what stands in the editor
  * @param statement the part of it that was run
+ * @param ranFrom where that began when it was run: what stands there is meant among equal parts
  */
 export function mistakeIn(
   text: string,
   statement: string,
   { message, hint }: ColonnadeError,
+  ranFrom = 0,
 ): Mistake | undefined {
-  const start = text.indexOf(statement);
+  const start = text.startsWith(statement, ranFrom) ? ranFrom : text.indexOf(statement);
   const place = start < 0 ? undefined : placeIn(statement, message);
   if (place === undefined) return undefined;
   const [from, to] = place;

@@ -8,6 +8,7 @@ import type { Mistake } from "./code-editor.js";
 import { mistakeIn } from "./error-place.js";
 import { History } from "./history.js";
 import type { HistoryDialog } from "./history-dialog.js";
+import type { StatementPart } from "./sql-editor.js";
 import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
@@ -24,6 +25,8 @@ export class StatementsControl {
   #draft = "";
   #table: string | undefined;
   #mistake: Mistake | undefined;
+  /** Where what was run last began in its text. */
+  #ranFrom = 0;
 
   /** @param onChange told when something else is to be drawn */
   constructor(navigation: Navigation, viewer: ColonnadeViewer, onChange: () => void) {
@@ -37,7 +40,7 @@ export class StatementsControl {
       if (this.#current === undefined) return;
       const { text, ran } = this.#current;
       this.#history.end(ran, { error: error.code });
-      this.#mistake = mistakeIn(text, ran, error);
+      this.#mistake = mistakeIn(text, ran, error, this.#ranFrom);
       onChange();
     });
   }
@@ -101,8 +104,8 @@ export class StatementsControl {
         .known=${known}
         .mistake=${this.#mistake}
         @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
-        @run=${(event: CustomEvent<string>) => this.run(event.detail)}
-        @explain=${(event: CustomEvent<string>) => this.run(event.detail, "plan")}
+        @run=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "rows")}
+        @explain=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "plan")}
         @stop=${() => this.#viewer.cancel()}
         @history=${() => document.querySelector<HistoryDialog>("history-dialog")?.show()}
       ></sql-panel>
@@ -128,6 +131,11 @@ export class StatementsControl {
     const draft = this.#draft;
     this.#draft = "";
     return draft.trim() === "" ? undefined : this.#statements.open(draft);
+  }
+
+  #runPart({ sql, from }: StatementPart, view: View): void {
+    this.#ranFrom = from;
+    this.run(sql, view);
   }
 
   #edit(text: string): void {
