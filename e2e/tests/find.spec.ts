@@ -57,6 +57,30 @@ test("match case, names of columns, and nothing at all", async ({ page, stage })
   await expect(cell(page, 0, 2)).toHaveAttribute("aria-selected", "true");
 });
 
+test("what is looked for is looked for again when rows or columns are others", async ({
+  page,
+  stage,
+}) => {
+  await stage.show(`${LINEITEM}&limit=1000`);
+  await page.getByRole("button", { name: "Find" }).click();
+  const words = page.locator(".found");
+  await page.getByLabel("Find in cells and column names").fill("truck");
+  await expect(words).toContainText(/^match 1 of \d+$/);
+  const count = /\d+$/.exec((await words.textContent()) ?? "")?.[0];
+  await page.getByRole("columnheader", { name: /^l_comment/ }).focus();
+  await page.keyboard.press("Alt+ArrowRight");
+  await expect(words).toHaveText(`match 1 of ${count}`);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("columnheader", { name: /^l_comment/ })).toHaveAttribute(
+    "aria-sort",
+    "ascending",
+  );
+  await expect(words).toHaveText(`${count} matches`);
+  await page.getByLabel("Find in cells and column names").press("Enter");
+  await expect(words).toHaveText(`match 1 of ${count}`);
+  await expect(page.locator('[data-mark="current"]')).toHaveText("TRUCK");
+});
+
 test("a search of every row can be stopped", async ({ page, stage }) => {
   await stage.show(LINEITEM, { memory: "16MiB" });
   await page.getByRole("button", { name: "Find" }).click();

@@ -1,4 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
@@ -358,4 +360,24 @@ test("focus stays through scrolling, sorting and more rows", async ({ page, stag
   await expect(status(page)).toContainText("sorted by delay");
   await expect(cell(page, 0, 2)).toBeFocused();
   await expectGrid(page);
+});
+
+test("taken out while it connects, it waits for nothing any more", async ({ page, pages }) => {
+  let numOpen = 0;
+  const silent = createServer(({ method }, response) => {
+    // The word that nobody wants the rows is another request.
+    if (method !== "GET") {
+      response.writeHead(204).end();
+      return;
+    }
+    numOpen++;
+    response.on("close", () => numOpen--);
+  });
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const src = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/v1/tables/late/rows`;
+  await page.goto(`${pages.origin}/?${new URLSearchParams({ src })}`);
+  await expect.poll(() => numOpen).toBe(1);
+  await viewer(page).evaluate((element) => element.remove());
+  await expect.poll(() => numOpen).toBe(0);
+  silent.close();
 });

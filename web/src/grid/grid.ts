@@ -103,10 +103,12 @@ export class Grid {
     if (hasFocus) this.focus();
   }
 
-  /** Shows some of the columns, in an order and by widths of their own. */
-  setColumns(shown: ShownColumns): void {
-    if (this.#columns.show(shown)) this.#showColumns();
+  /** Shows some of the columns by widths of their own; returns whether they are others. */
+  setColumns(shown: ShownColumns): boolean {
+    const areOthers = this.#columns.show(shown);
+    if (areOthers) this.#showColumns();
     else this.#layOut();
+    return areOthers;
   }
 
   #showColumns(): void {
@@ -139,7 +141,7 @@ export class Grid {
   #forgetCells(): void {
     this.#cache.close();
     this.#cellMarks = new Map();
-    this.#selecting.select(undefined);
+    this.#selecting.forget();
     this.#rows.clear();
   }
 
@@ -306,14 +308,10 @@ export class Grid {
       if (position !== undefined) this.#callbacks.onOpen(position);
     });
     element.addEventListener("focusin", (event) => {
-      const position = this.#positionOf(event.target);
+      const position = this.#header.positionOf(event.target) ?? this.#rows.positionOf(event.target);
       if (position?.row === HEADER_ROW) this.#active = position;
       if (position !== undefined) this.#reveal(position);
     });
-  }
-
-  #positionOf(target: EventTarget | null): CellPosition | undefined {
-    return this.#header.positionOf(target) ?? this.#rows.positionOf(target);
   }
 
   #selectingGrid(): SelectingGrid {

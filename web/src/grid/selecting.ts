@@ -111,9 +111,10 @@ export class Selecting {
     this.#handle.style.transform = `translate(${xPx}px, ${yPx}px)`;
   }
 
-  /** Ends a drag that is under way. */
-  destroy(): void {
+  /** Selects nothing, and ends a drag that is under way: other cells follow. */
+  forget(): void {
     this.#endDrag?.();
+    this.select(undefined);
   }
 
   #onMouseDown(event: MouseEvent): void {

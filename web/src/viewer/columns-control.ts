@@ -28,8 +28,8 @@ export interface ColumnsHost {
   arrangement(): Arrangement;
   /** Asks for other rows, or another order. */
   arrange(change: Partial<Arrangement>): void;
-  /** Columns were moved, hidden, or made as wide as they are now. */
-  onColumns(): void;
+  /** Other columns are shown, or the same by other widths. */
+  onColumns(areOthers: boolean): void;
   /** A part that is loaded late, with its styles; undefined where it cannot be. */
   load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined>;
   /** Draws, and resolves with where it was drawn. */
@@ -81,8 +81,7 @@ export class ColumnsControl implements HeaderCallbacks {
   /** Shows columns as a state says, as far as the table has them. */
   show(state: NonNullable<ViewerStateInput["columns"]>): void {
     this.#state = fittingColumns(this.#fields, state);
-    this.#host.grid().setColumns(gridColumns(this.#fields, this.#state));
-    this.#host.onColumns();
+    this.#host.onColumns(this.#host.grid().setColumns(gridColumns(this.#fields, this.#state)));
   }
 
   readonly onSort = (column: number, isAdded: boolean): void => {
@@ -111,7 +110,7 @@ export class ColumnsControl implements HeaderCallbacks {
     if (name === undefined || phase === "begin") return;
     this.#state = widenedColumn(this.#state, name, this.#startPx + byPx);
     this.#host.grid().setColumns(gridColumns(this.#fields, this.#state));
-    if (phase === "end") this.#host.onColumns();
+    if (phase === "end") this.#host.onColumns(false);
   };
 
   readonly onFit = async (column: number): Promise<void> => {

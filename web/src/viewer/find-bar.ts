@@ -69,14 +69,13 @@ export class FindBar {
   /** Closes the bar and stops the search; marks go. */
   close(): void {
     if (!this.#isOpen) return;
-    this.reset();
+    this.#reset();
     this.#isOpen = false;
     this.#host.requestUpdate();
     this.#host.onClose();
   }
 
-  /** Forgets what was found: other rows are shown. */
-  reset(): void {
+  #reset(): void {
     clearTimeout(this.#restTimer);
     this.#search?.abort();
     this.#search = undefined;
@@ -89,6 +88,11 @@ export class FindBar {
     this.#numMarked = 0;
     this.#marked = undefined;
     this.#host.mark(this.#marks);
+  }
+
+  /** Looks for the same text in other rows; nobody is taken anywhere. */
+  again(): void {
+    this.#begin(false);
   }
 
   /** The bar; nothing while it is closed. */
@@ -148,10 +152,11 @@ export class FindBar {
     event.stopPropagation();
   };
 
-  #begin(): void {
-    this.reset();
+  /** @param isGone whether the first match is gone to */
+  #begin(isGone = true): void {
+    this.#reset();
     this.#isAwaited = true;
-    this.#restTimer = setTimeout(() => void this.#find(), REST_MS);
+    this.#restTimer = setTimeout(() => void this.#find(isGone), REST_MS);
     this.#host.requestUpdate();
   }
 
@@ -193,10 +198,10 @@ export class FindBar {
     this.#host.mark(this.#marks);
   }
 
-  async #find(): Promise<void> {
-    this.#isAwaited = false;
+  async #find(isGone: boolean): Promise<void> {
     const shown = this.#host.shown();
-    if (shown === undefined || this.#text === "") return;
+    if (!this.#isOpen || shown === undefined || this.#text === "") return;
+    this.#isAwaited = false;
     const search = new AbortController();
     this.#search = search;
     const names = shown.columns.map((column) => shown.fields[column]?.name ?? "");
@@ -217,10 +222,11 @@ export class FindBar {
         this.#searchedRows += found.searched;
         from = found.next;
         this.#mark();
-        if (matches.number === 0 && matches.goFrom(begin)) this.#show(matches.current ?? begin);
+        const isFirst = isGone && matches.number === 0;
+        if (isFirst && matches.goFrom(begin)) this.#show(matches.current ?? begin);
         this.#host.requestUpdate();
       }
-      if (matches.number === 0) this.#go(1);
+      if (isGone && matches.number === 0) this.#go(1);
     } catch (thrown) {
       if (!search.signal.aborted) this.#error = ColonnadeError.from(thrown, "find_failed");
     } finally {

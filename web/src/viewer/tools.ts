@@ -99,7 +99,7 @@ export class Tools {
   reset(): void {
     this.bar.reset();
     this.#inspector?.close();
-    this.#find?.reset();
+    this.#find?.again();
   }
 
   /** A tool with its styles; undefined where it cannot be loaded, which is told. */

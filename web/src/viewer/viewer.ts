@@ -76,8 +76,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     arrange: (change) => {
       this.state = change;
     },
-    onColumns: () => {
-      this.#tools.reset();
+    onColumns: (areOthers) => {
+      if (areOthers) this.#tools.reset();
       this.#onArranging();
       this.#tellState();
     },
@@ -237,14 +237,13 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#pageLife.disconnect();
     // An element that is only moved comes back within the same task.
     queueMicrotask(() => {
-      if (!this.isConnected && this.#arranger.isOwned) this.#reset();
+      const isLeft = this.#arranger.isOwned || this.#phase === "connecting";
+      if (!this.isConnected && isLeft) this.#reset();
     });
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has("density")) {
-      this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
-    }
+    if (changed.has("density")) this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
     if (changed.has("src") || changed.has("source")) {
       const source = this.#given;
       if (source !== null) void this.#load(source);
@@ -450,9 +449,9 @@ export class ColonnadeViewer extends ViewerAttributes {
   /** Asks again for rows that could not be read; for all where the result is gone. */
   #readAgain(): void {
     const source = this.#given;
+    const { state } = this;
     if (source === null || !this.#arranger.isOwned || !isGone(this.#unread)) this.#grid.retry();
     else {
-      const { state } = this;
       void this.#load(source);
       this.state = state;
     }
