@@ -81,11 +81,32 @@ test("what is looked for is looked for again when rows or columns are others", a
   await expect(page.locator('[data-mark="current"]')).toHaveText("TRUCK");
 });
 
+test("only the columns that are selected are searched, where that is wanted", async ({
+  page,
+  stage,
+}) => {
+  await stage.show(`${LINEITEM}&limit=1000`);
+  await page.getByRole("columnheader", { name: /^l_orderkey/ }).click({ modifiers: ["Control"] });
+  await page.keyboard.press("Control+f");
+  const words = page.locator(".found");
+  await page.getByLabel("Find in cells and column names").fill("truck");
+  await expect(words).toContainText(/^match 1 of/);
+  await page.getByRole("columnheader", { name: /^l_orderkey/ }).click({ modifiers: ["Control"] });
+  await page.getByLabel("Selected columns only").check();
+  await expect(words).toHaveText("No match");
+  await page.getByLabel("Find in cells and column names").fill("order");
+  await expect(words).toHaveText("No match, 1 column name");
+  await page.getByLabel("In l_orderkey only").uncheck();
+  await page.getByLabel("Find in cells and column names").fill("truck");
+  await expect(words).toContainText(/^match 1 of/);
+});
+
 test("a search of every row can be stopped", async ({ page, stage }) => {
   await stage.show(LINEITEM, { memory: "16MiB" });
   await page.getByRole("button", { name: "Find" }).click();
   await page.getByLabel("Find in cells and column names").fill("e");
   const stop = page.getByRole("button", { name: "Stop" });
+  await expect(page.locator(".found")).toContainText("match 1 of");
   await stop.click();
   await expect(stop).toHaveCount(0);
   await expect(page.locator(".found")).toContainText("+");

@@ -99,7 +99,7 @@ export async function* readBody(
   const { read, cancel } = openReader(stream);
   signal.addEventListener("abort", cancel, { once: true });
   try {
-    for (;;) {
+    while (!signal.aborted) {
       const piece = await (stallMs === undefined ? read() : within(stallMs, read()));
       if (piece === undefined || signal.aborted) return;
       yield piece;

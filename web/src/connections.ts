@@ -8,6 +8,8 @@ export class Connections {
   readonly #places: Places | undefined;
   readonly #tell: (word: Requests["place"]["params"]) => void;
   readonly #held = new Map<number, Place>();
+  /** Ends the wait for the first one. */
+  #giveUp = () => {};
 
   /** @param url where they go to; undefined where there are none */
   constructor(url: string | undefined, tell: (word: Requests["place"]["params"]) => void) {
@@ -15,15 +17,16 @@ export class Connections {
     this.#tell = tell;
   }
 
-  /** Waits for the first one, which the worker has from the beginning. */
+  /** Waits for the first one, which the worker has from the beginning; rejects when closed. */
   enter(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(cancelledError());
-      const stop = () => {
-        this.close();
+      const stop = () => this.close();
+      this.#giveUp = () => {
+        signal?.removeEventListener("abort", stop);
         reject(cancelledError());
       };
-      signal?.addEventListener("abort", stop, { once: true });
+      signal?.addEventListener("abort", stop);
       const entered = () => {
         signal?.removeEventListener("abort", stop);
         resolve();
@@ -53,6 +56,7 @@ export class Connections {
   close(): void {
     for (const place of this.#held.values()) place.leave();
     this.#held.clear();
+    this.#giveUp();
   }
 
   #ask(place: number, lane: Place["wish"]["lane"], hasRows: boolean, onGo: () => void): void {

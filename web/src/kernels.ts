@@ -1,4 +1,4 @@
-import { ColonnadeError } from "./errors.js";
+import { ColonnadeError, cancelledError } from "./errors.js";
 import type { FindParams, KernelWork, RawValues, SummaryWork, ViewInfo } from "./messages.js";
 import { letMessagesIn } from "./turns.js";
 
@@ -7,6 +7,9 @@ const SLICE_MS = 8;
 
 /** How often a job says how far it is, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 50;
+
+/** Each may keep some megabytes of counted values besides the rows. */
+const MAX_SUMMARIES = 32;
 
 /** What the wasm module's `View` offers. */
 export interface WasmView {
@@ -63,8 +66,10 @@ type Use = <T>(work: (decoder: WasmKernels) => T) => T;
 export class Kernels {
   readonly #use: Use;
   readonly #views = new Map<number, WasmView>();
-  /** Summaries of the table that are done, to go on with rows that come. */
+  /** Summaries of the table that are done, to go on with rows that come; the latest is the last. */
   readonly #summaries = new Map<string, WasmJob>();
+  /** What is at work, and holds the rows it is of. */
+  readonly #running = new Set<{ free(): void }>();
   #nextView = 1;
 
   constructor(use: Use) {
@@ -79,12 +84,13 @@ export class Kernels {
   ): Promise<ViewInfo | string> {
     if (work.kind === "summary") return this.#summarise(work, signal, tell);
     const job = this.#begin(work);
-    await this.#finish(job, signal, tell);
-    const result = this.#use((decoder) => decoder.finishJob(job));
-    if (typeof result === "string") return result;
-    const view = this.#nextView++;
-    this.#views.set(view, result);
-    return { view, numRows: result.numRows() };
+    return this.#finish(job, signal, tell, () => {
+      const result = this.#use((decoder) => decoder.finishJob(job));
+      if (typeof result === "string") return result;
+      const view = this.#nextView++;
+      this.#views.set(view, result);
+      return { view, numRows: result.numRows() };
+    });
   }
 
   async #summarise(
@@ -98,25 +104,43 @@ export class Kernels {
     this.#summaries.delete(key);
     const job = kept ?? this.#use((decoder) => decoder.summary(column, maxCounted));
     if (kept !== undefined) this.#use((decoder) => decoder.resumeSummary(kept));
-    await this.#finish(job, signal, tell);
-    const text = this.#use((decoder) => decoder.summaryText(job));
-    this.#summaries.get(key)?.free();
-    this.#summaries.set(key, job);
-    if (view === 0) return text;
-    const within = this.#with(view, (decoder, rows) => decoder.summaryWithin(job, rows));
-    await this.#finish(within, signal, tell);
-    const withinText = this.#use((decoder) => decoder.summaryText(within));
-    within.free();
-    return withinText;
+    const { text, within } = await this.#finish(job, signal, tell, () => {
+      this.#keep(key, job);
+      const begin = (decoder: WasmKernels, rows: WasmView) => decoder.summaryWithin(job, rows);
+      // Before the text, which drops the counts of very many values.
+      const within = view === 0 ? undefined : this.#with(view, begin);
+      return { text: this.#use((decoder) => decoder.summaryText(job)), within };
+    });
+    if (within === undefined) return text;
+    return this.#finish(within, signal, tell, () => {
+      const part = this.#use((decoder) => decoder.summaryText(within));
+      within.free();
+      return part;
+    });
   }
 
-  /** Steps a job to its end; one that fails or is not wanted any more is freed. */
-  async #finish(
+  #keep(key: string, job: WasmJob): void {
+    this.#summaries.get(key)?.free();
+    this.#summaries.delete(key);
+    this.#summaries.set(key, job);
+    const [oldest] = this.#summaries;
+    if (this.#summaries.size <= MAX_SUMMARIES || oldest === undefined) return;
+    oldest[1].free();
+    this.#summaries.delete(oldest[0]);
+  }
+
+  /**
+   * Steps a job to its end, which `end` makes something of; one that fails or is not wanted any more
+   * is freed.
+   */
+  async #finish<T>(
     job: WasmJob,
     signal: AbortSignal,
     tell: (fraction: number) => void,
-  ): Promise<void> {
+    end: () => T,
+  ): Promise<T> {
     let toldMs = performance.now();
+    this.#running.add(job);
     try {
       for (;;) {
         const sliceMs = performance.now() + SLICE_MS;
@@ -124,16 +148,20 @@ export class Kernels {
         while (!isDone && performance.now() < sliceMs) {
           isDone = this.#use((decoder) => decoder.step(job));
         }
-        if (isDone) break;
+        if (isDone) {
+          this.#running.delete(job);
+          return end();
+        }
         if (performance.now() - toldMs > PROGRESS_INTERVAL_MS) {
           tell(job.fraction());
           toldMs = performance.now();
         }
         await letMessagesIn();
-        if (signal.aborted) throw new ColonnadeError("cancelled", "The request was cancelled.");
+        if (signal.aborted || !this.#running.has(job)) throw cancelledError();
       }
     } catch (thrown) {
-      if (!(thrown instanceof ColonnadeError) || thrown.code !== "decoder_crashed") job.free();
+      const isCrash = thrown instanceof ColonnadeError && thrown.code === "decoder_crashed";
+      if (this.#running.delete(job) && !isCrash) job.free();
       throw thrown;
     }
   }
@@ -168,12 +196,15 @@ export class Kernels {
   async stream(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>[]> {
     const pieces = this.#use((decoder) => decoder.toStream());
     const stream: Uint8Array<ArrayBuffer>[] = [];
+    this.#running.add(pieces);
     for (;;) {
       const piece = this.#use(() => pieces.next()) as Uint8Array<ArrayBuffer> | undefined;
       if (piece === undefined || signal.aborted) break;
       stream.push(piece);
       await letMessagesIn();
+      if (!this.#running.has(pieces)) throw cancelledError();
     }
+    this.#running.delete(pieces);
     pieces.free();
     return stream;
   }
@@ -184,8 +215,10 @@ export class Kernels {
     this.#views.delete(view);
   }
 
-  /** Forgets all views and summaries: the rows they are of go. */
+  /** Forgets all views and summaries, and ends all work: the rows they are of go. */
   releaseAll(): void {
+    for (const job of this.#running) job.free();
+    this.#running.clear();
     for (const view of this.#views.keys()) this.release(view);
     for (const job of this.#summaries.values()) job.free();
     this.#summaries.clear();

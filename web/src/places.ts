@@ -14,7 +14,10 @@ export interface PlaceLimits {
 /** Who wants a connection. */
 export interface PlaceWish {
   lane: Lane;
-  /** Some of its rows are there already, so that others' first rows come before it. */
+  /**
+   * Some of its rows are there already, so that others' first rows come before it. For a question:
+   * nobody asked for the answer, so that a search comes before it.
+   */
   hasRows: boolean;
   /** The connection may be opened. */
   onGo(): void;
@@ -38,7 +41,7 @@ export class Place {
   constructor(places: Places, wish: PlaceWish) {
     this.#places = places;
     this.wish = wish;
-    this.canYield = wish.hasRows && wish.lane === "stream";
+    this.canYield = wish.hasRows && wish.lane !== "block";
   }
 
   /** Its first rows are there, and the others can be had later: it may be asked to yield. */
@@ -89,7 +92,10 @@ export class Places {
       place.sinceMs = performance.now();
       place.wish.onGo();
     }
-    this.#makeRoom(first.filter(({ sinceMs, wish }) => isWaitingStream(sinceMs, wish)).length);
+    const late = first.filter(({ sinceMs }) => sinceMs === undefined);
+    const numLate = (lane: Lane) => late.filter(({ wish }) => wish.lane === lane).length;
+    if (numLate("question") > 0) this.#interruptQuestion();
+    this.#makeRoom(numLate("stream"));
   }
 
   #hasRoom(lane: Lane): boolean {
@@ -104,6 +110,15 @@ export class Places {
     return [...this.#all].filter(
       ({ sinceMs, wish }) => sinceMs !== undefined && wish.lane === lane,
     );
+  }
+
+  /** Asks a question that is not urgent to yield, where none does already. */
+  #interruptQuestion(): void {
+    const held = this.#held("question");
+    const place = held.find(({ canYield }) => canYield);
+    if (place === undefined || held.some(({ isYielding }) => isYielding)) return;
+    place.isYielding = true;
+    place.wish.onYield();
   }
 
   /** Asks streams to yield: those above the limit, and for `numFirst` that have no rows yet. */
@@ -124,8 +139,4 @@ export class Places {
       place.wish.onYield();
     }
   }
-}
-
-function isWaitingStream(sinceMs: number | undefined, { lane }: PlaceWish): boolean {
-  return sinceMs === undefined && lane === "stream";
 }

@@ -6,7 +6,13 @@ import type { Kernels } from "./kernels.js";
 import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
 import type { Lane } from "./places.js";
 import { askQuery, resumeRequest } from "./query.js";
-import { type Continuation, PATIENCE, type Patience, Reconnector } from "./reconnect.js";
+import {
+  type Continuation,
+  PATIENCE,
+  type Patience,
+  type Reconnection,
+  Reconnector,
+} from "./reconnect.js";
 import type { Schema } from "./schema.js";
 import { letMessagesIn } from "./turns.js";
 import { type Origin, WindowedRows } from "./windowed.js";
@@ -144,7 +150,8 @@ export class TableStream {
     this.#reconnector?.renew();
     const { signal } = this.#abort;
     try {
-      this.#place = await this.#gate.take("stream", decoder.numRows > 0, signal);
+      const canLeave = this.#canLeave && decoder.numRows > 0;
+      this.#place = await this.#gate.take("stream", canLeave, signal);
     } catch {
       return this.#tellEnd(decoder, { state: "cancelled" });
     }
@@ -167,7 +174,7 @@ export class TableStream {
     for (;;) {
       if (next instanceof ColonnadeError) {
         const { numRows, numBytes } = decoder;
-        const answer = await this.#reconnector?.next(next, numRows, this.#lastPieceMs);
+        const answer = await this.#reconnect(next, numRows);
         if (this.#abort.signal.aborted) return { state: "cancelled" };
         if (answer === undefined || "error" in answer) {
           const canResume = answer?.canResume ?? false;
@@ -197,12 +204,24 @@ export class TableStream {
     }
   }
 
+  /** The next response, or why there is none; whoever waits for a place has this one meanwhile. */
+  async #reconnect(error: ColonnadeError, numRows: number): Promise<Reconnection | undefined> {
+    const place = this.#place;
+    const leave = () => this.#canLeave && place.leave();
+    if (place.wanted.aborted) leave();
+    place.wanted.addEventListener("abort", leave);
+    const answer = await this.#reconnector?.next(error, numRows, this.#lastPieceMs);
+    place.wanted.removeEventListener("abort", leave);
+    return answer;
+  }
+
   /**
    * Makes room for others and waits until there is a connection again: the response with the rows
    * that come next, or why there is none; undefined when the stream is stopped meanwhile.
    */
   async #comeBack(decoder: BodyDecoder): Promise<Continuation | ColonnadeError | undefined> {
     this.#place.leave();
+    this.#interruption = undefined;
     this.#isWaiting = true;
     this.#tell(decoder);
     try {
@@ -328,14 +347,16 @@ export class TableStream {
     const source = this.#source;
     const read: Origin["read"] = (range, block, signal, tell) => {
       const notify: Notify = (_, data) => tell((data as StreamProgress).interruption);
-      return this.#inPlace("block", signal, () => {
+      return this.#inPlace("block", true, signal, () => {
         const stream = new TableStream({ ...source, query: range }, notify, this.#patience);
         return this.#readRange(stream, block, signal);
       });
     };
     const progress = this.#progress(decoder);
-    const ask: Origin["ask"] = (path, signal) =>
-      this.#inPlace("question", signal, () => askQuery(source, query, path, signal));
+    const ask: Origin["ask"] = (path, isUrgent, signal) =>
+      this.#inPlace("question", !isUrgent, signal, (either) =>
+        askQuery(source, query, path, either),
+      );
     this.#windowed = new WindowedRows(decoder, { source, query, read, ask }, progress, (known) =>
       this.#notify("progress", known),
     );
@@ -343,13 +364,22 @@ export class TableStream {
     return true;
   }
 
-  /** Does what needs a connection once there is one. */
-  async #inPlace<T>(lane: Lane, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const place = await this.#gate.take(lane, true, signal);
-    try {
-      return await work();
-    } finally {
-      place.leave();
+  /** Does what needs a connection once there is one; anew where another should have it first. */
+  async #inPlace<T>(
+    lane: Lane,
+    hasRows: boolean,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const place = await this.#gate.take(lane, hasRows, signal);
+      try {
+        return await work(AbortSignal.any([signal, place.wanted]));
+      } catch (thrown) {
+        if (signal.aborted || !place.wanted.aborted) throw thrown;
+      } finally {
+        place.leave();
+      }
     }
   }
 

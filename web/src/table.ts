@@ -136,12 +136,14 @@ export class Table extends EventTarget {
     globalThis.addEventListener?.("online", table.#onOnline);
     try {
       await table.#connections.enter(signal);
+      // Whoever left the page meanwhile and comes back wants no rows of this one.
+      if (table.#state !== "streaming") throw cancelledError();
       const params = { source: prepared.wire, memoryBytes, wasm };
       const { transfer } = prepared;
       table.#schema = await table.#requester.request("open", params, { signal, transfer });
     } catch (thrown) {
       table.close();
-      throw thrown;
+      throw table.#error ?? thrown;
     }
     // Told after the caller had the chance to listen.
     setTimeout(() => table.#tellSchema());

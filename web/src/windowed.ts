@@ -42,8 +42,11 @@ export interface Origin {
     signal: AbortSignal,
     tell: (interruption: Interruption | undefined) => void,
   ): Promise<void>;
-  /** Asks the server something about the result; `path` goes behind its address. */
-  ask(path: string, signal: AbortSignal): Promise<string>;
+  /**
+   * Asks the server something about the result; `path` goes behind its address. What is not urgent
+   * makes room for what is, and is asked again.
+   */
+  ask(path: string, isUrgent: boolean, signal: AbortSignal): Promise<string>;
 }
 
 /**
@@ -154,7 +157,7 @@ export class WindowedRows {
     const isWhole = !query.isKept || (query.firstRow === 0 && query.limit === undefined);
     if (work.kind === "summary" && work.view === 0 && isWhole) {
       const path = `/summary?${new URLSearchParams({ column: work.column })}`;
-      return this.#origin.ask(path, either);
+      return this.#origin.ask(path, false, either);
     }
     throw tooLarge();
   }
@@ -336,7 +339,7 @@ export class WindowedRows {
       parameters.set("limit", `${Math.min(10_000, limit - matches.length)}`);
       if (matchCase) parameters.set("case", "exact");
       if (columns !== undefined) parameters.set("columns", columns.map(quoted).join(","));
-      const answer = JSON.parse(await this.#origin.ask(`/find?${parameters}`, signal)) as {
+      const answer = JSON.parse(await this.#origin.ask(`/find?${parameters}`, true, signal)) as {
         matches: typeof matches;
         next: number | null;
         searched: number;

@@ -33,7 +33,14 @@ export function serve(endpoint: Endpoint): () => void {
     },
     run: async ({ job, work }, signal) => {
       const tell = (fraction: number) => responder.notify("job", { job, fraction });
-      return { result: await rows().run(work, signal, tell) };
+      const asked = rows();
+      try {
+        return { result: await asked.run(work, signal, tell) };
+      } catch (thrown) {
+        // Work on rows in memory ends when these rows go: the server does it, or says what to do.
+        if (signal.aborted || asked === rows()) throw thrown;
+        return { result: await rows().run(work, signal, tell) };
+      }
     },
     rowNumbers: ({ view, start, end }) => {
       const result = rows().rowNumbers(view, start, end);

@@ -6,6 +6,7 @@ import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";
 import { arrowTable } from "../src/arrow.js";
 import { BodyDecoder } from "../src/decoder.js";
+import { Kernels, type WasmKernels } from "../src/kernels.js";
 import type { Predicate } from "../src/predicate.js";
 import { View } from "../src/rows.js";
 import { seededRandom } from "./random.js";
@@ -187,4 +188,36 @@ test("a view is summarised by the bins of its table", async () => {
   expect(rows).toBe(0);
   expect(await table.summary("i8")).toEqual(whole);
   expect((await table.summary("dict", { maxCounted: 1 })).top).toBeUndefined();
+});
+
+test("a view of a column with very many values has the most frequent ones counted", async () => {
+  const numRows = 70_000;
+  const name = Array.from({ length: numRows }, (_, row) => `n${row % (numRows - 1)}`);
+  const many = await rowsOf(tableToIPC(tableFromArrays({ name }), "stream"));
+  const some = await many.filter({ op: "in", column: "name", value: ["n0", "n5"] });
+  for (let turn = 0; turn < 2; turn++) {
+    const { top } = await some.summary("name", { maxCounted: 1 << 20 });
+    expect(top?.[0]).toEqual({ value: "n0", count: 2 });
+  }
+});
+
+test("the summaries that were used last are kept, others are let go", async () => {
+  const freed: string[] = [];
+  const resumed: string[] = [];
+  const wasm = {
+    summary: (column: string) => ({ column, fraction: () => 1, free: () => freed.push(column) }),
+    resumeSummary: ({ column }: { column: string }) => resumed.push(column),
+    step: () => true,
+    summaryText: () => "",
+  };
+  const kernels = new Kernels((work) => work(wasm as unknown as WasmKernels));
+  const { signal } = new AbortController();
+  const summarise = (column: string) =>
+    kernels.run({ kind: "summary", column, maxCounted: 1, view: 0 }, signal, () => undefined);
+  for (let column = 0; column < 32; column++) await summarise(`c${column}`);
+  await summarise("c0");
+  expect(freed).toEqual([]);
+  for (const column of ["c32", "c33", "c0"]) await summarise(column);
+  expect(freed).toEqual(["c1", "c2"]);
+  expect(resumed).toEqual(["c0", "c0"]);
 });

@@ -138,6 +138,25 @@ test("blocks and questions have places of their own; one of them is never a ques
   expect(news()).toEqual(["go next"]);
 });
 
+test("a search comes before summaries, also before one that is at work", () => {
+  const first = ask("summary", { lane: "question", hasRows: true });
+  const second = ask("next summary", { lane: "question", hasRows: true });
+  expect(news()).toEqual(["go summary"]);
+  const find = ask("find", { lane: "question" });
+  ask("other find", { lane: "question" });
+  places.pump();
+  expect(news()).toEqual(["yield summary"]);
+  first.leave();
+  const again = ask("summary again", { lane: "question", hasRows: true });
+  expect(news()).toEqual(["go find"]);
+  // A search is not interrupted.
+  places.pump();
+  find.leave();
+  expect(news()).toEqual(["go other find"]);
+  second.leave();
+  again.leave();
+});
+
 test("a lower limit takes places back, a higher one gives them", () => {
   const all = ["a", "b", "c", "d"].map((name) => ask(name));
   for (const place of all.slice(0, 3)) place.offer();

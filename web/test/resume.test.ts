@@ -343,6 +343,55 @@ test("where another run could give other rows, a stream keeps its connection", a
   expect(told).toEqual([{ place: 0, word: "leave" }]);
 });
 
+test("a stream without a connection leaves its place at once, and goes on later", async () => {
+  const whole = await wholeTexts();
+  server.faults = [
+    { kind: "reset", at: 20_000 },
+    { kind: "refuse", status: 503, code: "busy", retryAfterS: 1 },
+  ];
+  const told: Notices["place"][] = [];
+  const gate = new Gate((notice) => {
+    told.push(notice);
+  });
+  const reading = new Reading(get(ROWS_PATH), PATIENCE, gate);
+  await reading.open();
+  await expect.poll(() => server.faults).toEqual([]);
+  gate.hear({ place: 0, word: "yield" });
+  expect(told).toEqual([
+    { place: 0, word: "offer" },
+    { place: 0, word: "leave" },
+  ]);
+  const options = { timeout: 5000 };
+  await expect.poll(() => told.at(-1), options).toMatchObject({ place: 1, word: "want" });
+  await expect.poll(() => reading.notices.at(-1)?.interruption).toBeUndefined();
+  gate.hear({ place: 1, word: "go" });
+  expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+  expect(reading.texts(0, 300) === whole).toBe(true);
+}, 20_000);
+
+test("a stream that goes on by hand offers its place only where rows can be had later", async () => {
+  for (const [order, hasRows] of [
+    ["none", false],
+    ["partition", true],
+  ] as const) {
+    server.order = order;
+    server.faults = [
+      { kind: "reset", at: 20_000 },
+      ...Array.from({ length: 9 }, () => ({ kind: "refuse", status: 503, code: "busy" }) as const),
+    ];
+    const told: Notices["place"][] = [];
+    const gate = new Gate((notice) => {
+      told.push(notice);
+    });
+    const patience = { ...PATIENCE, maxWaitMs: 1000, giveUpMs: 20 };
+    const reading = new Reading(get(ROWS_PATH), patience, gate);
+    expect(await reading.end()).toMatchObject({ state: "failed", canResume: true });
+    void reading.stream.resume();
+    expect(told.at(-1)).toEqual({ place: 1, word: "want", lane: "stream", hasRows });
+    reading.stream.stop();
+  }
+});
+
 test("a stream that waits for memory for 5 s closes its connection, and goes on when there is some", async () => {
   const whole = await wholeTexts();
   server.faults = [{ kind: "stall", at: 20_000 }];

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { BodyDecoder } from "../src/decoder.js";
-import type { Notices, StreamProgress, UrlSource } from "../src/messages.js";
+import { Gate } from "../src/gate.js";
+import type { KernelWork, Notices, StreamProgress, UrlSource } from "../src/messages.js";
 import { claimQuery } from "../src/query.js";
 import { TableStream } from "../src/stream.js";
 import type { WindowedRows } from "../src/windowed.js";
@@ -27,11 +28,12 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   for (const stream of opened) stream.stop();
+  vi.unstubAllGlobals();
   await server.close();
 });
 
 /** Opens the numbered table with a budget; resolves with its stream and how it ended. */
-async function read(path: string, memoryBytes: number, patience = PATIENCE) {
+async function read(path: string, memoryBytes: number, patience = PATIENCE, gate = new Gate()) {
   const url = `${server.origin}${path}`;
   const source: UrlSource = {
     kind: "url",
@@ -50,7 +52,7 @@ async function read(path: string, memoryBytes: number, patience = PATIENCE) {
     if (name === "end") tellEnd(data as Notices["end"]);
     else told.push(data as StreamProgress);
   };
-  const stream = new TableStream(claimQuery(source), notify, patience);
+  const stream = new TableStream(claimQuery(source), notify, patience, gate);
   opened.push(stream);
   const { memory } = await init({ module_or_path: wasm });
   await stream.open(Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory)));
@@ -209,4 +211,36 @@ test("work that needs all rows says what to do", async () => {
   const sort = { kind: "sort", view: 0, keys: [{ column: "id" }] } as const;
   const work = rows.run({ ...sort, keys: [...sort.keys] }, NEVER, () => undefined);
   await expect(work).rejects.toMatchObject({ code: "windowed" });
+});
+
+test("a summary makes room for a search, and is asked for again", async () => {
+  const told: Notices["place"][] = [];
+  const gate = new Gate((notice) => {
+    told.push(notice);
+    if (notice.word === "want") gate.hear({ place: notice.place, word: "go" });
+  });
+  const { stream } = await read("/v1/tables/numbered/rows", MEMORY_BYTES, PATIENCE, gate);
+  const { fetch } = globalThis;
+  const asked: string[] = [];
+  vi.stubGlobal("fetch", (url: string, { signal }: { signal: AbortSignal }) => {
+    if (!/\/(?:summary|find)\?/.test(url)) return fetch(url, { signal });
+    asked.push(url.replace(/.*\/|\?.*/g, ""));
+    if (asked.length > 1) return new Response('{"matches":[],"next":null,"searched":300}');
+    return new Promise((_, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason));
+    });
+  });
+  told.length = 0;
+  const run = (work: KernelWork) => stream.windowed?.run(work, NEVER, () => undefined);
+  const summary = run({ kind: "summary", column: "id", maxCounted: 9, view: 0 });
+  await expect.poll(() => asked).toEqual(["summary"]);
+  const [{ place = 0, ...wish } = {}] = told;
+  expect(wish).toEqual({ word: "want", lane: "question", hasRows: true });
+  const options = { text: "x", from: 0, limit: 9, columns: undefined, matchCase: false };
+  await run({ kind: "find", view: 0, find: options });
+  expect(told[1]).toMatchObject({ word: "want", lane: "question", hasRows: false });
+  gate.hear({ place, word: "yield" });
+  expect(await summary).toContain("searched");
+  expect(asked).toEqual(["summary", "find", "summary"]);
+  expect(told).toContainEqual({ place, word: "leave" });
 });

@@ -32,9 +32,9 @@ const MAX_NAME_CHARS: usize = 128;
 pub(super) async fn file(
     State(app): State<AppState>,
     Id(id): Id,
-    Parameters(parameters): Parameters,
+    Parameters(mut parameters): Parameters,
 ) -> Result<Response, QueryError> {
-    let (name, parameters) = take_name(parameters)?;
+    let name = take_name(&mut parameters)?;
     let options = ExportOptions::parse(&parameters)?;
     let permit = permit(&app)?;
     let query = app.results.registry.get(id)?;
@@ -95,18 +95,16 @@ async fn hold(result: &mut ResultStream) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// `name=`, and the other parameters.
-fn take_name(
-    mut parameters: Vec<(String, String)>,
-) -> Result<(Option<String>, Vec<(String, String)>), QueryError> {
+/// Takes `name=` out of the parameters.
+fn take_name(parameters: &mut Vec<(String, String)>) -> Result<Option<String>, QueryError> {
     let Some(index) = parameters.iter().position(|(key, _)| key == "name") else {
-        return Ok((None, parameters));
+        return Ok(None);
     };
     let (_, name) = parameters.remove(index);
     let is_name = (1..=MAX_NAME_CHARS).contains(&name.chars().count())
         && !name.contains(|c: char| c.is_control() || c == '/' || c == '\\');
     if is_name {
-        return Ok((Some(name), parameters));
+        return Ok(Some(name));
     }
     Err(bad(
         format!("name={name:?} is no name of a file"),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::parquet::errors::Result;
-use datafusion::parquet::file::metadata::ParquetMetaData;
+use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use serde::Serialize;
 
 use crate::source::parquet::ParquetFile;
@@ -77,19 +77,24 @@ impl ParquetFacts {
     /// # Errors
     /// A footer cannot be read any more.
     pub(super) fn read(files: &[Arc<ParquetFile>]) -> Result<Self> {
-        let mut facts = Self {
-            files: files.len(),
-            files_read: files.len().min(MAX_FILES),
+        let mut facts = Self::of(files.len());
+        for (index, file) in files.iter().take(MAX_FILES).enumerate() {
+            facts.add(index, &*file.plain_footer()?);
+        }
+        Ok(facts)
+    }
+
+    /// Nothing yet, of that many files.
+    fn of(files: usize) -> Self {
+        Self {
+            files,
+            files_read: files.min(MAX_FILES),
             created_by: BTreeSet::new(),
             metadata: Vec::new(),
             num_row_groups: 0,
             row_groups: Vec::new(),
             columns: Vec::new(),
-        };
-        for (index, file) in files.iter().take(MAX_FILES).enumerate() {
-            facts.add(index, &*file.plain_footer()?);
         }
-        Ok(facts)
     }
 
     fn add(&mut self, file: usize, footer: &ParquetMetaData) {
@@ -117,19 +122,7 @@ impl ParquetFacts {
                 });
             }
             for (place, chunk) in group.columns().iter().enumerate() {
-                if self.columns.len() <= place {
-                    self.columns.push(ColumnFacts {
-                        name: chunk.column_path().string(),
-                        physical_type: chunk.column_type().to_string(),
-                        compression: BTreeSet::new(),
-                        encodings: BTreeSet::new(),
-                        bytes: 0,
-                        uncompressed_bytes: 0,
-                        statistics: true,
-                        bloom_filter: true,
-                    });
-                }
-                let column = &mut self.columns[place];
+                let column = self.column(place, chunk);
                 let codec = format!("{:?}", chunk.compression_codec());
                 column.compression.insert(codec);
                 let encodings = chunk.encodings().map(|encoding| encoding.to_string());
@@ -142,5 +135,71 @@ impl ParquetFacts {
                 column.bloom_filter &= chunk.bloom_filter_offset().is_some();
             }
         }
+    }
+
+    /// The column of a chunk: at the same place in most files, under the same name in all.
+    fn column(&mut self, place: usize, chunk: &ColumnChunkMetaData) -> &mut ColumnFacts {
+        let name = chunk.column_path().string();
+        let is_named = |column: &ColumnFacts| column.name == name;
+        let known = match self.columns.get(place) {
+            Some(column) if is_named(column) => Some(place),
+            _ => self.columns.iter().position(is_named),
+        };
+        let place = known.unwrap_or_else(|| {
+            self.columns.push(ColumnFacts {
+                name,
+                physical_type: chunk.column_type().to_string(),
+                compression: BTreeSet::new(),
+                encodings: BTreeSet::new(),
+                bytes: 0,
+                uncompressed_bytes: 0,
+                statistics: true,
+                bloom_filter: true,
+            });
+            self.columns.len() - 1
+        });
+        &mut self.columns[place]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use datafusion::parquet::arrow::ArrowWriter;
+
+    use super::*;
+
+    /// The footer of a file with columns `id` and `name`, in the order that is given.
+    fn footer(names: [&str; 2]) -> ParquetMetaData {
+        let columns = names.map(|name| {
+            let column: ArrayRef = match name {
+                "id" => Arc::new(Int64Array::from(vec![1, 2, 3])),
+                _ => Arc::new(StringArray::from(vec!["a long text", "b", "c"])),
+            };
+            (name, column)
+        });
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap()
+    }
+
+    fn facts(footers: &[ParquetMetaData]) -> Vec<(String, String, i64)> {
+        let mut facts = ParquetFacts::of(footers.len());
+        for (file, footer) in footers.iter().enumerate() {
+            facts.add(file, footer);
+        }
+        let columns = facts.columns.into_iter();
+        columns
+            .map(|column| (column.name, column.physical_type, column.uncompressed_bytes))
+            .collect()
+    }
+
+    #[test]
+    fn columns_of_files_in_another_order_are_counted_by_name() {
+        let same = facts(&[footer(["id", "name"]), footer(["id", "name"])]);
+        let other = facts(&[footer(["id", "name"]), footer(["name", "id"])]);
+        assert_eq!(other, same);
+        assert_ne!(same[0].2, same[1].2);
     }
 }

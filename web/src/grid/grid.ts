@@ -331,6 +331,7 @@ export class Grid {
       },
       activate: (position) => this.#activate(position),
       cornerOf: (position) => this.#viewport.cornerOf(position, this.#columns.layout),
+      focus: () => this.focus(),
       redraw: () => this.#schedule(),
       onSelect: () => this.#callbacks.onSelect(),
     };

@@ -15,6 +15,8 @@ export interface SelectingGrid {
   activate(position: CellPosition): void;
   /** The lower right corner of a cell in the layer, in px; undefined while it is out of sight. */
   cornerOf(position: CellPosition): { xPx: number; yPx: number } | undefined;
+  /** Gives the focus to the active cell. */
+  focus(): void;
   redraw(): void;
   onSelect(): void;
 }
@@ -141,6 +143,7 @@ export class Selecting {
       const head = { row: 0, column: at.column };
       const anchor = shiftKey && selection?.kind === "columns" ? selection.anchor : head;
       this.select({ kind: "columns", anchor, head });
+      grid.focus();
     } else return;
     if (this.#pointer !== "touch") this.#drag();
   }

@@ -16,6 +16,8 @@ export interface FindBarHost {
   /** Resolves when what was rendered is there. */
   whenUpdated(): Promise<boolean>;
   shown(): ShownRows | undefined;
+  /** The columns that are selected, by their places as they are shown; none where nothing is. */
+  selectedColumns(): readonly number[];
   /** The cell that the search begins at. */
   active(): CellPosition;
   /** Brings a cell into sight and selects it. */
@@ -39,6 +41,8 @@ export class FindBar {
   #isOpen = false;
   #text = "";
   #matchCase = false;
+  /** The columns that are searched, by their names; undefined for all. */
+  #within: readonly string[] | undefined;
   #matches = new Matches();
   #marks = new Map<string, CellMark>();
   #numMarked = 0;
@@ -110,6 +114,13 @@ export class FindBar {
         ${ref(this.#input)}
       />
       <label><input type="checkbox" .checked=${this.#matchCase} @change=${this.#onCase} />Match case</label>
+      <label title="Searches the columns that are selected now">
+        <input type="checkbox" .checked=${this.#within !== undefined} @change=${this.#onWithin} />${
+          this.#within === undefined
+            ? "Selected columns only"
+            : `In ${this.#within.length === 1 ? this.#within[0] : `${this.#within.length} columns`} only`
+        }</label
+      >
       <span class="found" aria-live="polite">${this.#words()}</span>
       ${isSearching ? html`<button @click=${() => this.#stop()}>Stop</button>` : nothing}
       <button aria-label="Previous match" title="Previous match (Shift+Enter)" @click=${() => this.#go(-1)}>↑</button>
@@ -142,6 +153,21 @@ export class FindBar {
     this.#matchCase = (event.currentTarget as HTMLInputElement).checked;
     this.#begin();
   };
+
+  readonly #onWithin = (event: Event) => {
+    const box = event.currentTarget as HTMLInputElement;
+    const names = box.checked ? this.#namesOf(this.#host.selectedColumns()) : [];
+    this.#within = names.length === 0 ? undefined : names;
+    box.checked = this.#within !== undefined;
+    this.#begin();
+  };
+
+  /** The names that tell columns apart, by their places as they are shown. */
+  #namesOf(places: readonly number[]): string[] {
+    const shown = this.#host.shown();
+    const all = distinctNames(shown?.fields ?? []);
+    return places.flatMap((place) => all[shown?.columns[place] ?? -1] ?? []);
+  }
 
   readonly #onKey = (event: KeyboardEvent) => {
     if (event.key === "Escape") this.close();
@@ -205,17 +231,28 @@ export class FindBar {
     const search = new AbortController();
     this.#search = search;
     const names = shown.columns.map((column) => shown.fields[column]?.name ?? "");
-    const all = distinctNames(shown.fields);
-    const distinct = shown.columns.map((column) => all[column] ?? "");
+    const distinct = this.#namesOf([...shown.columns.keys()]);
+    const within = this.#within?.filter((name) => distinct.includes(name)) ?? [];
+    // Of another table, perhaps: then all are searched.
+    this.#within = within.length === 0 ? undefined : within;
+    const isSearched = (at: number) => this.#within?.includes(distinct[at] ?? "") ?? true;
     const folded = (text: string) => (this.#matchCase ? text : text.toLowerCase());
     const wanted = folded(this.#text);
-    this.#columns = [...names.keys()].filter((at) => folded(names[at] ?? "").includes(wanted));
+    this.#columns = [...names.keys()].filter(
+      (at) => isSearched(at) && folded(names[at] ?? "").includes(wanted),
+    );
     const begin = this.#host.active();
     const matches = this.#matches;
     try {
       for (let from: number | null = 0; from !== null && matches.count < MAX_MATCHES; ) {
         const { signal } = search;
-        const options = { from, limit: ROWS_PER_REQUEST, matchCase: this.#matchCase, signal };
+        const options = {
+          from,
+          limit: ROWS_PER_REQUEST,
+          matchCase: this.#matchCase,
+          columns: this.#within,
+          signal,
+        };
         const found = await shown.rows.find(this.#text, options);
         if (signal.aborted) return;
         matches.add(found, distinct);

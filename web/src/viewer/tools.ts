@@ -68,6 +68,11 @@ export class Tools {
     if (loaded === undefined) return;
     this.#find ??= new loaded.FindBar({
       ...this.#common,
+      selectedColumns: () => {
+        const { rect } = this.#grid.selecting;
+        const length = rect ? rect.columnEnd - rect.columnStart : 0;
+        return Array.from({ length }, (_, index) => (rect?.columnStart ?? 0) + index);
+      },
       active: () => this.#grid.active,
       goTo: (position) => this.#grid.show(position),
       mark: (marks) => this.#grid.mark(marks),
