@@ -15,7 +15,7 @@ function works(type: string, needle: string): Record<string, KernelWork> {
   return {
     sort: { kind: "sort", view: 0, keys: [{ column: "c0" }] },
     filter: { kind: "filter", view: 0, predicate },
-    summary: { kind: "summary", column: "c0" },
+    summary: { kind: "summary", view: 0, column: "c0", maxCounted: 1 << 16 },
   };
 }
 

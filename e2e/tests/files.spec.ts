@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
@@ -315,6 +315,30 @@ test("an Arrow file can be uploaded, and an upload be removed", async ({
   await dialog.getByRole("button", { name: "Remove" }).click();
   await expect(link).toBeHidden();
   expect(await tableNames(server)).not.toContain("gone");
+});
+
+test("a question to remove an upload stays about that one while others come", async ({
+  page,
+  stage: { server, folder },
+}) => {
+  const put = (name: string) =>
+    fetch(`${server.origin}/v1/tables/${name}`, {
+      method: "PUT",
+      headers: { "content-type": "text/csv" },
+      body: readFileSync(join(folder, "trips-2024.csv")),
+    });
+  await put("kept_b");
+  await page.goto(server.origin);
+  await inList(page, "kept_b").hover();
+  await page.getByRole("button", { name: "Remove kept_b" }).click();
+  await put("kept_a");
+  await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+  await expect(page.locator("tables-list li", { hasText: "kept_a" })).toBeAttached();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toHaveAttribute("aria-label", "Remove kept_b");
+  await dialog.getByRole("button", { name: "Remove" }).click();
+  await expect(inList(page, "kept_b")).toBeHidden();
+  expect(await tableNames(server)).toContain("kept_a");
 });
 
 /** Exports what is shown; answers where it was saved, under which name. */

@@ -62,6 +62,18 @@ test("the address is short, and says what is changed", async ({ page, demo }) =>
   await expect(page).toHaveURL(`${demo.origin}/?table=flights&sort=delay`);
 });
 
+test("a link whose filter is refused becomes one to what is shown", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const filter = JSON.stringify({ op: "eq", column: "no_such", value: "1" });
+  await page.goto(`${demo.origin}/?${new URLSearchParams({ table: "flights", filter })}`);
+  await expect(page.getByRole("alert")).toContainText("no_such");
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await goToRow(page, 5001);
+  await expect(page).toHaveURL(`${demo.origin}/?table=flights&row=5000`);
+  await page.goBack();
+  await expect(page).toHaveURL(`${demo.origin}/`);
+});
+
 test("back and forward go through what was looked at", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "flights");

@@ -207,6 +207,28 @@ test("statements have tabs, which the browser keeps", async ({ page, demo }) => 
   await expect(cell(page, 0, 1)).toHaveText("one");
 });
 
+test("what was written and not run stays, wherever one goes", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  const sql = await openEditor(page);
+  await sql.fill("select 'draft' as x");
+  await chooseTable(page, "every_type");
+  const tabs = page.getByRole("tablist", { name: "Open tables and statements" }).getByRole("tab");
+  await expect(tabs).toHaveText(["every_type", "Query 1"]);
+  await tabs.nth(1).click();
+  await expect(page.locator(".cm-content")).toHaveText("select 'draft' as x");
+  await sql.press("Control+Enter");
+  await expect(cell(page, 0, 1)).toHaveText("draft");
+  await sql.fill("select 'second' as x");
+  await sql.press("Control+Enter");
+  await expect(cell(page, 0, 1)).toHaveText("second");
+  await sql.fill("select 'written' as x");
+  await page.goBack();
+  await expect(cell(page, 0, 1)).toHaveText("draft");
+  await expect(tabs).toHaveText(["Query 1", "Query 2"]);
+  await tabs.first().click();
+  await expect(page.locator(".cm-content")).toHaveText("select 'written' as x");
+});
+
 test("the history is searched, and gives statements back", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);

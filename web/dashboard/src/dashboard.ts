@@ -38,7 +38,9 @@ export class Dashboard extends LitElement implements Shell {
   readonly #navigation = new Navigation({
     arrive: (place, isAgain, statement) => this.#arrive(place, isAgain, statement),
   });
-  readonly #rows = new RowsControl(this.viewer, (change) => this.#navigation.note(change));
+  readonly #rows = new RowsControl(this.viewer, (change, isRefusal) =>
+    this.#navigation.note(change, isRefusal),
+  );
   readonly #statements = new StatementsControl(this.#navigation, this.viewer, () =>
     this.requestUpdate(),
   );

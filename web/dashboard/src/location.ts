@@ -131,7 +131,7 @@ function viewIn(params: URLSearchParams, subject: Subject): View {
 }
 
 function sortItem({ column, descending }: SortKey): string {
-  return descending ? `-${column}` : column.startsWith("-") ? `+${column}` : column;
+  return descending ? `-${column}` : /^[-+]/.test(column) ? `+${column}` : column;
 }
 
 function sortIn(params: URLSearchParams): SortKey[] {
@@ -155,9 +155,10 @@ function widthsIn(params: URLSearchParams): Record<string, number> {
   return Object.fromEntries(items.flatMap((item) => (item ? [[item[2], Number(item[1])]] : [])));
 }
 
-/** Text for a query string, with what is safe there left readable. */
+/** Text for a query string as browsers give it back, with what is safe there left readable. */
 function encoded(text: string): string {
   return encodeURIComponent(text)
     .replace(/%(?:2C|3A|2F|3B|40|24)/g, decodeURIComponent)
-    .replaceAll("%20", "+");
+    .replaceAll("%20", "+")
+    .replaceAll("'", "%27");
 }

@@ -67,11 +67,14 @@ export class Navigation {
     this.#host.arrive(this.#place, false, tabNow());
   }
 
-  /** Takes note of how rows are shown now. Another order or filter is a step of the history. */
-  note(change: { state?: RowsState; chart?: string | undefined }): void {
+  /**
+   * Takes note of how rows are shown now. Another order or filter is a step of the history, but not
+   * where the place's own was refused.
+   */
+  note(change: { state?: RowsState; chart?: string | undefined }, isRefusal = false): void {
     const before = this.#place;
     const after = { ...before, ...change };
-    const isStep = !isSameArrangement(before.state, after.state);
+    const isStep = !isRefusal && !isSameArrangement(before.state, after.state);
     if (isStep) {
       this.flush();
       this.#move(after, tabNow());

@@ -17,22 +17,28 @@ export class RowsControl {
   /** What the viewer was given; undefined for nothing. */
   #opened: Subject;
   #isShown = false;
-  /** What was asked for, until it is shown: on the way there the viewer tells of other states. */
+  /** What was asked for, until it is shown or the viewer tells of another state: it was refused. */
   #asked: RowsState | undefined;
   /** The row that was asked for, until the viewer has been at one. */
   #awaitedRow = 0;
 
-  /** @param onState told how rows are shown, whenever that is another */
-  constructor(viewer: ColonnadeViewer, onState: (change: { state: RowsState }) => void) {
+  /**
+   * @param onState told how rows are shown, whenever that is another; and whether it is so because
+   *   what was asked for cannot be shown
+   */
+  constructor(
+    viewer: ColonnadeViewer,
+    onState: (change: { state: RowsState }, isRefusal: boolean) => void,
+  ) {
     this.#viewer = viewer;
     const tell = () => {
       const { table } = viewer;
       if (table === undefined || !this.#isShown) return;
       const state = rowsStateOf(viewer.state, distinctNames(table.schema.fields));
-      if (this.#asked !== undefined && !isSameArrangement(state, this.#asked)) return;
+      const isRefusal = this.#asked !== undefined && !isSameArrangement(state, this.#asked);
       this.#asked = undefined;
       if (state.row > 0) this.#awaitedRow = 0;
-      onState({ state: { ...state, row: this.#awaitedRow || state.row } });
+      onState({ state: { ...state, row: this.#awaitedRow || state.row } }, isRefusal);
     };
     const tellApplied = () => {
       this.#asked = undefined;

@@ -1,8 +1,11 @@
-import { expect, test } from "vitest";
-import { exportName } from "../src/files/export.js";
+import { expect, test, vi } from "vitest";
+import { EXPORT_FORMATS, Export, exportName } from "../src/files/export.js";
+import { IncomingFile } from "../src/files/incoming.js";
 import { recognise } from "../src/files/kind.js";
 import { checkName, proposeName } from "../src/files/table-name.js";
+import { Tray } from "../src/files/tray.js";
 import { errorFromAnswer, wordsOf } from "../src/session/problem.js";
+import { Session } from "../src/session/session.js";
 
 const bytes = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -79,6 +82,75 @@ test("a name is free, an upload's, or wrong", () => {
   for (const name of ["flights", "", " ", "a/b", "a\nb", "ä".repeat(129)]) {
     expect(checkName(name, tables), name).toMatchObject({ is: "wrong" });
   }
+});
+
+test("an upload that somebody else made since is not replaced without being asked", async () => {
+  const fetched = vi.fn(async () => Response.json({ writable: true, tables }));
+  const sent = vi.fn();
+  vi.stubGlobal("fetch", fetched);
+  vi.stubGlobal("XMLHttpRequest", sent);
+  const tray = new Tray();
+  const file = new File(["a\n1\n"], "trips.csv");
+  const incoming = new IncomingFile(file, { kind: "csv", state: { is: "named" } }, () => undefined);
+  incoming.name = "trips";
+  tray.incoming = [incoming];
+  tray.server = { writable: true, max_upload_bytes: null, tables: [] };
+  expect(incoming.isReady(tray.server, tray.incoming)).toBe(true);
+  await tray.send(incoming);
+  expect(fetched).toHaveBeenCalledOnce();
+  expect(sent).not.toHaveBeenCalled();
+  expect(incoming.state).toEqual({ is: "named" });
+  expect(incoming.isReady(tray.server, tray.incoming)).toBe(false);
+  vi.unstubAllGlobals();
+});
+
+test("an export outlives a server that does not answer for a while", async () => {
+  vi.useFakeTimers();
+  const running = { rows: 9, error: null, export: { rows: 1, bytes: 10, state: "running" } };
+  const done = { ...running, export: { rows: 9, bytes: 90, state: "done" } };
+  const answers = [
+    () => new Response("", { headers: { "x-query-id": "an-id" } }),
+    () => Response.json(running),
+    () => Promise.reject(new TypeError("Failed to fetch")),
+    () => new Response("busy", { status: 503 }),
+    () => Response.json(done),
+  ];
+  vi.stubGlobal("fetch", async () => answers.shift()?.());
+  vi.stubGlobal("document", { createElement: () => ({ click: () => undefined }) });
+  const run = async () => {
+    const request = new Request("http://h/v1/query", { method: "POST", body: '{"table":"t"}' });
+    const [, format = { id: "csv", label: "CSV", about: "" }] = EXPORT_FORMATS;
+    const wish = { request, format, name: "t", escapesFormulas: false, totalRows: undefined };
+    const item = new Export(wish, () => undefined);
+    const ended = item.run();
+    await vi.advanceTimersByTimeAsync(40_000);
+    await ended;
+    return item.state;
+  };
+  expect(await run()).toEqual({ is: "done", rows: 9, bytes: 90 });
+  answers.push(() => new Response("", { headers: { "x-query-id": "an-id" } }));
+  for (let n = 0; n < 100; n++) answers.push(() => new Response("busy", { status: 503 }));
+  expect(await run()).toMatchObject({ is: "failed", error: { status: 503 } });
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+test("a token is wanted no more where the server was started without one", async () => {
+  vi.stubGlobal("localStorage", {
+    getItem: () => "1",
+    setItem: () => undefined,
+    removeItem: () => undefined,
+  });
+  const session = new Session();
+  for (const [status, hasToken] of [
+    [401, true],
+    [200, false],
+  ] as const) {
+    vi.stubGlobal("fetch", async () => new Response(null, { status }));
+    await session.verify();
+    expect(session.hasToken).toBe(hasToken);
+  }
+  vi.unstubAllGlobals();
 });
 
 test("exported files are named by what is in them", () => {

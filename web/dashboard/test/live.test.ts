@@ -10,6 +10,7 @@ import {
   queryFacts,
   queryTitle,
 } from "../src/live/queries.js";
+import { RetryDelays } from "../src/live/retry-delays.js";
 import { addressOf } from "../src/location.js";
 
 function record(request: Asked | undefined, more: Partial<QueryRecord> = {}): QueryRecord {
@@ -126,4 +127,16 @@ test("a predicate is read as people say it", () => {
       ],
     }),
   ).toBe("a ≥ 50 and (b = AIR or not (c is null)) and d is one of 1, 2");
+});
+
+test("rows that never come are asked for less and less, and then no more", () => {
+  const delays = new RetryDelays();
+  const [one, other] = [{}, {}];
+  const next = (source: object, numRows: number, count: number) =>
+    Array.from({ length: count }, () => delays.next(source, numRows));
+  const all = [2000, 4000, 8000, 16_000, 32_000, 64_000, undefined, undefined];
+  expect(next(one, 0, 8)).toEqual(all);
+  expect(next(one, 10, 2)).toEqual([2000, 4000]);
+  expect(next(one, 5, 1)).toEqual([8000]);
+  expect(next(other, 0, 8)).toEqual(all);
 });

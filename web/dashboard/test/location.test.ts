@@ -23,6 +23,7 @@ const places: Place[] = [
       sort: [
         { column: "a", descending: true },
         { column: "-b", descending: false },
+        { column: "+x", descending: false },
         { column: 'c,"d"', descending: false },
       ],
       filter: {
@@ -39,7 +40,9 @@ const places: Place[] = [
 ];
 
 test.each(places)("place %# is in the address and comes back from it", (place) => {
-  expect(placeIn(new URL(addressOf(place), "http://h").search)).toEqual(place);
+  const { search, pathname } = new URL(addressOf(place), "http://h");
+  expect(placeIn(search)).toEqual(place);
+  expect(pathname + search).toBe(addressOf(place));
 });
 
 test("an address is short where nothing is said", () => {

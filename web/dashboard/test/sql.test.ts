@@ -25,6 +25,7 @@ function marked(text: string, statement: string, message: string): string | unde
 test.each([
   ["select * form t", "found: form at Line: 1, Column: 10", "form"],
   ["select\n 1,\n  2 frm x", "found: x at Line: 3, Column: 9", "x"],
+  ["select '🎉🎉', 1 form t", "found: form at Line: 1, Column: 16", "form"],
   ["select 'abc", "Unterminated string literal at Line: 1, Column: 8", "'abc"],
   ["select 1 + \n", "Expected: an expression, found: EOF", "+"],
   ["select ax, x from t", 'there is no column "x"', "x"],
@@ -42,6 +43,8 @@ test("a mistake in a part of the text is marked in that part", () => {
   const error = new ColonnadeError("unknown_column", 'there is no column "x"');
   expect(mistakeIn(text, "select x from t", error)).toMatchObject({ from: 17, to: 18 });
   expect(mistakeIn(text, "select y", error)).toBeUndefined();
+  expect(mistakeIn(`${text};${text}`, "select x", error, 26)).toMatchObject({ from: 33, to: 34 });
+  expect(mistakeIn(text, "select x", error, 26)).toMatchObject({ from: 7, to: 8 });
 });
 
 test("the tables of a statement are those it names", () => {
@@ -71,7 +74,44 @@ test("statements are kept, and found again by their tab or text", () => {
   expect(again.list.map((each) => again.label(each))).toEqual(["First", "Query 2"]);
   expect(again.close(1)?.id).toBe(2);
   expect(again.close(2)).toBeUndefined();
-  expect(again.open("x").id).toBe(1);
+  // A number in the browser's history never means another statement.
+  expect(again.open("x").id).toBe(3);
+  again.close(3);
+  expect(new Statements().open("y").id).toBe(4);
+});
+
+test("what an address brings takes the place of no text that was not run", () => {
+  const statements = new Statements();
+  const one = statements.arrive("select 1", undefined);
+  expect(statements.run("select 2", one.id)).toBe(one);
+  statements.change(one.id, { text: "select 2 where" });
+  const back = statements.arrive("select 1", one.id);
+  expect(back).toMatchObject({ id: 2, text: "select 1", ran: "select 1" });
+  expect(one).toMatchObject({ text: "select 2 where", ran: "select 2" });
+  expect(statements.arrive("select 2", one.id)).toBe(one);
+  expect(statements.arrive("select 1", one.id)).toBe(back);
+
+  const fresh = statements.open("");
+  statements.change(fresh.id, { text: "select 3" });
+  statements.run("select 3", fresh.id);
+  expect(statements.arrive("", fresh.id)).toMatchObject({ text: "select 3", ran: "" });
+  expect(statements.run("select 'example'", fresh.id)).not.toBe(fresh);
+  expect(fresh.text).toBe("select 3");
+
+  statements.change(fresh.id, { text: "select 3; select 4" });
+  expect(statements.run("select 4", fresh.id)).toBe(fresh);
+  expect(statements.arrive("select 3", fresh.id)).toBe(fresh);
+  expect(fresh).toMatchObject({ text: "select 3; select 4", ran: "select 3" });
+});
+
+test("two windows keep each other's statements", () => {
+  const [one, other] = [new Statements(), new Statements()];
+  const mine = one.open("select 1");
+  const theirs = other.open("select 2");
+  one.change(mine.id, { text: "select 11" });
+  other.close(other.open("select 3").id);
+  expect([mine.id, theirs.id]).toEqual([1, 2]);
+  expect(new Statements().list.map(({ text }) => text)).toEqual(["select 11", "select 2"]);
 });
 
 test("the history has the newest first, and one line for the same statement twice", () => {
@@ -90,6 +130,21 @@ test("the history has the newest first, and one line for the same statement twic
   expect(history.entries).toEqual(expected);
   expect(new History().entries).toEqual(expected);
   expect(history.matching("2 SEL").map(({ sql }) => sql)).toEqual(["select 2"]);
+});
+
+test("two windows share a history, which does not grow without bound", () => {
+  const [one, other] = [new History(), new History()];
+  one.begin("select 1", 1);
+  other.begin("select 2", 2);
+  one.end("select 1", { rows: 1 });
+  expect(new History().entries.map(({ sql, rows }) => [sql, rows])).toEqual([
+    ["select 2", undefined],
+    ["select 1", 1],
+  ]);
+  for (let atMs = 3; atMs < 40; atMs++) one.begin(`${atMs}${"x".repeat(2 ** 17)}`, atMs);
+  const { entries } = new History();
+  expect(entries).toHaveLength(7);
+  expect(entries[0]?.atMs).toBe(39);
 });
 
 test("a plan is asked for of the statement itself", () => {

@@ -272,9 +272,9 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (isOther) {
       await arranged;
       const { applied } = this.#arranger;
-      this.#tellState();
       if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
       if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
+      this.#tellState();
     }
     if (row !== undefined) this.#grid.goToRow(row);
   }

@@ -1,5 +1,6 @@
 import type { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { repeat } from "lit/directives/repeat.js";
 import { formatBytes, formatRows } from "../format.js";
 import { chevron, refresh } from "../icons.js";
 import { addressOf, placeOf } from "../location.js";
@@ -85,7 +86,11 @@ export class TablesList extends LitElement {
     const tables = filterCatalog(this.tables, this.filter);
     if (tables.length === 0) return html`<p class="note">Nothing matches “${this.filter}”.</p>`;
     return html`<ul class="tables">
-      ${tables.map((table) => this.#renderTable(table))}
+      ${repeat(
+        tables,
+        ({ name }) => name,
+        (table) => this.#renderTable(table),
+      )}
     </ul>`;
   }
 

@@ -129,6 +129,7 @@ export class CodeDialog extends LitElement {
   }
 
   async #open(): Promise<void> {
+    void session.verify().then(() => this.requestUpdate());
     this.shown = await shownRows(this.shell);
     this.isCopied = false;
     await this.updateComplete;

@@ -49,6 +49,10 @@ export interface ExportWish {
 const POLL_MS = 400;
 /** The browser asks for the file at once; if the server still knows of nothing, it refused. */
 const START_MS = 4000;
+/** How long the server may go without an answer, as the browser may be reading all the same. */
+const PATIENCE_MS = 30_000;
+/** The statuses of one that is too busy, or not reached by a proxy. */
+const PASSING_STATUSES = [502, 503, 504];
 /** How long the result waits for the browser to ask for the file, in seconds. */
 const LINGER_S = 60;
 
@@ -62,6 +66,8 @@ export class Export {
   #state: ExportState = { is: "preparing" };
   #totalRows: number | undefined;
   #id: string | undefined;
+  /** When the server last said how far it is. */
+  #answeredMs = 0;
   readonly #abort = new AbortController();
 
   constructor(wish: ExportWish, onChange: () => void) {
@@ -143,12 +149,13 @@ export class Export {
 
   async #follow(): Promise<void> {
     const startMs = performance.now();
+    this.#answeredMs = startMs;
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       if (this.#state.is === "cancelled") return;
-      const { signal } = this.#abort;
-      const response = await session.fetch(`/v1/query/${this.#id}`, { signal });
-      const { rows: totalRows, error, export: file } = (await response.json()) as ExportRecord;
+      const record = await this.#read();
+      if (record === undefined) continue;
+      const { rows: totalRows, error, export: file } = record;
       this.#totalRows = totalRows ?? this.#totalRows;
       if (file === undefined) {
         if (performance.now() - startMs > START_MS) await this.#explain();
@@ -163,6 +170,22 @@ export class Export {
       } else {
         throw error === null ? leftByBrowser() : errorFromAnswer(200, JSON.stringify(error));
       }
+    }
+  }
+
+  /** What the server says of it; undefined where it does not answer now. */
+  async #read(): Promise<ExportRecord | undefined> {
+    try {
+      const { signal } = this.#abort;
+      const response = await session.fetch(`/v1/query/${this.#id}`, { signal });
+      const record = (await response.json()) as ExportRecord;
+      this.#answeredMs = performance.now();
+      return record;
+    } catch (thrown) {
+      const { code, status } = ColonnadeError.from(thrown, "network_error");
+      const isPassing = code === "network_error" || PASSING_STATUSES.includes(status ?? 0);
+      if (!isPassing || performance.now() - this.#answeredMs > PATIENCE_MS) throw thrown;
+      return undefined;
     }
   }
 

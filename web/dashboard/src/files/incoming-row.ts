@@ -79,7 +79,7 @@ function renderName(incoming: IncomingFile, tray: Tray) {
   const { server } = tray;
   if (server === undefined) return nothing;
   const check = incoming.check(server, tray.incoming);
-  const canSend = check.is === "free" || (check.is === "uploaded" && incoming.replaces);
+  const canSend = incoming.isReady(server, tray.incoming);
   return html`<form
     class="tray-name"
     @submit=${(event: SubmitEvent) => {

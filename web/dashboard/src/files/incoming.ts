@@ -57,12 +57,23 @@ export class IncomingFile {
     return checkName(this.name, server.tables, namesOf(others.filter((other) => other !== this)));
   }
 
-  /** Sends it; resolves once it is a table, has failed or was cancelled. */
-  async send(): Promise<void> {
+  /** Whether its name is free, or that of an upload that it may replace. */
+  isReady(server: ServerTables, others: readonly IncomingFile[]): boolean {
+    const check = this.check(server, others);
+    return check.is === "free" || (check.is === "uploaded" && this.replaces);
+  }
+
+  /**
+   * Sends it; resolves once it is a table, has failed or was cancelled.
+   *
+   * @param isReady asked just before; where it is not, its name is to be confirmed again
+   */
+  async send(isReady: () => Promise<boolean>): Promise<void> {
     const abort = new AbortController();
     this.#abort = abort;
     this.#become({ is: "sending", sentBytes: 0 });
     try {
+      if (!(await isReady())) return this.rename();
       const table = await upload(this.file, this.name, {
         mediaType: this.#mediaType,
         signal: abort.signal,
@@ -77,7 +88,7 @@ export class IncomingFile {
       const error = ColonnadeError.from(thrown, "upload_failed");
       if (error.code === "unauthorized") {
         await session.needed();
-        return this.send();
+        return this.send(isReady);
       }
       if (error.code === "cancelled") this.#become({ is: "cancelled" });
       else this.#become({ is: "failed", error });

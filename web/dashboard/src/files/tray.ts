@@ -86,7 +86,11 @@ export class Tray extends EventTarget {
   /** Sends a file; its table is shown where nothing else was in the meantime. */
   async send(incoming: IncomingFile): Promise<void> {
     const others = this.incoming.filter((other) => other !== incoming);
-    await incoming.send();
+    // The list is as old as the drop: others may have taken the name since.
+    await incoming.send(async () => {
+      this.server = await fetchServerTables();
+      return incoming.isReady(this.server, this.incoming);
+    });
     if (incoming.state.is !== "done") return;
     const isFirst = !others.some(({ state }) => state.is === "done");
     if (isFirst) this.show(incoming);

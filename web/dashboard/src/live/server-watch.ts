@@ -1,12 +1,13 @@
 import type { ColonnadeError, ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { RetryDelays } from "./retry-delays.js";
 
 /** How often it is looked whether the server is back, in ms. */
 const POLL_MS = 2000;
 
 /**
  * Looks after rows whose connection was lost for longer than the viewer tries: says so, and has the
- * viewer go on when the server is back.
+ * viewer go on when the server is back, unless that brings no rows time after time.
  */
 export class ServerWatch extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -18,10 +19,14 @@ export class ServerWatch extends LitElement {
   declare viewer: ColonnadeViewer;
   declare isAway: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #delays = new RetryDelays();
   readonly #onError = (event: Event) => {
     if ((event as CustomEvent<ColonnadeError>).detail.code !== "network_error") return;
+    const { source, table } = this.viewer;
+    const delayMs = this.#delays.next(source, table?.numRows ?? 0);
+    if (delayMs === undefined) return;
     this.isAway = true;
-    this.#wait();
+    this.#wait(delayMs);
   };
   /** Another table was opened, or somebody has pressed Retry. */
   readonly #onOther = () => {
@@ -64,9 +69,9 @@ export class ServerWatch extends LitElement {
     </div>`;
   }
 
-  #wait(): void {
+  #wait(delayMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), POLL_MS);
+    this.#timer = setTimeout(() => void this.#look(), delayMs);
   }
 
   async #look(): Promise<void> {
@@ -75,7 +80,7 @@ export class ServerWatch extends LitElement {
       () => false,
     );
     if (!this.isAway) return;
-    if (!isBack) return this.#wait();
+    if (!isBack) return this.#wait(POLL_MS);
     this.#end();
     this.viewer.retry();
   }

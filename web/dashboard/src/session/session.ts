@@ -79,6 +79,14 @@ export class Session extends EventTarget {
     this.#begin();
   }
 
+  /** Forgets that somebody signed in where the server wants no token any more. */
+  async verify(): Promise<void> {
+    if (!this.#isSignedIn) return;
+    const anybody: RequestInit = { method: "HEAD", credentials: "omit", cache: "no-store" };
+    const answer = await fetch("/v1/tables", anybody).catch(() => undefined);
+    if (answer?.ok) this.#remember(false);
+  }
+
   /** Ends the session. */
   async signOut(): Promise<void> {
     const response = await fetch("/v1/session", { method: "DELETE" }).catch(() => undefined);

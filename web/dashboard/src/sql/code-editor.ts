@@ -105,6 +105,11 @@ export class CodeEditor {
     return this.#view.state.sliceDoc(from, to);
   }
 
+  /** Where what is selected begins. */
+  get selectedFrom(): number {
+    return this.#view.state.selection.main.from;
+  }
+
   focus(): void {
     this.#view.focus();
   }

@@ -7,13 +7,15 @@ import type { Mistake } from "./code-editor.js";
  *
  * @param text what stands in the editor
  * @param statement the part of it that was run
+ * @param ranFrom where that began when it was run: what stands there is meant among equal parts
  */
 export function mistakeIn(
   text: string,
   statement: string,
   { message, hint }: ColonnadeError,
+  ranFrom = 0,
 ): Mistake | undefined {
-  const start = text.indexOf(statement);
+  const start = text.startsWith(statement, ranFrom) ? ranFrom : text.indexOf(statement);
   const place = start < 0 ? undefined : placeIn(statement, message);
   if (place === undefined) return undefined;
   const [from, to] = place;
@@ -29,11 +31,12 @@ function placeIn(statement: string, message: string): [number, number] | undefin
   return name === undefined ? undefined : wordOf(statement, name);
 }
 
-/** The word at a line and a column, both counted from 1. */
+/** The word at a line and a column, both counted from 1; columns in characters, not UTF-16 units. */
 function wordAt(statement: string, line: number, column: number): [number, number] {
-  const lines = statement.split("\n").slice(0, line - 1);
-  const before = lines.reduce((sum, { length }) => sum + length + 1, 0);
-  const from = Math.min(before + column - 1, Math.max(0, statement.length - 1));
+  const lines = statement.split("\n");
+  const before = lines.slice(0, line - 1).reduce((sum, { length }) => sum + length + 1, 0);
+  const inLine = [...(lines[line - 1] ?? "")].slice(0, column - 1).join("").length;
+  const from = Math.min(before + inLine, Math.max(0, statement.length - 1));
   const word = /^(?:\w+|'[^']*'?|.)/su.exec(statement.slice(from))?.[0] ?? "";
   return [from, from + word.length];
 }

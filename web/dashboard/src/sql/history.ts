@@ -2,6 +2,8 @@ import { load, store } from "../storage.js";
 
 const KEY = "colonnade-history";
 const MAX_ENTRIES = 200;
+/** Of all statements together, in UTF-16 units: browsers keep about five million of a page. */
+const MAX_LENGTH = 2 ** 20;
 
 /** A statement that was run. */
 export interface HistoryEntry {
@@ -15,9 +17,9 @@ export interface HistoryEntry {
   error?: string | undefined;
 }
 
-/** The statements that were run, newest first; the browser keeps them. */
+/** The statements that were run, newest first, in all windows; the browser keeps them. */
 export class History {
-  #entries: readonly HistoryEntry[] = loaded();
+  #entries: readonly HistoryEntry[] = stored() ?? [];
 
   get entries(): readonly HistoryEntry[] {
     return this.#entries;
@@ -25,15 +27,19 @@ export class History {
 
   /** Adds a statement that begins now. One that was run just before is not listed twice. */
   begin(sql: string, atMs = Date.now()): void {
-    const others = this.#entries[0]?.sql === sql ? this.#entries.slice(1) : this.#entries;
+    const known = this.#known;
+    const others = known[0]?.sql === sql ? known.slice(1) : known;
     this.#keep([{ sql, atMs }, ...others]);
   }
 
-  /** Says how the newest one ended, if it is this statement and that is not known yet. */
+  /** Says how this statement ended when it was last run, if that is not known yet. */
   end(sql: string, end: Pick<HistoryEntry, "elapsedMs" | "rows" | "error">): void {
-    const [newest, ...others] = this.#entries;
-    const isOpen = newest?.elapsedMs === undefined && newest?.error === undefined;
-    if (isOpen && newest?.sql === sql) this.#keep([{ ...newest, ...end }, ...others]);
+    const known = [...this.#known];
+    const index = known.findIndex((entry) => entry.sql === sql);
+    const entry = known[index];
+    if (entry === undefined || entry.elapsedMs !== undefined || entry.error !== undefined) return;
+    known[index] = { ...entry, ...end };
+    this.#keep(known);
   }
 
   clear(): void {
@@ -48,15 +54,24 @@ export class History {
     );
   }
 
+  /** Those of other windows too, where they can be stored. */
+  get #known(): readonly HistoryEntry[] {
+    return stored() ?? this.#entries;
+  }
+
   #keep(entries: readonly HistoryEntry[]): void {
-    this.#entries = entries.slice(0, MAX_ENTRIES);
+    let length = 0;
+    this.#entries = entries.slice(0, MAX_ENTRIES).filter(({ sql }) => {
+      length += sql.length;
+      return length <= MAX_LENGTH;
+    });
     store(KEY, this.#entries);
   }
 }
 
-function loaded(): HistoryEntry[] {
+function stored(): HistoryEntry[] | undefined {
   const entries = load(KEY);
-  if (!Array.isArray(entries)) return [];
+  if (!Array.isArray(entries)) return undefined;
   return entries.filter(
     (entry: Partial<HistoryEntry> | null) =>
       typeof entry?.sql === "string" && typeof entry.atMs === "number",

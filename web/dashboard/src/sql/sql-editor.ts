@@ -3,6 +3,13 @@ import type { CodeEditor, Mistake } from "./code-editor.js";
 import type { KnownTables } from "./completion.js";
 import { editorStyles } from "./editor-styles.js";
 
+/** What is to be run of what is written. */
+export interface StatementPart {
+  sql: string;
+  /** Where it begins, in UTF-16 units. */
+  from: number;
+}
+
 /**
  * Where a statement is written. A plain text field stands until somebody writes; then the editor
  * takes its place, with what was written.
@@ -39,11 +46,12 @@ export class SqlEditor extends LitElement {
   }
 
   /** What is selected, or all where nothing is. */
-  get statement(): string {
+  get statement(): StatementPart {
     const area = this.#area;
-    const selected =
+    const sql =
       this.#editor?.selected ?? area?.value.slice(area.selectionStart, area.selectionEnd) ?? "";
-    return selected.trim() === "" ? this.text : selected;
+    if (sql.trim() === "") return { sql: this.text, from: 0 };
+    return { sql, from: this.#editor?.selectedFrom ?? area?.selectionStart ?? 0 };
   }
 
   override focus(): void {

@@ -11,8 +11,8 @@ const SHORTCUT = /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ ↵" : "Ctrl
  * The editor and what is done with its statement.
  *
  * @fires edit - detail: the text
- * @fires run - detail: the statement
- * @fires explain - detail: the statement
+ * @fires run - detail: the {@link StatementPart}
+ * @fires explain - detail: the {@link StatementPart}
  * @fires stop - what runs is to be stopped
  * @fires history - the history is wanted
  */
@@ -99,7 +99,7 @@ export class SqlPanel extends LitElement {
 
   #tell(type: "run" | "explain"): void {
     const detail = this.#editor.statement;
-    if (detail.trim() === "") this.#editor.focus();
+    if (detail.sql.trim() === "") this.#editor.focus();
     else this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }

@@ -94,6 +94,7 @@ export class StatementTabs extends LitElement {
       maxlength="60"
       .value=${tab.label}
       @keydown=${(event: KeyboardEvent) => {
+        if (event.isComposing) return;
         if (event.key === "Enter") this.#endRename(event, true);
         if (event.key === "Escape") this.#endRename(event, false);
       }}

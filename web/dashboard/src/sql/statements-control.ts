@@ -9,6 +9,7 @@ import { mistakeIn } from "./error-place.js";
 import { History } from "./history.js";
 import type { HistoryDialog } from "./history-dialog.js";
 import type { PlanPanel } from "./plan-panel.js";
+import type { StatementPart } from "./sql-editor.js";
 import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
@@ -25,6 +26,8 @@ export class StatementsControl {
   #draft = "";
   #table: string | undefined;
   #mistake: Mistake | undefined;
+  /** Where what was run last began in its text. */
+  #ranFrom = 0;
 
   /** @param onChange told when something else is to be drawn */
   constructor(navigation: Navigation, viewer: ColonnadeViewer, onChange: () => void) {
@@ -38,7 +41,7 @@ export class StatementsControl {
       if (this.#current === undefined) return;
       const { text, ran } = this.#current;
       this.#history.end(ran, { error: error.code });
-      this.#mistake = mistakeIn(text, ran, error);
+      this.#mistake = mistakeIn(text, ran, error, this.#ranFrom);
       onChange();
     });
   }
@@ -55,7 +58,7 @@ export class StatementsControl {
   /** Takes over what a place says of a statement. */
   arrive({ subject, view }: Place, isAgain: boolean, id: number | undefined): void {
     const table = titleOf(subject);
-    if (table !== this.#table || subject === undefined) this.#draft = "";
+    if (table === undefined || table !== this.#table) this.#openDraft();
     this.#table = table;
     this.#current =
       subject && "sql" in subject ? this.#statements.arrive(subject.sql, id) : undefined;
@@ -66,10 +69,9 @@ export class StatementsControl {
 
   /** Runs a statement, or has it planned: the one that is open, or one of its own. */
   run(sql: string, view: View = "rows"): void {
-    const current = this.#current ?? this.#statements.open(this.#draft || sql);
-    const isPart = current.text.includes(sql);
-    this.#statements.change(current.id, isPart ? { ran: sql } : { text: sql, ran: sql });
-    this.#navigation.go({ sql }, { view, statement: current.id });
+    const shown = this.#current ?? this.#openDraft();
+    const { id } = this.#statements.run(sql, shown?.id);
+    this.#navigation.go({ sql }, { view, statement: id });
   }
 
   /** Opens a statement in a tab of its own, and does not run it. */
@@ -103,8 +105,8 @@ export class StatementsControl {
         .known=${known}
         .mistake=${this.#mistake}
         @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
-        @run=${(event: CustomEvent<string>) => this.run(event.detail)}
-        @explain=${(event: CustomEvent<string>) => this.run(event.detail, "plan")}
+        @run=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "rows")}
+        @explain=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "plan")}
         @stop=${() => {
           document.querySelector<PlanPanel>("plan-panel")?.cancel();
           this.#viewer.cancel();
@@ -126,6 +128,18 @@ export class StatementsControl {
       title: statement.text,
     }));
     return [...first, ...statements];
+  }
+
+  /** Gives what was written while no statement was open a tab of its own. */
+  #openDraft(): Statement | undefined {
+    const draft = this.#draft;
+    this.#draft = "";
+    return draft.trim() === "" ? undefined : this.#statements.open(draft);
+  }
+
+  #runPart({ sql, from }: StatementPart, view: View): void {
+    this.#ranFrom = from;
+    this.run(sql, view);
   }
 
   #edit(text: string): void {

@@ -1,6 +1,7 @@
 import { load, store } from "../storage.js";
 
 const KEY = "colonnade-statements";
+const LAST_ID_KEY = "colonnade-last-statement";
 
 /** A statement in a tab of its own. */
 export interface Statement {
@@ -14,13 +15,13 @@ export interface Statement {
   ran: string;
 }
 
-/** The statements that are open, in the order of their tabs; the browser keeps them. */
+/**
+ * The statements that are open, in the order of their tabs. The browser keeps them, together with
+ * those that its other windows opened: what is stored is changed one statement at a time.
+ */
 export class Statements {
-  readonly #list: Statement[];
-
-  constructor() {
-    this.#list = loaded();
-  }
+  readonly #list: Statement[] = stored();
+  #lastId = lastIdOf(this.#list);
 
   get list(): readonly Statement[] {
     return this.#list;
@@ -37,20 +38,36 @@ export class Statements {
 
   /** Opens a tab behind the others. */
   open(text: string, ran = ""): Statement {
-    const taken = new Set(this.#list.map(({ id }) => id));
-    let id = 1;
-    while (taken.has(id)) id++;
+    const id = Math.max(this.#lastId, lastIdOf(stored())) + 1;
+    this.#lastId = id;
+    store(LAST_ID_KEY, id);
     const statement = { id, name: undefined, text, ran };
     this.#list.push(statement);
-    this.#store();
+    storeOne(statement);
     return statement;
   }
 
-  /** The tab for a statement that an address brings: the one it was left in, or one that has it. */
+  /**
+   * The tab for a statement that an address brings: the one it was left in, or one that has it. Text
+   * that was not run stays where it is.
+   */
   arrive(sql: string, id: number | undefined): Statement {
-    const known = this.find(id) ?? this.#list.find(({ ran, text }) => (ran || text) === sql);
+    const known = this.find(id) ?? this.#withSql(sql);
     if (known === undefined) return this.open(sql, sql);
-    if (known.ran !== sql) this.change(known.id, { text: sql, ran: sql });
+    const { text, ran } = known;
+    if (ran === sql) return known;
+    const isKeptElsewhere = text.trim() === "" || text === ran;
+    if (isKeptElsewhere && sql !== "") this.change(known.id, { text: sql, ran: sql });
+    else if (text.includes(sql)) this.change(known.id, { ran: sql });
+    else return this.#withSql(sql) ?? this.open(sql, sql);
+    return known;
+  }
+
+  /** The tab that a statement is run in: this one where it is in its text or may take its place. */
+  run(sql: string, id: number | undefined): Statement {
+    const known = this.find(id);
+    if (!known?.text.includes(sql)) return this.arrive(sql, id);
+    this.change(known.id, { ran: sql });
     return known;
   }
 
@@ -58,23 +75,39 @@ export class Statements {
     const statement = this.find(id);
     if (statement === undefined) return;
     Object.assign(statement, change);
-    this.#store();
+    storeOne(statement);
   }
 
   /** Closes a tab; answers which one takes its place. */
   close(id: number): Statement | undefined {
     const index = this.#list.findIndex((statement) => statement.id === id);
     if (index >= 0) this.#list.splice(index, 1);
-    this.#store();
+    store(
+      KEY,
+      stored().filter((statement) => statement.id !== id),
+    );
     return this.#list[index] ?? this.#list[index - 1];
   }
 
-  #store(): void {
-    store(KEY, this.#list);
+  #withSql(sql: string): Statement | undefined {
+    return this.#list.find(({ ran, text }) => (ran || text) === sql);
   }
 }
 
-function loaded(): Statement[] {
+function storeOne(statement: Statement): void {
+  const list = stored();
+  const index = list.findIndex(({ id }) => id === statement.id);
+  list.splice(index < 0 ? list.length : index, 1, statement);
+  store(KEY, list);
+}
+
+/** The largest number that a statement was given. */
+function lastIdOf(list: readonly Statement[]): number {
+  const lastId = load(LAST_ID_KEY);
+  return Math.max(typeof lastId === "number" ? lastId : 0, ...list.map(({ id }) => id));
+}
+
+function stored(): Statement[] {
   const list = load(KEY);
   if (!Array.isArray(list)) return [];
   return list.flatMap(({ id, name, text, ran }: Partial<Statement>) => {
