@@ -128,3 +128,25 @@ for (const number of [1, 500_000_000, NUM_ROWS]) {
     expect((await rowsInSight(page))[0]).toBe(0);
   });
 }
+
+for (const numRows of [1, 1000, 333_334, 10_000_000]) {
+  test(`${numRows} of them are exact, too`, async ({ page, pages, origin }) => {
+    const src = `${origin}/v1/tables/billion/rows?limit=${numRows}`;
+    await page.goto(`${pages.origin}/?${new URLSearchParams({ memory: "128MiB", src })}`);
+    await expect(page.getByRole("status")).toContainText(
+      `${numRows.toLocaleString("en")} row${numRows === 1 ? "" : "s"}`,
+    );
+    await expect(page.getByRole("status")).toContainText(/^(?:Complete|Windowed)/);
+    await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", String(numRows + 1));
+    await cell(page, 0, 1).click();
+    await page.keyboard.press("Control+End");
+    await expect(cell(page, numRows - 1, 3)).toBeFocused();
+    for (const row of [numRows - 1, numRows >> 1, 0]) {
+      await goToRow(page, row + 1);
+      for (const [column, text] of textsOf(row).entries()) {
+        await expect(cell(page, row, column + 1)).toHaveText(text);
+      }
+      await expect(cell(page, row, 1)).toBeInViewport({ ratio: 0.9 });
+    }
+  });
+}
