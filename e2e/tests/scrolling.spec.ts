@@ -76,3 +76,30 @@ test("rows that are in memory are never blank while one scrolls", async ({ page,
   expect(seen.frames).toBeGreaterThan(50);
   expect(seen.blank).toBe(0);
 });
+
+test("what is looked at stays where it is while rows come", async ({ page, demo }) => {
+  await page.goto(demo.origin);
+  await chooseTable(page, "lineitem");
+  await expect(page.getByRole("gridcell").first()).toBeVisible();
+  const session = await page.context().newCDPSession(page);
+  await turnWheel(page, session, 500);
+  const seen = () =>
+    page.getByRole("grid").evaluate((grid) => {
+      const headers = [...grid.querySelectorAll("[role=columnheader]")];
+      const top = Math.max(...headers.map((header) => header.getBoundingClientRect().bottom));
+      return [...grid.querySelectorAll("[role=row][aria-rowindex]")]
+        .map((row) => ({
+          row: Number(row.getAttribute("aria-rowindex")),
+          topPx: Math.round(row.getBoundingClientRect().top),
+        }))
+        .filter(({ row, topPx }) => row > 1 && topPx >= top && topPx < innerHeight)
+        .sort((a, b) => a.row - b.row);
+    });
+  const numRows = () =>
+    page.evaluate(() => document.querySelector("colonnade-viewer")?.table?.numRows ?? 0);
+  const [before, rowsBefore] = [await seen(), await numRows()];
+  expect(before.length).toBeGreaterThan(10);
+  expect(rowsBefore).toBeLessThan(6_001_215);
+  await expect.poll(numRows, PATIENCE).toBe(6_001_215);
+  expect(await seen()).toEqual(before);
+});

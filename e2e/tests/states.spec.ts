@@ -229,6 +229,11 @@ test("failed: the alert says why, rows stay, Retry goes on", async ({ page, page
     await expect(progressBar(page)).toBeHidden();
     await expectGrid(page);
     await expectElementAccessible(page);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await button(page, "Copy details").click();
+    await expect(button(page, "Copied")).toBeVisible();
+    const details = await page.evaluate(() => navigator.clipboard.readText());
+    expect(JSON.parse(details)).toMatchObject({ message: expect.stringContaining("was deleted") });
     await alert.getByRole("button", { name: "Retry" }).click();
     await expect(status(page)).toContainText("Complete: 600,000 rows");
     await expect(alert).toBeHidden();
