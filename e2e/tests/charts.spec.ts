@@ -166,8 +166,12 @@ test("a brush filters the table and the other charts, and is cleared in either p
   await expect(status(page)).toContainText("Complete: 3,000,000 rows");
   await drag(page, line, 0.3, 0.5);
   await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
-  const state = JSON.parse(new URL(page.url()).searchParams.get("chart") ?? "[]");
-  const [from, to] = state[0][5].x as [string, string];
+  const marked = () =>
+    JSON.parse(new URL(page.url()).searchParams.get("chart") ?? "[]")[0]?.[5]?.x as
+      | [string, string]
+      | undefined;
+  await expect.poll(marked).toHaveLength(2);
+  const [from, to] = marked() ?? [];
   const where = `date >= '${from}' and date < '${to}'`;
   const [[count]] = (await answer(demo, `select count(*) from flights where ${where}`)) as [
     [bigint],

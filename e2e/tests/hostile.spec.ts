@@ -12,6 +12,8 @@ import { inCheckout } from "./server.js";
 import { trappingModule } from "./trap.js";
 
 const SEED = Number(process.env.COLONNADE_SEED ?? Date.now() % 2 ** 31);
+/** What has not ended after this long never will; its name is told before the test's own time is up. */
+const HUNG_MS = 20_000;
 /** Flipped bits for each small stream; the tests of the decoder flip all of them. */
 const NUM_FLIPS = 12;
 
@@ -60,60 +62,75 @@ function readFolder(folder: string): [string, Buffer][] {
 
 /** Opens and uses what is served as `paths`, some at a time; tells what came of each. */
 function openAll(page: Page, paths: string[]): Promise<{ outcome: string; elapsedMs: number }[]> {
-  return page.evaluate(async (paths) => {
-    /** The code of a rejection; anything but a ColonnadeError is a fault. */
-    const codeOf = (thrown: unknown) => {
-      if (!(thrown instanceof ColonnadeError)) throw thrown;
-      if (thrown.code === "decoder_crashed" || thrown.code === "worker_failed") throw thrown;
-      return thrown.code;
-    };
-    const use = async (table: Table) => {
-      const column = table.schema.fields[0]?.name;
-      const works = [
-        table.text({ start: 0, end: 20 }),
-        table.text({ start: table.numRows - 20, end: table.numRows }),
-        table.find("1", { limit: 1, signal: AbortSignal.timeout(100) }),
-      ];
-      if (column !== undefined) {
-        const signal = AbortSignal.timeout(100);
-        works.push(table.text({ start: 0, end: table.numRows }, [0]));
-        works.push(table.values(0, { start: 0, end: table.numRows }) as never);
-        works.push(table.sort([{ column }], { signal }) as never);
-        works.push(table.filter({ op: "is_null", column }, { signal }) as never);
-        works.push(table.summary(column, { signal }) as never);
-      }
-      await Promise.all(works.map((work: Promise<unknown>) => work.catch(codeOf)));
-    };
-    const outcomes: { outcome: string; elapsedMs: number }[] = [];
-    const run = async (path: string) => {
-      const bytes = await (await fetch(path)).arrayBuffer();
-      const startMs = performance.now();
-      let outcome = "table";
-      try {
-        const table = await open(bytes, { memoryBytes: 2 ** 26 });
-        outcome = await table.done.then(() => "table", codeOf);
-        await use(table);
-        table.close();
-      } catch (thrown) {
-        outcome = codeOf(thrown);
-      }
-      return { outcome, elapsedMs: performance.now() - startMs };
-    };
-    let next = 0;
-    const lane = async () => {
-      while (next < paths.length) {
-        const index = next++;
-        const path = paths[index] ?? "";
-        try {
-          outcomes[index] = await run(path);
-        } catch (thrown) {
-          throw new Error(`${path}: ${thrown}`);
+  return page.evaluate(
+    async ([paths, maxMs]) => {
+      /** The code of a rejection; anything but a ColonnadeError is a fault. */
+      const codeOf = (thrown: unknown) => {
+        if (!(thrown instanceof ColonnadeError)) throw thrown;
+        if (thrown.code === "decoder_crashed" || thrown.code === "worker_failed") throw thrown;
+        return thrown.code;
+      };
+      /** A message that claims more than the budget waits for a larger one: an end, here. */
+      const paused = (table: Table) =>
+        new Promise<string>((resolve) => {
+          if (table.paused !== undefined) return resolve(table.paused.code);
+          table.addEventListener("pause", ({ detail }) => resolve(detail.code));
+        });
+      const use = async (table: Table) => {
+        const column = table.schema.fields[0]?.name;
+        const works = [
+          table.text({ start: 0, end: 20 }),
+          table.text({ start: table.numRows - 20, end: table.numRows }),
+          table.find("1", { limit: 1, signal: AbortSignal.timeout(100) }),
+        ];
+        if (column !== undefined) {
+          const signal = AbortSignal.timeout(100);
+          works.push(table.text({ start: 0, end: table.numRows }, [0]));
+          works.push(table.values(0, { start: 0, end: table.numRows }) as never);
+          works.push(table.sort([{ column }], { signal }) as never);
+          works.push(table.filter({ op: "is_null", column }, { signal }) as never);
+          works.push(table.summary(column, { signal }) as never);
         }
-      }
-    };
-    await Promise.all([lane(), lane()]);
-    return outcomes;
-  }, paths);
+        await Promise.all(works.map((work: Promise<unknown>) => work.catch(codeOf)));
+      };
+      const outcomes: { outcome: string; elapsedMs: number }[] = [];
+      const within = <T>(work: Promise<T>): Promise<T> => {
+        const hung = new Promise<never>((_, reject) => {
+          setTimeout(() => reject(new Error(`no end within ${maxMs} ms`)), maxMs);
+        });
+        return Promise.race([work, hung]);
+      };
+      const run = async (path: string) => {
+        const bytes = await (await fetch(path)).arrayBuffer();
+        const startMs = performance.now();
+        let outcome = "table";
+        try {
+          const table = await open(bytes, { memoryBytes: 2 ** 26 });
+          outcome = await Promise.race([table.done.then(() => "table", codeOf), paused(table)]);
+          await use(table);
+          table.close();
+        } catch (thrown) {
+          outcome = codeOf(thrown);
+        }
+        return { outcome, elapsedMs: performance.now() - startMs };
+      };
+      let next = 0;
+      const lane = async () => {
+        while (next < paths.length) {
+          const index = next++;
+          const path = paths[index] ?? "";
+          try {
+            outcomes[index] = await within(run(path));
+          } catch (thrown) {
+            throw new Error(`${path}: ${thrown}`);
+          }
+        }
+      };
+      await Promise.all([lane(), lane()]);
+      return outcomes;
+    },
+    [paths, HUNG_MS] as const,
+  );
 }
 
 test("hostile bytes end in a table or a ColonnadeError, and the page lives", async ({ page }) => {
