@@ -11,6 +11,8 @@ mod result_bytes;
 mod scripted;
 #[path = "http/support.rs"]
 mod support;
+#[path = "http/web_files.rs"]
+mod web_files;
 
 #[path = "http/kernels.rs"]
 mod kernels;
@@ -50,6 +52,8 @@ mod requery;
 mod results;
 #[path = "http/resume.rs"]
 mod resume;
+#[path = "http/s3_sources.rs"]
+mod s3_sources;
 #[path = "http/seek.rs"]
 mod seek;
 #[path = "http/session.rs"]
@@ -64,5 +68,7 @@ mod summary;
 mod tables;
 #[path = "http/uploads.rs"]
 mod uploads;
+#[path = "http/web_sources.rs"]
+mod web_sources;
 #[path = "http/wire.rs"]
 mod wire;
