@@ -4,6 +4,8 @@
 mod local;
 mod progress;
 mod received;
+mod sources;
+pub mod spark;
 
 use std::sync::Arc;
 
@@ -13,6 +15,8 @@ use colonnade_core::wire::FieldDescription;
 pub(crate) use local::{Local, table_facts};
 pub use progress::{EngineProgress, EngineProgressStatus};
 pub use received::{Received, ReceivedSchema, split_stream};
+pub use sources::connect;
+pub use spark::Spark;
 
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
