@@ -37,11 +37,17 @@ const SETTINGS: [(&str, &str); 3] = [
 
 /// A session with a connection of its own. Dropping it stops all that runs in it.
 pub(super) struct Session {
-    address: Arc<Address>,
-    channel: Channel,
-    id: String,
+    client: Client,
     server_side_id: String,
     runtime: Handle,
+}
+
+/// Makes the calls of one session.
+#[derive(Clone)]
+struct Client {
+    address: Arc<Address>,
+    channel: Channel,
+    session_id: String,
 }
 
 impl Session {
@@ -58,20 +64,18 @@ impl Session {
         let channel = connected
             .await
             .map_err(|error| unreachable(&address.shown, &error))??;
-        let mut session = Self {
+        let client = Client {
             address: Arc::clone(address),
             channel,
-            id: Uuid::new_v4().to_string(),
-            server_side_id: String::new(),
-            runtime: runtime.clone(),
+            session_id: Uuid::new_v4().to_string(),
         };
         let pairs = SETTINGS.map(|(key, value)| KeyValue {
             key: key.to_owned(),
             value: Some(value.to_owned()),
         });
         let request = ConfigRequest {
-            session_id: session.id.clone(),
-            user_context: session.user(),
+            session_id: client.session_id.clone(),
+            user_context: client.user(),
             operation: Some(ConfigOperation {
                 set: Some(ConfigSet {
                     pairs: pairs.into(),
@@ -79,12 +83,15 @@ impl Session {
             }),
             client_type: Some(CLIENT_TYPE.to_owned()),
         };
-        let answer: Result<ConfigResponse, Status> = session.call("Config", request).await;
+        let answer: Result<ConfigResponse, Status> = client.call("Config", request).await;
         match answer {
-            Ok(answer) => session.server_side_id = answer.server_side_session_id,
-            Err(status) => return Err(session.error(&status).await),
+            Ok(answer) => Ok(Arc::new(Self {
+                client,
+                server_side_id: answer.server_side_session_id,
+                runtime: runtime.clone(),
+            })),
+            Err(status) => Err(client.error(&status).await),
         }
-        Ok(Arc::new(session))
     }
 
     /// Whether an answer comes from the session that was begun, and not from one of the same name in
@@ -100,8 +107,8 @@ impl Session {
         sql: &str,
     ) -> Result<Streaming<ExecutePlanResponse>, Status> {
         let request = ExecutePlanRequest {
-            session_id: self.id.clone(),
-            user_context: self.user(),
+            session_id: self.client.session_id.clone(),
+            user_context: self.client.user(),
             plan: Some(Plan {
                 root: Some(Relation {
                     sql: Some(Sql {
@@ -116,7 +123,7 @@ impl Session {
             operation_id: Some(operation_id.to_owned()),
             client_observed_server_side_session_id: Some(self.server_side_id.clone()),
         };
-        self.call_streaming("ExecutePlan", request).await
+        self.client.call_streaming("ExecutePlan", request).await
     }
 
     /// Goes on with an operation behind the response that came last.
@@ -126,14 +133,14 @@ impl Session {
         last_response_id: Option<&str>,
     ) -> Result<Streaming<ExecutePlanResponse>, Status> {
         let request = ReattachExecuteRequest {
-            session_id: self.id.clone(),
-            user_context: self.user(),
+            session_id: self.client.session_id.clone(),
+            user_context: self.client.user(),
             operation_id: operation_id.to_owned(),
             client_type: Some(CLIENT_TYPE.to_owned()),
             last_response_id: last_response_id.map(str::to_owned),
             client_observed_server_side_session_id: Some(self.server_side_id.clone()),
         };
-        self.call_streaming("ReattachExecute", request).await
+        self.client.call_streaming("ReattachExecute", request).await
     }
 
     /// Tells Spark that an operation is wanted no more: it is stopped where it runs, and forgotten.
@@ -142,25 +149,32 @@ impl Session {
         self.runtime.spawn(async move {
             if !is_complete {
                 let interrupt = InterruptRequest {
-                    session_id: session.id.clone(),
-                    user_context: session.user(),
+                    session_id: session.client.session_id.clone(),
+                    user_context: session.client.user(),
                     interrupt_type: INTERRUPT_OPERATION,
                     operation_id: Some(operation_id.clone()),
                 };
-                session.tell("Interrupt", interrupt).await;
+                session.client.tell("Interrupt", interrupt).await;
             }
             let release = ReleaseExecuteRequest {
-                session_id: session.id.clone(),
-                user_context: session.user(),
+                session_id: session.client.session_id.clone(),
+                user_context: session.client.user(),
                 operation_id,
                 release_all: Some(Empty {}),
             };
-            session.tell("ReleaseExecute", release).await;
+            session.client.tell("ReleaseExecute", release).await;
         });
     }
 
     /// What a status says, with Spark's whole text where it can be had.
     pub(super) async fn error(&self, status: &Status) -> QueryError {
+        self.client.error(status).await
+    }
+}
+
+impl Client {
+    /// What a status says, with Spark's whole text where it can be had.
+    async fn error(&self, status: &Status) -> QueryError {
         if is_broken(status) {
             return unreachable(&self.address.shown, status);
         }
@@ -168,7 +182,7 @@ impl Session {
         let mut text = status.message().to_owned();
         if let Some(error_id) = &error.id {
             let request = FetchErrorDetailsRequest {
-                session_id: self.id.clone(),
+                session_id: self.session_id.clone(),
                 user_context: self.user(),
                 error_id: error_id.clone(),
             };
@@ -246,21 +260,14 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let request = ReleaseSessionRequest {
-            session_id: self.id.clone(),
-            user_context: self.user(),
-        };
-        let last = Self {
-            address: Arc::clone(&self.address),
-            channel: self.channel.clone(),
-            id: String::new(),
-            server_side_id: String::new(),
-            runtime: self.runtime.clone(),
-        };
-        if !self.id.is_empty() {
-            self.runtime
-                .spawn(async move { last.tell("ReleaseSession", request).await });
-        }
+        let client = self.client.clone();
+        self.runtime.spawn(async move {
+            let request = ReleaseSessionRequest {
+                session_id: client.session_id.clone(),
+                user_context: client.user(),
+            };
+            client.tell("ReleaseSession", request).await;
+        });
     }
 }
 
