@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use colonnade_server::demo;
-use colonnade_server::encode::{Codec, schema_message};
+use colonnade_server::encode::Codec;
 use colonnade_server::engine::{Engine, EngineConfig};
 use colonnade_server::order::{Pool, StitchPlan, Stitcher};
 use colonnade_server::query::QueryRuntime;
@@ -128,11 +128,11 @@ async fn drain(engine: &Engine, table: &str, case: Case, limit: Option<u64>) -> 
         .start(&parameters.request(source)?, None, codec)
         .await?;
     let plan = StitchPlan {
-        schema: schema_message(&started.encoding.schema),
+        schema: started.schema.clone(),
         range: started.range,
         num_parallel: case.num_threads,
         budget_bytes: BUDGET_BYTES,
-        batch_bytes: started.encoding.batch_bytes as u64,
+        batch_bytes: started.batch_bytes,
         pool: Pool::new(BUDGET_BYTES),
     };
     let runtime = QueryRuntime::start(case.num_threads)?;

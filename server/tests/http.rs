@@ -5,6 +5,8 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/fake_spark.rs"]
+mod fake_spark;
 #[path = "http/result_bytes.rs"]
 mod result_bytes;
 #[path = "http/scripted.rs"]
@@ -19,6 +21,8 @@ mod kernels;
 #[path = "http/messages.rs"]
 mod messages;
 
+#[path = "http/backends.rs"]
+mod backends;
 #[path = "http/conformance.rs"]
 mod conformance;
 #[path = "http/connections.rs"]
@@ -62,6 +66,8 @@ mod session;
 mod snapshot;
 #[path = "http/sources.rs"]
 mod sources;
+#[path = "http/spark.rs"]
+mod spark;
 #[path = "http/summary.rs"]
 mod summary;
 #[path = "http/tables.rs"]

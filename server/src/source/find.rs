@@ -185,5 +185,5 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         )));
     }
     let name = given_name.map_or_else(|| name_of_folder(&absolute), str::to_owned);
-    gather::glob(pattern, name, open_all(&paths, &literal, &root))
+    gather::glob(pattern, &name, open_all(&paths, &literal, &root))
 }

@@ -118,15 +118,15 @@ pub(super) fn folder(
 ///
 /// # Errors
 /// There is none, one cannot be read, or they are of several kinds.
-pub(super) fn glob(pattern: &str, name: String, opened: Vec<Opened>) -> Result<Found, StartError> {
+pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Found, StartError> {
     let mut found: Option<Found> = None;
     for Opened { label, file } in opened {
         let (file, kind) = file.map_err(|error| unreadable(pattern, &error))?;
         match (&mut found, kind) {
             (None, Some(kind)) => {
                 found = Some(Found {
-                    short_name: name.clone(),
-                    long_name: name.clone(),
+                    short_name: name.to_owned(),
+                    long_name: name.to_owned(),
                     kind,
                     files: vec![file],
                     is_optional: false,

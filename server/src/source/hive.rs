@@ -74,7 +74,11 @@ impl Partitions {
             .enumerate()
             .map(|(column, name)| {
                 let values = texts.iter().filter_map(|values| values[column].as_deref());
-                Arc::new(Field::new(*name, type_of(values), true))
+                Arc::new(Field::new(
+                    *name,
+                    type_of(&values.collect::<Vec<_>>()),
+                    true,
+                ))
             })
             .collect();
         let values = texts
@@ -95,16 +99,17 @@ fn unescaped(value: &str) -> Option<String> {
     (value != NULL).then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
 }
 
-fn type_of<'a>(values: impl Iterator<Item = &'a str> + Clone) -> DataType {
-    let is_number = |text: &str| !text.starts_with('+') && text.parse::<i64>().is_ok();
-    let is_date = |text: &str| {
-        text.len() == 10 && ScalarValue::try_from_string(text.to_owned(), &DataType::Date32).is_ok()
+fn type_of(values: &[&str]) -> DataType {
+    let is_number = |text: &&str| !text.starts_with('+') && text.parse::<i64>().is_ok();
+    let is_date = |text: &&str| {
+        let text = (*text).to_owned();
+        text.len() == 10 && ScalarValue::try_from_string(text, &DataType::Date32).is_ok()
     };
-    if values.clone().next().is_none() {
+    if values.is_empty() {
         DataType::Utf8
-    } else if values.clone().all(is_number) {
+    } else if values.iter().all(is_number) {
         DataType::Int64
-    } else if values.clone().all(is_date) {
+    } else if values.iter().all(is_date) {
         DataType::Date32
     } else {
         DataType::Utf8

@@ -192,11 +192,7 @@ impl Bucket<'_> {
         let mut paths = self.list(&folder)?;
         paths.retain(|path| pattern.matches_with(path.as_ref(), options));
         let name = given_name.or(folder.filename()).unwrap_or(self.name);
-        gather::glob(
-            self.location,
-            name.to_owned(),
-            self.open_all(&folder, paths),
-        )
+        gather::glob(self.location, name, self.open_all(&folder, paths))
     }
 
     fn parse(&self, key: &str) -> Result<Path, StartError> {
