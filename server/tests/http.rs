@@ -5,6 +5,8 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/fake_flight.rs"]
+mod fake_flight;
 #[path = "http/fake_spark.rs"]
 mod fake_spark;
 #[path = "http/result_bytes.rs"]
@@ -35,6 +37,8 @@ mod export_route;
 mod failure;
 #[path = "http/find.rs"]
 mod find;
+#[path = "http/flight.rs"]
+mod flight;
 #[path = "http/functions.rs"]
 mod functions;
 #[path = "http/guard.rs"]

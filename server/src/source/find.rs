@@ -26,9 +26,6 @@ pub(super) fn find(source: &str) -> Result<Vec<Found>, StartError> {
         return match scheme {
             "http" | "https" => remote::find_by_http(location, given_name).map(|found| vec![found]),
             "s3" | "gs" => remote::find_in_bucket(location, given_name),
-            "sc" | "flightsql" => Err(StartError::BadArgument(format!(
-                "{location}: {scheme}:// sources are not supported yet; give a file, a directory, a quoted glob or the address of a file"
-            ))),
             _ => Err(StartError::BadArgument(format!(
                 "{location}: {scheme}:// is no known source; give a file, a directory, a quoted glob, or an address with s3://, gs:// or https://"
             ))),
