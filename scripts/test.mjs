@@ -7,6 +7,7 @@ import { build } from "./build.mjs";
 import { fuzz } from "./fuzz.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
 import { setUpChromium, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
+import { withSpark } from "./spark.mjs";
 import { provideFlights } from "./start.mjs";
 
 // One at a time: together, the test dependencies of one would change the features of another's
@@ -48,9 +49,10 @@ async function rust() {
   if (!process.env.COLONNADE_CONFORMANCE) {
     say("COLONNADE_CONFORMANCE is not set: the conformance cases are left out");
   }
-  for (const crate of ["colonnade-core", "colonnade-server"]) {
-    await run("cargo", ["test", "--locked", "--release", "-p", crate]);
-  }
+  const test = (crate, env) =>
+    run("cargo", ["test", "--locked", "--release", "-p", crate], { env });
+  await test("colonnade-core", {});
+  await withSpark((spark) => test("colonnade-server", spark));
 }
 
 async function web() {

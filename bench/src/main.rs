@@ -12,7 +12,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use colonnade_server::demo;
-use colonnade_server::encode::{Codec, schema_message};
+use colonnade_server::encode::Codec;
 use colonnade_server::engine::{Engine, EngineConfig};
 use colonnade_server::message::IpcMessage;
 use colonnade_server::order::{Pool, StitchPlan, Stitcher};
@@ -167,13 +167,13 @@ async fn stitch(
     };
     let request = parameters.request(Source::Table(query))?;
     let started = engine.start(&request, None, codec).await?;
-    let schema = schema_message(&started.encoding.schema);
+    let schema = started.schema.clone();
     let plan = StitchPlan {
         schema: schema.clone(),
         range: started.range,
         num_parallel: num_threads,
         budget_bytes: BUDGET_BYTES,
-        batch_bytes: started.encoding.batch_bytes as u64,
+        batch_bytes: started.batch_bytes,
         pool: Pool::new(BUDGET_BYTES),
     };
     let stitcher = Stitcher::start(started.parts, plan, runtime.handle());
