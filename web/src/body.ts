@@ -1,4 +1,5 @@
 import { ColonnadeError, errorFromResponse } from "./errors.js";
+import { type Fetch, fetchThrough } from "./fetcher.js";
 import { type FileFooter, findFooter } from "./file.js";
 import type { EndRule, UrlSource, WireSource } from "./messages.js";
 import { letMessagesIn } from "./turns.js";
@@ -48,7 +49,8 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   const either = AbortSignal.any([signal, late.signal]);
   let response: Response;
   try {
-    response = await fetch(url, { method, headers, body, credentials, signal: either });
+    const init = { method, headers: [...headers], body, credentials, signal: either };
+    response = await fetchOf(source)(url, init);
   } catch (thrown) {
     if (signal.aborted) throw thrown;
     throw new ColonnadeError("network_error", `Could not reach ${new URL(url).origin}.`, {
@@ -58,6 +60,11 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
     clearTimeout(timer);
   }
   return bodyOfResponse(response);
+}
+
+/** What answers a source's requests. */
+export function fetchOf({ fetch: port }: UrlSource): Fetch {
+  return port === undefined ? fetch : fetchThrough(port);
 }
 
 /** The body of an answer, or the error it stands for. */
