@@ -6,7 +6,17 @@ colonnade.connect("http://127.0.0.1:7878").query("select * from lineitem").read_
 """
 
 from ._version import __version__
+from .client import Server, Table, connect
 from .errors import ColonnadeError
 from .show import DEFAULT_MEMORY_BYTES, Viewer, show
 
-__all__ = ["DEFAULT_MEMORY_BYTES", "ColonnadeError", "Viewer", "__version__", "show"]
+__all__ = [
+    "DEFAULT_MEMORY_BYTES",
+    "ColonnadeError",
+    "Server",
+    "Table",
+    "Viewer",
+    "__version__",
+    "connect",
+    "show",
+]

@@ -1,4 +1,4 @@
-"""What a viewer asks of its rows, answered as a Colonnade server does over HTTP (``docs/http.md``)."""
+"""A viewer's requests, answered as a Colonnade server does over HTTP (``docs/http.md``)."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _find(rows: Rows, query: dict[str, str]) -> dict[str, Any]:
     quoted = re.findall(r'"((?:[^"]|"")*)"', query.get("columns", ""))
     columns = [name.replace('""', '"') for name in quoted] if "columns" in query else None
     match_case = query.get("case") == "exact"
-    return find(rows, query.get("text", ""), first_row, limit, columns, match_case)
+    return find(rows, query.get("text", ""), first_row, limit, columns, match_case=match_case)
 
 
 def _answer_json(value: object) -> Answer:

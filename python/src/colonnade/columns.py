@@ -9,7 +9,7 @@ from .errors import ColonnadeError
 
 
 def distinct_names(schema: pa.Schema) -> list[str]:
-    """Names of the columns; of several called ``a`` the second is ``a (2)``, or the next that is free."""
+    """Names of the columns; of several ``a`` the second is ``a (2)``, or the next that is free."""
     taken = set(schema.names)
     names: list[str] = []
     for name in schema.names:

@@ -34,6 +34,6 @@ class ColonnadeError(Exception):
         self.status = status
 
     def __str__(self) -> str:
-        """Message and hint, as a traceback shows them, behind the code."""
-        hint = f" {self.hint}" if self.hint else ""
-        return f"{self.code}: {self.message}{hint}"
+        """Code, message and hint, as a traceback shows them."""
+        told = f"{self.code}: {self.message.removesuffix('.')}"
+        return f"{told}; {self.hint}" if self.hint else told

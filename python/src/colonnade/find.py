@@ -25,6 +25,7 @@ def find(
     first_row: int,
     limit: int,
     columns: Sequence[str] | None = None,
+    *,
     match_case: bool = False,
 ) -> dict[str, Any]:
     """Look for cells that hold a text, as ``GET /v1/query/{id}/find`` answers.

@@ -128,7 +128,7 @@ def _number(value: object) -> Decimal:
         raise ValueError("a number") from None
     if not number.is_finite():
         raise ValueError("a finite number")
-    sign, digits, exponent = number.as_tuple()
+    _, digits, exponent = number.as_tuple()
     if len(digits) > _MAX_DIGITS or abs(int(exponent)) > _MAX_DIGITS:
         raise ValueError(f"a number of at most {_MAX_DIGITS} digits")
     return number

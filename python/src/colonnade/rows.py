@@ -13,11 +13,48 @@ import pyarrow as pa
 from .errors import ColonnadeError
 
 
+class Source:
+    """The batches of anything that has the Arrow PyCapsule interface, read once.
+
+    Text and binary views are read as large text and binary: a slice of a view holds all that the
+    whole holds.
+    """
+
+    def __init__(self, data: Any) -> None:
+        """Begin to read; as `Rows`."""
+        self._reader = _reader(data)
+        self._row = 0
+        self.schema: pa.Schema = pa.schema(
+            [field.with_type(_plain(field.type)) for field in self._reader.schema],
+            self._reader.schema.metadata,
+        )
+
+    def read(self) -> pa.RecordBatch | None:
+        """Read the next batch that has rows; None behind the last.
+
+        Raises:
+            ColonnadeError: ``source_failed``.
+
+        """
+        try:
+            for batch in self._reader:
+                if batch.num_rows > 0:
+                    columns = [
+                        column if column.type == field.type else column.cast(field.type)
+                        for column, field in zip(batch.columns, self.schema, strict=True)
+                    ]
+                    self._row += batch.num_rows
+                    return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        except (pa.ArrowException, OSError) as error:
+            message = f"the source failed after row {self._row}: {error}"
+            raise ColonnadeError("source_failed", message, row=self._row) from error
+        return None
+
+
 class Rows:
     """The batches of a source, read as far as somebody wanted rows, and kept.
 
-    Text and binary views are read as large text and binary: a slice of a view holds all that the
-    whole holds. Safe to use from several threads.
+    Safe to use from several threads.
     """
 
     def __init__(self, data: Any, snapshot: str | None = None) -> None:
@@ -32,11 +69,8 @@ class Rows:
             ColonnadeError: ``bad_source``.
 
         """
-        self._reader = _reader(data)
-        self.schema: pa.Schema = pa.schema(
-            [field.with_type(_plain(field.type)) for field in self._reader.schema],
-            self._reader.schema.metadata,
-        )
+        self._source = Source(data)
+        self.schema = self._source.schema
         self._next: pa.RecordBatch | None = None
         self._batches: list[pa.RecordBatch] = []
         self._starts = [0]
@@ -50,7 +84,7 @@ class Rows:
         return self._starts[-1]
 
     def batches(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Rows ``[start, end)``, or as many of them as there are, in slices of the source's batches.
+        """Rows ``[start, end)``, as many of them as there are, in slices of the source's batches.
 
         Raises:
             ColonnadeError: ``source_failed``, where the source itself fails while it is read.
@@ -82,26 +116,12 @@ class Rows:
         with self._lock:
             if self.is_whole:
                 return
-            batch = self._next or self._read_next()
-            self._next = self._read_next() if batch is not None else None
+            batch = self._next or self._source.read()
+            self._next = self._source.read() if batch is not None else None
             if batch is not None:
                 self._batches.append(batch)
                 self._starts.append(self.num_rows + batch.num_rows)
             self.is_whole = self._next is None
-
-    def _read_next(self) -> pa.RecordBatch | None:
-        try:
-            for batch in self._reader:
-                if batch.num_rows > 0:
-                    columns = [
-                        column if column.type == field.type else column.cast(field.type)
-                        for column, field in zip(batch.columns, self.schema, strict=True)
-                    ]
-                    return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        except (pa.ArrowException, OSError) as error:
-            message = f"the source failed after row {self.num_rows}: {error}"
-            raise ColonnadeError("source_failed", message, row=self.num_rows) from error
-        return None
 
 
 def _reader(data: Any) -> pa.RecordBatchReader:

@@ -85,7 +85,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
     height = traitlets.Int(480, min=100).tag(sync=True)
     theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
-    selection = traitlets.Dict(None, allow_none=True).tag(sync=True)
+    selection = traitlets.Dict(default_value=None, allow_none=True).tag(sync=True)
     _memory_bytes = traitlets.Int(DEFAULT_MEMORY_BYTES).tag(sync=True)
     _version = traitlets.Unicode(__version__).tag(sync=True)
 

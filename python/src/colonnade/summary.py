@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -107,4 +108,4 @@ def _counts(numbers: pa.ChunkedArray, starts: pa.Array) -> list[int]:
     """How many numbers are before the first start, from each to the next, and from the last on."""
     before = [pc.sum(pc.less(numbers, start)).as_py() or 0 for start in starts]
     bounds = [0, *before, len(numbers)]
-    return [end - start for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [end - start for start, end in pairwise(bounds)]

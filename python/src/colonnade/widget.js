@@ -184,10 +184,15 @@ function show(model, el, kernel, signal) {
     const state = model.get("state");
     if (!isSame(state, viewer.state)) viewer.state = state;
   });
-  follow("selection", () => {
-    const selection = model.get("selection");
-    if (!isSame(selection, plainSelection(viewer.selection))) viewer.selection = selection;
-  });
+  viewer.ready.then(
+    () => {
+      follow("selection", () => {
+        const selection = model.get("selection");
+        if (!isSame(selection, plainSelection(viewer.selection))) viewer.selection = selection;
+      });
+    },
+    () => undefined, // the viewer shows why
+  );
 
   const tell = (name, value) => {
     if (kernel.isGone || isSame(value, model.get(name))) return;

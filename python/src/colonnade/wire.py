@@ -54,6 +54,16 @@ def numbered_stream(
     yield b"".join(numbers.messages(last, 0)) + sink.take()
 
 
+def plain_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
+    """Encode batches as one stream as pyarrow writes it, in a piece for each batch."""
+    sink = _Sink()
+    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+            yield sink.take()
+    yield sink.take()
+
+
 class _Sink:
     """What pyarrow writes to; a file that keeps nothing but what was written since."""
 
