@@ -1,7 +1,6 @@
 """A proxy that cuts connections at given bytes of what the server sends."""
 
 import socket
-import struct
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
@@ -53,17 +52,9 @@ class Proxy:
                         self.num_cuts += 1
                 client.sendall(part)
                 if is_cut:
-                    if self.num_cuts % 2:  # every other time without a word of goodbye
-                        linger = struct.pack("ii", 1, 0)
-                        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
                     break
-        # A thread of our own still waits in recv: a shutdown wakes it, closing would not.
+        # Another thread waits in recv: a shutdown wakes it, which closing would not.
         for end in (server, client):
             with suppress(OSError):
-                if end is server or not self._is_lingering(end):
-                    end.shutdown(socket.SHUT_RDWR)
+                end.shutdown(socket.SHUT_RDWR)
             end.close()
-
-    @staticmethod
-    def _is_lingering(end: socket.socket) -> bool:
-        return end.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)[:1] == b"\1"

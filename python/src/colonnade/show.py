@@ -153,6 +153,8 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
     def close(self) -> None:
         """Take the viewer from the page and let go of its rows."""
+        if "_lock" not in self.__dict__:  # its data could not be read, so it was never made
+            return
         with self._lock:
             self._streams.clear()
         super().close()

@@ -44,11 +44,11 @@ def numbered_stream(
     sink = _Sink()
     numbers = _Numbers(first_row, snapshot)
     with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
-        batch = _no_rows(schema)
+        batch = _empty(schema)
         for batch in batches:
             writer.write_batch(batch)
             yield b"".join(numbers.messages(sink.take(), batch.num_rows))
-        writer.write_batch(batch.slice(0, 0))
+        writer.write_batch(_no_rows(batch))
         numbers.is_end = True
         last = sink.take()
     yield b"".join(numbers.messages(last, 0)) + sink.take()
@@ -201,5 +201,14 @@ def _string_bytes(text: bytes) -> int:
     return (4 + len(text) + 1 + 3) // 4 * 4
 
 
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+def _empty(schema: pa.Schema) -> pa.RecordBatch:
     return pa.record_batch([pa.nulls(0, field.type) for field in schema], schema=schema)
+
+
+def _no_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """No rows with the dictionaries of a batch; pyarrow writes all offsets of an empty slice."""
+    columns = [
+        column.slice(0, 0) if pa.types.is_dictionary(column.type) else pa.nulls(0, column.type)
+        for column in batch.columns
+    ]
+    return pa.record_batch(columns, schema=batch.schema)
