@@ -224,8 +224,10 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
 /**
  * The other end of {@link serveStream}. Each piece is valid until the next is asked for: its buffer
  * goes back to be filled again, since new memory costs more than copying into old.
+ *
+ * @param isKept whoever reads keeps the pieces: each has memory of its own
  */
-export function streamFromPort(port: MessagePort): ReadableStream<Uint8Array> {
+export function streamFromPort(port: MessagePort, isKept = false): ReadableStream<Uint8Array> {
   let buffer: ArrayBuffer | undefined;
   return new ReadableStream<Uint8Array>(
     {
@@ -233,7 +235,7 @@ export function streamFromPort(port: MessagePort): ReadableStream<Uint8Array> {
         new Promise((resolve) => {
           port.onmessage = ({ data }: MessageEvent<PortReply>) => {
             if ("piece" in data) {
-              buffer = data.piece.buffer;
+              if (!isKept) buffer = data.piece.buffer;
               controller.enqueue(data.piece);
             } else {
               port.close();

@@ -36,7 +36,7 @@ export function fetchThrough(port: MessagePort): Fetch {
       signal?.addEventListener("abort", abort);
       port1.onmessage = ({ data }: MessageEvent<Reply>) => {
         if ("error" in data) reject(new TypeError(data.error));
-        else resolve(new Response(streamFromPort(data.body), data));
+        else resolve(new Response(streamFromPort(data.body, true), data));
       };
       port.postMessage([url, init], [port2]);
     });

@@ -364,6 +364,8 @@ export class Table extends EventTarget {
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
     this.#connections.close();
+    const { wire } = this.#prepared;
+    if (wire.kind === "url") wire.fetch?.close();
   }
 
   #abandon(): void {

@@ -117,7 +117,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
     @filter.setter
     def filter(self, predicate: Mapping[str, Any] | None) -> None:
-        self.state = {**self.state, "filter": exact_json(predicate)}
+        self._arrange(filter=exact_json(predicate))
 
     @property
     def sort(self) -> list[dict[str, Any]]:
@@ -129,7 +129,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
     @sort.setter
     def sort(self, keys: Sequence[str | Mapping[str, Any]]) -> None:
-        self.state = {**self.state, "sort": [_sort_key(key) for key in keys]}
+        self._arrange(sort=[_sort_key(key) for key in keys])
 
     def shown(self) -> pa.Table:
         """All rows that the viewer shows, filtered, in its order, with its columns.
@@ -158,6 +158,11 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         with self._lock:
             self._streams.clear()
         super().close()
+
+    def _arrange(self, **change: Any) -> None:
+        """Change the order or the filter; other rows are looked at from the first one."""
+        kept = {name: value for name, value in self.state.items() if name != "row"}
+        self.state = {**kept, **change}
 
     def _arranged_rows(self) -> Rows:
         arrangement = Arrangement(self.filter, self.sort)

@@ -134,6 +134,9 @@ function plainSelection(selection) {
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 async function render({ model, el }) {
+  // Keys are the viewer's; JupyterLab sees them first and asks for this, others bubble.
+  el.dataset.lmSuppressShortcuts = "true";
+  el.addEventListener("keydown", (event) => event.stopPropagation());
   const notice = document.createElement("div");
   notice.setAttribute("role", "status");
   notice.className = "colonnade-notice";
