@@ -107,7 +107,7 @@ impl SparkTable {
 }
 
 async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
-    let current = texts(session, Plan::query("select current_schema()"), 0).await?;
+    let current = texts(session, Plan::command("show current namespace"), 1).await?;
     let mut names = Vec::new();
     for namespace in texts(session, Plan::command("show namespaces"), 0).await? {
         let is_current = current.contains(&namespace);
