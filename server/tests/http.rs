@@ -5,6 +5,8 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/fake_flight.rs"]
+mod fake_flight;
 #[path = "http/fake_spark.rs"]
 mod fake_spark;
 #[path = "http/result_bytes.rs"]
@@ -13,6 +15,8 @@ mod result_bytes;
 mod scripted;
 #[path = "http/support.rs"]
 mod support;
+#[path = "http/web_files.rs"]
+mod web_files;
 
 #[path = "http/kernels.rs"]
 mod kernels;
@@ -33,6 +37,8 @@ mod export_route;
 mod failure;
 #[path = "http/find.rs"]
 mod find;
+#[path = "http/flight.rs"]
+mod flight;
 #[path = "http/functions.rs"]
 mod functions;
 #[path = "http/guard.rs"]
@@ -54,6 +60,8 @@ mod requery;
 mod results;
 #[path = "http/resume.rs"]
 mod resume;
+#[path = "http/s3_sources.rs"]
+mod s3_sources;
 #[path = "http/seek.rs"]
 mod seek;
 #[path = "http/session.rs"]
@@ -70,5 +78,7 @@ mod summary;
 mod tables;
 #[path = "http/uploads.rs"]
 mod uploads;
+#[path = "http/web_sources.rs"]
+mod web_sources;
 #[path = "http/wire.rs"]
 mod wire;

@@ -1,6 +1,7 @@
 //! Engines behind one face: each answers a request with parts of framed Arrow messages, whose rows,
 //! one part after the other, are the result.
 
+mod flight;
 mod local;
 mod progress;
 mod received;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use colonnade_core::wire::FieldDescription;
 
+pub use flight::FlightSql;
 pub(crate) use local::{Local, table_facts};
 pub use progress::{EngineProgress, EngineProgressStatus};
 pub use received::{Parts, Received, ReceivedSchema, split_stream};

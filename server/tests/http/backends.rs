@@ -11,6 +11,7 @@ use datafusion::arrow::ipc::reader::StreamReader;
 use serde_json::json;
 
 use crate::client;
+use crate::fake_flight::{FakeFlight, Script, Sent};
 use crate::fake_spark::{Answer, FakeSpark};
 use crate::support::*;
 
@@ -19,8 +20,14 @@ use crate::support::*;
 #[derive(Debug, Clone, PartialEq)]
 enum Engine {
     DataFusion,
+    PlayedFlight,
+    /// Sail, where `COLONNADE_SAIL` says its address.
+    Sail(String),
     PlayedSpark,
-    Spark { address: String, page: String },
+    Spark {
+        address: String,
+        page: String,
+    },
 }
 
 /// What an engine is to do.
@@ -43,11 +50,19 @@ struct Stage {
     server: Server,
     sql: String,
     is_idle: Idle,
-    _played: Option<FakeSpark>,
+    _played: Option<Played>,
+}
+
+/// A server in this process, which ends with the scene.
+enum Played {
+    Flight { _server: FakeFlight },
+    Spark { _server: FakeSpark },
 }
 
 enum Idle {
     Scripted(std::sync::Arc<Counts>),
+    Flight(std::sync::Arc<crate::fake_flight::Seen>),
+    Unknown,
     Played(std::sync::Arc<crate::fake_spark::Seen>),
     Page(String),
 }
@@ -56,6 +71,8 @@ impl Engine {
     fn name(&self) -> &'static str {
         match self {
             Self::DataFusion => "DataFusion",
+            Self::PlayedFlight => "Flight SQL, played",
+            Self::Sail(_) => "Sail, Flight SQL",
             Self::PlayedSpark => "Spark, played",
             Self::Spark { .. } => "Spark",
         }
@@ -85,6 +102,64 @@ impl Engine {
                     server,
                     sql: "select * from t".to_owned(),
                     is_idle: Idle::Scripted(counts),
+                    _played: None,
+                })
+            }
+            Self::PlayedFlight => {
+                let rows = |part: i64| Sent::Rows {
+                    start: part * 1000,
+                    num_rows: 1000,
+                };
+                let slow = Sent::Delay(Duration::from_millis(300));
+                let endpoints = match scene {
+                    Scene::Parts(parts) => {
+                        let mut endpoints: Vec<_> =
+                            (0..parts).map(|part| vec![rows(part)]).collect();
+                        endpoints[0].insert(0, slow);
+                        endpoints
+                    }
+                    Scene::Empty => vec![vec![]],
+                    Scene::Failing => {
+                        vec![vec![rows(0), slow, Sent::Fail("boom")], vec![rows(1)]]
+                    }
+                    Scene::Endless => vec![vec![Sent::Endless]],
+                    Scene::Cut => vec![vec![rows(0)]],
+                };
+                let flight = FakeFlight::start(Script {
+                    endpoints,
+                    ordered: true,
+                    is_silent: scene == Scene::Cut,
+                    ..Script::default()
+                })
+                .await;
+                let seen = std::sync::Arc::clone(&flight.seen);
+                Some(Stage {
+                    server: in_front_of(&flight.url).await,
+                    sql: "select n, t from t".to_owned(),
+                    is_idle: Idle::Flight(seen),
+                    _played: Some(Played::Flight { _server: flight }),
+                })
+            }
+            Self::Sail(address) => {
+                let columns = "select id as n, concat('row ', id) as t from";
+                let sql = match scene {
+                    Scene::Parts(parts) => {
+                        format!(
+                            "{columns} range(0, {}, 1, {parts}) order by id",
+                            parts * 1000
+                        )
+                    }
+                    Scene::Empty => format!("{columns} range(0, 1000) where id < 0"),
+                    Scene::Failing => format!(
+                        "{columns} range(0, 1000000) where id < 500000 or 1 / (id - 999999) < 2"
+                    ),
+                    Scene::Endless => format!("{columns} range(0, 100000000000)"),
+                    Scene::Cut => return None,
+                };
+                Some(Stage {
+                    server: in_front_of(address).await,
+                    sql,
+                    is_idle: Idle::Unknown,
                     _played: None,
                 })
             }
@@ -121,7 +196,7 @@ impl Engine {
                     server: in_front_of(&spark.url).await,
                     sql: "select n, t from t".to_owned(),
                     is_idle: idle,
-                    _played: Some(spark),
+                    _played: Some(Played::Spark { _server: spark }),
                 })
             }
             Self::Spark { address, page } => {
@@ -205,6 +280,12 @@ impl Stage {
     async fn until_idle(&self) {
         match &self.is_idle {
             Idle::Scripted(counts) => counts.until_idle().await,
+            Idle::Flight(seen) => {
+                seen.until_idle().await;
+                seen.until_cancelled().await;
+            }
+            // It has no page of its own that would say.
+            Idle::Unknown => {}
             Idle::Played(seen) => seen.until_released().await,
             Idle::Page(page) => {
                 let deadline = Instant::now() + PATIENCE;
@@ -334,8 +415,16 @@ const PROPERTIES: [(&str, Scene); 9] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_engine_holds_to_the_same() {
-    let mut engines = vec![Engine::DataFusion, Engine::PlayedSpark];
+    let mut engines = vec![
+        Engine::DataFusion,
+        Engine::PlayedFlight,
+        Engine::PlayedSpark,
+    ];
     let mut table = String::new();
+    match std::env::var("COLONNADE_SAIL") {
+        Ok(address) => engines.push(Engine::Sail(address)),
+        Err(_) => table += "COLONNADE_SAIL is not set: the real Sail is left out\n",
+    }
     match std::env::var("COLONNADE_SPARK") {
         Ok(spark) => {
             let (address, page) = spark.split_once(' ').unwrap();
