@@ -25,6 +25,8 @@ export interface UrlSource {
   headers: [string, string][];
   body: ArrayBuffer | null;
   credentials: RequestCredentials;
+  /** Where the page's own `fetch` is asked, if it has one (`fetcher.ts`). */
+  fetch?: MessagePort;
   /** Set where a Colonnade server can be asked again. */
   query?: QueryRange;
 }
