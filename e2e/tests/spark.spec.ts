@@ -86,7 +86,7 @@ test.describe("Spark", () => {
 
   test("an executor that is killed costs time and no row", async ({ page }) => {
     await page.goto(server.origin);
-    await run(page, numbered(2_000_000, 20, 1000));
+    await run(page, numbered(2_000_000, 20, 500));
     await expect(cell(page, 0, 3)).toHaveText("row 0", { timeout: 60_000 });
     spark?.killExecutor();
     await expect(page.getByRole("status")).toContainText("Complete: 2,000,000 rows", {
@@ -99,7 +99,7 @@ test.describe("Spark", () => {
     page,
   }) => {
     await page.goto(server.origin);
-    await run(page, numbered(2_000_000, 20, 1000));
+    await run(page, numbered(2_000_000, 20, 500));
     await expect(cell(page, 0, 3)).toHaveText("row 0", { timeout: 60_000 });
     const before = spark;
     await before?.kill();
