@@ -1,7 +1,7 @@
 // Makes a fresh machine ready, and skips what is ready already.
 
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { has, Obstacle, read, root, run, say } from "./run.mjs";
 
@@ -83,25 +83,47 @@ export async function setUpChromium() {
   return path;
 }
 
-const pyarrow = "pyarrow==26.0.1";
-
-/** Where the tests' Python packages are, or undefined with a line that says what is left out. */
+/**
+ * The Python of the tests, an environment of its own with exactly `python/requirements-dev.txt`: its
+ * interpreter and where its packages are. Undefined with a line that says why, and what is left out.
+ */
 export async function setUpPython() {
-  const packages = join(root, ".cache", "python");
-  const importable = () =>
-    read("env", [
-      `PYTHONPATH=${packages}`,
-      "python3",
-      "-c",
-      "import pyarrow; print(pyarrow.__version__)",
-    ]);
-  if (importable() === "26.0.1") return packages;
-  if (!has("python3", ["-m", "pip", "--version"])) {
-    say("no python3 with pip here: the tests that read our streams with pyarrow are left out");
+  const without = (reason) => {
+    say(
+      `${reason}: the Python package and the tests that read our streams with pyarrow are left out`,
+    );
     return undefined;
+  };
+  if (!has("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"])) {
+    return without("no Python 3.11 or later here (python3)");
   }
-  say(`installing ${pyarrow} for the interop tests`);
-  mkdirSync(packages, { recursive: true });
-  await run("python3", ["-m", "pip", "install", "-q", "--upgrade", "--target", packages, pyarrow]);
-  return packages;
+  const folder = join(root, ".cache", "python");
+  const python = join(folder, "bin", "python");
+  const packages = () =>
+    read(python, ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
+  const requirements = join(root, "python", "requirements-dev.txt");
+  const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex");
+  const stamp = join(folder, "colonnade-requirements");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) {
+    return { python, packages: packages() };
+  }
+  say("installing Python packages");
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    await run("python3", ["-m", "venv", folder]);
+    await run(python, [
+      "-m",
+      "pip",
+      "install",
+      "-q",
+      "--disable-pip-version-check",
+      "-r",
+      requirements,
+    ]);
+  } catch (error) {
+    if (!(error instanceof Obstacle)) throw error;
+    return without("Python's packages cannot be installed");
+  }
+  writeFileSync(stamp, digest);
+  return { python, packages: packages() };
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "./build.mjs";
 import { fuzz } from "./fuzz.mjs";
+import { buildPython, pythonFolder } from "./python.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
 import { setUpChromium, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { withSpark } from "./spark.mjs";
@@ -69,9 +70,24 @@ async function e2e() {
   await run("npm", ["test", "-w", "@colonnade/e2e"], {
     env: {
       COLONNADE_CHROMIUM: await setUpChromium(),
-      ...(python ? { COLONNADE_PYTHON_PACKAGES: python } : {}),
+      ...(python
+        ? { COLONNADE_PYTHON: python.python, COLONNADE_PYTHON_PACKAGES: python.packages }
+        : {}),
     },
   });
+}
+
+async function python() {
+  const environment = await setUpPython();
+  if (environment === undefined) return;
+  await build();
+  provideFlights();
+  await buildPython(environment.python);
+  const check = (...args) => run(environment.python, ["-m", ...args], { cwd: pythonFolder });
+  await check("ruff", "format", "--check", ".");
+  await check("ruff", "check", ".");
+  await check("mypy");
+  await check("pytest", "-q");
 }
 
 /** Shows that the benchmarks run and that all readers read the same; the numbers say nothing here. */
@@ -79,7 +95,7 @@ async function bench() {
   await run("node", ["bench/bench.mjs", "--quick"]);
 }
 
-const stages = { format, lint, types, rust, fuzz: () => fuzz(60), web, e2e, bench };
+const stages = { format, lint, types, rust, fuzz: () => fuzz(60), web, python, e2e, bench };
 
 await script(async () => {
   const names = process.argv.slice(2);

@@ -1,4 +1,5 @@
 import { ColonnadeError, errorFromResponse } from "./errors.js";
+import { type Fetch, fetchThrough } from "./fetcher.js";
 import { type FileFooter, findFooter } from "./file.js";
 import type { EndRule, UrlSource, WireSource } from "./messages.js";
 import { letMessagesIn } from "./turns.js";
@@ -48,7 +49,8 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   const either = AbortSignal.any([signal, late.signal]);
   let response: Response;
   try {
-    response = await fetch(url, { method, headers, body, credentials, signal: either });
+    const init = { method, headers: [...headers], body, credentials, signal: either };
+    response = await fetchOf(source)(url, init);
   } catch (thrown) {
     if (signal.aborted) throw thrown;
     throw new ColonnadeError("network_error", `Could not reach ${new URL(url).origin}.`, {
@@ -58,6 +60,11 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
     clearTimeout(timer);
   }
   return bodyOfResponse(response);
+}
+
+/** What answers a source's requests. */
+export function fetchOf({ fetch: port }: UrlSource): Fetch {
+  return port === undefined ? fetch : fetchThrough(port);
 }
 
 /** The body of an answer, or the error it stands for. */
@@ -217,8 +224,10 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
 /**
  * The other end of {@link serveStream}. Each piece is valid until the next is asked for: its buffer
  * goes back to be filled again, since new memory costs more than copying into old.
+ *
+ * @param isKept whoever reads keeps the pieces: each has memory of its own
  */
-export function streamFromPort(port: MessagePort): ReadableStream<Uint8Array> {
+export function streamFromPort(port: MessagePort, isKept = false): ReadableStream<Uint8Array> {
   let buffer: ArrayBuffer | undefined;
   return new ReadableStream<Uint8Array>(
     {
@@ -226,7 +235,7 @@ export function streamFromPort(port: MessagePort): ReadableStream<Uint8Array> {
         new Promise((resolve) => {
           port.onmessage = ({ data }: MessageEvent<PortReply>) => {
             if ("piece" in data) {
-              buffer = data.piece.buffer;
+              if (!isKept) buffer = data.piece.buffer;
               controller.enqueue(data.piece);
             } else {
               port.close();

@@ -1,4 +1,5 @@
 export { ColonnadeError, type ErrorDetails, type PlainError } from "./errors.js";
+export type { Fetch } from "./fetcher.js";
 export type { Interruption, SortKey } from "./messages.js";
 export { DEFAULT_MEMORY_BYTES, type OpenOptions, open } from "./open.js";
 export type { Predicate, PredicateValue } from "./predicate.js";

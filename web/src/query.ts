@@ -1,3 +1,4 @@
+import { fetchOf } from "./body.js";
 import { ColonnadeError, errorFromProblem, errorFromResponse } from "./errors.js";
 import type { QueryRange, UrlSource } from "./messages.js";
 
@@ -122,7 +123,8 @@ export async function askQuery(
   headers.set("accept", "application/json");
   headers.delete("content-type");
   const url = `${queryUrl(source.url, query.id)}${path}`;
-  const response = await fetch(url, { headers, credentials: source.credentials, signal });
+  const init = { headers: [...headers], credentials: source.credentials, signal };
+  const response = await fetchOf(source)(url, init);
   if (!response.ok) throw await errorFromResponse(response);
   return response.text();
 }

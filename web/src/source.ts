@@ -1,5 +1,6 @@
 import { bodyOfResponse, serveStream } from "./body.js";
 import { ColonnadeError } from "./errors.js";
+import { type Fetch, serveFetch } from "./fetcher.js";
 import { isFile } from "./file.js";
 import type { UrlSource, WireSource } from "./messages.js";
 import { claimQuery } from "./query.js";
@@ -22,12 +23,19 @@ export type TableSource =
 export interface RequestOptions {
   headers?: HeadersInit | undefined;
   credentials?: RequestCredentials | undefined;
+  /**
+   * Answers the requests in place of the browser's `fetch`, in the calling thread: for rows that come
+   * by a message channel. To answer by row, it speaks a Colonnade server's HTTP (`docs/embedding.md`).
+   */
+  fetch?: Fetch | undefined;
 }
 
 /** A source in the form that the worker takes, with what must be transferred to it. */
 export interface PreparedSource {
   wire: WireSource;
   transfer: Transferable[];
+  /** Who answers requests that the page itself makes. */
+  fetch?: Fetch | undefined;
 }
 
 /** Prepares a source for the worker; rejects for a Response that is an error. */
@@ -36,17 +44,15 @@ export async function prepareSource(
   options: RequestOptions,
 ): Promise<PreparedSource> {
   if (typeof source === "string" || source instanceof URL) {
-    const wire = urlSource(source, "GET", null, options);
-    return { wire: claimQuery(wire), transfer: [] };
+    return request(urlSource(source, "GET", null, options), options);
   }
   if (source instanceof Request) {
-    const request = source.clone();
-    const body = request.body === null ? null : await request.arrayBuffer();
-    const headers = new Headers(request.headers);
+    const asked = source.clone();
+    const body = asked.body === null ? null : await asked.arrayBuffer();
+    const headers = new Headers(asked.headers);
     for (const [name, value] of new Headers(options.headers)) headers.set(name, value);
-    const credentials = options.credentials ?? request.credentials;
-    const wire = urlSource(request.url, request.method, body, { headers, credentials });
-    return { wire: claimQuery(wire), transfer: [] };
+    const credentials = options.credentials ?? asked.credentials;
+    return request(urlSource(asked.url, asked.method, body, { headers, credentials }), options);
   }
   if (source instanceof Blob) {
     return { wire: { kind: "blob", blob: source }, transfer: [] };
@@ -87,6 +93,14 @@ function urlSource(
   }
   const pairs = [...new Headers(headers)];
   return { kind: "url", url: url.href, method, headers: pairs, body, credentials };
+}
+
+function request(source: UrlSource, { fetch }: RequestOptions): PreparedSource {
+  const wire = claimQuery(source);
+  if (fetch === undefined) return { wire, transfer: [] };
+  const { port1, port2 } = new MessageChannel();
+  serveFetch(fetch, port1);
+  return { wire: { ...wire, fetch: port2 }, transfer: [port2], fetch };
 }
 
 function portSource(

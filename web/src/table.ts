@@ -364,6 +364,8 @@ export class Table extends EventTarget {
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
     this.#connections.close();
+    const { wire } = this.#prepared;
+    if (wire.kind === "url") wire.fetch?.close();
   }
 
   #abandon(): void {
@@ -453,13 +455,13 @@ export class Table extends EventTarget {
 
   /** Lets the server drop the result now rather than after its time to keep it. */
   #forgetAtServer(): void {
-    const { wire } = this.#prepared;
+    const { wire, fetch: ask = fetch } = this.#prepared;
     if (!this.#isKnownToServer || wire.kind !== "url" || wire.query === undefined) return;
     this.#isKnownToServer = false;
     const url = `${queryUrl(wire.url, wire.query.id)}`;
     const { headers, credentials } = wire;
     // Nobody waits for the answer: a server that is gone has forgotten as well.
-    fetch(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
+    ask(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
   }
 }
 

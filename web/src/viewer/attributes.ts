@@ -1,4 +1,5 @@
 import { LitElement, type PropertyDeclarations } from "lit";
+import type { Fetch } from "../fetcher.js";
 import type { SortKey } from "../messages.js";
 import { DEFAULT_MEMORY_BYTES, type OpenOptions } from "../open.js";
 import type { Predicate } from "../predicate.js";
@@ -20,6 +21,7 @@ export abstract class ViewerAttributes extends LitElement {
     wasmSrc: { type: String, attribute: "wasm-src" },
     source: { attribute: false },
     headers: { attribute: false },
+    fetch: { attribute: false },
   };
 
   declare src: string | null;
@@ -35,6 +37,8 @@ export abstract class ViewerAttributes extends LitElement {
   declare source: TableSource | null;
   /** Headers to send with the request for `src` or `source`. */
   declare headers: HeadersInit | null;
+  /** Answers the requests in place of the browser's `fetch`; as `open` takes it. */
+  declare fetch: Fetch | null;
 
   constructor() {
     super();
@@ -49,6 +53,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.wasmSrc = null;
     this.source = null;
     this.headers = null;
+    this.fetch = null;
   }
   /** The view as JSON; setting it, or some of it, shows the same again. */
   abstract get state(): ViewerState;
@@ -82,6 +87,7 @@ export abstract class ViewerAttributes extends LitElement {
   protected get openOptions(): OpenOptions {
     return {
       headers: this.headers ?? undefined,
+      fetch: this.fetch ?? undefined,
       credentials: this.credentials ?? undefined,
       memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
       totalRows: this.totalRows ?? undefined,

@@ -1,0 +1,178 @@
+"""A viewer's requests, answered as a Colonnade server does over HTTP (``docs/http.md``)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from hashlib import sha256
+from threading import Lock
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pyarrow as pa
+
+from .errors import ColonnadeError
+from .find import find
+from .predicate import filter_mask
+from .rows import Rows
+from .sort import sort_indices
+from .summary import summary
+from .wire import numbered_stream
+
+TABLE = "data"
+"""The table's name in addresses."""
+
+# Few messages at a steady pace; the first one small, so that rows are seen at once.
+_PIECE_BYTES = 4 * 2**20
+_FIRST_PIECE_ROWS = 500
+_MAX_GROWTH = 8
+
+# Filters and orders that are kept; each may hold a copy of the rows.
+_MAX_RESULTS = 8
+
+_STATUS = {"unknown_query": 404, "unknown_column": 400, "source_failed": 500}
+
+
+class Answer(NamedTuple):
+    """An answer; the body's pieces are made when they are asked for."""
+
+    status: int
+    headers: dict[str, str]
+    body: Iterator[bytes]
+
+
+class Arrangement(NamedTuple):
+    """Which rows, and in which order; see `filter_mask` and `sort_indices`."""
+
+    filter: Any
+    sort: Any
+
+    def rows_of(self, rows: Rows) -> Rows:
+        """The rows so arranged, a copy of them; raises what the two do."""
+        if self.filter is None and not self.sort:
+            return rows
+        table = rows.table()
+        if self.filter is not None:
+            table = table.filter(filter_mask(table, self.filter))
+        if self.sort:
+            table = table.take(sort_indices(table, self.sort))
+        told = json.dumps([rows.snapshot, self.filter, self.sort], default=str)
+        return Rows(table, sha256(told.encode()).hexdigest()[:16])
+
+
+class Answers:
+    """Answers for the rows of one source. Safe to use from several threads."""
+
+    def __init__(self, rows: Rows) -> None:
+        """Answer for these rows."""
+        self._rows = rows
+        self._results: OrderedDict[str, Rows] = OrderedDict()
+        self._lock = Lock()
+
+    def answer(self, method: str, url: str, body: bytes = b"") -> Answer:
+        """Answer a request; a refusal is an answer too."""
+        try:
+            return self._route(method, url, body)
+        except ColonnadeError as error:
+            problem = {"code": error.code, "detail": error.message, "hint": error.hint}
+            status = _STATUS.get(error.code, 400)
+            return Answer(status, {"content-type": "application/problem+json"}, _json(problem))
+
+    def _route(self, method: str, url: str, body: bytes) -> Answer:
+        parts = urlsplit(url)
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        if (method, parts.path) == ("GET", f"/v1/tables/{TABLE}/rows"):
+            return self._begin(query, self._rows)
+        if (method, parts.path) == ("POST", "/v1/query"):
+            asked = json.loads(body, parse_float=Decimal)
+            base = self._result(asked["query"]) if "query" in asked else self._rows
+            arrangement = Arrangement(asked.get("filter"), asked.get("sort"))
+            return self._begin(asked, arrangement.rows_of(base))
+        match = re.fullmatch(r"/v1/query/([^/]+)(/rows|/summary|/find|)", parts.path)
+        if match is None:
+            raise ColonnadeError("unknown_path", f"nothing answers {method} {parts.path}.")
+        query_id = unquote(match[1])
+        if method == "DELETE":
+            with self._lock:
+                self._results.pop(query_id, None)
+            return Answer(204, {}, iter(()))
+        rows = self._result(query_id)
+        work: dict[str, Callable[[], Answer]] = {
+            "": lambda: _answer_json(_record(query_id, rows)),
+            "/rows": lambda: _stream(query_id, rows, query),
+            "/summary": lambda: _answer_json(summary(rows.table(), query.get("column", ""))),
+            "/find": lambda: _answer_json(_find(rows, query)),
+        }
+        return work[match[2]]()
+
+    def _begin(self, query: dict[str, Any], rows: Rows) -> Answer:
+        query_id = str(query.get("id", ""))
+        with self._lock:
+            self._results[query_id] = rows
+            while len(self._results) > _MAX_RESULTS:
+                self._results.popitem(last=False)
+        return _stream(query_id, rows, query)
+
+    def _result(self, query_id: str) -> Rows:
+        with self._lock:
+            rows = self._results.get(query_id)
+            if rows is None:
+                raise ColonnadeError("unknown_query", f"there is no result {query_id}.")
+            self._results.move_to_end(query_id)
+            return rows
+
+
+def _stream(query_id: str, rows: Rows, query: dict[str, Any]) -> Answer:
+    start = int(query.get("offset", 0))
+    limit = query.get("limit")
+    end = 2**63 if limit is None else start + int(limit)
+    headers = {
+        "content-type": "application/vnd.apache.arrow.stream",
+        "x-query-id": query_id,
+        "x-result-order": "partition",
+    }
+    pieces = _pieces(rows, start, end)
+    return Answer(200, headers, numbered_stream(rows.schema, pieces, start, rows.snapshot))
+
+
+def _pieces(rows: Rows, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    """Rows in batches of some MB."""
+    num_rows = _FIRST_PIECE_ROWS
+    while start < end:
+        batch = next(rows.batches(start, min(end, start + num_rows)), None)
+        if batch is None:
+            return
+        yield batch
+        start += batch.num_rows
+        wanted_rows = _PIECE_BYTES * batch.num_rows // max(1, batch.nbytes)
+        num_rows = max(1, min(wanted_rows, num_rows * _MAX_GROWTH))
+
+
+def _record(query_id: str, rows: Rows) -> dict[str, Any]:
+    return {
+        "id": query_id,
+        "state": "done" if rows.is_whole else "running",
+        "rows": rows.num_rows if rows.is_whole else None,
+        "first_row": 0,
+        "rows_ready": rows.num_rows,
+        "error": None,
+    }
+
+
+def _find(rows: Rows, query: dict[str, str]) -> dict[str, Any]:
+    first_row, limit = int(query.get("from", 0)), int(query.get("limit", 100))
+    quoted = re.findall(r'"((?:[^"]|"")*)"', query.get("columns", ""))
+    columns = [name.replace('""', '"') for name in quoted] if "columns" in query else None
+    match_case = query.get("case") == "exact"
+    return find(rows, query.get("text", ""), first_row, limit, columns, match_case=match_case)
+
+
+def _answer_json(value: object) -> Answer:
+    return Answer(200, {"content-type": "application/json"}, _json(value))
+
+
+def _json(value: object) -> Iterator[bytes]:
+    return iter([json.dumps(value).encode()])

@@ -1,0 +1,226 @@
+"""A Colonnade server's tables and queries as readers of pyarrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPResponse
+from typing import Any
+
+import pyarrow as pa
+
+from .exact import exact_json
+from .http import Connection, in_path
+from .progress import Progress
+from .rows import Source
+from .stream import ResultStream
+from .wire import plain_stream
+
+_STREAM = "application/vnd.apache.arrow.stream"
+_BATCH_BYTES = 4 * 2**20
+
+
+def connect(url: str, *, token: str | None = None, progress: bool = True) -> Server:
+    """Connect to a Colonnade server.
+
+    Args:
+        url: where it is, e.g. ``http://127.0.0.1:7878``.
+        token: what its ``--token-file`` says.
+        progress: whether reads of more than a second show a bar, where tqdm is installed.
+
+    Raises:
+        ColonnadeError: ``bad_url``. Whether anything answers is seen with the first request.
+
+    """
+    return Server(Connection(url, token), progress=progress)
+
+
+class Server:
+    """A Colonnade server; made by `connect`."""
+
+    def __init__(self, connection: Connection, *, progress: bool) -> None:
+        """Make one; see `connect`."""
+        self._connection = connection
+        self._progress = progress
+
+    def __repr__(self) -> str:
+        """Say where it is."""
+        return f"colonnade.connect({self._connection.url!r})"
+
+    def tables(self) -> list[Table]:
+        """All tables, in the server's order.
+
+        Raises:
+            ColonnadeError: what the server refuses; ``network_error``.
+
+        """
+        answer = self._connection.ask("GET", "tables")
+        return [_table(self, told) for told in answer["tables"]]
+
+    def table(self, name: str) -> Table:
+        """One of the tables.
+
+        Raises:
+            ColonnadeError: ``unknown_table``; as `tables`.
+
+        """
+        return _table(self, self._connection.ask("GET", f"tables/{in_path(name)}"))
+
+    def query(self, sql: str) -> pa.RecordBatchReader:
+        """Run a statement of SQL, which only reads; its rows come while they are read.
+
+        Where the connection breaks it is made again, and reading goes on at exactly the next row.
+        Letting go of the reader (``del``) cancels the query.
+
+        Args:
+            sql: a statement of DataFusion's SQL.
+
+        Returns:
+            The rows in their order, as batches whose columns are the statement's. Reading one
+            raises `ColonnadeError` where the query fails behind its first row.
+
+        Raises:
+            ColonnadeError: what the server refuses (``bad_sql``, …); ``network_error``.
+
+        """
+        return self._read({"sql": sql}, None, 0, None)
+
+    def upload(self, name: str, data: Any) -> Table:
+        """Make a table of data, or replace an uploaded one, all or nothing.
+
+        Args:
+            name: of the table.
+            data: whatever has the Arrow PyCapsule interface, read as it is sent.
+
+        Raises:
+            ColonnadeError: ``not_writable``, ``name_in_use``, ``body_too_large``, …;
+                ``bad_source`` and ``source_failed`` for the data.
+
+        """
+        path = f"tables/{in_path(name)}"
+        source = Source(data)
+        body = plain_stream(source.schema, _pieces(source))
+        self._connection.ask("PUT", path, body=body, content_type=_STREAM)
+        return self.table(name)
+
+    def _read(
+        self, request: dict[str, Any], total_rows: int | None, offset: int, limit: int | None
+    ) -> pa.RecordBatchReader:
+        def begin(parameters: dict[str, Any]) -> HTTPResponse:
+            body = json.dumps({**request, **parameters}).encode()
+            return self._connection.open(
+                "POST", "query", body=body, content_type="application/json"
+            )
+
+        return self._stream(begin, total_rows, offset, limit)
+
+    def _stream(
+        self, begin: Any, total_rows: int | None, offset: int, limit: int | None
+    ) -> pa.RecordBatchReader:
+        stream = ResultStream(self._connection, begin, offset, limit)
+        return stream.reader(Progress(total_rows, is_wanted=self._progress))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a server; made by `Server.tables` and `Server.table`.
+
+    Attributes:
+        name: what it is asked for by.
+        format: of its file, e.g. ``parquet``.
+        num_rows: None where only reading it would tell.
+        num_bytes: of its files; None where nobody knows.
+        version: another one when its files change.
+        fields: its columns, ``{"name", "type", "nullable"}`` with pyarrow's name of the type.
+
+    """
+
+    name: str
+    format: str
+    num_rows: int | None
+    num_bytes: int | None
+    version: str
+    fields: tuple[Mapping[str, Any], ...]
+    _server: Server
+
+    def rows(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        filter: str | Mapping[str, Any] | None = None,
+        sort: str | Sequence[str] | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> pa.RecordBatchReader:
+        """Read rows, as `Server.query` does.
+
+        Args:
+            columns: these, in this order; None for all.
+            filter: one expression of SQL, ``"price > 10 and name = 'ant'"``, or a predicate,
+                ``{"op": "gt", "column": "price", "value": 10}``.
+            sort: names, ``-`` in front for descending: ``["-price", "name"]``. Nulls come last.
+            offset: the first row of that order to read, counted from 0.
+            limit: the most rows to read.
+
+        Raises:
+            ColonnadeError: ``bad_filter``, ``unknown_column``, …; as `Server.query`.
+
+        """
+        keys = [sort] if isinstance(sort, str) else sort
+        is_whole = filter is None and limit is None
+        total_rows = self.num_rows - offset if is_whole and self.num_rows is not None else limit
+        window: dict[str, Any] = {"offset": offset} | ({} if limit is None else {"limit": limit})
+        if not isinstance(filter, str):
+            request = {"table": self.name, **window}
+            request |= {} if columns is None else {"columns": list(columns)}
+            request |= {} if keys is None else {"sort": [_sort_key(key) for key in keys]}
+            request |= {} if filter is None else {"filter": exact_json(filter)}
+            return self._server._read(request, total_rows, offset, limit)
+        query = {**window, "filter": filter}
+        query |= {} if columns is None else {"columns": ",".join(map(_quoted, columns))}
+        query |= {} if keys is None else {"sort": ",".join(map(_quoted_key, keys))}
+
+        def begin(parameters: dict[str, Any]) -> HTTPResponse:
+            path = f"tables/{in_path(self.name)}/rows"
+            return self._server._connection.open("GET", path, query={**query, **parameters})
+
+        return self._server._stream(begin, total_rows, offset, limit)
+
+    def delete(self) -> None:
+        """Remove an uploaded table.
+
+        Raises:
+            ColonnadeError: it is none, or is not there any more.
+
+        """
+        self._server._connection.ask("DELETE", f"tables/{in_path(self.name)}")
+
+
+def _table(server: Server, told: Mapping[str, Any]) -> Table:
+    fields = tuple(told["fields"])
+    return Table(
+        told["name"], told["format"], told["rows"], told["bytes"], told["version"], fields, server
+    )
+
+
+def _quoted(name: str) -> str:
+    """A name as in SQL, so that it may hold a comma."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def _quoted_key(key: str) -> str:
+    return f"-{_quoted(key[1:])}" if key.startswith("-") else _quoted(key)
+
+
+def _sort_key(key: str) -> dict[str, Any]:
+    return {"column": key.removeprefix("-"), "descending": key.startswith("-")}
+
+
+def _pieces(source: Source) -> Iterator[pa.RecordBatch]:
+    """All rows in batches of few enough rows that a message is some MB."""
+    while (batch := source.read()) is not None:
+        num_rows = max(1, _BATCH_BYTES * batch.num_rows // max(1, batch.nbytes))
+        for start in range(0, batch.num_rows, num_rows):
+            yield batch.slice(start, num_rows)

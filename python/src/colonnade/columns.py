@@ -1,0 +1,52 @@
+"""Columns by the names that the viewer gives them, in a form that can be compared."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .errors import ColonnadeError
+
+
+def distinct_names(schema: pa.Schema) -> list[str]:
+    """Names of the columns; of several ``a`` the second is ``a (2)``, or the next that is free."""
+    taken = set(schema.names)
+    names: list[str] = []
+    for name in schema.names:
+        distinct, number = name, 2
+        while distinct in names or (distinct != name and distinct in taken):
+            distinct = f"{name} ({number})"
+            number += 1
+        names.append(distinct)
+    return names
+
+
+def column_index(schema: pa.Schema, name: object) -> int:
+    """Position of a column by its distinct name.
+
+    Raises:
+        ColonnadeError: ``unknown_column``.
+
+    """
+    names = distinct_names(schema)
+    if not isinstance(name, str) or name not in names:
+        shown = ", ".join(names[:10])
+        raise ColonnadeError(
+            "unknown_column", f"there is no column {name!r}.", f"There are {shown}."
+        )
+    return names.index(name)
+
+
+def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with its values themselves: without dictionary, runs, extension or half floats."""
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        storage = [chunk.storage for chunk in column.chunks]
+        return plain_values(pa.chunked_array(storage, kind.storage_type))
+    if pa.types.is_dictionary(kind):
+        return plain_values(column.cast(kind.value_type))
+    if pa.types.is_run_end_encoded(kind):
+        return plain_values(pc.run_end_decode(column))
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    return column

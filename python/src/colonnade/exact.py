@@ -1,0 +1,42 @@
+"""Python values in JSON that loses nothing of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+_MAX_SAFE_INTEGER = 2**53 - 1
+
+
+def exact_json(value: Any) -> Any:
+    """What JSON's numbers could not hold exactly as text, times in ISO 8601, bytes as hex.
+
+    Raises:
+        TypeError: there is no JSON for it.
+
+    """
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return value if abs(value) <= _MAX_SAFE_INTEGER else str(value)
+        case float():
+            return value if math.isfinite(value) else {"nan": "NaN"}.get(str(value), str(value))
+        case Decimal():
+            return format(value, "f") if value.is_finite() else str(value)
+        case datetime():
+            return value.isoformat(" ")
+        case date() | time():
+            return value.isoformat()
+        case bytes():
+            return value.hex()
+        case Mapping():
+            return {str(key): exact_json(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [exact_json(item) for item in value]
+    if hasattr(value, "item"):  # a scalar of NumPy
+        return exact_json(value.item())
+    raise TypeError(f"{type(value).__name__} has no JSON: {value!r}")

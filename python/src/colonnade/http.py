@@ -1,0 +1,116 @@
+"""Requests to a Colonnade server, over connections of the standard library."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from .errors import ColonnadeError
+
+# The server sends something every 15 s.
+_STALL_S = 40.0
+_STREAM = "application/vnd.apache.arrow.stream"
+
+NOT_READY = frozenset({429, 502, 503, 504})
+"""Statuses of a server, or of what stands before it, that is there but not ready."""
+
+
+class Connection:
+    """Where a server is, and with which token it is asked."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        """Take an address such as ``http://127.0.0.1:7878``; a path before ``/v1`` is kept.
+
+        Raises:
+            ColonnadeError: ``bad_url``.
+
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            hint = "Give the address of a server, e.g. http://127.0.0.1:7878."
+            raise ColonnadeError("bad_url", f"{url!r} is no http or https address.", hint)
+        self._is_secure = parts.scheme == "https"
+        self._address = (parts.hostname, parts.port)
+        self._prefix = parts.path.rstrip("/").removesuffix("/v1")
+        self.url = f"{parts.scheme}://{parts.netloc}{self._prefix}"
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+
+    def open(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: bytes | Iterable[bytes] | None = None,
+        content_type: str | None = None,
+    ) -> http.client.HTTPResponse:
+        """Make a request on a connection of its own; closing the response closes that.
+
+        Args:
+            method: of HTTP.
+            path: behind ``/v1/``.
+            query: its parameters.
+            body: whole, or in pieces.
+            content_type: of the body.
+
+        Raises:
+            ColonnadeError: the server's code and hint where it refuses; ``network_error``.
+
+        """
+        host, port = self._address
+        kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
+        connection = kind(host, port, timeout=_STALL_S)
+        target = f"{self._prefix}/v1/{path}" + (f"?{urlencode(query)}" if query else "")
+        headers = {**self._headers, "Accept": _STREAM, "Connection": "close"}
+        if content_type is not None:
+            headers["Content-Type"] = content_type
+        try:
+            try:
+                connection.request(
+                    method, target, body, headers, encode_chunked=not isinstance(body, bytes)
+                )
+            except (BrokenPipeError, ConnectionResetError):
+                # A server may refuse a body before it has read all of it; then it has answered.
+                if body is None:
+                    raise
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise _refusal(response)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            message = f"{self.url} cannot be reached: {error or type(error).__name__}."
+            raise ColonnadeError("network_error", message, "Is the server running?") from error
+        except ColonnadeError:
+            connection.close()
+            raise
+        return response
+
+    def ask(self, method: str, path: str, **options: Any) -> Any:
+        """As `open`, with the answer's JSON, or None where it has none."""
+        with self.open(method, path, **options) as response:
+            try:
+                text = response.read()
+            except (OSError, http.client.HTTPException) as error:
+                message = f"the answer of {self.url} broke off."
+                raise ColonnadeError("network_error", message) from error
+        return json.loads(text) if text else None
+
+
+def in_path(name: str) -> str:
+    """A name as one segment of a path."""
+    return quote(name, safe="")
+
+
+def _refusal(response: http.client.HTTPResponse) -> ColonnadeError:
+    """The error that an answer stands for; reads RFC 9457 problem details."""
+    status = response.status
+    problem: dict[str, Any] = {}
+    text = response.read()
+    if "json" in response.headers.get("content-type", ""):
+        problem = json.loads(text)
+    code = problem.get("code", "http_error")
+    message = problem.get("detail") or problem.get("title") or f"the server answered {status}."
+    return ColonnadeError(code, message, problem.get("hint"), status=status)

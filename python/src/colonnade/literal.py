@@ -1,0 +1,184 @@
+"""Values of predicates, in the domain in which a column is compared."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pyarrow as pa
+
+_MAX_DIGITS = 76
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_ZONE = r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
+_TIME = r"(?P<h>\d\d):(?P<m>\d\d)(?::(?P<s>\d\d)(?P<fraction>\.\d+)?)?"
+_TIME_PATTERN = re.compile(_TIME)
+_INSTANT_PATTERN = re.compile(rf"(?P<date>\d{{4}}-\d\d-\d\d)(?:[T ]{_TIME})?\s*{_ZONE}")
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+class Literal(NamedTuple):
+    """A value as a column's own type has it.
+
+    Attributes:
+        value: the value itself, or the largest of the type that is below it.
+        is_exact: whether it is the value itself.
+
+    """
+
+    value: Any
+    is_exact: bool
+
+
+def read_literal(value: object, kind: pa.DataType) -> Literal:
+    """Read the value of a predicate for a column of this plain type.
+
+    Times and dates are integers of their unit, binary is bytes.
+
+    Raises:
+        ValueError: it is no value of the type; says what would be.
+
+    """
+    if pa.types.is_boolean(kind):
+        return Literal(_boolean(value), True)
+    if pa.types.is_integer(kind):
+        return Literal(_integer(value, kind), True)
+    if pa.types.is_floating(kind):
+        return Literal(pa.scalar(_float(value), kind).as_py(), True)
+    if pa.types.is_decimal(kind):
+        return _decimal(value, kind)
+    if not isinstance(value, str):
+        raise ValueError("a text")
+    if pa.types.is_timestamp(kind):
+        return _floor(_instant(value, kind.tz) * _PER_SECOND[kind.unit])
+    if pa.types.is_date(kind):
+        days = date.fromisoformat(value).toordinal() - _EPOCH
+        return Literal(days if pa.types.is_date32(kind) else days * 86_400_000, True)
+    if pa.types.is_time(kind):
+        match = _TIME_PATTERN.fullmatch(value)
+        if match is None:
+            raise ValueError("a time such as 12:30:00")
+        return _floor(_seconds(match) * _PER_SECOND[kind.unit])
+    if _is_binary(kind):
+        return Literal(bytes.fromhex(value.removeprefix("0x")), True)
+    return Literal(value, True)
+
+
+def is_comparable(kind: pa.DataType) -> bool:
+    """Whether values of this plain type can be compared with one."""
+    types = pa.types
+    tests = (
+        types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_timestamp,
+        types.is_date, types.is_time, _is_binary, is_text,
+    )  # fmt: skip
+    return any(test(kind) for test in tests)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether it is text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    types = pa.types
+    tests = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    return any(test(kind) for test in tests)
+
+
+def _boolean(value: object) -> bool:
+    known = {True: True, False: False, "true": True, "false": False}
+    if not isinstance(value, bool | str) or value not in known:
+        raise ValueError("true or false")
+    return known[value]
+
+
+def _integer(value: object, kind: pa.DataType) -> int:
+    number = _number(value)
+    bits = kind.bit_width
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if _is_signed(kind) else (0, 2**bits)
+    if number.as_tuple().exponent != 0 and number != number.to_integral_value():
+        raise ValueError("a whole number")
+    if not low <= number < high:
+        raise ValueError(f"a number from {low} to {high - 1}")
+    return int(number)
+
+
+def _is_signed(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_signed_integer(kind))
+
+
+def _float(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise ValueError("a number")
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        raise ValueError("a number, inf or NaN") from None
+
+
+def _number(value: object) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        raise ValueError("a number")
+    try:
+        number = Decimal(str(value))
+    except InvalidOperation:
+        raise ValueError("a number") from None
+    if not number.is_finite():
+        raise ValueError("a finite number")
+    _, digits, exponent = number.as_tuple()
+    if len(digits) > _MAX_DIGITS or abs(int(exponent)) > _MAX_DIGITS:
+        raise ValueError(f"a number of at most {_MAX_DIGITS} digits")
+    return number
+
+
+def _decimal(value: object, kind: pa.DataType) -> Literal:
+    scaled = _floor(Fraction(_number(value)) * Fraction(10) ** kind.scale)
+    limit = 10**kind.precision
+    # Beyond the type's own range all values are on one side.
+    clamped = max(-limit, min(limit - 1, scaled.value))
+    units = Literal(clamped, scaled.is_exact and clamped == scaled.value)
+    return units
+
+
+def _instant(text: str, zone: str | None) -> Fraction:
+    """Seconds since 1970, in UTC; what names no zone is in the column's."""
+    match = _INSTANT_PATTERN.fullmatch(text)
+    if match is None:
+        raise ValueError("a time such as 2024-07-01 12:00:00")
+    day = date.fromisoformat(match["date"])
+    seconds = _seconds(match) if match["h"] else Fraction(0)
+    local = (day.toordinal() - _EPOCH) * 86_400 + seconds
+    named = match["zone"] or zone
+    if named is None:
+        return local
+    clock = datetime(day.year, day.month, day.day) + timedelta(seconds=int(seconds))
+    offset = clock.replace(tzinfo=_zone(named)).utcoffset() or timedelta(0)
+    return local - int(offset.total_seconds())
+
+
+def _zone(name: str) -> tzinfo:
+    if name in {"Z", "UTC"}:
+        return timezone.utc
+    if re.fullmatch(r"[+-]\d\d:?\d\d", name):
+        minutes = int(name[1:3]) * 60 + int(name[-2:])
+        return timezone(timedelta(minutes=-minutes if name[0] == "-" else minutes))
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError(f"a time with an offset: the zone {name} is not known here") from None
+
+
+def _seconds(match: re.Match[str]) -> Fraction:
+    hours, minutes, seconds = int(match["h"]), int(match["m"]), int(match["s"] or 0)
+    if hours > 23 or minutes > 59 or seconds > 59:
+        raise ValueError("a time of day up to 23:59:59")
+    fraction = Fraction((match["fraction"] and "0" + match["fraction"]) or 0)
+    return hours * 3600 + minutes * 60 + seconds + fraction
+
+
+def _floor(exact: Fraction) -> Literal:
+    whole = exact.numerator // exact.denominator
+    return Literal(whole, exact.denominator == 1)

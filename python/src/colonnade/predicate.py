@@ -1,0 +1,174 @@
+"""Filters: the predicates of the viewer and of the server, over pyarrow's columns.
+
+They mean what ``docs/http.md`` says: a comparison with null is neither true nor false, NaN is after
+every number and equals itself, −0 equals 0, text is compared by its UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Context, Decimal
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import column_index, plain_values
+from .errors import ColonnadeError
+from .literal import Literal, is_comparable, is_text, read_literal
+
+Mask = Any
+"""A boolean Array or ChunkedArray as long as the table, null where neither is true."""
+
+_MAX_DEPTH = 32
+_SHAPE = '{"op": …, "column": …, "value": …}, {"and": […]}, {"or": […]} or {"not": …}'
+
+
+def filter_mask(table: pa.Table, predicate: object) -> Mask:
+    """Of each row, whether a predicate is true.
+
+    Args:
+        table: the rows.
+        predicate: as ``docs/http.md`` describes it, parsed from JSON.
+
+    Raises:
+        ColonnadeError: ``bad_filter``, ``unknown_column``.
+
+    """
+    return _mask(table, predicate, 0)
+
+
+def _mask(table: pa.Table, predicate: object, depth: int) -> Mask:
+    if depth > _MAX_DEPTH or not isinstance(predicate, dict):
+        raise _bad(f"{predicate!r} is no predicate")
+    match predicate:
+        case {"and": list(parts), **others} if not others:
+            masks = (_mask(table, part, depth + 1) for part in parts)
+            return reduce(pc.and_kleene, masks, _all(table, True))
+        case {"or": list(parts), **others} if not others:
+            masks = (_mask(table, part, depth + 1) for part in parts)
+            return reduce(pc.or_kleene, masks, _all(table, False))
+        case {"not": part, **others} if not others:
+            return pc.invert(_mask(table, part, depth + 1))
+        case {"op": str(op), "column": str(name)} if predicate.keys() <= {"op", "column", "value"}:
+            column = table.column(column_index(table.schema, name))
+            return _test(column, name, op, predicate.get("value"))
+    raise _bad(f"{predicate!r} is no predicate")
+
+
+def _test(column: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
+    if op in {"is_null", "not_null"}:
+        if value is not None:
+            raise _bad(f"{op} of column {name!r} takes no value")
+        nulls = pc.is_null(plain_values(column))
+        return nulls if op == "is_null" else pc.invert(nulls)
+    values = plain_values(column)
+    if value is None:
+        raise _bad(f"the filter on {name!r} has no value")
+    if op in {"contains", "starts_with"}:
+        return _text_test(values, name, op, value)
+    if not is_comparable(values.type):
+        raise _bad(f"column {name!r} is {column.type}, which can only be null or not")
+    if op == "in":
+        if not isinstance(value, list):
+            raise _bad(f"the filter on {name!r} wants a list of values for in")
+        tests = (_compare(values, name, "eq", item) for item in value)
+        first = next(tests, _all(values, False))
+        return reduce(pc.or_kleene, tests, first)
+    return _compare(values, name, op, value)
+
+
+def _text_test(values: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
+    kind = values.type
+    if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        raise _bad(f"column {name!r} is {kind}; {op} looks at text, integers and booleans")
+    if not isinstance(value, str):
+        raise _bad(f"the filter on {name!r} looks for {value!r}, which is no text")
+    texts = values if is_text(kind) else values.cast(pa.string())
+    test = pc.match_substring if op == "contains" else pc.starts_with
+    return test(texts, value)
+
+
+def _compare(values: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
+    try:
+        literal = read_literal(value, values.type)
+    except ValueError as error:
+        raise _bad(f"{value!r} is no value of column {name!r}, {values.type}; {error}") from None
+    order = _Order(values, literal)
+    tests: dict[str, Callable[[], Mask]] = {
+        "eq": order.is_equal,
+        "ne": lambda: pc.invert(order.is_equal()),
+        "lt": order.is_less,
+        "le": order.is_not_greater,
+        "gt": lambda: pc.invert(order.is_not_greater()),
+        "ge": lambda: pc.invert(order.is_less()),
+    }
+    if op not in tests:
+        raise _bad(f"there is no op {op!r} (on column {name!r})")
+    return tests[op]()
+
+
+class _Order:
+    """How values stand to a literal; null of a null."""
+
+    def __init__(self, values: pa.ChunkedArray, literal: Literal) -> None:
+        self._literal = literal
+        self._is_float = pa.types.is_floating(values.type)
+        self._values = values
+        kind = values.type
+        value = literal.value
+        self._limit: Mask | None = None
+        if pa.types.is_temporal(kind):
+            stored = pa.int32() if kind.bit_width == 32 else pa.int64()
+            self._values = values.cast(stored)
+            bound = 2 ** (stored.bit_width - 1)
+            if not -bound <= value < bound:
+                self._limit = _like(values, value > 0)
+                return
+            kind = stored
+        elif pa.types.is_decimal(kind):
+            # One step below the smallest is below all.
+            if value <= -(10**kind.precision):
+                self._limit = _like(values, False)
+                return
+            # Python's own context would round to 28 digits.
+            value = Decimal(value).scaleb(-kind.scale, Context(prec=100))
+        self._scalar = pa.scalar(value, kind)
+        self._is_nan = self._is_float and value != value  # noqa: PLR0124 - NaN alone is not itself
+
+    def is_equal(self) -> Mask:
+        if not self._literal.is_exact or self._limit is not None:
+            return _like(self._values, False)
+        if self._is_nan:
+            return pc.is_nan(self._values)
+        return pc.equal(self._values, self._scalar)
+
+    def is_less(self) -> Mask:
+        if self._limit is not None:
+            return self._limit
+        if self._is_nan:
+            return pc.invert(pc.is_nan(self._values))
+        test = pc.less if self._literal.is_exact else pc.less_equal
+        return test(self._values, self._scalar)
+
+    def is_not_greater(self) -> Mask:
+        if self._limit is not None:
+            return self._limit
+        if self._is_nan:
+            return _like(self._values, True)
+        return pc.less_equal(self._values, self._scalar)
+
+
+def _all(rows: pa.Table | pa.ChunkedArray, is_true: bool) -> Mask:
+    """One value for all rows, nulls too."""
+    return pc.equal(pa.repeat(is_true, len(rows)), True)
+
+
+def _like(values: pa.ChunkedArray, is_true: bool) -> Mask:
+    """One value for all that are not null."""
+    return pc.if_else(pc.is_valid(values), is_true, pa.scalar(None, pa.bool_()))
+
+
+def _bad(what: str) -> ColonnadeError:
+    return ColonnadeError("bad_filter", f"{what}.", f"A filter is {_SHAPE}.")

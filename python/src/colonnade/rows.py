@@ -1,0 +1,164 @@
+"""Rows by their number, out of anything that has the Arrow PyCapsule interface."""
+
+from __future__ import annotations
+
+import secrets
+from bisect import bisect_right
+from collections.abc import Iterator
+from threading import RLock
+from typing import Any
+
+import pyarrow as pa
+
+from .errors import ColonnadeError
+
+
+class Source:
+    """The batches of anything that has the Arrow PyCapsule interface, read once.
+
+    Text and binary views are read as large text and binary: a slice of a view holds all that the
+    whole holds.
+    """
+
+    def __init__(self, data: Any) -> None:
+        """Begin to read; as `Rows`."""
+        self._reader = _reader(data)
+        self._row = 0
+        self.schema: pa.Schema = pa.schema(
+            [field.with_type(_plain(field.type)) for field in self._reader.schema],
+            self._reader.schema.metadata,
+        )
+
+    def read(self) -> pa.RecordBatch | None:
+        """Read the next batch that has rows; None behind the last.
+
+        Raises:
+            ColonnadeError: ``source_failed``.
+
+        """
+        try:
+            for batch in self._reader:
+                if batch.num_rows > 0:
+                    columns = [
+                        column if column.type == field.type else column.cast(field.type)
+                        for column, field in zip(batch.columns, self.schema, strict=True)
+                    ]
+                    self._row += batch.num_rows
+                    return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        except (pa.ArrowException, OSError) as error:
+            message = f"the source failed after row {self._row}: {error}"
+            raise ColonnadeError("source_failed", message, row=self._row) from error
+        return None
+
+
+class Rows:
+    """The batches of a source, read as far as somebody wanted rows, and kept.
+
+    Safe to use from several threads.
+    """
+
+    def __init__(self, data: Any, snapshot: str | None = None) -> None:
+        """Begin to read.
+
+        Args:
+            data: a pyarrow Table, RecordBatch or RecordBatchReader, a frame of pandas or Polars, a
+                relation of DuckDB: whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+            snapshot: 16 hexadecimal digits that only the same rows have; unless told, random.
+
+        Raises:
+            ColonnadeError: ``bad_source``.
+
+        """
+        self._source = Source(data)
+        self.schema = self._source.schema
+        self._next: pa.RecordBatch | None = None
+        self._batches: list[pa.RecordBatch] = []
+        self._starts = [0]
+        self._lock = RLock()
+        self.is_whole = False
+        self.snapshot = snapshot or secrets.token_hex(8)
+
+    @property
+    def num_rows(self) -> int:
+        """Rows that were read; all there are once `is_whole`."""
+        return self._starts[-1]
+
+    def batches(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
+        """Rows ``[start, end)``, as many of them as there are, in slices of the source's batches.
+
+        Raises:
+            ColonnadeError: ``source_failed``, where the source itself fails while it is read.
+
+        """
+        while start < end and (batch := self._slice(start, end)) is not None:
+            yield batch
+            start += batch.num_rows
+
+    def table(self) -> pa.Table:
+        """All rows; reads what was not read yet. Raises as `batches` does."""
+        while not self.is_whole:
+            self._read()
+        return pa.Table.from_batches(self._batches, self.schema)
+
+    def _slice(self, start: int, end: int) -> pa.RecordBatch | None:
+        """What one batch has of rows ``[start, end)``; None behind the last row."""
+        with self._lock:
+            while self.num_rows <= start:
+                if self.is_whole:
+                    return None
+                self._read()
+            index = bisect_right(self._starts, start) - 1
+            batch, batch_start = self._batches[index], self._starts[index]
+        return batch.slice(start - batch_start, min(end, self._starts[index + 1]) - start)
+
+    def _read(self) -> None:
+        """Read the next batch, and one ahead: so the last one is known to be it."""
+        with self._lock:
+            if self.is_whole:
+                return
+            batch = self._next or self._source.read()
+            self._next = self._source.read() if batch is not None else None
+            if batch is not None:
+                self._batches.append(batch)
+                self._starts.append(self.num_rows + batch.num_rows)
+            self.is_whole = self._next is None
+
+
+def _reader(data: Any) -> pa.RecordBatchReader:
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    try:
+        if hasattr(data, "__arrow_c_stream__"):
+            return pa.RecordBatchReader.from_stream(data)
+        if hasattr(data, "__arrow_c_array__"):
+            return pa.table(pa.record_batch(data)).to_reader()
+    except (pa.ArrowException, OSError) as error:
+        message = f"the {type(data).__name__} cannot be had as Arrow: {error}"
+        hint = "Is there a column whose values are of several types?"
+        raise ColonnadeError("bad_source", message, hint) from error
+    raise ColonnadeError(
+        "bad_source",
+        f"{type(data).__module__}.{type(data).__qualname__} has no Arrow PyCapsule interface.",
+        "Pass a frame of pandas or Polars, a relation of DuckDB, a Table or reader of pyarrow.",
+    )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type without text and binary views, in itself and in what is nested in it."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_list(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_plain_field(kind.value_field))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+    if pa.types.is_struct(kind):
+        return pa.struct([_plain_field(kind.field(index)) for index in range(kind.num_fields)])
+    return kind
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_plain(field.type))

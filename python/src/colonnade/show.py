@@ -1,0 +1,232 @@
+"""A table in a notebook's output."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from threading import RLock
+from typing import Any, Literal
+
+import anywidget
+import pyarrow as pa
+import traitlets
+
+from ._version import __version__
+from .answers import Answers, Arrangement
+from .columns import column_index
+from .errors import ColonnadeError
+from .exact import exact_json
+from .rows import Rows
+
+_HERE = Path(__file__).parent
+
+# Streams that somebody reads; a page that went away leaves some.
+_MAX_STREAMS = 16
+
+DEFAULT_MEMORY_BYTES = 256 * 2**20
+"""What rows may take in the browser unless `show` is told otherwise."""
+
+
+def show(
+    data: Any,
+    *,
+    height: int = 480,
+    theme: Literal["auto", "light", "dark"] = "auto",
+    state: Mapping[str, Any] | None = None,
+    memory_bytes: int = DEFAULT_MEMORY_BYTES,
+) -> Viewer:
+    """Show a table in the output of a cell, in Jupyter, VS Code and marimo.
+
+    Rows go to the page as it asks for them; what is larger than its budget stays with the kernel,
+    which then answers row by row, sorts and filters.
+
+    Args:
+        data: whatever has the Arrow PyCapsule interface: a frame of pandas or Polars, a relation
+            of DuckDB, a Table, RecordBatch or RecordBatchReader of pyarrow, of any number of rows.
+        height: of the viewer, in CSS pixels.
+        theme: ``auto`` is the notebook's.
+        state: what `Viewer.state` was, or some of it.
+        memory_bytes: what rows may take in the browser.
+
+    Returns:
+        The viewer, which a notebook shows as the last expression of a cell.
+
+    Raises:
+        ColonnadeError: ``bad_source`` where the data cannot be had as Arrow.
+
+    """
+    return Viewer(data, height=height, theme=theme, state=state, memory_bytes=memory_bytes)
+
+
+class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
+    """A table that is looked at; made by `show`.
+
+    What the reader does is seen in `state` and `selection`; both can be set.
+
+    Attributes:
+        height: in CSS pixels.
+        theme: ``auto``, ``light`` or ``dark``.
+        state: the view as JSON: ``sort``, ``filter``, ``columns`` (``shown``, ``pinned``,
+            ``widthsPx``), ``row`` (the first visible one) and ``summaries``. Setting some of it
+            changes that. Empty until the viewer is on a page.
+        selection: the selected cells, ``{"kind", "rows": {"start", "end"}, "columns": {"start",
+            "end"}}``: positions on the screen, counted from 0, ends excluded; ``end`` is None
+            where all rows are meant. None where nothing is selected.
+
+    """
+
+    _esm = _HERE / "widget.js"
+    _css = """.colonnade-notice:not(:empty) {
+        margin-top: 4px; padding: 4px 8px; border: 1px solid #b45309; border-radius: 4px;
+        color: #b45309; font: 13px/1.4 system-ui, sans-serif; }"""
+
+    height = traitlets.Int(480, min=100).tag(sync=True)
+    theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
+    selection = traitlets.Dict(default_value=None, allow_none=True).tag(sync=True)
+    _memory_bytes = traitlets.Int(DEFAULT_MEMORY_BYTES).tag(sync=True)
+    _version = traitlets.Unicode(__version__).tag(sync=True)
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        height: int = 480,
+        theme: str = "auto",
+        state: Mapping[str, Any] | None = None,
+        memory_bytes: int = DEFAULT_MEMORY_BYTES,
+    ) -> None:
+        """Make one; see `show`."""
+        self._rows = Rows(data)
+        self._answers = Answers(self._rows)
+        self._streams: OrderedDict[str, Iterator[bytes]] = OrderedDict()
+        # Front ends may let messages in while a cell runs, in a thread of their own.
+        self._lock = RLock()
+        self._arranged: tuple[Arrangement, Rows] | None = None
+        super().__init__(height=height, theme=theme, state=exact_json(state or {}))
+        self._memory_bytes = memory_bytes
+        self.on_msg(self._on_message)
+
+    @property
+    def filter(self) -> dict[str, Any] | None:
+        """Which rows are shown, a predicate (``docs/http.md``); None for all. Can be set."""
+        predicate: dict[str, Any] | None = self.state.get("filter")
+        return predicate
+
+    @filter.setter
+    def filter(self, predicate: Mapping[str, Any] | None) -> None:
+        self._arrange(filter=exact_json(predicate))
+
+    @property
+    def sort(self) -> list[dict[str, Any]]:
+        """The order, ``[{"column", "descending"}]``, the most important key first. Can be set, also
+        as names with ``-`` for descending: ``["-price", "name"]``.
+        """  # noqa: D205
+        keys: list[dict[str, Any]] = self.state.get("sort", [])
+        return keys
+
+    @sort.setter
+    def sort(self, keys: Sequence[str | Mapping[str, Any]]) -> None:
+        self._arrange(sort=[_sort_key(key) for key in keys])
+
+    def shown(self) -> pa.Table:
+        """All rows that the viewer shows, filtered, in its order, with its columns.
+
+        Raises:
+            ColonnadeError: what the filter or the order is refused for.
+
+        """
+        return self._arranged_rows().table().select(self._shown_columns())
+
+    def selected(self) -> pa.Table:
+        """The selected cells; no rows where nothing is selected. Raises as `shown` does."""
+        selection = self.selection
+        table = self.shown()
+        if selection is None:
+            return table.slice(0, 0)
+        rows, columns = selection["rows"], selection["columns"]
+        start, end = rows["start"], rows["end"]
+        cut = table.slice(start, None if end is None else end - start)
+        return cut.select(range(columns["start"], min(columns["end"], table.num_columns)))
+
+    def close(self) -> None:
+        """Take the viewer from the page and let go of its rows."""
+        if "_lock" not in self.__dict__:  # its data could not be read, so it was never made
+            return
+        with self._lock:
+            self._streams.clear()
+        super().close()
+
+    def _arrange(self, **change: Any) -> None:
+        """Change the order or the filter; other rows are looked at from the first one."""
+        kept = {name: value for name, value in self.state.items() if name != "row"}
+        self.state = {**kept, **change}
+
+    def _arranged_rows(self) -> Rows:
+        arrangement = Arrangement(self.filter, self.sort)
+        with self._lock:
+            if self._arranged is None or self._arranged[0] != arrangement:
+                self._arranged = (arrangement, arrangement.rows_of(self._rows))
+            return self._arranged[1]
+
+    def _shown_columns(self) -> list[int]:
+        schema = self._rows.schema
+        names = self.state.get("columns", {}).get("shown")
+        if names is None:
+            return list(range(len(schema)))
+        return [column_index(schema, name) for name in names]
+
+    def _on_message(self, _: object, content: dict[str, Any], buffers: list[Any]) -> None:
+        message_id = content.get("id")
+        with self._lock:
+            match content:
+                case {"do": "module"}:
+                    self.send({"id": message_id}, [_viewer_module()])
+                case {"do": "ask", "method": str(method), "url": str(url)}:
+                    body = bytes(buffers[0]) if buffers else b""
+                    answer = self._answers.answer(method, url, body)
+                    head = {"status": answer.status, "headers": answer.headers}
+                    self._streams[str(message_id)] = answer.body
+                    while len(self._streams) > _MAX_STREAMS:
+                        self._streams.popitem(last=False)
+                    self._send_piece(str(message_id), head)
+                case {"do": "next"}:
+                    self._send_piece(str(message_id), {})
+                case {"do": "cancel"}:
+                    self._streams.pop(str(message_id), None)
+
+    def _send_piece(self, stream_id: str, head: dict[str, Any]) -> None:
+        """Send the next bytes of a stream, behind its head where these are the first."""
+        stream = self._streams.get(stream_id)
+        answer = {"id": stream_id, **head}
+        if stream is None:
+            self.send({**answer, "error": "the kernel has let go of this stream"})
+            return
+        try:
+            piece = next(stream, None)
+        except (ColonnadeError, pa.ArrowException, OSError) as error:
+            self._streams.pop(stream_id)
+            self.send({**answer, "error": str(error)})
+            return
+        if piece is None:
+            self._streams.pop(stream_id)
+        self.send(answer, [] if piece is None else [piece])
+
+
+def _sort_key(key: str | Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(key, str):
+        return {"column": key["column"], "descending": bool(key.get("descending"))}
+    return {"column": key.removeprefix("-"), "descending": key.startswith("-")}
+
+
+@cache
+def _viewer_module() -> bytes:
+    """The viewer's code, which is built from ``web/``."""
+    try:
+        return (_HERE / "inline.js").read_bytes()
+    except FileNotFoundError:
+        message = f"{_HERE / 'inline.js'} is missing"
+        hint = "In a checkout `npm run build:python` makes it."
+        raise ColonnadeError("viewer_missing", message, hint) from None

@@ -1,0 +1,111 @@
+"""A column in short, as ``GET /v1/query/{id}/summary`` answers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import column_index, plain_values
+from .literal import is_comparable, is_text
+from .texts import texts_of
+
+_MAX_BINS = 32
+_MAX_TOP = 10
+
+
+def summary(table: pa.Table, name: str) -> dict[str, Any]:
+    """Summarise a column.
+
+    Args:
+        table: all rows.
+        name: the column's distinct name.
+
+    Raises:
+        ColonnadeError: ``unknown_column``.
+
+    """
+    column = table.column(column_index(table.schema, name))
+    values = plain_values(column)
+    known = pc.drop_null(values)
+    kind = values.type
+    answer: dict[str, Any] = {
+        "column": name,
+        "type": str(column.type),
+        "rows": len(values),
+        "nulls": len(values) - len(known),
+        "distinct": pc.count_distinct(known).as_py() if is_comparable(kind) else None,
+        "distinct_is_approximate": True,
+        "min": None,
+        "max": None,
+        "mean": None,
+    }
+    if pa.types.is_floating(kind):
+        finite = known.filter(pc.is_finite(known))
+        answer["nan"] = pc.sum(pc.is_nan(known)).as_py() or 0
+        answer["infinite"] = pc.sum(pc.is_inf(known)).as_py() or 0
+        known = finite
+    if len(known) == 0 or not is_comparable(kind):
+        return answer
+    if is_text(kind) or pa.types.is_boolean(kind):
+        counted = pc.value_counts(known).sort(order="descending", by="counts").slice(0, _MAX_TOP)
+        tops = pa.chunked_array([counted.field("values")])
+        counts = counted.field("counts").to_pylist()
+        answer["top"] = [
+            {"value": value, "count": count}
+            for value, count in zip(texts_of(tops).to_pylist(), counts, strict=True)
+        ]
+    extremes = pc.min_max(known)
+    ends = pa.chunked_array([[extremes["min"].as_py()], [extremes["max"].as_py()]], kind)
+    answer["min"], answer["max"] = texts_of(ends).to_pylist()
+    if pa.types.is_temporal(kind) or pa.types.is_integer(kind):
+        answer |= _of_integers(known)
+    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        answer |= _of_floats(known)
+    return answer
+
+
+def _of_integers(known: pa.ChunkedArray) -> dict[str, Any]:
+    """Mean and histogram of integers and of times, in their unit; bins are whole numbers wide."""
+    kind = known.type
+    stored = (
+        kind if pa.types.is_integer(kind) else pa.int32() if kind.bit_width == 32 else pa.int64()
+    )
+    numbers = known.cast(stored)
+    extremes = pc.min_max(numbers)
+    low, high = extremes["min"].as_py(), extremes["max"].as_py()
+    width = max(1, -(-(high - low) // _MAX_BINS))
+    num_bins = max(1, -(-(high - low) // width))
+    edges = [low + index * width for index in range(num_bins)] + [high]
+    starts = pa.array(edges[1:-1], stored)
+    counts = _counts(numbers, starts)
+    mean = pc.mean(numbers).as_py()
+    texts = texts_of(pa.chunked_array([pa.array(edges, stored).cast(kind)])).to_pylist()
+    if pa.types.is_temporal(kind):
+        (told,) = texts_of(
+            pa.chunked_array([pa.array([round(mean)], stored).cast(kind)])
+        ).to_pylist()
+    else:
+        told = str(mean)
+    return {"mean": told, "histogram": {"edges": texts, "counts": counts}}
+
+
+def _of_floats(known: pa.ChunkedArray) -> dict[str, Any]:
+    """Mean and histogram of floats and decimals."""
+    numbers = known.cast(pa.float64())
+    extremes = pc.min_max(numbers)
+    low, high = extremes["min"].as_py(), extremes["max"].as_py()
+    num_bins = _MAX_BINS if high > low else 1
+    edges = [low + (high - low) * (index / num_bins) for index in range(num_bins)] + [high]
+    counts = _counts(numbers, pa.array(edges[1:-1], pa.float64()))
+    texts = [str(edge) for edge in edges]
+    return {"mean": str(pc.mean(numbers).as_py()), "histogram": {"edges": texts, "counts": counts}}
+
+
+def _counts(numbers: pa.ChunkedArray, starts: pa.Array) -> list[int]:
+    """How many numbers are before the first start, from each to the next, and from the last on."""
+    before = [pc.sum(pc.less(numbers, start)).as_py() or 0 for start in starts]
+    bounds = [0, *before, len(numbers)]
+    return [end - start for start, end in pairwise(bounds)]

@@ -1,0 +1,29 @@
+"""Values as texts, close to what the viewer shows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .columns import plain_values
+from .literal import is_text
+
+
+def texts_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A text for each value, null for a null.
+
+    As pyarrow casts to string; binary as hex, nested values as Python writes them.
+    """
+    values = plain_values(column)
+    kind = values.type
+    if is_text(kind):
+        return values
+    types = pa.types
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        texts = [None if value is None else value.hex() for value in values.to_pylist()]
+        return pa.chunked_array([texts], pa.string())
+    try:
+        return pc.cast(values, pa.string())
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid):
+        texts = [None if value is None else str(value) for value in values.to_pylist()]
+        return pa.chunked_array([texts], pa.string())

@@ -1,0 +1,41 @@
+"""A real server with the demo tables."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import colonnade
+
+ROOT = Path(__file__).parents[2]
+
+
+def binary() -> str:
+    return os.environ.get("COLONNADE_BINARY", str(ROOT / "target/release/colonnade"))
+
+
+def demo_file(name: str) -> Path:
+    """A file of the demo tables, which the server makes when it starts."""
+    cache = os.environ.get("XDG_CACHE_HOME", f"{Path.home()}/.cache")
+    return Path(os.environ.get("COLONNADE_CACHE_DIR", f"{cache}/colonnade")) / name
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """Where a writable server listens."""
+    command = [binary(), "serve", "--listen", "127.0.0.1:0", "--writable"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
+        assert server.stdout is not None
+        line = server.stdout.readline()
+        assert line.startswith("listening on "), line
+        yield line.split()[-1]
+        server.kill()
+
+
+@pytest.fixture
+def server(url: str) -> colonnade.Server:
+    return colonnade.connect(url, progress=False)

@@ -1,0 +1,29 @@
+"""What is in the wheel that `npm run build:python` has built."""
+
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+WHEELS = list((Path(__file__).parents[1] / "dist").glob("*.whl"))
+
+
+@pytest.mark.skipif(not WHEELS, reason="no wheel is built")
+def test_the_wheel() -> None:
+    (wheel,) = WHEELS
+    assert wheel.name == "colonnade-0.1.0-py3-none-any.whl"
+    assert wheel.stat().st_size <= 2 * 2**20
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        inline = archive.read("colonnade/inline.js")
+        metadata = archive.read("colonnade-0.1.0.dist-info/METADATA").decode()
+    assert "colonnade/py.typed" in names
+    assert "colonnade/widget.js" in names
+    # The viewer and nothing that runs by itself: no server, no library.
+    assert {Path(name).suffix for name in names if name.startswith("colonnade/")} <= {
+        ".py", ".js", ".typed",
+    }  # fmt: skip
+    assert b"colonnade-viewer" in inline
+    assert "Requires-Python: >=3.10" in metadata
+    requirements = [line for line in metadata.splitlines() if line.startswith("Requires-Dist:")]
+    assert len(requirements) == 3

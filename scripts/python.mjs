@@ -1,0 +1,30 @@
+// Builds the wheel of the Python package: `python/dist/*.whl`, with the viewer inside.
+
+import { copyFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "./build.mjs";
+import { Obstacle, root, run, script } from "./run.mjs";
+import { setUpPython } from "./setup.mjs";
+
+/** Where the Python package is. */
+export const pythonFolder = join(root, "python");
+
+/** Builds the wheel with `python`, of the web package that is built already. */
+export async function buildPython(python) {
+  const inline = join(root, "web", "dist", "inline.js");
+  copyFileSync(inline, join(pythonFolder, "src", "colonnade", "inline.js"));
+  rmSync(join(pythonFolder, "dist"), { recursive: true, force: true });
+  const options = ["--wheel", "--sdist", "--no-isolation", "--outdir", "dist"];
+  await run(python, ["-m", "build", ...options], { cwd: pythonFolder });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await script(async () => {
+    const environment = await setUpPython();
+    if (environment === undefined)
+      throw new Obstacle("the wheel is built with Python 3.11 or later");
+    await build(["wasm", "web"]);
+    await buildPython(environment.python);
+  });
+}
