@@ -16,7 +16,7 @@ use colonnade_core::wire::FieldDescription;
 pub use flight::FlightSql;
 pub(crate) use local::{Local, table_facts};
 pub use progress::{EngineProgress, EngineProgressStatus};
-pub use received::{Received, ReceivedSchema, split_stream};
+pub use received::{Parts, Received, ReceivedSchema, split_stream};
 pub use sources::connect;
 pub use spark::Spark;
 

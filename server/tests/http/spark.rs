@@ -11,7 +11,10 @@ use crate::support::*;
 
 async fn serve(answers: Vec<Answer>) -> (Server, FakeSpark) {
     let spark = FakeSpark::start(answers).await;
-    let engine = connect(&[spark.url.clone()]).await.unwrap().unwrap();
+    let engine = connect(std::slice::from_ref(&spark.url))
+        .await
+        .unwrap()
+        .unwrap();
     let app = App::of_backend(&config(), engine).unwrap();
     (Server::of_app(app).await, spark)
 }

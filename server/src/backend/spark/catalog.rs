@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 
 use super::execution::Execution;
 use super::part::schema_of;
+use super::proto::Plan;
 use super::session::Session;
 use super::sql::{quoted, without_rows};
 use crate::backend::received::bad_engine;
@@ -106,12 +107,12 @@ impl SparkTable {
 }
 
 async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
-    let current = texts(session, "select current_schema()", 0).await?;
+    let current = texts(session, Plan::command("show current namespace"), 1).await?;
     let mut names = Vec::new();
-    for namespace in texts(session, "show namespaces", 0).await? {
+    for namespace in texts(session, Plan::command("show namespaces"), 0).await? {
         let is_current = current.contains(&namespace);
         let sql = format!("show tables in {}", quoted_path(&namespace));
-        for table in texts(session, &sql, 1).await? {
+        for table in texts(session, Plan::command(&sql), 1).await? {
             let relation = format!("{}.{}", quoted_path(&namespace), quoted(&table));
             let name = match is_current {
                 true => table,
@@ -168,7 +169,8 @@ pub(super) async fn schema(
     query: &str,
 ) -> Result<ReceivedSchema, QueryError> {
     let sql = without_rows(query);
-    let mut execution = Execution::start(session, &sql, Arc::default()).await?;
+    let plan = Plan::query(&sql);
+    let mut execution = Execution::start(session, plan, Arc::default()).await?;
     let batch = execution.next().await?;
     let batch = batch.ok_or_else(|| bad_engine("a result without a batch"))?;
     // To its end, or it would be taken for one that is to be stopped.
@@ -179,11 +181,11 @@ pub(super) async fn schema(
 /// The texts of one column of a small result.
 async fn texts(
     session: &Arc<Session>,
-    sql: &str,
+    plan: Plan,
     column: usize,
 ) -> Result<Vec<String>, QueryError> {
     let progress = Arc::<EngineProgress>::default();
-    let mut execution = Execution::start(session, sql, progress).await?;
+    let mut execution = Execution::start(session, plan, progress).await?;
     let mut texts = Vec::new();
     let mut num_bytes = 0;
     while let Some(batch) = execution.next().await? {
@@ -196,8 +198,7 @@ async fn texts(
                 .columns()
                 .get(column)
                 .and_then(|names| names.as_string_opt::<i32>());
-            let names =
-                names.ok_or_else(|| bad_engine(&format!("{sql} has no column of names")))?;
+            let names = names.ok_or_else(|| bad_engine("a listing has no column of names"))?;
             texts.extend(names.iter().flatten().map(str::to_owned));
         }
     }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tonic::{Code, Status, Streaming};
 use uuid::Uuid;
 
-use super::proto::{ArrowBatch, ExecutePlanResponse, ExecutionProgress, ResponseType};
+use super::proto::{ExecutePlanResponse, ExecutionProgress, Plan, ResponseType};
 use super::session::{Session, is_broken};
 use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, EngineProgressStatus};
@@ -17,6 +18,16 @@ const MAX_ATTEMPTS: u32 = 6;
 
 /// The pause before the second attempt; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Rows as Spark sends them.
+pub(super) struct Batch {
+    /// A whole Arrow IPC stream.
+    pub(super) data: Bytes,
+    /// How many they are, where Spark says.
+    pub(super) num_rows: Option<i64>,
+    /// The place of the first in the result, where Spark says.
+    pub(super) first_row: Option<i64>,
+}
 
 /// A statement that runs in Spark. A call may end early: Spark itself ends it after some minutes or
 /// bytes, and connections break; the next one goes on behind the last response. Dropping it stops
@@ -37,7 +48,7 @@ impl Execution {
     /// Whatever Spark says of it.
     pub(super) async fn start(
         session: &Arc<Session>,
-        sql: &str,
+        plan: Plan,
         progress: Arc<EngineProgress>,
     ) -> Result<Self, QueryError> {
         let mut execution = Self {
@@ -48,7 +59,7 @@ impl Execution {
             is_complete: false,
             progress,
         };
-        match session.execute(&execution.operation_id, sql).await {
+        match session.execute(&execution.operation_id, plan).await {
             Ok(responses) => execution.responses = Some(responses),
             Err(status) => return Err(session.error(&status).await),
         }
@@ -59,7 +70,7 @@ impl Execution {
     ///
     /// # Errors
     /// What Spark says, or that it cannot be reached any more.
-    pub(super) async fn next(&mut self) -> Result<Option<ArrowBatch>, QueryError> {
+    pub(super) async fn next(&mut self) -> Result<Option<Batch>, QueryError> {
         let mut attempts = 0;
         while !self.is_complete {
             let next = match &mut self.responses {
@@ -104,7 +115,7 @@ impl Execution {
         self.responses.insert(responses).message().await
     }
 
-    fn take(&mut self, response: ExecutePlanResponse) -> Result<Option<ArrowBatch>, QueryError> {
+    fn take(&mut self, response: ExecutePlanResponse) -> Result<Option<Batch>, QueryError> {
         if response.operation_id != self.operation_id
             || !self.session.is_of(&response.server_side_session_id)
         {
@@ -112,7 +123,26 @@ impl Execution {
         }
         self.last_response_id = Some(response.response_id);
         match response.response_type {
-            Some(ResponseType::ArrowBatch(batch)) => Ok(Some(batch)),
+            Some(ResponseType::ArrowBatch(batch)) => {
+                if batch.num_chunks_in_batch.is_some_and(|chunks| chunks > 1) {
+                    return Err(bad_engine(
+                        "a batch came in pieces, which was not asked for",
+                    ));
+                }
+                Ok(Some(Batch {
+                    data: batch.data,
+                    num_rows: Some(batch.row_count),
+                    first_row: batch.start_offset,
+                }))
+            }
+            Some(ResponseType::SqlCommandResult(result)) => {
+                let rows = result.relation.and_then(|relation| relation.local_relation);
+                Ok(rows.and_then(|rows| rows.data).map(|data| Batch {
+                    data,
+                    num_rows: None,
+                    first_row: None,
+                }))
+            }
             Some(ResponseType::ResultComplete(_)) => {
                 self.is_complete = true;
                 self.responses = None;

@@ -20,6 +20,7 @@ use self::address::Address;
 use self::catalog::{Catalog, SparkTable};
 use self::execution::Execution;
 use self::part::{messages, schema_of};
+use self::proto::Plan;
 use self::session::Session;
 use self::sql::{Statement, read_only, table_sql};
 use crate::backend::received::bad_engine;
@@ -116,7 +117,9 @@ impl Backend for Spark {
                 (schema, part)
             }
             Statement::Tell(command) => {
-                let execution = Execution::start(&session, &command, Arc::clone(&progress)).await?;
+                let execution =
+                    Execution::start(&session, Plan::command(&command), Arc::clone(&progress))
+                        .await?;
                 told(execution).await?
             }
         };
@@ -149,7 +152,7 @@ fn query_part(
 ) -> Part {
     Box::new(move |_| {
         let begun = async move {
-            let execution = Execution::start(&session, &query, progress).await?;
+            let execution = Execution::start(&session, Plan::query(&query), progress).await?;
             Ok::<_, QueryError>(messages(execution, schema))
         };
         futures::stream::once(begun).try_flatten().boxed()

@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use futures::Stream;
 
-use super::execution::Execution;
-use super::proto::ArrowBatch;
+use super::execution::{Batch, Execution};
 use crate::backend::received::bad_engine;
 use crate::backend::{Received, ReceivedSchema, split_stream};
 use crate::error::QueryError;
@@ -21,7 +20,7 @@ pub(super) fn messages(
 
 /// The same, where the first batch has come already.
 pub(super) fn messages_after(
-    first: ArrowBatch,
+    first: Batch,
     execution: Execution,
     schema: ReceivedSchema,
 ) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
@@ -31,7 +30,7 @@ pub(super) fn messages_after(
 fn rows(
     execution: Execution,
     schema: ReceivedSchema,
-    first: Option<ArrowBatch>,
+    first: Option<Batch>,
 ) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
     let rows = Rows {
         execution,
@@ -46,7 +45,7 @@ fn rows(
 
 struct Rows {
     execution: Execution,
-    first: Option<ArrowBatch>,
+    first: Option<Batch>,
     received: Received,
     ready: VecDeque<IpcMessage>,
 }
@@ -68,28 +67,24 @@ impl Rows {
         }
     }
 
-    fn take(&mut self, batch: &ArrowBatch) -> Result<(), QueryError> {
+    fn take(&mut self, batch: &Batch) -> Result<(), QueryError> {
         let first_row = self.received.num_rows();
-        if let Some(start) = batch.start_offset
+        if let Some(start) = batch.first_row
             && u64::try_from(start) != Ok(first_row)
         {
             return Err(bad_engine(&format!(
                 "rows from {start} on came where row {first_row} was next"
             )));
         }
-        if batch.num_chunks_in_batch.is_some_and(|chunks| chunks > 1) {
-            return Err(bad_engine(
-                "a batch came in pieces, which was not asked for",
-            ));
-        }
         for (metadata, body) in split_stream(&batch.data)? {
             self.ready.extend(self.received.take(metadata, body)?);
         }
         let num_rows = self.received.num_rows() - first_row;
-        if u64::try_from(batch.row_count) != Ok(num_rows) {
+        if let Some(said) = batch.num_rows
+            && u64::try_from(said) != Ok(num_rows)
+        {
             return Err(bad_engine(&format!(
-                "a batch of {} rows was announced and one of {num_rows} came",
-                batch.row_count
+                "a batch of {said} rows was announced and one of {num_rows} came"
             )));
         }
         Ok(())
@@ -100,7 +95,7 @@ impl Rows {
 ///
 /// # Errors
 /// `bad_engine`.
-pub(super) fn schema_of(batch: &ArrowBatch) -> Result<ReceivedSchema, QueryError> {
+pub(super) fn schema_of(batch: &Batch) -> Result<ReceivedSchema, QueryError> {
     let messages = split_stream(&batch.data)?;
     let Some((metadata, _)) = messages.first() else {
         return Err(bad_engine("a batch has no schema"));

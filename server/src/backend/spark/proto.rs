@@ -24,12 +24,66 @@ pub struct UserContext {
 pub struct Plan {
     #[prost(message, optional, tag = "1")]
     pub root: Option<Relation>,
+    #[prost(message, optional, tag = "2")]
+    pub command: Option<Command>,
+}
+
+impl Plan {
+    /// A query, whose rows are the answer.
+    pub fn query(sql: &str) -> Self {
+        Self {
+            root: Some(Relation::sql(sql)),
+            command: None,
+        }
+    }
+
+    /// A command, whose rows come in one piece and without a job.
+    pub fn command(sql: &str) -> Self {
+        let input = Some(Relation::sql(sql));
+        Self {
+            root: None,
+            command: Some(Command {
+                sql_command: Some(SqlCommand { input }),
+            }),
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Command {
+    #[prost(message, optional, tag = "5")]
+    pub sql_command: Option<SqlCommand>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SqlCommand {
+    #[prost(message, optional, tag = "6")]
+    pub input: Option<Relation>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Relation {
     #[prost(message, optional, tag = "10")]
     pub sql: Option<Sql>,
+    #[prost(message, optional, tag = "11")]
+    pub local_relation: Option<LocalRelation>,
+}
+
+impl Relation {
+    fn sql(sql: &str) -> Self {
+        Self {
+            sql: Some(Sql {
+                query: sql.to_owned(),
+            }),
+            local_relation: None,
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct LocalRelation {
+    #[prost(bytes = "bytes", optional, tag = "1")]
+    pub data: Option<Bytes>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -78,7 +132,7 @@ pub struct ExecutePlanResponse {
     pub response_id: String,
     #[prost(string, tag = "15")]
     pub server_side_session_id: String,
-    #[prost(oneof = "ResponseType", tags = "2, 14, 18")]
+    #[prost(oneof = "ResponseType", tags = "2, 5, 14, 18")]
     pub response_type: Option<ResponseType>,
 }
 
@@ -86,10 +140,18 @@ pub struct ExecutePlanResponse {
 pub enum ResponseType {
     #[prost(message, tag = "2")]
     ArrowBatch(ArrowBatch),
+    #[prost(message, tag = "5")]
+    SqlCommandResult(SqlCommandResult),
     #[prost(message, tag = "14")]
     ResultComplete(Empty),
     #[prost(message, tag = "18")]
     ExecutionProgress(ExecutionProgress),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SqlCommandResult {
+    #[prost(message, optional, tag = "1")]
+    pub relation: Option<Relation>,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -16,8 +16,8 @@ use super::error::{SparkError, unreachable};
 use super::proto::{
     ConfigOperation, ConfigRequest, ConfigResponse, ConfigSet, Empty, ExecutePlanRequest,
     ExecutePlanResponse, FetchErrorDetailsRequest, FetchErrorDetailsResponse, INTERRUPT_OPERATION,
-    InterruptRequest, KeyValue, Plan, ReattachExecuteRequest, ReattachOptions, Relation,
-    ReleaseExecuteRequest, ReleaseSessionRequest, RequestOption, Sql, UserContext,
+    InterruptRequest, KeyValue, Plan, ReattachExecuteRequest, ReattachOptions,
+    ReleaseExecuteRequest, ReleaseSessionRequest, RequestOption, UserContext,
 };
 use crate::error::QueryError;
 
@@ -104,18 +104,12 @@ impl Session {
     pub(super) async fn execute(
         &self,
         operation_id: &str,
-        sql: &str,
+        plan: Plan,
     ) -> Result<Streaming<ExecutePlanResponse>, Status> {
         let request = ExecutePlanRequest {
             session_id: self.client.session_id.clone(),
             user_context: self.client.user(),
-            plan: Some(Plan {
-                root: Some(Relation {
-                    sql: Some(Sql {
-                        query: sql.to_owned(),
-                    }),
-                }),
-            }),
+            plan: Some(plan),
             client_type: Some(CLIENT_TYPE.to_owned()),
             request_options: vec![RequestOption {
                 reattach_options: Some(ReattachOptions { reattachable: true }),
