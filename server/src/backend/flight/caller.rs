@@ -93,7 +93,7 @@ impl Caller {
                 None => {
                     failed = failed.or_else(|| {
                         Some(bad_engine("an endpoint is at a place that cannot be used"))
-                    })
+                    });
                 }
             }
         }

@@ -179,7 +179,7 @@ async fn list(caller: &Arc<Caller>) -> Result<Vec<FlightTable>, QueryError> {
             describe(caller, listed)
                 .await
                 .inspect_err(|error| {
-                    tracing::warn!("table {name:?} of the engine is left out: {error}")
+                    tracing::warn!("table {name:?} of the engine is left out: {error}");
                 })
                 .ok()
         })
