@@ -17,7 +17,7 @@ import pyarrow as pa
 from .errors import ColonnadeError
 from .find import find
 from .predicate import filter_mask
-from .rows import Rows
+from .rows import Rows, bytes_of
 from .sort import sort_indices
 from .summary import summary
 from .wire import numbered_stream
@@ -147,7 +147,7 @@ def _pieces(rows: Rows, start: int, end: int) -> Iterator[pa.RecordBatch]:
             return
         yield batch
         start += batch.num_rows
-        wanted_rows = _PIECE_BYTES * batch.num_rows // max(1, batch.nbytes)
+        wanted_rows = _PIECE_BYTES * batch.num_rows // bytes_of(batch)
         num_rows = max(1, min(wanted_rows, num_rows * _MAX_GROWTH))
 
 

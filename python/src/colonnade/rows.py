@@ -124,6 +124,14 @@ class Rows:
             self.is_whole = self._next is None
 
 
+def bytes_of(batch: pa.RecordBatch) -> int:
+    """About how many bytes the rows of a batch take; 1 at least."""
+    try:
+        return max(1, int(batch.nbytes))
+    except pa.ArrowException:  # older versions of pyarrow cannot tell of list views
+        return max(1, int(batch.get_total_buffer_size()))
+
+
 def _reader(data: Any) -> pa.RecordBatchReader:
     if isinstance(data, pa.RecordBatchReader):
         return data
