@@ -1,158 +1,176 @@
-// `npm run bench [-- --quick] [-- --only NAME]`: what reading a table costs in Chromium, beside the
-// floors, apache-arrow and flechette; then what the server's ordered stream costs (`--only server`).
+// `npm run bench [-- --quick | --full] [-- --only NAME]`: the same tables through us, our peers and the
+// physical floor.
 //
-// Runs of what is compared take turns, each in a renderer and a worker of its own. A whole run writes
-// `bench/RESULTS.md` and `bench/results.json`; `--quick` is one small run of each, which only shows
-// that everything works and that all readers read the same.
+// Runs of what is compared take turns. A whole run writes `bench/RESULTS.md` with its plots,
+// `bench/results.json` and `bench/floors.json`. `--quick` is one small run of each, which shows that
+// everything works and that all readers read the same, and fails where a ratio to its floor has fallen by half.
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { chromium } from "@playwright/test";
 import { build } from "../scripts/build.mjs";
 import { Obstacle, root, run, say, script } from "../scripts/run.mjs";
-import { setUpChromium } from "../scripts/setup.mjs";
-import { provideFlights } from "../scripts/start.mjs";
-import { makeStream, NEEDLE } from "./browser/datasets.mjs";
-import { describeMachine, load, Others } from "./browser/machine.mjs";
+import { setUpChromium, setUpPython } from "../scripts/setup.mjs";
+import { cacheDir, provideFlights } from "../scripts/start.mjs";
+import { guard, keepRatios } from "./browser/guard.mjs";
+import { describeMachine, load, MAX_OTHERS_SHARE, Others } from "./browser/machine.mjs";
+import { measureReading } from "./browser/reading.mjs";
 import { report } from "./browser/report.mjs";
 import { openSite } from "./browser/site.mjs";
+import { measureTable, TABLES } from "./browser/tables.mjs";
 import { WORKLOADS } from "./browser/workloads.mjs";
+import { measureEngines } from "./engines.mjs";
+import { measureReaders } from "./readers.mjs";
+import { provideLineitem } from "./server.mjs";
 
-/** Runs in one worker: the first is cold, the median of the others warm. */
-const RUNS_A_WORKER = 4;
-const NATIVE_BINARY = join(root, "target/release/colonnade-bench-native");
+/** What is measured besides the workloads in a browser. */
+const PARTS = ["readers", "engines", "stream"];
+/** With `--quick`, only what needs neither a GB nor packages of others. */
+const QUICK_TABLES = ["start", "frame", "wide", "tall"];
 
 async function main() {
   const { values } = parseArgs({
     options: {
       quick: { type: "boolean", default: false },
+      full: { type: "boolean", default: false },
       only: { type: "string" },
       rounds: { type: "string" },
     },
   });
   const { quick: isQuick, only } = values;
-  const numRounds = Number(values.rounds ?? (isQuick ? 1 : 5));
-  const workloads = WORKLOADS.filter(({ name }) => only === undefined || name === only);
-  if (workloads.length > 0) {
-    await build(["wasm", "web"]);
-    await run("cargo", ["build", "--locked", "--release", "-p", "colonnade-bench-native"]);
-    const results = await measure(workloads, { isQuick, numRounds });
-    const text = report(workloads, results);
-    process.stdout.write(text);
-    if (!isQuick && only === undefined) {
-      writeFileSync(join(root, "bench/RESULTS.md"), text);
-      writeFileSync(join(root, "bench/results.json"), `${JSON.stringify(results, null, 1)}\n`);
-    }
-  } else if (only !== "server") {
-    const names = [...WORKLOADS.map(({ name }) => name), "server"];
-    throw new Obstacle(`there is no benchmark "${only}"; there are ${names.join(", ")}`);
+  const numRounds = Number(values.rounds ?? (isQuick ? 1 : values.full ? 10 : 5));
+  const isAsked = (name) => only === undefined || name === only || name.startsWith(`${only} `);
+  const plan = {
+    workloads: WORKLOADS.filter(({ name }) => isAsked(name)),
+    tables: TABLES.filter(({ name }) => isAsked(name) && (!isQuick || QUICK_TABLES.includes(name))),
+    parts: PARTS.filter((name) => isAsked(name) && (!isQuick || name === "stream")),
+  };
+  if (Object.values(plan).every(({ length }) => length === 0)) {
+    const names = [...WORKLOADS, ...TABLES].map(({ name }) => name);
+    throw new Obstacle(
+      `there is no benchmark "${only}"; there are ${[...names, ...PARTS].join(", ")}`,
+    );
   }
-  if (only === undefined || only === "server") {
-    await build();
-    provideFlights();
-    const options = isQuick ? ["--", "--quick"] : [];
-    await run("cargo", ["run", "--locked", "--release", "-p", "colonnade-bench", ...options]);
+  await build();
+  provideFlights();
+  for (const crate of ["colonnade-bench-native", "colonnade-bench"]) {
+    await run("cargo", ["build", "--locked", "--release", "-p", crate]);
+  }
+  if (!isQuick) await refuseNoise();
+  const results = await measure(plan, { isQuick, numRounds, isGuarded: isQuick && !only });
+  const { text, files } = report(plan, results);
+  process.stdout.write(text);
+  if (isQuick || only !== undefined) return;
+  writeFileSync(join(root, "bench/RESULTS.md"), text);
+  writeFileSync(join(root, "bench/results.json"), `${JSON.stringify(results, null, 1)}\n`);
+  keepRatios(results.workloads);
+  mkdirSync(join(root, "bench/plots"), { recursive: true });
+  for (const [name, svg] of Object.entries(files)) {
+    writeFileSync(join(root, "bench/plots", name), svg);
   }
 }
 
-/** Samples by workload and reader, each with the runs of one worker. */
-async function measure(workloads, { isQuick, numRounds }) {
+/** Compares nothing while others compute. */
+async function refuseNoise() {
+  const others = new Others();
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const share = others.share() ?? 0;
+  if (share <= MAX_OTHERS_SHARE || process.env.COLONNADE_BENCH_NOISY) return;
+  throw new Obstacle(
+    `other programs take ${Math.round(share * 100)} % of the processors: nothing can be compared; end them, or set COLONNADE_BENCH_NOISY to see it run`,
+  );
+}
+
+async function measure({ workloads, tables, parts }, { isQuick, numRounds, isGuarded }) {
   const executablePath = await setUpChromium();
-  const streams = new Map();
-  const site = await openSite(streams);
+  const needsLineitem = parts.length > 0 || tables.some(({ file }) => file !== undefined);
+  const lineitem = needsLineitem && !isQuick ? await provideLineitem() : {};
+  const files = Object.fromEntries(Object.values(lineitem).map((path) => [basename(path), path]));
+  const site = await openSite({ isQuick, files });
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath,
     args: ["--js-flags=--expose-gc", ...(isRoot ? ["--no-sandbox"] : [])],
   });
-  const folder = mkdtempSync(join(tmpdir(), "colonnade-bench-"));
   const results = {
     machine: describeMachine(browser.version(), peerVersions()),
     numRounds,
     loadBefore: load(),
+    tables: {},
     workloads: {},
   };
   try {
-    for (const workload of workloads) {
-      const { bytes, ...shape } = makeStream(workload.stream, isQuick);
-      streams.set(workload.stream, bytes);
-      const url = `${site.origin}/streams/${workload.stream}`;
-      const file = join(folder, workload.stream);
-      writeFileSync(file, bytes);
-      const samples = [];
-      const others = new Others();
-      for (let round = 0; round < numRounds; round++) {
-        say(`${workload.name}, round ${round + 1} of ${numRounds}`);
-        // Forwards and backwards in turn: whatever drifts, drifts for all.
-        const readers = workload.kind === "scroll" ? ["viewer"] : workload.readers;
-        for (const reader of round % 2 === 0 ? readers : readers.toReversed()) {
-          samples.push({
-            reader,
-            ...(await sample(browser, workload, reader, { site, url, file })),
-          });
-        }
-      }
-      checkSums(workload, samples);
-      results.workloads[workload.name] = {
-        numBytes: bytes.length,
-        ...shape,
-        othersShare: others.share(),
-        samples,
-      };
-      streams.delete(workload.stream);
+    for (const table of tables) {
+      const { numBytes } = table.file
+        ? { numBytes: statSync(files[table.file]).size }
+        : await site.shapeOf(table.stream);
+      const cells = table.check ? await cellsOf(lineitem.arrows) : undefined;
+      const measured = await measureTable(browser, site, table, { numRounds, cells });
+      results.tables[table.name] = { numBytes, ...measured };
     }
+    for (const workload of workloads) {
+      results.workloads[workload.name] = await measureReading(browser, site, workload, numRounds);
+    }
+    if (isGuarded) await guardAtFullSize(browser);
+    if (parts.includes("readers")) {
+      results.readers = await measureReaders({ site, lineitem, numRounds });
+    }
+    if (parts.includes("engines")) {
+      results.engines = await measureEngines({ site, lineitem, numRounds });
+    }
+    if (parts.includes("stream")) results.stream = measureStream(isQuick);
   } finally {
     await browser.close();
     site.close();
-    rmSync(folder, { recursive: true });
   }
   results.loadAfter = load();
   return results;
 }
 
-/** One reader's runs in a renderer of its own, or in a process. */
-async function sample(browser, { kind, touches = false }, reader, { site, url, file }) {
-  if (reader === "native") {
-    const output = execFileSync(NATIVE_BINARY, [file, String(RUNS_A_WORKER), NEEDLE]);
-    const runs = JSON.parse(String(output));
-    return { runs: runs.map(({ checksum, ...ms }) => ({ ms, checksum })) };
-  }
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+async function guardAtFullSize(browser) {
+  const site = await openSite({ isQuick: false, files: {} });
   try {
-    const page = await context.newPage();
-    await page.goto(site.origin);
-    if (kind === "scroll") return { frames: await page.evaluate((to) => scrollWhile(to), url) };
-    const task = { reader, url, kind, touches, numRuns: RUNS_A_WORKER, needle: NEEDLE };
-    return { runs: await page.evaluate((task) => perform(task), task) };
+    await guard(browser, site);
   } finally {
-    await context.close();
+    site.close();
   }
 }
 
-/** Refuses where two readers read something different. */
-function checkSums({ name }, samples) {
-  const sums = new Map();
-  for (const { reader, runs = [] } of samples) {
-    if (reader === "copy") continue;
-    for (const { checksum } of runs) {
-      if (checksum !== undefined && checksum !== null) sums.set(checksum, reader);
-    }
-  }
-  if (sums.size <= 1) return;
-  const pairs = [...sums].map(([sum, reader]) => `${reader}: ${sum}`);
-  throw new Error(`${name}: the readers do not agree: ${pairs.join("; ")}`);
+/** What the ordered stream and the Parquet writer cost, as the crate in `src/` tells it. */
+function measureStream(isQuick) {
+  say("the ordered stream");
+  const binary = join(root, "target/release/colonnade-bench");
+  const lineitem = join(cacheDir(), "lineitem.parquet");
+  const options = [lineitem, ...(isQuick ? ["--quick"] : [])];
+  return String(execFileSync(binary, options, { stdio: ["ignore", "pipe", "inherit"] }));
+}
+
+/** What pyarrow shows of a stream's first and last rows; undefined where there is no pyarrow. */
+async function cellsOf(path) {
+  const packages = await setUpPython();
+  if (packages === undefined) return undefined;
+  const program = join(root, "bench/native/cells.py");
+  const env = { ...process.env, PYTHONPATH: packages };
+  return JSON.parse(String(execFileSync("python3", [program, path, "20"], { env })));
 }
 
 function peerVersions() {
-  const version = (path) => JSON.parse(readFileSync(join(root, path), "utf8")).version;
-  return {
-    "apache-arrow": version("node_modules/apache-arrow/package.json"),
-    flechette: version("node_modules/@uwdata/flechette/package.json"),
-    colonnade: version("web/package.json"),
-  };
+  const packages = [
+    "apache-arrow",
+    "@uwdata/flechette",
+    "@duckdb/duckdb-wasm",
+    "@perspective-dev/client",
+    "parquet-wasm",
+    "colonnade",
+  ];
+  return Object.fromEntries(
+    packages.map((name) => {
+      const path = join(root, "node_modules", name, "package.json");
+      return [name, JSON.parse(readFileSync(path, "utf8")).version];
+    }),
+  );
 }
 
 await script(main);

@@ -8,6 +8,7 @@ import { fuzz } from "./fuzz.mjs";
 import { buildPython, pythonFolder } from "./python.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
 import { setUpChromium, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
+import { withSpark } from "./spark.mjs";
 import { provideFlights } from "./start.mjs";
 
 // One at a time: together, the test dependencies of one would change the features of another's
@@ -49,9 +50,10 @@ async function rust() {
   if (!process.env.COLONNADE_CONFORMANCE) {
     say("COLONNADE_CONFORMANCE is not set: the conformance cases are left out");
   }
-  for (const crate of ["colonnade-core", "colonnade-server"]) {
-    await run("cargo", ["test", "--locked", "--release", "-p", crate]);
-  }
+  const test = (crate, env) =>
+    run("cargo", ["test", "--locked", "--release", "-p", crate], { env });
+  await test("colonnade-core", {});
+  await withSpark((spark) => test("colonnade-server", spark));
 }
 
 async function web() {

@@ -5,6 +5,7 @@ import {
   Field,
   Float64,
   Int32,
+  Int64,
   makeData,
   RecordBatch,
   Schema,
@@ -20,18 +21,61 @@ const SEED = 0x9e3779b9;
 /** What is searched for: it stands in the last row alone. */
 export const NEEDLE = "zebra crossing";
 
-/** Streams by name, at full size or (`quick`) small: `{ rows, batchRows, columns }`. */
+/** Of a sweep: chunks of one size, a GiB of 16 columns in all. */
+const sweep = (batchRows) => ({
+  rows: 2 ** 23,
+  batchRows,
+  columns: 16,
+  quickRows: 2 ** 18,
+  repeats: true,
+  make: floatBatch,
+});
+
+/**
+ * Streams by name, at full size or (`quick`) small. Where a stream `repeats`, its batches are the same
+ * bytes, so that a GiB needs no GiB here.
+ */
 const SHAPES = {
+  twenty: { rows: 20, batchRows: 20, columns: 4, quickRows: 20, make: words },
   floats: { rows: 1_000_000, batchRows: 1000, columns: 10, quickRows: 20_000, make: floatBatch },
   small: { rows: 524_288, batchRows: 128, columns: 16, quickRows: 4096, make: floatBatch },
   column: { rows: 10_000_000, batchRows: 65_536, columns: 1, quickRows: 200_000, make: wideFloats },
   text: { rows: 1_000_000, batchRows: 65_536, columns: 1, quickRows: 20_000, make: sentences },
   utf8: { rows: 500_000, batchRows: 65_536, columns: 4, quickRows: 10_000, make: words },
   dictionary: { rows: 1_000_000, batchRows: 65_536, columns: 4, quickRows: 20_000, make: codes },
+  "16 KiB": sweep(128),
+  "64 KiB": sweep(512),
+  "256 KiB": sweep(2048),
+  "1 MiB": sweep(8192),
+  "16 MiB": sweep(131_072),
+  frame: {
+    rows: 2 ** 25,
+    batchRows: 8192,
+    columns: 5,
+    quickRows: 2 ** 18,
+    repeats: true,
+    make: frameBatch,
+  },
+  wide: {
+    rows: 102_400,
+    batchRows: 1024,
+    columns: 400,
+    quickRows: 4096,
+    repeats: true,
+    make: floatBatch,
+  },
+  tall: {
+    rows: 100_007_936,
+    batchRows: 65_536,
+    columns: 1,
+    quickRows: 2 ** 18,
+    repeats: true,
+    make: floatBatch,
+  },
 };
 
 /**
- * The bytes of a stream.
+ * A stream: its size and shape, and its bytes in pieces of some hundred KiB or more.
  *
  * @param {keyof typeof SHAPES} name
  * @param {boolean} isQuick a fiftieth of it or so
@@ -39,8 +83,49 @@ const SHAPES = {
 export function makeStream(name, isQuick) {
   const shape = SHAPES[name];
   const numRows = isQuick ? shape.quickRows : shape.rows;
-  const random = randomBits(SEED);
   const names = Array.from({ length: shape.columns }, (_, index) => `c${index}`);
+  const { repeats: isRepeated = false, batchRows } = shape;
+  const numBatches = Math.ceil(numRows / batchRows);
+  if (!isRepeated) {
+    const bytes = encode(shape, names, numRows);
+    const numBytes = bytes.length;
+    return { numBytes, numRows, numBatches, numColumns: names.length, pieces: () => cut(bytes) };
+  }
+  const one = encode(shape, names, batchRows);
+  const schemaBytes = 8 + new DataView(one.buffer, one.byteOffset).getInt32(4, true);
+  const schema = one.subarray(0, schemaBytes);
+  const batch = one.subarray(schemaBytes, one.length - MARKER_BYTES);
+  const marker = one.subarray(one.length - MARKER_BYTES);
+  const numAtOnce = Math.min(numBatches, Math.max(1, Math.floor(PIECE_BYTES / batch.length)));
+  const many = Buffer.concat(Array(numAtOnce).fill(batch));
+  return {
+    numBytes: schemaBytes + numBatches * batch.length + MARKER_BYTES,
+    numRows: numBatches * batchRows,
+    numBatches,
+    numColumns: names.length,
+    *pieces() {
+      yield schema;
+      for (let left = numBatches; left > 0; left -= numAtOnce) {
+        yield* cut(many.subarray(0, Math.min(left, numAtOnce) * batch.length));
+      }
+      yield marker;
+    },
+  };
+}
+
+/** Spec: `FFFFFFFF 00000000` ends a stream. */
+const MARKER_BYTES = 8;
+const PIECE_BYTES = 1024 * 1024;
+
+function* cut(bytes) {
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES) {
+    yield bytes.subarray(start, start + PIECE_BYTES);
+  }
+}
+
+/** A whole stream with its marker. */
+function encode(shape, names, numRows) {
+  const random = randomBits(SEED);
   const batches = [];
   let schema;
   for (let row = 0; row < numRows; row += shape.batchRows) {
@@ -51,14 +136,20 @@ export function makeStream(name, isQuick) {
     const type = new Struct(schema.fields);
     batches.push(new RecordBatch(schema, makeData({ type, length, nullCount: 0, children })));
   }
-  const bytes = tableToIPC(new Table(batches), "stream");
-  return { bytes, numRows, numBatches: batches.length, numColumns: names.length };
+  return tableToIPC(new Table(batches), "stream");
 }
 
 /** Multiples of 1/1024 below 1024: sums of them are exact in any order. */
 function floatBatch(length, random) {
   const data = Float64Array.from({ length }, () => (random() >>> 12) / 1024);
   return makeData({ type: new Float64(), length, nullCount: 0, data });
+}
+
+/** An id of 64 bits in front of floats. */
+function frameBatch(length, random, _isLast, index) {
+  if (index > 0) return floatBatch(length, random);
+  const data = BigInt64Array.from({ length }, (_, row) => BigInt(row));
+  return makeData({ type: new Int64(), length, nullCount: 0, data });
 }
 
 /** Between −0.5 and 0.5, of 32 random bits. */

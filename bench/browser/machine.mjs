@@ -3,6 +3,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
 
+/** Above this share of the processors, others decide what is measured. */
+export const MAX_OTHERS_SHARE = 0.1;
+
 /** Machine, versions and flags, as told beside the numbers. */
 export function describeMachine(chromium, versions) {
   const [cpu] = cpus();

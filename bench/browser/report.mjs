@@ -1,7 +1,9 @@
 // The results as a page of Markdown.
 
-/** Above this share of the processors, others decide what is measured. */
-const MAX_OTHERS_SHARE = 0.1;
+import { enginesPart, engineTargets } from "../engines.mjs";
+import { readersPart, readerTargets } from "../readers.mjs";
+import { fraction, markdown, median, percent, spread, told } from "./figures.mjs";
+import { plots, tablePart, tableTargets } from "./table-report.mjs";
 
 /** The most that the decoder takes from its memory at once: `core/src/wire/slab.rs`. */
 const SLAB_BYTES = 32 * 1024 * 1024;
@@ -20,58 +22,94 @@ const NAMES = {
   "flechette, one buffer": "flechette, where the buffer is there",
 };
 
-/** The page. */
-export function report(workloads, results) {
+/** The page, and its plots by file name. */
+export function report({ workloads, tables }, results) {
   const parts = workloads.map((workload) => {
     const result = results.workloads[workload.name];
     return workload.kind === "scroll" ? scrollPart(workload, result) : part(workload, result);
   });
-  return `${[head(results), targets(workloads, results), ...parts].join("\n\n")}\n`;
-}
-
-function head({ machine, numRounds, loadBefore, loadAfter, workloads }) {
-  const shares = Object.values(workloads).map(({ othersShare }) => othersShare ?? 0);
-  const worst = Math.max(...shares);
-  const lines = [
-    "# What reading a table costs in a browser",
-    "",
-    "Written by `npm run bench`. Every reader works in a worker of its own, in turns with the others:",
-    `${numRounds} rounds, in each a new renderer and four tables in one worker. *Cold* is the first`,
-    "table, *warm* the median of the next three; what is told is the median of the rounds, in",
-    "brackets the least and the most. × is against the floor, the first line.",
-    "`open` starts a worker and an instance for the first table, and counts them; the decoder alone has its",
-    "instance before.",
-    "",
-    Object.entries(machine)
-      .map(([name, value]) => `${name} ${value}`)
-      .join(" · "),
-    "",
-    `Load average ${loadBefore} before, ${loadAfter} after; other programs took at most ` +
-      `${percent(worst)} of the processors.`,
+  const whole = tables.map((table) => tablePart(table, results.tables[table.name]));
+  const files = plots(results.tables);
+  const pictures = Object.keys(files).map(
+    (name) => `![${name.replace(".svg", "")}](plots/${name})`,
+  );
+  const sections = [
+    head(results),
+    targets(workloads, results),
+    ...pictures,
+    ...(whole.length > 0 ? [WHOLE, ...whole] : []),
+    ...(results.readers ? [readersPart(results.readers)] : []),
+    ...(results.engines ? [enginesPart(results.engines)] : []),
+    ...(results.stream ? [`${STREAM}\n\n${results.stream.trim()}`] : []),
+    ...(parts.length > 0 ? [inWorker(results), ...parts] : []),
   ];
-  if (worst > MAX_OTHERS_SHARE) {
-    lines.push("", "**Others took too much of the processors: these numbers compare nothing.**");
-  }
-  return lines.join("\n");
+  return { text: `${sections.join("\n\n")}\n`, files };
 }
 
-function percent(share) {
-  return `${Math.round(share * 100)} %`;
+const STREAM = `# The ordered stream and the Parquet file
+
+Inside one process, without a socket: lineitem through the stitcher by codec and threads; the first batch of the
+demo tables; then lineitem to one Parquet file (zstd, level 1), each in a process of its own, beside DataFusion's
+parallel writer.`;
+
+const WHOLE = `# Whole tables
+
+Every reader gets the same bytes from the same address, in an empty page of a new browser context; all
+times count from there, so each pays for loading its own code. A new worker reads, where a reader does not
+bring its own. *Painted* is the frame that shows the first 20 rows: in our own grid, in a plain table for the
+others. *Every value* is a loop of the page's over all of them (of an engine one SQL query): sums of numbers, and
+something of each text; all readers must come to the same sum. *Memory* is what all of the browser's processes took
+at most beyond the empty page. The texts of lineitem's first and last rows are compared with pyarrow's.
+Engines do more than read: they make tables that can be queried.`;
+
+function inWorker({ numRounds }) {
+  return `# Reading alone
+
+Every reader works in a worker of its own, in turns with the others: ${numRounds} rounds, in each a new
+renderer and four tables in one worker. *Cold* is the first table, *warm* the median of the next three; what is
+told is the median of the rounds, in brackets the least and the most. × is against the floor, the first line.
+\`open\` starts a worker and an instance for the first table, and counts them; the decoder alone has its instance
+before.`;
+}
+
+function head({ machine, numRounds, loadBefore, loadAfter, workloads, tables }) {
+  const shares = [...Object.values(workloads), ...Object.values(tables)].map(
+    ({ othersShare }) => othersShare ?? 0,
+  );
+  const machines = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
+  return `# What reading a table costs
+
+Written by \`npm run bench\`: the same bytes through us, our peers and the physical floor, in turns, in one session of
+${numRounds} rounds (three where a reader takes more than ten seconds). Told are medians, in brackets the least and
+the most.
+
+${machines.join(" · ")}
+
+Load average ${loadBefore} before, ${loadAfter} after; other programs took at most ${percent(Math.max(0, ...shares))} of the
+processors in any part.`;
 }
 
 /** A row of the table of targets for each. */
-function targets(workloads, results) {
+function targets(workloads, { workloads: results, tables, engines = [], readers = [] }) {
   const rows = workloads.flatMap((workload) =>
     workload.targets.map((target) => {
       const { measure, ours, against, limit, unit } = target;
-      const is = reached(target, results.workloads[workload.name]);
-      const verdict = is <= limit ? "met" : "**missed**";
-      const what = unit ?? `of ${against}`;
-      return `| ${workload.name}: ${measure}, ${ours} | at most ${fraction(limit)} ${what} | ${fraction(is)} | ${verdict} |`;
+      const is = reached(target, results[workload.name]);
+      return [
+        `${workload.name}: ${measure}, ${ours}`,
+        `at most ${fraction(limit)} ${unit ?? `of ${against}`}`,
+        fraction(is),
+        is <= limit ? "met" : "**missed**",
+      ];
     }),
   );
-  if (rows.length === 0) return "";
-  return ["| target | | is | |", "| --- | --- | --- | --- |", ...rows].join("\n");
+  const all = [
+    ...tableTargets(tables),
+    ...readerTargets(readers),
+    ...engineTargets(engines),
+    ...rows,
+  ];
+  return all.length === 0 ? "" : markdown(["target", "", "is", ""], all);
 }
 
 /** What a target bounds. */
@@ -80,10 +118,6 @@ function reached({ measure, ours, against, unit }, result) {
   const ms = median(measuresOf(result, ours).get(measure));
   if (unit === "µs a batch") return (ms * 1e3) / result.numBatches;
   return ms / median(measuresOf(result, against).get(measure));
-}
-
-function fraction(number) {
-  return number < 1 ? `1/${(1 / number).toFixed(1)}` : number.toFixed(2);
 }
 
 /** Wasm memory never shrinks: what it is after the first table was its peak. */
@@ -133,12 +167,7 @@ function cell(times, floorTimes) {
   if (times === undefined) return "";
   const ratio =
     floorTimes === undefined ? "" : `, ×${(median(times) / median(floorTimes)).toFixed(2)}`;
-  const [least, most] = [Math.min(...times), Math.max(...times)];
-  return `${told(median(times))} (${told(least)}–${told(most)})${ratio}`;
-}
-
-function told(ms) {
-  return ms < 10 ? ms.toFixed(1) : ms.toFixed(0);
+  return `${spread(times)}${ratio}`;
 }
 
 function scrollPart({ title }, { samples, othersShare }) {
@@ -157,9 +186,4 @@ function scrollPart({ title }, { samples, othersShare }) {
     lines.push(`| ${name} | ${[...counts, ...times].join(" | ")} |`);
   }
   return lines.join("\n");
-}
-
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[sorted.length >> 1];
 }

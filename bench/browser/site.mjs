@@ -1,71 +1,105 @@
-// What the browser is given: the bench's page, the built package, and the streams.
+// What the browser is given: the bench's page, the built package, the peers' files, and the streams.
+// A process of its own: what the driver does meanwhile holds up nobody's bytes.
 
-import { readFileSync } from "node:fs";
+import { fork } from "node:child_process";
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { join, normalize } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { fileURLToPath } from "node:url";
 import { build } from "vite";
 import { root } from "../../scripts/run.mjs";
+import { makeStream } from "./datasets.mjs";
 
-const TYPES = { html: "text/html", js: "text/javascript", wasm: "application/wasm" };
+const TYPES = {
+  html: "text/html",
+  js: "text/javascript",
+  mjs: "text/javascript",
+  wasm: "application/wasm",
+};
 const WRITE_BYTES = 1024 * 1024;
 
 /**
  * Serves on a free port of loopback: `/` the page, `/page/` its scripts, `/colonnade/` the package as
- * it is shipped, `/streams/` the streams that `streams` holds by name.
+ * it is shipped, `/modules/` the peers' packages, `/streams/` the streams of `datasets.mjs` by name,
+ * `/files/` what `files` has by name.
  *
- * @param {Map<string, Uint8Array>} streams
+ * @param {{ isQuick: boolean, files: Record<string, string> }} options
  */
-export async function openSite(streams) {
-  const scripts = await bundle();
-  const server = createServer((request, response) => {
-    const path = new URL(request.url ?? "/", "http://localhost").pathname;
-    const [, folder, name] = path.split("/");
-    if (folder === "streams" && streams.has(name)) return send(response, streams.get(name));
-    const file =
-      path === "/" ? readFileSync(join(root, "bench/page/index.html")) : readFile(folder, name);
-    const type = TYPES[path === "/" ? "html" : (name?.split(".").at(-1) ?? "")];
-    if (file === undefined || type === undefined) response.writeHead(404).end();
-    else response.writeHead(200, { "content-type": type }).end(file);
+export async function openSite(options) {
+  const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(options)]);
+  const origin = await new Promise((resolve, reject) => {
+    child.once("message", resolve);
+    child.once("exit", (code) => reject(new Error(`the site ended with exit ${code}`)));
   });
-  function readFile(folder, name) {
-    if (folder === "page") return scripts.get(name);
-    if (folder === "colonnade") return readFileSync(join(root, "web/dist", name));
-    return undefined;
-  }
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const origin = `http://127.0.0.1:${server.address().port}`;
-  const close = () => {
-    server.close();
-    server.closeAllConnections();
+  return {
+    origin,
+    /** What a stream holds: `{ numBytes, numRows, numBatches, numColumns }`. */
+    shapeOf: async (name) => (await fetch(`${origin}/shapes/${name}`)).json(),
+    close: () => child.kill(),
   };
-  return { origin, close };
 }
 
-function send(response, bytes) {
+async function serve({ isQuick, files }) {
+  const scripts = await bundle();
+  /** The last one that was asked for: some are a GiB. */
+  let last = { name: "", stream: undefined };
+  const streamOf = (name) => {
+    if (last.name !== name) last = { name, stream: makeStream(name, isQuick) };
+    return last.stream;
+  };
+  const server = createServer((request, response) => {
+    const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname);
+    const [, folder, name, ...rest] = path.split("/");
+    if (folder === "streams") {
+      const { numBytes, pieces } = streamOf(name);
+      return send(request, response, numBytes, () => Readable.from(pieces()));
+    }
+    if (folder === "shapes") {
+      const { pieces, ...shape } = streamOf(name);
+      return response.end(JSON.stringify(shape));
+    }
+    if (folder === "files" && name in files) {
+      const open = () => createReadStream(files[name], { highWaterMark: WRITE_BYTES });
+      return send(request, response, statSync(files[name]).size, open);
+    }
+    const file = readFile(scripts, folder, [name, ...rest].join("/"));
+    const type = path === "/" ? "text/html" : TYPES[path.split(".").at(-1)];
+    if (file === undefined || type === undefined) return response.writeHead(404).end();
+    response.writeHead(200, { "content-type": type }).end(file);
+  });
+  server.listen(0, "127.0.0.1", () => process.send(`http://127.0.0.1:${server.address().port}`));
+}
+
+function readFile(scripts, folder, name) {
+  const places = {
+    "": "bench/page/index.html",
+    colonnade: `web/dist/${name}`,
+    modules: `node_modules/${name}`,
+  };
+  if (folder === "page") return scripts.get(name);
+  const path = folder in places ? join(root, places[folder]) : undefined;
+  return path !== undefined && existsSync(path) ? readFileSync(path) : undefined;
+}
+
+function send(request, response, numBytes, open) {
   response.writeHead(200, {
     "content-type": "application/vnd.apache.arrow.stream",
-    "content-length": bytes.length,
+    "content-length": numBytes,
     "cache-control": "no-store",
   });
+  if (request.method === "HEAD") return response.end();
   // A reader that leaves early is none of our business.
-  pipeline(Readable.from(pieces(bytes)), response).catch(() => undefined);
-}
-
-/** Writes of a MiB, as fast as they are taken. */
-function* pieces(bytes) {
-  for (let start = 0; start < bytes.length; start += WRITE_BYTES) {
-    yield bytes.subarray(start, start + WRITE_BYTES);
-  }
+  pipeline(open(), response).catch(() => undefined);
 }
 
 /** The page's scripts by name, the peers inside. */
 async function bundle() {
-  const entry = {
-    page: join(root, "bench/page/page.ts"),
-    worker: join(root, "bench/page/worker.ts"),
-  };
+  const names = ["page", "worker", "table-worker"];
+  const entry = Object.fromEntries(
+    names.map((name) => [name, join(root, `bench/page/${name}.ts`)]),
+  );
   const result = await build({
     configFile: false,
     logLevel: "error",
@@ -81,3 +115,5 @@ async function bundle() {
   const { output } = Array.isArray(result) ? result[0] : result;
   return new Map(output.map(({ fileName, code }) => [fileName, code]));
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await serve(JSON.parse(process.argv[2]));

@@ -46,7 +46,7 @@ export async function readWithModule(input: Input): Promise<Decoded & { body: Bo
         for (let start = 0; start < numRows; start += READ_ROWS) {
           const end = Math.min(start + READ_ROWS, numRows);
           if (type === "double") {
-            const raw = kernels.values(0, column, start, end);
+            const raw = kernels.numbers(0, column, start, end);
             total += sum(new Float64Array(raw?.bytes.buffer ?? new ArrayBuffer(0)));
           } else {
             const packed = kernels.window(0, start, end, Uint32Array.of(column), 0);
@@ -80,14 +80,11 @@ function readWithPackage(makeSource: (input: Input) => Parameters<Open>[0]) {
 
 async function touchTable(table: Table): Promise<number> {
   let total = 0;
-  for (const [column, { type }] of table.schema.fields.entries()) {
+  for (const column of table.schema.fields.keys()) {
     for (let start = 0; start < table.numRows; start += READ_ROWS) {
-      const range = { start, end: Math.min(start + READ_ROWS, table.numRows) };
-      if (type === "double") {
-        total += sum((await table.values(column, range)).values as Float64Array);
-      } else {
-        total += sumTexts(await table.window(range, Uint32Array.of(column), 0));
-      }
+      const { values } = await table.values(column, { start, end: start + READ_ROWS });
+      if (!Array.isArray(values)) total += sum(values as Float64Array);
+      else for (const text of values) total += textValue(text);
     }
   }
   return total;

@@ -1,3 +1,4 @@
+import "./table-page.js";
 import type { ColonnadeViewer, open } from "../../web/src/index.js";
 import type { Run, Task } from "./tasks.js";
 

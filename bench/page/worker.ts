@@ -40,7 +40,8 @@ async function perform(task: Task): Promise<Run[]> {
   if (task.kind === "kernels") {
     const { body } = await readWithModule(input);
     const runs: Run[] = [];
-    for (let run = 0; run < task.numRuns; run++) runs.push(await runKernels(body, task.needle));
+    for (let run = 0; run < task.numRuns; run++)
+      runs.push(await runKernels(body, task.needle, run));
     return runs;
   }
   const read = READERS[task.reader];

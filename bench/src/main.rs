@@ -1,16 +1,20 @@
-//! What the ordered stream costs, as ratios in one run: `cargo run --release -p colonnade-bench`.
+//! What the ordered stream costs, as ratios in one run:
+//! `cargo run --release -p colonnade-bench -- LINEITEM.PARQUET`.
 //!
 //! Everything runs inside this process, at the stitcher, with a sink that only counts: no socket, no
-//! spool. Runs of what is compared take turns, so that a busy machine is busy for both; the median
-//! counts. `-- --quick` makes one run of each over fewer rows.
+//! spool; the Parquet file at its writer. Runs of what is compared take turns, so that a busy machine is
+//! busy for both; the median counts. `--quick` makes one run of each over fewer rows.
+
+mod parquet;
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
 use colonnade_server::demo;
-use colonnade_server::encode::{Codec, schema_message};
+use colonnade_server::encode::Codec;
 use colonnade_server::engine::{Engine, EngineConfig};
+use colonnade_server::message::IpcMessage;
 use colonnade_server::order::{Pool, StitchPlan, Stitcher};
 use colonnade_server::query::QueryRuntime;
 use colonnade_server::request::{CommonParameters, Source, TableQuery};
@@ -36,23 +40,23 @@ struct Run {
 }
 
 fn main() -> Result<()> {
-    let is_quick = std::env::args().any(|argument| argument == "--quick");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, rest @ ..] = arguments.as_slice()
+        && first == "write"
+    {
+        return parquet::write(rest);
+    }
+    let Some((lineitem, options)) = arguments.split_first() else {
+        return Err("expected LINEITEM.PARQUET [--quick]".into());
+    };
+    let is_quick = options.iter().any(|option| option == "--quick");
     let (num_runs, limit) = if is_quick {
         (1, Some(500_000))
     } else {
         (5, None)
     };
     let connections = tokio::runtime::Runtime::new()?;
-    let spill = std::env::temp_dir();
-    let engine = Engine::try_new(
-        &EngineConfig {
-            memory_bytes: 1 << 30,
-            spill_bytes: 1 << 30,
-            spill_folder: spill,
-            num_threads: 2,
-        },
-        demo::open()?,
-    )?;
+    let engine = engine(2)?;
     let run =
         |table: &str, case: Case, limit| connections.block_on(drain(&engine, table, case, limit));
 
@@ -106,37 +110,34 @@ fn main() -> Result<()> {
         let first = median(&taken, |run| run.first_batch);
         println!("| {table} | {:.1} |", first.as_secs_f64() * 1e3);
     }
-    Ok(())
+    parquet::compare(lineitem, num_runs, limit)
+}
+
+/// The server's engine over the demo tables.
+fn engine(num_threads: usize) -> Result<Engine> {
+    let config = EngineConfig {
+        memory_bytes: 1 << 30,
+        spill_bytes: 1 << 30,
+        spill_folder: std::env::temp_dir(),
+        num_threads,
+    };
+    Ok(Engine::try_new(&config, demo::open()?)?)
 }
 
 async fn drain(engine: &Engine, table: &str, case: Case, limit: Option<u64>) -> Result<Run> {
     let begun = Instant::now();
-    let source = Source::Table(TableQuery {
+    let query = TableQuery {
         table: table.to_owned(),
         ..TableQuery::default()
-    });
-    let parameters = CommonParameters {
-        limit,
-        ..CommonParameters::default()
     };
     let codec = match case.codec {
         "lz4" => Some(Codec::Lz4),
         "zstd" => Some(Codec::Zstd),
         _ => None,
     };
-    let started = engine
-        .start(&parameters.request(source)?, None, codec)
-        .await?;
-    let plan = StitchPlan {
-        schema: schema_message(&started.encoding.schema),
-        range: started.range,
-        num_parallel: case.num_threads,
-        budget_bytes: BUDGET_BYTES,
-        batch_bytes: started.encoding.batch_bytes as u64,
-        pool: Pool::new(BUDGET_BYTES),
-    };
     let runtime = QueryRuntime::start(case.num_threads)?;
-    let mut stitcher = Stitcher::start(started.parts, plan, runtime.handle());
+    let (_, mut stitcher) =
+        stitch(engine, query, codec, limit, (&runtime, case.num_threads)).await?;
     let (mut num_rows, mut num_bytes, mut first_batch) = (0, 0, None);
     while let Some(message) = stitcher.next().await {
         let message = message?;
@@ -150,6 +151,33 @@ async fn drain(engine: &Engine, table: &str, case: Case, limit: Option<u64>) -> 
         num_rows,
         num_bytes,
     })
+}
+
+/// The schema message of a query over one table, and its batches in order.
+async fn stitch(
+    engine: &Engine,
+    query: TableQuery,
+    codec: Option<Codec>,
+    limit: Option<u64>,
+    (runtime, num_threads): (&QueryRuntime, usize),
+) -> Result<(IpcMessage, Stitcher)> {
+    let parameters = CommonParameters {
+        limit,
+        ..CommonParameters::default()
+    };
+    let request = parameters.request(Source::Table(query))?;
+    let started = engine.start(&request, None, codec).await?;
+    let schema = started.schema.clone();
+    let plan = StitchPlan {
+        schema: schema.clone(),
+        range: started.range,
+        num_parallel: num_threads,
+        budget_bytes: BUDGET_BYTES,
+        batch_bytes: started.batch_bytes,
+        pool: Pool::new(BUDGET_BYTES),
+    };
+    let stitcher = Stitcher::start(started.parts, plan, runtime.handle());
+    Ok((schema, stitcher))
 }
 
 fn median(runs: &[Run], what: impl Fn(&Run) -> Duration) -> Duration {

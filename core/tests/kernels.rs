@@ -13,11 +13,13 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, Float64Array};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 use colonnade_core::decode::Decoder;
-use colonnade_core::kernels::{ColumnValues, FilterJob, KernelError, Rows, SortJob, SortKey};
+use colonnade_core::kernels::{
+    ColumnValues, FilterJob, KernelError, Repeats, Rows, SortJob, SortKey,
+};
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellText, FixedOffsets, write_cell};
 use colonnade_core::wire::Limits;
@@ -365,6 +367,58 @@ fn values_are_those_that_are_stored() {
             .window_of(&rows, 1..5, &[0], 0, &FixedOffsets)
             .is_err()
     );
+}
+
+#[test]
+fn repeated_values_have_the_texts_of_their_rows() {
+    for name in ["every_type.arrows", "predicates.arrows"] {
+        let decoder = decode(&fixture(name));
+        let table = decoder.table().unwrap();
+        let num_rows = table.num_rows() as u32;
+        let twice = Rows::List((0..num_rows).chain((0..num_rows).rev()).collect());
+        let positions = 1..twice.len();
+        let mut num_read = 0;
+        for (index, field) in table.schema().fields.iter().enumerate() {
+            let Some(repeats) = Repeats::read(table, &twice, index, positions.clone()).unwrap()
+            else {
+                continue;
+            };
+            let represented = repeats
+                .codes
+                .iter()
+                .map(|&code| repeats.rows.get(code as usize).unwrap());
+            let window = |rows: &Rows, positions| {
+                table.window_of(rows, positions, &[index], 0, &FixedOffsets)
+            };
+            let texts = Rows::List(represented.collect());
+            assert_eq!(
+                window(&texts, 0..texts.len()),
+                window(&twice, positions.clone()),
+                "{}",
+                field.field.name()
+            );
+            assert!(repeats.rows.len() <= num_rows as usize);
+            num_read += 1;
+        }
+        assert!(num_read > 5, "{name}");
+    }
+}
+
+#[test]
+fn values_that_seldom_repeat_are_not_told_apart() {
+    let column = |num_values: u32, num_rows: u32| {
+        let texts = (0..num_rows).map(|row| Some((row % num_values).to_string()));
+        let array: ArrayRef = Arc::new(StringArray::from_iter(texts));
+        let batch = RecordBatch::try_from_iter([("text", array)]).unwrap();
+        let decoder = decode(&stream(&[batch]));
+        let table = decoder.table().unwrap();
+        let repeats = Repeats::read(table, &all(table), 0, 0..num_rows as usize);
+        repeats.unwrap().map(|repeats| repeats.rows.len())
+    };
+    assert_eq!(column(1000, 10_000), Some(1000));
+    assert_eq!(column(1000, 900), Some(900));
+    assert_eq!(column(1025, 2000), None);
+    assert_eq!(column(4096, 100_000), None);
 }
 
 #[test]

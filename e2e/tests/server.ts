@@ -33,14 +33,18 @@ export class Server {
   ) {}
 
   /**
-   * Starts `colonnade serve` with `args`, on a free port unless `port` says otherwise; resolves once
-   * it says where it listens.
+   * Starts `colonnade serve` with `args`, on a free port unless `port` says otherwise, with `env`
+   * beside this program's variables; resolves once it says where it listens.
    */
-  static async start(args: string[] = [], port = 0): Promise<Server> {
+  static async start(
+    args: string[] = [],
+    port = 0,
+    env: Record<string, string> = {},
+  ): Promise<Server> {
     const child = spawn(
       inCheckout("target/release/colonnade"),
       ["serve", "--listen", `127.0.0.1:${port}`, ...args],
-      { stdio: ["ignore", "pipe", "pipe"] },
+      { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } },
     );
     let log = "";
     child.stderr.on("data", (bytes: Buffer) => {

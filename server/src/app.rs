@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::backend::{Backend, Local};
 use crate::connections::{ConnectionLimits, Connections};
 use crate::data_dir::DataDir;
 use crate::engine::{Engine, EngineConfig};
@@ -107,7 +108,29 @@ impl App {
     ///
     /// # Errors
     /// The data folder cannot be used, or the engine cannot be made.
-    pub fn try_new(config: &AppConfig, mut tables: Vec<Table>) -> Result<Self, StartError> {
+    pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
+        Self::build(config, tables, None)
+    }
+
+    /// A server of an engine elsewhere.
+    ///
+    /// # Errors
+    /// As [`App::try_new`]; uploads are permitted, which only the embedded engine reads.
+    pub fn of_backend(config: &AppConfig, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
+        if config.writable {
+            return Err(StartError::BadArgument(
+                "--writable is for a server of files; an engine's tables are written in the engine"
+                    .to_owned(),
+            ));
+        }
+        Self::build(config, Vec::new(), Some(backend))
+    }
+
+    fn build(
+        config: &AppConfig,
+        mut tables: Vec<Table>,
+        backend: Option<Arc<dyn Backend>>,
+    ) -> Result<Self, StartError> {
         let data_dir = Arc::new(DataDir::open(config.data_dir.as_deref())?);
         let metrics = Arc::new(Metrics::new());
         let limits = UploadLimits {
@@ -137,10 +160,17 @@ impl App {
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
         };
-        let results = Results::new(Arc::clone(&engine), Arc::clone(&metrics), results_config);
+        let backend = backend.unwrap_or_else(|| Arc::new(Local(Arc::clone(&engine))));
+        let results = Results::new(
+            Arc::clone(&engine),
+            Arc::clone(&backend),
+            Arc::clone(&metrics),
+            results_config,
+        );
         let state = AppState {
             results,
             engine,
+            backend,
             streams: Arc::new(Semaphore::new(config.max_streams)),
             guard: Arc::new(config.guard.clone()),
             sessions: Arc::new(Sessions::default()),

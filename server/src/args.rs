@@ -25,7 +25,7 @@ pub enum Command {
 /// What to serve, and how.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ServeArgs {
-    /// A file, a directory or a quoted glob, perhaps as name=SOURCE. Without any: the demo tables.
+    /// A file, a directory, a quoted glob, an address with https://, s3:// or gs://, or an engine (sc://HOST:PORT, flightsql://HOST:PORT), perhaps as name=SOURCE. Without any: the demo tables.
     #[arg(value_name = "SOURCE")]
     pub sources: Vec<String>,
 

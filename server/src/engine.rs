@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use colonnade_core::semantics::near_names;
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
@@ -20,12 +21,13 @@ use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+use crate::backend::Started;
 use crate::catalog::{Catalog, Entry};
-use crate::encode::{Codec, wire_schema};
+use crate::encode::{Codec, EmptyBatch, schema_message, wire_schema};
 use crate::engine_error::{execution_error, plan_error};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::functions::{check_constants, limit_functions};
-use crate::order::{Encoding, Part, RowRange};
+use crate::order::{Encoding, RowRange};
 use crate::part_reader::encode_parts;
 use crate::plan::{
     Order, order_of, parse_filter, plan_sql, predicate_expr, resolve_ties, strip_limit,
@@ -68,25 +70,6 @@ pub struct Engine {
     context: SessionContext,
     catalog: Arc<Catalog>,
     num_threads: usize,
-}
-
-/// A query that is planned and has not begun.
-pub struct Started {
-    /// How its rows become messages, and the schema on the wire.
-    pub encoding: Encoding,
-    /// What the order of the parts means.
-    pub order: Order,
-    /// The parts; one after the other they are the result before `range` is applied.
-    pub parts: Vec<Part>,
-    /// The rows of the parts to send.
-    pub range: RowRange,
-    /// The tables that are read, as they were when the query was planned.
-    pub sources: Vec<Arc<Table>>,
-    /// Whether the rows can be read from their source from any row on; then the parts begin at the
-    /// row that was asked for.
-    pub is_seekable: bool,
-    /// Rows of the whole result, where the sources' metadata knows.
-    pub num_rows: Option<u64>,
 }
 
 impl Engine {
@@ -224,15 +207,20 @@ impl Engine {
             let num_rows = seek.num_rows_within(inner);
             return Ok(Started {
                 order: Order::Partition,
+                schema: schema_message(&encoding.schema),
+                empty: empty_batch(&encoding.schema)?,
+                codec,
+                batch_bytes: encoding.batch_bytes as u64,
                 parts: encode_parts(seek.plan, state, &used, &encoding, Some(seek.part_rows)),
-                encoding,
                 range: RowRange {
                     offset: 0,
                     limit: range.limit.map(|_| seek.num_rows),
                 },
                 sources: used,
                 is_seekable: true,
+                is_repeatable: true,
                 num_rows: Some(num_rows),
+                progress: None,
             });
         }
         let num_bytes = used.iter().filter_map(|table| table.num_bytes).sum();
@@ -249,13 +237,18 @@ impl Engine {
         let encoding = encoding(&plan);
         let parts = encode_parts(plan, state, &used, &encoding, None);
         Ok(Started {
-            encoding,
+            schema: schema_message(&encoding.schema),
+            empty: empty_batch(&encoding.schema)?,
+            codec,
+            batch_bytes: encoding.batch_bytes as u64,
             order,
             parts,
             range,
             sources: used,
             is_seekable: false,
+            is_repeatable: order != Order::None,
             num_rows: None,
+            progress: None,
         })
     }
 
@@ -385,6 +378,16 @@ fn column(table: &Table, name: &str) -> Result<Expr, QueryError> {
             ),
         )),
     }
+}
+
+fn empty_batch(schema: &SchemaRef) -> Result<EmptyBatch, QueryError> {
+    EmptyBatch::try_new(schema).map_err(|error| {
+        QueryError::new(
+            ErrorKind::ExecutionError,
+            format!("the columns cannot be written as Arrow IPC: {error}"),
+            "leave the column out, or cast it to another type",
+        )
+    })
 }
 
 /// The tables of a plan, none of which may be broken.

@@ -74,6 +74,12 @@ pub enum ErrorKind {
     QueryTimeout,
     /// Someone deleted the query, or its reader left.
     Cancelled,
+    /// The engine elsewhere cannot be reached, or was lost.
+    EngineUnavailable,
+    /// The engine elsewhere answered with something that is not sound.
+    BadEngine,
+    /// The engine elsewhere cannot do what was asked for.
+    NotSupported,
     /// A fault of this program.
     Internal,
 }
@@ -116,6 +122,9 @@ impl ErrorKind {
             Self::ResourcesExhausted => "resources_exhausted",
             Self::QueryTimeout => "query_timeout",
             Self::Cancelled => "cancelled",
+            Self::EngineUnavailable => "engine_unavailable",
+            Self::BadEngine => "bad_engine",
+            Self::NotSupported => "not_supported",
             Self::Internal => "internal",
         }
     }
@@ -130,6 +139,7 @@ impl ErrorKind {
             | Self::BadName
             | Self::BadUpload
             | Self::MissingEndOfStream
+            | Self::NotSupported
             | Self::UnknownColumn => 400,
             Self::Unauthorized => 401,
             Self::ReadOnly | Self::NotWritable | Self::HostNotAllowed | Self::OriginNotAllowed => {
@@ -145,6 +155,7 @@ impl ErrorKind {
             Self::TooManyAttempts => 429,
             Self::BrokenRow | Self::ExecutionError | Self::NotExportable => 422,
             Self::SourceUnreadable | Self::Internal => 500,
+            Self::EngineUnavailable | Self::BadEngine => 502,
             Self::TooManyStreams | Self::ResourcesExhausted => 503,
             Self::QueryTimeout => 504,
             Self::StorageFull => 507,
@@ -188,6 +199,9 @@ impl ErrorKind {
             Self::ResourcesExhausted => "The budget is used up",
             Self::QueryTimeout => "The query took too long",
             Self::Cancelled => "The query was cancelled",
+            Self::EngineUnavailable => "The engine cannot be reached",
+            Self::BadEngine => "The engine's answer is not sound",
+            Self::NotSupported => "The engine cannot do that",
             Self::Internal => "A fault of the server",
         }
     }

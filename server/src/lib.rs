@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod args;
+pub mod backend;
 pub mod catalog;
 pub mod cells;
 pub mod connections;

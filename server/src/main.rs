@@ -10,7 +10,7 @@ use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
 use colonnade_server::error::StartError;
 use colonnade_server::http::GuardConfig;
 use colonnade_server::log::JsonLines;
-use colonnade_server::{App, AppConfig, demo, memory, source};
+use colonnade_server::{App, AppConfig, backend, demo, memory, source};
 use futures::FutureExt;
 use tracing_subscriber::EnvFilter;
 
@@ -96,10 +96,13 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     let address = listener
         .local_addr()
         .map_err(|error| StartError::Failed(format!("the address is not known: {error}")))?;
+    let engine = runtime.block_on(backend::connect(&args.sources))?;
     let tables = if args.sources.is_empty() {
         demo::open()?
-    } else {
+    } else if engine.is_none() {
         source::open_all(&args.sources)?
+    } else {
+        Vec::new()
     };
     // Before the app makes a temporary folder: from here on a signal lets it be removed.
     let (stop, end_now) = {
@@ -107,7 +110,10 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         stop_signals()
             .map_err(|error| StartError::Failed(format!("signals cannot be received: {error}")))?
     };
-    let app = App::try_new(&config, tables)?;
+    let app = match engine {
+        Some(engine) => App::of_backend(&config, engine)?,
+        None => App::try_new(&config, tables)?,
+    };
     // Standard output holds this line and no other.
     let mut out = std::io::stdout();
     let _ = writeln!(out, "listening on http://{address}").and_then(|()| out.flush());

@@ -5,18 +5,26 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/fake_flight.rs"]
+mod fake_flight;
+#[path = "http/fake_spark.rs"]
+mod fake_spark;
 #[path = "http/result_bytes.rs"]
 mod result_bytes;
 #[path = "http/scripted.rs"]
 mod scripted;
 #[path = "http/support.rs"]
 mod support;
+#[path = "http/web_files.rs"]
+mod web_files;
 
 #[path = "http/kernels.rs"]
 mod kernels;
 #[path = "http/messages.rs"]
 mod messages;
 
+#[path = "http/backends.rs"]
+mod backends;
 #[path = "http/conformance.rs"]
 mod conformance;
 #[path = "http/connections.rs"]
@@ -29,6 +37,8 @@ mod export_route;
 mod failure;
 #[path = "http/find.rs"]
 mod find;
+#[path = "http/flight.rs"]
+mod flight;
 #[path = "http/functions.rs"]
 mod functions;
 #[path = "http/guard.rs"]
@@ -50,6 +60,8 @@ mod requery;
 mod results;
 #[path = "http/resume.rs"]
 mod resume;
+#[path = "http/s3_sources.rs"]
+mod s3_sources;
 #[path = "http/seek.rs"]
 mod seek;
 #[path = "http/session.rs"]
@@ -58,11 +70,15 @@ mod session;
 mod snapshot;
 #[path = "http/sources.rs"]
 mod sources;
+#[path = "http/spark.rs"]
+mod spark;
 #[path = "http/summary.rs"]
 mod summary;
 #[path = "http/tables.rs"]
 mod tables;
 #[path = "http/uploads.rs"]
 mod uploads;
+#[path = "http/web_sources.rs"]
+mod web_sources;
 #[path = "http/wire.rs"]
 mod wire;

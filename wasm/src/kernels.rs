@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use colonnade_core::kernels::{
-    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Rows, SortJob, SortKey,
+    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Repeats, Rows, SortJob, SortKey,
     StreamPieces, SummaryJob,
 };
 use colonnade_core::table::Table;
@@ -98,6 +98,36 @@ impl Values {
     #[must_use]
     pub fn validity(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0.validity)
+    }
+}
+
+/// Texts of a column that repeat: each of them once, and which one every row has.
+#[wasm_bindgen]
+pub struct RepeatedTexts {
+    codes: Vec<u32>,
+    num_texts: usize,
+    texts: Vec<u8>,
+}
+
+#[wasm_bindgen]
+impl RepeatedTexts {
+    /// For each row the number of its text; empty the next time.
+    #[must_use]
+    pub fn codes(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.codes)
+    }
+
+    /// How many texts there are.
+    #[wasm_bindgen(js_name = numTexts)]
+    #[must_use]
+    pub fn num_texts(&self) -> usize {
+        self.num_texts
+    }
+
+    /// The texts, packed (see `RowWindow` in colonnade-core); empty the next time.
+    #[must_use]
+    pub fn texts(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.texts)
     }
 }
 
@@ -285,6 +315,37 @@ impl Decoder {
         ColumnValues::read(self.table()?, &view.rows, column, start, end)
             .map(|values| values.map(Values))
             .map_err(|error| thrown(&error))
+    }
+
+    /// Which texts a column has at positions `[start, end)` of a view; undefined where they seldom
+    /// repeat.
+    ///
+    /// # Errors
+    /// As `Repeats::read` and [`window`](Self::window).
+    pub fn repeats(
+        &self,
+        view: &View,
+        column: usize,
+        start: u32,
+        end: u32,
+    ) -> Result<Option<RepeatedTexts>, JsValue> {
+        let table = self.table()?;
+        let positions = start as usize..end as usize;
+        let repeats = Repeats::read(table, &view.rows, column, positions);
+        let Some(repeats) = repeats.map_err(|error| thrown(&error))? else {
+            return Ok(None);
+        };
+        let num_texts = repeats.rows.len();
+        table
+            .window_of(&repeats.rows, 0..num_texts, &[column], 0, &self.zones)
+            .map(|window| {
+                Some(RepeatedTexts {
+                    codes: repeats.codes,
+                    num_texts,
+                    texts: window.bytes,
+                })
+            })
+            .map_err(|error| js_error(error.code(), &error.to_string(), table.num_rows(), 0))
     }
 
     /// Begins to write the rows as an Arrow IPC stream.

@@ -1,5 +1,12 @@
 import { ColonnadeError, cancelledError } from "./errors.js";
-import type { FindParams, KernelWork, RawValues, SummaryWork, ViewInfo } from "./messages.js";
+import type {
+  FindParams,
+  KernelWork,
+  RawRepeats,
+  RawValues,
+  SummaryWork,
+  ViewInfo,
+} from "./messages.js";
 import { letMessagesIn } from "./turns.js";
 
 /** How long the worker computes before it looks at its messages. */
@@ -57,6 +64,12 @@ export interface WasmKernels {
     start: number,
     end: number,
   ): { kind: string; bytes(): Uint8Array; validity(): Uint8Array; free(): void } | undefined;
+  repeats(
+    view: WasmView,
+    column: number,
+    start: number,
+    end: number,
+  ): { codes(): Uint32Array; numTexts(): number; texts(): Uint8Array; free(): void } | undefined;
 }
 
 /** Calls the decoder so that a trap is remembered; see `BodyDecoder.use`. */
@@ -178,7 +191,22 @@ export class Kernels {
     ) as Uint8Array<ArrayBuffer>;
   }
 
-  values(view: number, column: number, start: number, end: number): RawValues | null {
+  values(view: number, column: number, start: number, end: number): RawValues | RawRepeats | null {
+    return this.numbers(view, column, start, end) ?? this.#repeats(view, column, start, end);
+  }
+
+  #repeats(view: number, column: number, start: number, end: number): RawRepeats | null {
+    return this.#with(view, (decoder, rows) => {
+      const repeats = decoder.repeats(rows, column, start, end);
+      if (repeats === undefined) return null;
+      const [codes, numTexts, texts] = [repeats.codes(), repeats.numTexts(), repeats.texts()];
+      repeats.free();
+      return { kind: "repeats", codes, numTexts, texts } as RawRepeats;
+    });
+  }
+
+  /** Null where the values are no numbers. */
+  numbers(view: number, column: number, start: number, end: number): RawValues | null {
     return this.#with(view, (decoder, rows) => {
       const values = decoder.values(rows, column, start, end);
       if (values === undefined) return null;

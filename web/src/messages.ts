@@ -128,6 +128,14 @@ export interface RawValues {
   validity: Uint8Array<ArrayBuffer>;
 }
 
+/** Texts of a column that repeat: which of `texts`, a packed window of one column, each row has. */
+export interface RawRepeats {
+  kind: "repeats";
+  codes: Uint32Array<ArrayBuffer>;
+  numTexts: number;
+  texts: Uint8Array<ArrayBuffer>;
+}
+
 /** The decoder's wasm module, compiled or not. */
 export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 
@@ -156,10 +164,10 @@ export interface Requests {
     };
     result: Uint8Array<ArrayBuffer>;
   };
-  /** Null where the values are no numbers. */
+  /** Null where the values are no numbers and seldom repeat. */
   values: {
     params: { view: number; column: number; start: number; end: number };
-    result: RawValues | null;
+    result: RawValues | RawRepeats | null;
   };
   /** Work in slices: a view, or JSON. `job` is the number under which progress is told. */
   run: { params: { job: number; work: KernelWork }; result: ViewInfo | string };

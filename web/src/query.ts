@@ -75,6 +75,10 @@ interface QueryRecord {
   rows?: number | null;
   /** The row after the last one that was produced. */
   rows_ready?: number;
+  /** What its order means; null while it is planned. */
+  order?: string | null;
+  /** Tasks of an engine elsewhere that computes it; others may come. */
+  engine?: { tasks: number; tasks_done: number };
   error?: unknown;
 }
 

@@ -1,6 +1,6 @@
 import type { Requester } from "./actor.js";
 import { ColonnadeError } from "./errors.js";
-import type { RawValues, SortKey, ViewInfo } from "./messages.js";
+import type { RawRepeats, RawValues, SortKey, ViewInfo } from "./messages.js";
 import { type Predicate, predicateJson } from "./predicate.js";
 import { distinctNames, type Schema } from "./schema.js";
 import type { Summary, SummaryOptions } from "./summary.js";
@@ -152,12 +152,10 @@ export abstract class Rows {
     const [index = 0] = this.#columnIndices([column]);
     const params = { view: this.#view, column: index, start, end };
     const raw = await this.requester.request("values", params);
+    if (raw?.kind === "repeats") return repeatedTexts(raw);
     if (raw !== null) return typedValues(raw);
-    const texts = await this.text({ start, end }, [index]);
-    return {
-      values: texts.map(([text]) => text ?? ""),
-      validity: Uint8Array.from(texts, ([text]) => (text === null ? 0 : 1)),
-    };
+    const window = await this.window({ start, end }, Uint32Array.of(index), 0);
+    return { values: window.texts(0), validity: window.validity(0) };
   }
 
   /**
@@ -287,6 +285,19 @@ function release(requester: Requester, view: number): void {
 function typedValues({ kind, bytes, validity }: RawValues): ColumnValues {
   const { buffer, byteOffset } = bytes;
   return { values: new ARRAYS[kind](buffer, byteOffset, validity.length), validity };
+}
+
+function repeatedTexts({ codes, numTexts, texts }: RawRepeats): ColumnValues {
+  const window = new RowWindow(texts, 0, numTexts, 1);
+  const [distinct, valid] = [window.texts(0), window.validity(0)];
+  const values: string[] = new Array(codes.length);
+  const validity = new Uint8Array(codes.length);
+  for (let row = 0; row < codes.length; row++) {
+    const code = codes[row] as number;
+    values[row] = distinct[code] as string;
+    validity[row] = valid[code] as number;
+  }
+  return { values, validity };
 }
 
 function clampRow(row: number, numRows: number): number {

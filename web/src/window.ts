@@ -67,6 +67,27 @@ export class RowWindow {
     return this.#text.slice(start, this.#cell(this.#ends, row, position));
   }
 
+  /** All texts of a column: empty for null. */
+  texts(position: number): string[] {
+    const [ends, text] = [this.#ends, this.#text];
+    const texts: string[] = new Array(this.end - this.start);
+    for (let row = 0; row < texts.length; row++) {
+      const index = row * this.numColumns + position;
+      texts[row] = text.slice(index === 0 ? 0 : ends[index - 1], ends[index]);
+    }
+    return texts;
+  }
+
+  /** Of each row of a column 1 for a value, 0 for null. */
+  validity(position: number): Uint8Array {
+    const validity = new Uint8Array(this.end - this.start);
+    for (let row = 0; row < validity.length; row++) {
+      const kind = this.#kinds[row * this.numColumns + position] as number;
+      validity[row] = (kind & KIND_MASK) === CellKind.null ? 0 : 1;
+    }
+    return validity;
+  }
+
   #cell(cells: Uint8Array | Uint32Array, row: number, position: number): number {
     const value = cells[(row - this.start) * this.numColumns + position];
     if (value === undefined) throw new RangeError(`No cell at row ${row}, position ${position}.`);

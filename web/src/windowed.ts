@@ -122,7 +122,7 @@ export class WindowedRows {
     return joinWindows(parts);
   }
 
-  /** As {@link Kernels.values}. */
+  /** As {@link Kernels.numbers}. */
   async values(
     view: number,
     column: number,
@@ -131,7 +131,7 @@ export class WindowedRows {
     signal: AbortSignal,
   ): Promise<RawValues | null> {
     const read = (kernels: Kernels, from: number, to: number) =>
-      kernels.values(0, column, from, to);
+      kernels.numbers(0, column, from, to);
     return joinValues(await this.#read(view, start, end, signal, read));
   }
 

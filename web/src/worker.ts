@@ -28,8 +28,10 @@ export function serve(endpoint: Endpoint): () => void {
     },
     values: async ({ view, column, start, end }, signal) => {
       const result = await rows().values(view, column, start, end, signal);
-      const transfer = result === null ? [] : [result.bytes.buffer, result.validity.buffer];
-      return { result, transfer };
+      if (result === null) return { result };
+      const parts =
+        result.kind === "repeats" ? [result.codes, result.texts] : [result.bytes, result.validity];
+      return { result, transfer: parts.map(({ buffer }) => buffer) };
     },
     run: async ({ job, work }, signal) => {
       const tell = (fraction: number) => responder.notify("job", { job, fraction });

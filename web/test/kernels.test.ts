@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { MessageChannel as NodeChannel } from "node:worker_threads";
-import { tableFromArrays, tableFromIPC, tableToIPC } from "apache-arrow";
+import { Table, tableFromArrays, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { beforeAll, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";
@@ -95,6 +95,14 @@ test("a view is read, sorted and filtered as a table is", async () => {
   await expect(negative.text({ start: 0, end: 1 })).rejects.toMatchObject({ code: "closed" });
 });
 
+const textOf = (row: number) => (row % 7 === 3 ? null : `№ ${row % 7}`);
+
+/** A column of 5,000 texts, of which six are different and every seventh is null. */
+function repeated(): Uint8Array {
+  const texts = Array.from({ length: 5000 }, (_, row) => textOf(row));
+  return tableToIPC(new Table({ s: vectorFromArray(texts, new Utf8()) }), "stream");
+}
+
 test("values are exact and say which are null", async () => {
   const i64 = await table.values("i64", { start: 1, end: 5 });
   expect(i64.values).toEqual(BigInt64Array.of(2n ** 53n + 1n, 2n ** 53n, -1n, 0n));
@@ -107,6 +115,13 @@ test("values are exact and say which are null", async () => {
     "-1.00",
     "",
   ]);
+  const { values, validity } = await (await rowsOf(repeated())).values("s", {
+    start: 1,
+    end: 4999,
+  });
+  const expected = Array.from({ length: 4998 }, (_, row) => textOf(row + 1));
+  expect(values).toEqual(expected.map((text) => text ?? ""));
+  expect(validity).toEqual(Uint8Array.from(expected, (text) => (text === null ? 0 : 1)));
   expect((await table.values("bool", { start: 0, end: 3 })).values).toEqual(Uint8Array.of(1, 0, 0));
   const utc = await table.values("utc", { start: 3, end: 4 });
   expect(utc.values).toEqual(BigInt64Array.of(1_719_835_200_000_000n));

@@ -28,7 +28,7 @@ test("addresses beyond 2 GiB are right, and memory that does not grow is an erro
   const { memory } = await init({ module_or_path: module });
   const open = () => new BodyDecoder(new Decoder(MEMORY_BYTES), memory);
   const first = ({ kernels }: BodyDecoder) =>
-    kernels.values(0, 0, 0, numbers.length)?.bytes ?? new Uint8Array(0);
+    kernels.numbers(0, 0, 0, numbers.length)?.bytes ?? new Uint8Array(0);
   const expected = new Uint8Array(numbers.buffer);
 
   const claims = claiming();

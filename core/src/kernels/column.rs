@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type};
 use arrow_array::{Array, ArrayRef};
@@ -5,6 +7,7 @@ use arrow_schema::DataType;
 
 use super::error::KernelError;
 use super::key::Physical;
+use super::rows::Rows;
 use crate::semantics::{distinct_names, near_names, value_type};
 use crate::table::Table;
 use crate::text::Extension;
@@ -59,6 +62,31 @@ impl Column {
     pub(super) fn locate(&self, row: u32) -> (&ArrayRef, usize) {
         let chunk = self.offsets.partition_point(|&start| start <= row) - 1;
         (&self.chunks[chunk], (row - self.offsets[chunk]) as usize)
+    }
+
+    /// Calls `visit` with an array and its rows `[first, last)` for the positions of a view, in their
+    /// order, rows that follow each other at once; until it answers false.
+    pub(super) fn each_run(
+        &self,
+        rows: &Rows,
+        positions: Range<usize>,
+        mut visit: impl FnMut(&ArrayRef, usize, usize) -> bool,
+    ) {
+        let mut position = positions.start;
+        while let Some(row) = rows.get(position).filter(|_| position < positions.end) {
+            let (array, first) = self.locate(row);
+            let most = (positions.end - position).min(array.len() - first);
+            let len = match rows {
+                Rows::All(_) => most,
+                _ => (1..most)
+                    .find(|&len| rows.get(position + len) != Some(row + len as u32))
+                    .unwrap_or(most),
+            };
+            if !visit(array, first, first + len) {
+                return;
+            }
+            position += len;
+        }
     }
 
     /// How the values are stored, dictionaries and runs followed.

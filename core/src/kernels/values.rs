@@ -46,22 +46,11 @@ impl ColumnValues {
             bytes: with_room(num_values.saturating_mul(value_bytes))?,
             validity: with_room(num_values)?,
         };
-        let end = end.min(rows.len());
-        let mut position = start;
-        while let Some(row) = rows.get(position).filter(|_| position < end) {
-            let (array, first) = column.locate(row);
-            // Rows that follow each other are read at once.
-            let most = (end - position).min(array.len() - first);
-            let len = match rows {
-                Rows::All(_) => most,
-                _ => (1..most)
-                    .find(|&len| rows.get(position + len) != Some(row + len as u32))
-                    .unwrap_or(most),
-            };
+        column.each_run(rows, start..end.min(rows.len()), |array, first, last| {
             match pointed_values(array) {
-                None => values.push(array.as_ref(), first, first + len),
+                None => values.push(array.as_ref(), first, last),
                 Some(pointed) => {
-                    for pointer in pointers(array, first, first + len) {
+                    for pointer in pointers(array, first, last) {
                         match pointer {
                             Some(index) => values.push(pointed.as_ref(), index, index + 1),
                             None => values.push_null(Physical::of(pointed.data_type())),
@@ -69,8 +58,8 @@ impl ColumnValues {
                     }
                 }
             }
-            position += len;
-        }
+            true
+        });
         Ok(Some(values))
     }
 

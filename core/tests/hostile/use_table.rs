@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use colonnade_core::decode::Decoder;
 use colonnade_core::kernels::{
-    ColumnValues, FilterJob, FindJob, FindRequest, Rows, SortJob, SortKey, StreamPieces, SummaryJob,
+    ColumnValues, FilterJob, FindJob, FindRequest, Repeats, Rows, SortJob, SortKey, StreamPieces,
+    SummaryJob,
 };
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
@@ -47,6 +48,7 @@ pub(crate) fn use_table(decoder: &Decoder) {
     }
     for &index in &columns {
         let _ = ColumnValues::read(table, &all, index, 0, all.len().min(MAX_ROWS as usize));
+        let _ = Repeats::read(table, &all, index, 0..all.len().min(MAX_ROWS as usize));
         use_column(table, &all, index);
     }
     let request = FindRequest {

@@ -28,6 +28,7 @@ use tokio::sync::Semaphore;
 pub use guard::GuardConfig;
 pub use session::Sessions;
 
+use crate::backend::Backend;
 use crate::data_dir::DataDir;
 use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError};
@@ -41,8 +42,10 @@ const MAX_BODY_BYTES: usize = 1 << 20;
 /// What every handler may use.
 #[derive(Clone)]
 pub struct AppState {
-    /// The engine with its tables.
+    /// The embedded engine, for tables of files and kept rows.
     pub engine: Arc<Engine>,
+    /// Who answers for SQL and tables.
+    pub backend: Arc<dyn Backend>,
     /// The queries and their rows.
     pub results: Arc<Results>,
     /// One permit a running stream.

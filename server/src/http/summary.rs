@@ -46,7 +46,9 @@ pub(super) async fn of_column(
     })?;
     let plan = match &query.request.source {
         // All rows of a table are the same whoever reads them, and their source has less to read.
-        Source::Table(table) if query.request.range == RowRange::default() => {
+        Source::Table(table)
+            if is_of_files(&query) && query.request.range == RowRange::default() =>
+        {
             app.results.compare_sources(&query).await?;
             let (engine, table) = (Arc::clone(&app.engine), table.clone());
             let planning = runtime
@@ -77,6 +79,11 @@ async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, Que
     LogicalPlanBuilder::scan(name, source, None)
         .and_then(LogicalPlanBuilder::build)
         .map_err(|error| execution_error(&error))
+}
+
+/// Whether the embedded engine can read the rows from their source.
+fn is_of_files(query: &KeptQuery) -> bool {
+    query.facts().is_some_and(|facts| !facts.sources.is_empty())
 }
 
 fn stopped() -> QueryError {

@@ -10,8 +10,7 @@ use axum::response::{IntoResponse, Response};
 use colonnade_core::semantics::near_names;
 use serde::Serialize;
 
-use crate::catalog::Entry;
-use crate::encode::{self, wire_schema};
+use crate::backend::{TableFacts, table_facts};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
@@ -57,11 +56,8 @@ pub(super) async fn list(
     State(app): State<AppState>,
     headers: HeaderMap,
 ) -> Result<Response, QueryError> {
-    let entries = entries(&app).await?;
-    let tables = entries
-        .iter()
-        .map(|entry| info(&entry.table))
-        .collect::<Result<_, _>>()?;
+    let tables = app.backend.tables().await?;
+    let tables = tables.into_iter().map(TableInfo::from).collect();
     let max_upload_bytes = app.uploads.max_upload_bytes();
     let list = TableList {
         writable: max_upload_bytes.is_some(),
@@ -77,20 +73,17 @@ pub(super) async fn one(
     Name(name): Name,
     headers: HeaderMap,
 ) -> Result<Response, QueryError> {
-    let entries = entries(&app).await?;
-    let entry = entries
-        .iter()
-        .find(|entry| entry.table.name == name)
-        .ok_or_else(|| {
-            let names = entries.iter().map(|entry| entry.table.name.as_str());
-            QueryError::new(
-                ErrorKind::UnknownTable,
-                format!("there is no table {name:?}"),
-                near_names(&name, names, "tables"),
-            )
-        })?;
-    let info = info(&entry.table)?;
-    let parquet = parquet_facts(&entry.table).await?;
+    let mut tables = app.backend.tables().await?;
+    let Some(index) = tables.iter().position(|table| table.name == name) else {
+        let names = tables.iter().map(|table| table.name.as_str());
+        return Err(QueryError::new(
+            ErrorKind::UnknownTable,
+            format!("there is no table {name:?}"),
+            near_names(&name, names, "tables"),
+        ));
+    };
+    let parquet = parquet_facts(&app, &name).await?;
+    let info = TableInfo::from(tables.swap_remove(index));
     json_with_etag(&TableDetails { info, parquet }, &headers)
 }
 
@@ -106,28 +99,19 @@ pub(super) fn describe(table: &Table) -> Result<String, QueryError> {
             "send a table with fewer columns, or of other types",
         )
     };
-    let mut info = info(table).map_err(|error| bad(&error.message))?;
-    info.uploaded = true;
+    let facts = table_facts(table).map_err(|error| bad(&error.message))?;
+    let info = TableInfo {
+        uploaded: true,
+        ..facts.into()
+    };
     serde_json::to_string(&info).map_err(|error| bad(&error.to_string()))
 }
 
-/// The tables after a look at their files, which blocks.
-async fn entries(app: &AppState) -> Result<Arc<Vec<Entry>>, QueryError> {
-    let engine = Arc::clone(&app.engine);
-    tokio::task::spawn_blocking(move || engine.tables())
-        .await
-        .map_err(|_| {
-            QueryError::new(
-                ErrorKind::Internal,
-                "the tables could not be listed",
-                "try again",
-            )
-        })
-}
-
 /// How a table of Parquet files is stored.
-async fn parquet_facts(table: &Table) -> Result<Option<ParquetFacts>, QueryError> {
-    let Some(files) = table.file_table().map(Arc::clone) else {
+async fn parquet_facts(app: &AppState, name: &str) -> Result<Option<ParquetFacts>, QueryError> {
+    let entries = app.engine.catalog().entries();
+    let entry = entries.iter().find(|entry| entry.table.name == name);
+    let Some(files) = entry.and_then(|entry| entry.table.file_table().map(Arc::clone)) else {
         return Ok(None);
     };
     let read = tokio::task::spawn_blocking(move || files.parquet_facts()).await;
@@ -135,38 +119,29 @@ async fn parquet_facts(table: &Table) -> Result<Option<ParquetFacts>, QueryError
         Ok(Ok(facts)) => Ok(facts),
         _ => Err(QueryError::new(
             ErrorKind::SourceChanged,
-            format!("the footers of table {:?} cannot be read", table.name),
+            format!("the footers of table {name:?} cannot be read"),
             "they are being changed; try again",
         )),
     }
 }
 
-fn info(table: &Table) -> Result<TableInfo, QueryError> {
-    let internal = |error: String| {
-        QueryError::new(
-            ErrorKind::Internal,
-            format!("table {:?} cannot be described: {error}", table.name),
-            "",
-        )
-    };
-    let fields = encode::describe(&wire_schema(&table.schema))
-        .map_err(|error| internal(error.to_string()))?;
-    Ok(TableInfo {
-        name: table.name.clone(),
-        format: table.format,
-        rows: table.num_rows,
-        bytes: table.num_bytes,
-        version: table.version.clone(),
-        uploaded: table.is_uploaded(),
-        fields: fields
-            .into_iter()
-            .map(|field| FieldInfo {
-                name: field.name,
-                type_name: field.type_name,
-                nullable: field.nullable,
-            })
-            .collect(),
-    })
+impl From<TableFacts> for TableInfo {
+    fn from(facts: TableFacts) -> Self {
+        let fields = facts.fields.into_iter().map(|field| FieldInfo {
+            name: field.name,
+            type_name: field.type_name,
+            nullable: field.nullable,
+        });
+        Self {
+            name: facts.name,
+            format: facts.format,
+            rows: facts.num_rows,
+            bytes: facts.num_bytes,
+            version: facts.version,
+            uploaded: facts.is_uploaded,
+            fields: fields.collect(),
+        }
+    }
 }
 
 fn json_with_etag(value: &impl Serialize, headers: &HeaderMap) -> Result<Response, QueryError> {

@@ -11,6 +11,8 @@ pub struct Facts {
     pub order: Order,
     /// Whether rows can be read from their source again, from any row on.
     pub is_seekable: bool,
+    /// Whether running the query again over the same sources gives the same rows in the same order.
+    pub is_repeatable: bool,
     /// Rows in all, where the sources' metadata knows.
     pub num_rows: Option<u64>,
     /// The tables that are read and their versions.
@@ -18,11 +20,6 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Whether running the query again gives the same rows in the same order.
-    pub fn is_certain(&self) -> bool {
-        self.order != Order::None
-    }
-
     /// The word for `is_seekable` in a record.
     pub fn way(&self) -> &'static str {
         if self.is_seekable { "seek" } else { "spool" }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::backend::{EngineProgress, EngineProgressStatus};
 use crate::error::{ErrorKind, ErrorSummary, QueryError};
 use crate::export::{ExportProgress, ExportStatus};
 use crate::plan::Order;
@@ -59,6 +60,7 @@ pub struct Query {
     progress: Mutex<Progress>,
     observer: Option<QueryObserver>,
     export: Mutex<Option<Arc<ExportProgress>>>,
+    engine_progress: Mutex<Option<Arc<EngineProgress>>>,
 }
 
 /// The record as `GET /v1/query/{id}` shows it.
@@ -92,6 +94,9 @@ pub struct QueryStatus {
     pub memory_bytes: u64,
     /// What they take of the disk.
     pub disk_bytes: u64,
+    /// How far the engine is, where it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineProgressStatus>,
     /// Why it failed.
     pub error: Option<ErrorSummary>,
     /// How far its latest export is.
@@ -124,6 +129,7 @@ impl Query {
             }),
             observer,
             export: Mutex::default(),
+            engine_progress: Mutex::default(),
         }
     }
 
@@ -179,6 +185,16 @@ impl Query {
 
     fn lock_export(&self) -> MutexGuard<'_, Option<Arc<ExportProgress>>> {
         self.export.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes where the engine of its latest run says how far it is.
+    pub(super) fn set_engine_progress(&self, progress: Option<Arc<EngineProgress>>) {
+        *self.lock_engine_progress() = progress;
+    }
+
+    fn lock_engine_progress(&self) -> MutexGuard<'_, Option<Arc<EngineProgress>>> {
+        let lock = self.engine_progress.lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a request for it.
@@ -348,6 +364,10 @@ impl Query {
             elapsed_ms: until.duration_since(self.started).as_millis() as u64,
             memory_bytes,
             disk_bytes,
+            engine: self
+                .lock_engine_progress()
+                .as_ref()
+                .and_then(|engine| engine.status()),
             error,
             export: self.lock_export().as_ref().map(|export| export.status()),
         }

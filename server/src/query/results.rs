@@ -6,14 +6,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use colonnade_core::wire::integrity::xxh3_64;
-use datafusion::arrow::error::ArrowError;
 use futures::StreamExt;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
-use crate::encode::{EmptyBatch, schema_message};
-use crate::engine::{Engine, Started};
+use crate::backend::{Backend, Started};
+use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::metrics::Metrics;
 use crate::order::{Pool, RowRange, StitchPlan, Stitcher};
@@ -64,6 +63,8 @@ pub struct Results {
     /// What streams have read ahead.
     pub pool: Arc<Pool>,
     engine: Arc<Engine>,
+    /// Who answers for SQL and tables; kept rows are always the embedded engine's.
+    backend: Arc<dyn Backend>,
     metrics: Arc<Metrics>,
     config: ResultsConfig,
     num_ended: AtomicU64,
@@ -74,7 +75,12 @@ pub struct Results {
 
 impl Results {
     /// No queries yet, but those that an earlier process saved. Blocks on the file system.
-    pub fn new(engine: Arc<Engine>, metrics: Arc<Metrics>, config: ResultsConfig) -> Arc<Self> {
+    pub fn new(
+        engine: Arc<Engine>,
+        backend: Arc<dyn Backend>,
+        metrics: Arc<Metrics>,
+        config: ResultsConfig,
+    ) -> Arc<Self> {
         Arc::new(Self {
             registry: Registry::new(Saved::new(config.queries_folder.clone()), config.keep),
             spool: Spool::new(
@@ -84,6 +90,7 @@ impl Results {
             ),
             pool: Pool::new(config.ahead_bytes),
             engine,
+            backend,
             metrics,
             config,
             num_ended: AtomicU64::new(0),
@@ -223,7 +230,7 @@ impl Results {
             return Err(failure);
         }
         if let Some(facts) = query.facts() {
-            if query.is_expired() || !facts.is_certain() {
+            if query.is_expired() || !facts.is_repeatable {
                 return Err(rows_expired(wish.row, 0));
             }
             self.compare_sources(query).await?;
@@ -301,27 +308,25 @@ impl Results {
         if is_first {
             self.registry.save(query);
         }
-        let schema = schema_message(&started.encoding.schema);
-        let empty =
-            EmptyBatch::try_new(&started.encoding.schema).map_err(|error| cannot_encode(&error))?;
+        query.set_engine_progress(started.progress);
         let connections = self.runtime.get_or_init(Handle::current);
         let log = Log::new(Arc::clone(&self.spool), wish.row, !started.is_seekable);
         let run = Arc::new(Run::new(RunParts {
             start_row: wish.row,
             end_row: wish.end_row,
-            codec: started.encoding.codec,
-            schema: schema.clone(),
-            empty,
+            codec: started.codec,
+            schema: started.schema.clone(),
+            empty: started.empty,
             snapshot: snapshot_of(&query.request, &facts),
             log,
             runtime: connections.clone(),
         }));
         let plan = StitchPlan {
-            schema,
+            schema: started.schema,
             range: started.range,
             num_parallel: self.num_parallel(),
             budget_bytes: self.budget_bytes(&started.sources),
-            batch_bytes: started.encoding.batch_bytes as u64,
+            batch_bytes: started.batch_bytes,
             pool: Arc::clone(&self.pool),
         };
         let pump = Pump {
@@ -380,12 +385,13 @@ impl Results {
             Source::Query(kept) => Some(Box::pin(self.table(parse_id(&kept.table)?)).await?),
             _ => None,
         };
-        let engine = Arc::clone(&self.engine);
-        let planning = AbortOnDropHandle::new(
-            runtime
-                .handle()
-                .spawn(async move { engine.start(&request, kept, wish.codec).await }),
-        );
+        let (engine, backend) = (Arc::clone(&self.engine), Arc::clone(&self.backend));
+        let planning = AbortOnDropHandle::new(runtime.handle().spawn(async move {
+            match kept {
+                Some(_) => engine.start(&request, kept, wish.codec).await,
+                None => backend.start(&request, wish.codec).await,
+            }
+        }));
         let timeout = async {
             match self.config.query_timeout {
                 Some(timeout) => tokio::time::sleep(timeout).await,
@@ -444,6 +450,7 @@ fn facts_of(started: &Started) -> Facts {
     Facts {
         order: started.order,
         is_seekable: started.is_seekable,
+        is_repeatable: started.is_repeatable,
         num_rows: started.num_rows,
         sources: started
             .sources
@@ -457,7 +464,7 @@ fn facts_of(started: &Started) -> Facts {
 fn snapshot_of(request: &Request, facts: &Facts) -> u64 {
     let written = serde_json::to_vec(&(&request.source, &facts.sources));
     match written {
-        Ok(written) if facts.is_certain() => xxh3_64(&written),
+        Ok(written) if facts.is_repeatable => xxh3_64(&written),
         _ => Uuid::new_v4().as_u64_pair().1,
     }
 }
@@ -467,13 +474,5 @@ fn cannot_plan() -> QueryError {
         ErrorKind::Internal,
         "the query could not be planned",
         "write it another way",
-    )
-}
-
-fn cannot_encode(error: &ArrowError) -> QueryError {
-    QueryError::new(
-        ErrorKind::ExecutionError,
-        format!("the columns cannot be written as Arrow IPC: {error}"),
-        "leave the column out, or cast it to another type",
     )
 }

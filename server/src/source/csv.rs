@@ -1,7 +1,6 @@
 //! CSV and TSV: the columns of a file, and the place of a broken row.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::arrow::error::ArrowError;
 
 use crate::error::{ErrorKind, QueryError};
+use crate::source::cursor::Cursor;
 use crate::source::{Compression, FileKind, SourceFile};
 
 /// Rows whose text decides the types.
@@ -22,6 +22,9 @@ const SEARCH_ROWS: usize = 64;
 /// Uncompressed files up to this size are searched for line breaks inside quotes. A larger one is
 /// read in one piece, which is always right.
 const MAX_SEARCH_BYTES: u64 = 4 << 30;
+
+/// The same for a file that has to be fetched for it.
+const MAX_REMOTE_SEARCH_BYTES: u64 = 64 << 20;
 
 /// The columns of a CSV file: names from its first line, types from its first rows. Rows with a
 /// wrong number of fields do not count here; they are reported where they are read.
@@ -121,14 +124,18 @@ fn wider(a: &DataType, b: &DataType) -> DataType {
 
 /// Whether line breaks may stand inside quotes, so that the file cannot be cut into pieces.
 pub(super) fn has_quoted_newlines(file: &SourceFile, kind: FileKind) -> bool {
-    if kind.compression != Compression::None || file.size_bytes() > MAX_SEARCH_BYTES {
+    let max_bytes = if file.is_remote() {
+        MAX_REMOTE_SEARCH_BYTES
+    } else {
+        MAX_SEARCH_BYTES
+    };
+    if kind.compression != Compression::None || file.size_bytes() > max_bytes {
         return true;
     }
-    search_quoted_newline(&file.path).unwrap_or(true)
+    search_quoted_newline(Cursor::buffered(file)).unwrap_or(true)
 }
 
-fn search_quoted_newline(path: &std::path::Path) -> io::Result<bool> {
-    let mut reader = File::open(path)?;
+fn search_quoted_newline(mut reader: impl Read) -> io::Result<bool> {
     let mut buffer = vec![0; 1 << 20];
     let mut quoted = false;
     loop {
@@ -262,9 +269,8 @@ fn physical_line(file: &SourceFile, kind: FileKind, record: u64) -> Option<u64> 
 }
 
 fn open(file: &SourceFile, kind: FileKind) -> Result<Box<dyn Read + Send>, ArrowError> {
-    let reader = BufReader::with_capacity(1 << 16, File::open(&file.path)?);
     kind.compression
         .datafusion()
-        .convert_read(reader)
+        .convert_read(Cursor::buffered(file))
         .map_err(|error| ArrowError::ExternalError(Box::new(error)))
 }

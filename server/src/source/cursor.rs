@@ -1,6 +1,10 @@
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use crate::source::SourceFile;
+
+/// What a reader of a whole file reads at once, on disk and in a store.
+const DISK_BYTES: usize = 64 << 10;
+const STORE_BYTES: usize = 4 << 20;
 
 /// Reads a file from a position on.
 pub(super) struct Cursor {
@@ -14,6 +18,16 @@ impl Cursor {
             file: file.clone(),
             position,
         }
+    }
+
+    /// Reads a file from front to back.
+    pub(super) fn buffered(file: &SourceFile) -> BufReader<Self> {
+        let buffer_bytes = if file.is_remote() {
+            STORE_BYTES
+        } else {
+            DISK_BYTES
+        };
+        BufReader::with_capacity(buffer_bytes, Self::new(file, 0))
     }
 }
 

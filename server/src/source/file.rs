@@ -1,22 +1,17 @@
 //! One file of a table, as it was when it was looked at, and reading it only while it still is.
 
-use std::fs::{self, File};
+use std::future::Future;
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use bytes::Bytes;
 
-use crate::read_at::read_exact_at;
-
-/// Descriptors that the process keeps open for its tables; the files after those are opened for
-/// each read. Small systems permit 256 descriptors, and connections need some.
-const MAX_KEPT: usize = 128;
-
-static NUM_KEPT: AtomicUsize = AtomicUsize::new(0);
+use crate::source::disk::DiskFile;
+use crate::source::object::Object;
 
 /// What tells one state of a file from another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,60 +22,82 @@ pub struct Identity {
     pub inode: u64,
     /// Its size.
     pub size_bytes: u64,
-    /// When it was last written, to the nanosecond where the disk has it.
+    /// When it was last written, as exactly as its place knows.
     pub modified: Option<SystemTime>,
+    /// What a store says of the state of an object.
+    pub e_tag: Option<String>,
 }
 
-/// A file as it was when it was looked at. Clones share one descriptor, which is closed with the
-/// last of them.
+/// Why bytes of a certain state of a file cannot be had.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    /// It is in another state.
+    Changed,
+    /// The disk or the store fails.
+    Failed(io::Error),
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A file as it was when it was looked at, on disk or in a store.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// Where it is, as it was named; absolute.
-    pub path: PathBuf,
     /// How messages name it: relative to the source that was given.
     pub label: String,
-    /// The directory, without links, that the file may not lie outside of.
-    pub root: Option<PathBuf>,
     /// What it was.
     pub identity: Identity,
-    kept: Option<Arc<KeptFile>>,
+    place: Place,
     changed: Arc<AtomicBool>,
 }
 
+#[derive(Debug, Clone)]
+enum Place {
+    Disk(DiskFile),
+    Store(Arc<Object>),
+}
+
 impl SourceFile {
-    /// Looks at a file. Anything but a regular file is refused without being opened, and so is a
-    /// link that leads out of `root`.
+    /// Looks at a file on disk. Anything but a regular file is refused without being opened, and so
+    /// is a link that leads out of `root`.
     ///
     /// # Errors
     /// It is not there, may not be read, or is no such file.
     pub fn open(path: &Path, label: &str, root: Option<&Path>) -> io::Result<Self> {
-        let path = std::path::absolute(path)?;
-        let canonical = fs::canonicalize(&path)?;
-        if root.is_some_and(|root| !canonical.starts_with(root)) {
-            return Err(io::Error::other(
-                "it is a link that leads out of the directory",
-            ));
-        }
-        check_regular(&fs::metadata(&canonical)?)?;
-        let file = File::open(&canonical)?;
-        let metadata = file.metadata()?;
-        check_regular(&metadata)?;
+        let (file, identity) = DiskFile::open(path, root)?;
         Ok(Self {
-            path,
             label: label.to_owned(),
-            root: root.map(Path::to_owned),
-            identity: Identity::of(&metadata),
-            kept: KeptFile::keep(file),
-            changed: Arc::new(AtomicBool::new(false)),
+            identity,
+            place: Place::Disk(file),
+            changed: Arc::default(),
         })
     }
 
-    /// Looks at the same path again.
+    /// Looks at an object of a store. Blocks.
     ///
     /// # Errors
-    /// As [`SourceFile::open`].
+    /// It is not there, may not be read, or the store does not answer.
+    pub(super) fn open_object(object: Arc<Object>, label: &str) -> io::Result<Self> {
+        Ok(Self {
+            label: label.to_owned(),
+            identity: object.look()?,
+            place: Place::Store(object),
+            changed: Arc::default(),
+        })
+    }
+
+    /// Looks at the same place again.
+    ///
+    /// # Errors
+    /// As when it was opened.
     pub fn open_again(&self) -> io::Result<Self> {
-        Self::open(&self.path, &self.label, self.root.as_deref())
+        match &self.place {
+            Place::Disk(file) => Self::open(&file.path, &self.label, file.root.as_deref()),
+            Place::Store(object) => Self::open_object(Arc::clone(object), &self.label),
+        }
     }
 
     /// Its size.
@@ -88,24 +105,52 @@ impl SourceFile {
         self.identity.size_bytes
     }
 
-    /// Whether the file on disk is no longer that one, or was not when it was last read.
+    /// The folder on disk that it is in.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            Place::Disk(file) => file.path.parent(),
+            Place::Store(_) => None,
+        }
+    }
+
+    /// Whether each read is a request that takes its time.
+    pub(super) fn is_remote(&self) -> bool {
+        matches!(self.place, Place::Store(_))
+    }
+
+    /// Whether the file is no longer that one, or was not when it was last read. An object is asked
+    /// for meanwhile, and what comes of it is the answer next time: its store may be slow.
     pub fn has_changed(&self) -> bool {
-        self.changed.load(Ordering::Relaxed) || !self.is_at_path()
+        if self.changed.load(Ordering::Relaxed) {
+            return true;
+        }
+        match &self.place {
+            Place::Disk(file) => !file.is_at_path(&self.identity),
+            Place::Store(object) => {
+                object.look_again(&self.identity, &self.changed);
+                false
+            }
+        }
     }
 
-    fn is_at_path(&self) -> bool {
-        fs::metadata(&self.path).is_ok_and(|now| Identity::of(&now) == self.identity)
-    }
-
-    /// The bytes of `range`; blocks. They are all of the file that was looked at: path and
-    /// descriptor are compared with it after the bytes were read.
+    /// The bytes of `range`; blocks. They are all of the file that was looked at: what was read is
+    /// compared with it afterwards.
     ///
     /// # Errors
-    /// The file has changed, `range` is not inside it, or the disk fails.
+    /// The file has changed, `range` is not inside it, or the disk or the store fails.
     pub fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let mut bytes = vec![0; checked_len(&range, self.size_bytes())?];
-        self.read_into(range.start, &mut bytes)?;
-        Ok(bytes.into())
+        let num_bytes = checked_len(&range, self.size_bytes())?;
+        if num_bytes == 0 {
+            return Ok(Bytes::new());
+        }
+        match &self.place {
+            Place::Disk(_) => {
+                let mut bytes = vec![0; num_bytes];
+                self.read_into(range.start, &mut bytes)?;
+                Ok(bytes.into())
+            }
+            Place::Store(object) => self.checked(object.read_blocking(range, &self.identity)),
+        }
     }
 
     /// The same into `bytes`, beginning at `offset`.
@@ -113,68 +158,49 @@ impl SourceFile {
     /// # Errors
     /// As [`SourceFile::read`].
     pub fn read_into(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        self.with_descriptor(|file| read_exact_at(file, bytes, offset))
+        match &self.place {
+            Place::Disk(file) => self.checked(file.read_into(offset, bytes, &self.identity)),
+            Place::Store(_) => {
+                let end = offset.saturating_add(bytes.len() as u64);
+                bytes.copy_from_slice(&self.read(offset..end)?);
+                Ok(())
+            }
+        }
     }
 
-    /// Does `work` with the descriptor, then compares as [`SourceFile::read`] does.
+    /// The bytes of several ranges, without blocking.
     ///
     /// # Errors
-    /// That of `work`, or that the file has changed.
-    pub fn with_descriptor<T>(&self, work: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
-        let opened;
-        let file = match &self.kept {
-            Some(kept) => &kept.file,
-            None => {
-                check_regular(&fs::metadata(&self.path)?)?;
-                opened = File::open(&self.path)?;
-                &opened
+    /// As [`SourceFile::read`].
+    pub(super) fn read_ranges(
+        &self,
+        ranges: Vec<Range<u64>>,
+    ) -> impl Future<Output = io::Result<Vec<Bytes>>> + Send + use<> {
+        let file = self.clone();
+        async move {
+            if let Place::Store(object) = &file.place {
+                for range in &ranges {
+                    checked_len(range, file.size_bytes())?;
+                }
+                let object = Arc::clone(object);
+                return file.checked(object.read_ranges(ranges, &file.identity).await);
             }
-        };
-        let done = work(file);
-        let is_same = file
-            .metadata()
-            .is_ok_and(|now| Identity::of(&now) == self.identity);
-        if !is_same || !self.is_at_path() {
-            self.changed.store(true, Ordering::Relaxed);
-            return Err(io::Error::other(format!(
-                "{}: the file changed while it was read",
-                self.label
-            )));
-        }
-        done
-    }
-}
-
-impl Identity {
-    fn of(metadata: &fs::Metadata) -> Self {
-        let (device, inode) = numbers(metadata);
-        Self {
-            device,
-            inode,
-            size_bytes: metadata.len(),
-            modified: metadata.modified().ok(),
+            let read = move || ranges.into_iter().map(|range| file.read(range)).collect();
+            tokio::task::spawn_blocking(read).await?
         }
     }
-}
 
-/// A descriptor that counts.
-#[derive(Debug)]
-struct KeptFile {
-    file: File,
-}
-
-impl KeptFile {
-    fn keep(file: File) -> Option<Arc<Self>> {
-        let is_room = NUM_KEPT.fetch_add(1, Ordering::Relaxed) < MAX_KEPT;
-        // Counts down again where there is no room.
-        let kept = Self { file };
-        is_room.then(|| Arc::new(kept))
-    }
-}
-
-impl Drop for KeptFile {
-    fn drop(&mut self) {
-        NUM_KEPT.fetch_sub(1, Ordering::Relaxed);
+    fn checked<T>(&self, read: Result<T, ReadError>) -> io::Result<T> {
+        read.map_err(|error| match error {
+            ReadError::Failed(error) => error,
+            ReadError::Changed => {
+                self.changed.store(true, Ordering::Relaxed);
+                io::Error::other(format!(
+                    "{}: the file changed while it was read",
+                    self.label
+                ))
+            }
+        })
     }
 }
 
@@ -195,43 +221,24 @@ fn checked_len(range: &Range<u64>, size_bytes: u64) -> io::Result<usize> {
         })
 }
 
-fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
-    if metadata.is_file() {
-        return Ok(());
-    }
-    Err(io::Error::new(
-        io::ErrorKind::InvalidInput,
-        "it is no regular file",
-    ))
-}
-
-#[cfg(unix)]
-fn numbers(metadata: &fs::Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-#[cfg(not(unix))]
-fn numbers(_: &fs::Metadata) -> (u64, u64) {
-    (0, 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::{self, File};
     use std::io::Write;
+    use std::path::PathBuf;
 
-    fn made(name: &str, text: &str) -> (tempfile::TempDir, SourceFile) {
+    fn made(name: &str, text: &str) -> (tempfile::TempDir, PathBuf, SourceFile) {
         let folder = tempfile::TempDir::new().unwrap();
         let path = folder.path().join(name);
         fs::write(&path, text).unwrap();
         let file = SourceFile::open(&path, name, None).unwrap();
-        (folder, file)
+        (folder, path, file)
     }
 
     #[test]
     fn bytes_of_the_file_that_was_opened() {
-        let (_folder, file) = made("a", "0123456789");
+        let (_folder, _, file) = made("a", "0123456789");
         assert_eq!(&file.read(2..5).unwrap()[..], b"234");
         assert!(file.read(5..11).is_err() && !file.has_changed());
         #[allow(clippy::reversed_empty_ranges)]
@@ -259,14 +266,14 @@ mod tests {
             }),
         ];
         for (name, change) in changes {
-            let (_folder, file) = made("a", "0123456789");
+            let (_folder, path, file) = made("a", "0123456789");
             // The clock of a file system may stand still for some milliseconds.
             let before = SystemTime::now() - std::time::Duration::from_secs(5);
-            let handle = File::options().write(true).open(&file.path).unwrap();
+            let handle = File::options().write(true).open(&path).unwrap();
             handle.set_modified(before).unwrap();
             let file = file.open_again().unwrap();
             assert!(file.read(0..2).is_ok());
-            change(&file.path);
+            change(&path);
             assert!(file.read(0..2).is_err(), "{name}");
             assert!(file.has_changed(), "{name}");
         }

@@ -6,6 +6,14 @@ use std::path::Path;
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 
+use crate::source::SourceFile;
+
+/// How much of a file's start is read: a block of a compressed file may be as long.
+const START_BYTES: u64 = 160 << 10;
+
+/// How much text tells its kind.
+const TEXT_BYTES: usize = 4096;
+
 /// The formats that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
@@ -88,12 +96,23 @@ impl FileKind {
     /// # Errors
     /// The file cannot be read.
     pub fn detect(path: &Path) -> io::Result<Option<Self>> {
-        let mut start = Vec::with_capacity(4096);
-        File::open(path)?.take(4096).read_to_end(&mut start)?;
-        Ok(Self::of(path, &start, path))
+        let mut start = Vec::new();
+        File::open(path)?
+            .take(START_BYTES)
+            .read_to_end(&mut start)?;
+        Ok(Self::of(path, &start))
     }
 
-    fn of(path: &Path, start: &[u8], full_path: &Path) -> Option<Self> {
+    /// The same of a file that is open, by its label. Blocks.
+    ///
+    /// # Errors
+    /// As [`FileKind::detect`].
+    pub(super) fn detect_open(file: &SourceFile) -> io::Result<Option<Self>> {
+        let start = file.read(0..file.size_bytes().min(START_BYTES))?;
+        Ok(Self::of(Path::new(&file.label), &start))
+    }
+
+    fn of(path: &Path, start: &[u8]) -> Option<Self> {
         let plain = |format| {
             Some(Self {
                 format,
@@ -131,7 +150,7 @@ impl FileKind {
             let inner = extension(stem.unwrap_or(path)).and_then(|e| text_format(&e));
             let format = match inner {
                 Some(format) => format,
-                None => guess_text(&decompressed_start(full_path, compression)?)?,
+                None => guess_text(&decompressed_start(start, compression)?)?,
             };
             return Some(Self {
                 format,
@@ -161,21 +180,19 @@ fn text_format(extension: &str) -> Option<FileFormat> {
     }
 }
 
-fn decompressed_start(path: &Path, compression: Compression) -> Option<Vec<u8>> {
-    let mut start = Vec::with_capacity(4096);
-    let reader = compression
-        .datafusion()
-        .convert_read(File::open(path).ok()?)
-        .ok()?;
-    // A short file ends early and a damaged one fails later, with a better message.
-    let _ = reader.take(4096).read_to_end(&mut start);
+fn decompressed_start(packed: &[u8], compression: Compression) -> Option<Vec<u8>> {
+    let mut start = Vec::new();
+    let packed = io::Cursor::new(packed.to_vec());
+    let reader = compression.datafusion().convert_read(packed).ok()?;
+    // The packed start ends early and a damaged file fails later, with a better message.
+    let _ = reader.take(TEXT_BYTES as u64).read_to_end(&mut start);
     Some(start)
 }
 
 /// Text of a known shape: an object at the front, or a header line with a delimiter that the second
 /// line has as often.
 fn guess_text(start: &[u8]) -> Option<FileFormat> {
-    let text = String::from_utf8_lossy(start);
+    let text = String::from_utf8_lossy(&start[..start.len().min(TEXT_BYTES)]);
     if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return None;
     }
@@ -201,7 +218,7 @@ mod tests {
     use super::*;
 
     fn kind(path: &str, start: &[u8]) -> Option<FileFormat> {
-        FileKind::of(Path::new(path), start, Path::new(path)).map(|kind| kind.format)
+        FileKind::of(Path::new(path), start).map(|kind| kind.format)
     }
 
     #[test]

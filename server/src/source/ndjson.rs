@@ -1,6 +1,5 @@
 //! NDJSON: the columns of a file, and the place of a broken line.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 
@@ -10,6 +9,7 @@ use datafusion::arrow::json::ReaderBuilder;
 use datafusion::arrow::json::reader::infer_json_schema;
 
 use crate::error::{ErrorKind, QueryError};
+use crate::source::cursor::Cursor;
 use crate::source::{FileKind, SourceFile};
 
 /// Lines whose values decide the types.
@@ -148,11 +148,10 @@ fn decode(bytes: &[u8], schema: &SchemaRef) -> Result<(), ArrowError> {
 }
 
 fn open(file: &SourceFile, kind: FileKind) -> Result<impl BufRead, ArrowError> {
-    let reader = BufReader::with_capacity(1 << 16, File::open(&file.path)?);
     let plain = kind
         .compression
         .datafusion()
-        .convert_read(reader)
+        .convert_read(Cursor::buffered(file))
         .map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
     Ok(BufReader::with_capacity(1 << 16, plain))
 }

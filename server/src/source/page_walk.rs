@@ -24,13 +24,17 @@ const HEADER_BYTES: usize = 512;
 const MAX_PAGES: usize = 200_000;
 
 /// The pages of all columns of all row groups, from the pages' own headers. `None` where there is an
-/// index already, where no row group is large, or where headers do not tell the rows.
+/// index already, where no row group is large, where headers do not tell the rows, or where each
+/// header would be a request.
 pub(super) fn find_pages(
     file: &SourceFile,
     footer: &ParquetMetaData,
 ) -> Option<Vec<Vec<OffsetIndexMetaData>>> {
     let is_large = |group: &RowGroupMetaData| group.compressed_size() > SMALL_BYTES;
-    if footer.offset_index().is_some() || !footer.row_groups().iter().any(is_large) {
+    if file.is_remote()
+        || footer.offset_index().is_some()
+        || !footer.row_groups().iter().any(is_large)
+    {
         return None;
     }
     let mut num_pages = 0;

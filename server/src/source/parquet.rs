@@ -27,7 +27,7 @@ use futures::future::BoxFuture;
 use crate::source::SourceFile;
 use crate::source::page_walk::{Chunks, find_pages};
 use crate::source::pieces::Piece;
-use crate::source::snapshot::{read_range, read_ranges};
+use crate::source::snapshot::read_range;
 
 /// Footers of tables with more files than this are read anew for each query.
 const MAX_KEPT_FOOTERS: usize = 512;
@@ -301,7 +301,7 @@ impl AsyncFileReader for SnapshotReader {
     }
 
     fn get_byte_ranges(&mut self, ranges: Vec<Range<u64>>) -> BoxFuture<'_, Result<Vec<Bytes>>> {
-        async move { Ok(read_ranges(&self.file.file, ranges).await?) }.boxed()
+        async move { Ok(self.file.file.read_ranges(ranges).await?) }.boxed()
     }
 
     fn get_metadata<'a>(

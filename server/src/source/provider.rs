@@ -4,10 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::{Array, RecordBatch};
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::cast::as_boolean_array;
+use datafusion::common::config::{CsvOptions, TableParquetOptions};
 use datafusion::common::stats::Precision;
-use datafusion::common::{Statistics, config::CsvOptions, config::TableParquetOptions};
+use datafusion::common::{Column, DFSchema, ScalarValue, Statistics};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
@@ -17,11 +20,13 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::logical_expr::Expr;
+use datafusion::logical_expr::utils::conjunction;
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::object_store::ObjectStore;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::source::arrow::{ArrowFile, ArrowScan};
+use crate::source::hive::Partitions;
 use crate::source::parquet::{self, ParquetFile, SnapshotReaders};
 use crate::source::parquet_facts::ParquetFacts;
 use crate::source::pieces::{Piece, group};
@@ -43,7 +48,8 @@ pub(super) enum Contents {
 #[derive(Debug)]
 pub struct FileTable {
     kind: FileKind,
-    schema: SchemaRef,
+    /// The columns of the files, and behind them those of their folders.
+    schema: TableSchema,
     contents: Contents,
     files: Vec<PartitionedFile>,
     num_bytes: u64,
@@ -67,23 +73,31 @@ impl FileTable {
     pub(super) fn try_new(
         kind: FileKind,
         files: &[SourceFile],
-        schema: SchemaRef,
+        file_schema: SchemaRef,
+        partitions: Partitions,
         contents: Contents,
     ) -> Result<Self> {
         let unique = uuid::Uuid::new_v4().simple();
-        let metas = files
-            .iter()
-            .enumerate()
-            .map(|(index, file)| SnapshotStore::meta(index, file).into());
+        let metas = files.iter().zip(partitions.values).enumerate();
+        let metas = metas.map(|(index, (file, values))| {
+            PartitionedFile::from(SnapshotStore::meta(index, file)).with_partition_values(values)
+        });
         Ok(Self {
             kind,
-            schema,
+            schema: TableSchema::builder(file_schema)
+                .with_table_partition_cols(partitions.fields)
+                .build(),
             contents,
             files: metas.collect(),
             num_bytes: files.iter().map(SourceFile::size_bytes).sum(),
             store_url: ObjectStoreUrl::parse(format!("table://{unique}"))?,
             store: SnapshotStore::new(files),
         })
+    }
+
+    /// The columns that are in the files.
+    pub(super) fn file_schema(&self) -> &SchemaRef {
+        self.schema.file_schema()
     }
 
     /// The size of all files.
@@ -141,12 +155,13 @@ impl FileTable {
                 let selected = parts
                     .iter()
                     .map(|part| FileGroup::new(parquet::select(part, files, &self.files)));
-                let plan = self.scan_files(state, selected.collect(), Some(&columns.to_vec()))?;
+                let (groups, columns) = (selected.collect(), columns.to_vec());
+                let plan = self.scan_files(state, groups, self.num_rows(), Some(&columns))?;
                 Ok(Some(RowScan { plan, part_rows }))
             }
             Contents::Arrow(files) => {
-                let schema = Arc::new(self.schema.project(columns)?);
-                let scan = ArrowScan::try_new(files, schema, rows, part_bytes)?;
+                let files = files.iter().zip(&self.files);
+                let scan = ArrowScan::try_new(files, &self.schema, columns, rows, part_bytes)?;
                 Ok(Some(RowScan {
                     part_rows: scan.part_rows(),
                     plan: Arc::new(scan),
@@ -160,13 +175,14 @@ impl FileTable {
         &self,
         state: &dyn Session,
         groups: Vec<FileGroup>,
+        num_rows: Option<u64>,
         projection: Option<&Vec<usize>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         state
             .runtime_env()
             .register_object_store(self.store_url.as_ref(), Arc::clone(&self.store));
-        let mut statistics = Statistics::new_unknown(&self.schema);
-        if let Some(num_rows) = self.num_rows() {
+        let mut statistics = Statistics::new_unknown(self.schema.table_schema());
+        if let Some(num_rows) = num_rows {
             statistics = statistics.with_num_rows(Precision::Exact(num_rows as usize));
         }
         let config = FileScanConfigBuilder::new(self.store_url.clone(), self.source())
@@ -178,8 +194,31 @@ impl FileTable {
         Ok(DataSourceExec::from_data_source(config))
     }
 
+    /// The files whose folders do not say that `filters`, all of them about folders, are false.
+    fn within(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<usize>> {
+        let all: Vec<usize> = (0..self.files.len()).collect();
+        let Some(filter) = conjunction(filters.iter().cloned()) else {
+            return Ok(all);
+        };
+        let fields = self.schema.table_partition_cols();
+        let values = (0..fields.len()).map(|column| {
+            let values = self
+                .files
+                .iter()
+                .map(|file| file.partition_values[column].clone());
+            ScalarValue::iter_to_array(values)
+        });
+        let schema = Arc::new(Schema::new(fields.clone()));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), values.collect::<Result<_>>()?)?;
+        let filter = state.create_physical_expr(filter, &DFSchema::try_from(schema)?)?;
+        let passes = filter.evaluate(&batch)?.into_array(all.len())?;
+        let passes = as_boolean_array(&passes)?;
+        let passes = |file: &usize| passes.is_valid(*file) && passes.value(*file);
+        Ok(all.into_iter().filter(passes).collect())
+    }
+
     fn source(&self) -> Arc<dyn FileSource> {
-        let schema = TableSchema::from(Arc::clone(&self.schema));
+        let schema = self.schema.clone();
         match &self.contents {
             Contents::Parquet(files) => {
                 let mut options = TableParquetOptions::default();
@@ -206,32 +245,59 @@ impl FileTable {
 #[async_trait]
 impl TableProvider for FileTable {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
+        Arc::clone(self.schema.table_schema())
     }
 
     fn table_type(&self) -> TableType {
         TableType::Base
     }
 
+    /// A filter that is only about folders leaves out files, and is still applied to the others.
+    fn supports_filters_pushdown(
+        &self,
+        filters: &[&Expr],
+    ) -> Result<Vec<TableProviderFilterPushDown>> {
+        let is_folder = |column: &&Column| {
+            let mut fields = self.schema.table_partition_cols().iter();
+            fields.any(|field| *field.name() == column.name)
+        };
+        let is_about_folders = |filter: &Expr| {
+            let columns = filter.column_refs();
+            !columns.is_empty() && columns.iter().all(is_folder) && !filter.is_volatile()
+        };
+        Ok(filters
+            .iter()
+            .map(|filter| match is_about_folders(filter) {
+                true => TableProviderFilterPushDown::Inexact,
+                false => TableProviderFilterPushDown::Unsupported,
+            })
+            .collect())
+    }
+
     async fn scan(
         &self,
         state: &dyn Session,
         projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
+        filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let files = self.files.iter().cloned();
+        // What fails here fails again, with its place, where it is applied to rows.
+        let within = self.within(state, filters);
+        let within = within.unwrap_or_else(|_| (0..self.files.len()).collect());
+        let files = within.iter().map(|index| self.files[*index].clone());
         // One group is cut into ranges by the optimizer, in order; a file that cannot be cut is a
         // group of its own, so that several are read at once.
-        let groups: Vec<FileGroup> = match &self.contents {
+        let mut groups: Vec<FileGroup> = match &self.contents {
             Contents::Arrow(files) => {
-                let schema = match projection {
-                    Some(columns) => Arc::new(self.schema.project(columns)?),
-                    None => Arc::clone(&self.schema),
-                };
+                let files = within
+                    .iter()
+                    .map(|index| (&files[*index], &self.files[*index]));
+                let all = || (0..self.schema().fields().len()).collect();
+                let columns = projection.cloned().unwrap_or_else(all);
                 let num_parts = state.config().target_partitions().max(1) as u64;
                 let part_bytes = self.num_bytes.div_ceil(num_parts);
-                let scan = ArrowScan::try_new(files, schema, 0..u64::MAX, part_bytes)?;
+                let rows = 0..u64::MAX;
+                let scan = ArrowScan::try_new(files, &self.schema, &columns, rows, part_bytes)?;
                 return Ok(Arc::new(scan));
             }
             Contents::Text { splits: false } => {
@@ -239,6 +305,10 @@ impl TableProvider for FileTable {
             }
             _ => vec![FileGroup::new(files.collect())],
         };
-        self.scan_files(state, groups, projection)
+        if groups.is_empty() {
+            groups.push(FileGroup::new(Vec::new()));
+        }
+        let num_rows = self.num_rows().filter(|_| within.len() == self.files.len());
+        self.scan_files(state, groups, num_rows, projection)
     }
 }

@@ -20,29 +20,17 @@ use futures::stream::BoxStream;
 
 use crate::source::SourceFile;
 
-/// A file that is read from front to back is read in pieces of this size.
-const PIECE_BYTES: u64 = 1 << 20;
+/// A file that is read from front to back is read in pieces of this size, on disk and in a store.
+const DISK_PIECE_BYTES: u64 = 1 << 20;
+const STORE_PIECE_BYTES: u64 = 4 << 20;
 
-/// Reads bytes of `file` where blocking is allowed.
+/// Reads bytes of `file` without blocking.
 ///
 /// # Errors
 /// As [`SourceFile::read`].
 pub(super) async fn read_range(file: &SourceFile, range: Range<u64>) -> io::Result<Bytes> {
-    let file = file.clone();
-    tokio::task::spawn_blocking(move || file.read(range)).await?
-}
-
-/// The same for several ranges.
-///
-/// # Errors
-/// As [`SourceFile::read`].
-pub(super) async fn read_ranges(
-    file: &SourceFile,
-    ranges: Vec<Range<u64>>,
-) -> io::Result<Vec<Bytes>> {
-    let file = file.clone();
-    let read = move || ranges.into_iter().map(|range| file.read(range)).collect();
-    tokio::task::spawn_blocking(read).await?
+    let mut read = file.read_ranges(vec![range]).await?;
+    Ok(read.pop().unwrap_or_default())
 }
 
 /// The files of one table by their location.
@@ -68,7 +56,7 @@ impl SnapshotStore {
             location: location(index, file),
             last_modified: file.identity.modified.map(Into::into).unwrap_or_default(),
             size: file.size_bytes(),
-            e_tag: None,
+            e_tag: file.identity.e_tag.clone(),
             version: None,
         }
     }
@@ -105,11 +93,16 @@ impl ObjectStore for SnapshotStore {
             None => 0..meta.size,
         };
         let wanted = if options.head { 0..0 } else { range.clone() };
-        let pieces = futures::stream::unfold((file, wanted), |(file, left)| async move {
+        let piece_bytes = if file.is_remote() {
+            STORE_PIECE_BYTES
+        } else {
+            DISK_PIECE_BYTES
+        };
+        let pieces = futures::stream::unfold((file, wanted), move |(file, left)| async move {
             if left.is_empty() {
                 return None;
             }
-            let middle = left.end.min(left.start + PIECE_BYTES);
+            let middle = left.end.min(left.start + piece_bytes);
             match read_range(&file, left.start..middle).await {
                 Ok(piece) => Some((Ok(piece), (file, middle..left.end))),
                 Err(error) => Some((Err(unreadable(error)), (file, 0..0))),
@@ -124,7 +117,8 @@ impl ObjectStore for SnapshotStore {
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        read_ranges(self.file(location)?, ranges.to_vec())
+        self.file(location)?
+            .read_ranges(ranges.to_vec())
             .await
             .map_err(unreadable)
     }

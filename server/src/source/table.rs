@@ -10,6 +10,8 @@ use datafusion::catalog::TableProvider;
 
 use crate::error::QueryError;
 use crate::source::arrow::ArrowFile;
+use crate::source::hive::Partitions;
+use crate::source::parallel::in_parallel;
 use crate::source::parquet::ParquetFile;
 use crate::source::provider::Contents;
 use crate::source::{Compression, FileFormat, FileKind, FileTable, SourceFile, csv, ndjson};
@@ -51,9 +53,9 @@ impl Table {
     /// One line that names the file, what is wrong with it and what would be right.
     pub fn load(name: &str, kind: FileKind, files: Vec<SourceFile>) -> Result<Self, String> {
         let mut facts: Option<Facts> = None;
-        for file in &files {
-            let next =
-                Facts::read(file, kind).map_err(|error| format!("{}: {error}", file.label))?;
+        let read = in_parallel(files.iter(), |file| Facts::read(file, kind));
+        for (file, next) in files.iter().zip(read) {
+            let next = next.map_err(|error| format!("{}: {error}", file.label))?;
             facts = Some(match facts {
                 None => next,
                 Some(before) => before.merge(next, kind, &file.label)?,
@@ -61,13 +63,15 @@ impl Table {
         }
         let facts = facts.ok_or_else(|| format!("{name}: no file matches"))?;
         check_names(&facts.schema).map_err(|error| format!("{name}: {error}"))?;
-        let table = FileTable::try_new(kind, &files, Arc::clone(&facts.schema), facts.contents)
+        let labels = files.iter().map(|file| file.label.as_str());
+        let partitions = Partitions::read(labels, &facts.schema)?;
+        let table = FileTable::try_new(kind, &files, facts.schema, partitions, facts.contents)
             .map_err(|error| format!("{name}: {error}"))?;
         let table = Arc::new(table);
         Ok(Self {
             name: name.to_owned(),
             format: kind.format.name(),
-            schema: facts.schema,
+            schema: table.schema(),
             num_rows: table.num_rows(),
             num_bytes: Some(files.iter().map(SourceFile::size_bytes).sum()),
             version: version(&files),
@@ -125,7 +129,7 @@ impl Table {
             })
             .collect::<Result<Vec<_>, _>>()?;
         let kind = match files.first() {
-            Some(first) => FileKind::detect(&first.path)
+            Some(first) => FileKind::detect_open(first)
                 .ok()
                 .flatten()
                 .unwrap_or(set.kind),
@@ -153,25 +157,21 @@ impl Table {
         let set = self.files.as_ref()?;
         match set.kind.format {
             FileFormat::Csv | FileFormat::Tsv => {
-                csv::find_broken_row(&set.files, set.kind, &self.schema, is_cancelled)
+                csv::find_broken_row(&set.files, set.kind, set.table.file_schema(), is_cancelled)
             }
             FileFormat::Ndjson => {
-                ndjson::find_broken_row(&set.files, set.kind, &self.schema, is_cancelled)
+                ndjson::find_broken_row(&set.files, set.kind, set.table.file_schema(), is_cancelled)
             }
             _ => None,
         }
     }
 
-    /// The folders of the files, so that messages can leave them out.
+    /// The folders of the files on disk, so that messages can leave them out.
     pub fn folders(&self) -> Vec<String> {
         let Some(set) = &self.files else {
             return Vec::new();
         };
-        let folders: HashSet<&Path> = set
-            .files
-            .iter()
-            .filter_map(|file| file.path.parent())
-            .collect();
+        let folders: HashSet<&Path> = set.files.iter().filter_map(SourceFile::folder).collect();
         folders
             .into_iter()
             .map(|folder| folder.to_string_lossy().into_owned())

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use colonnade_core::wire::{Limits, SurveyedKind, survey_file, survey_stream};
-use colonnade_server::engine::{Engine, EngineConfig, Started};
+use colonnade_server::backend::Started;
+use colonnade_server::engine::{Engine, EngineConfig};
 use colonnade_server::order::RowRange;
 use colonnade_server::plan::Order;
 use colonnade_server::request::{Request, Source, TableQuery};

@@ -41,7 +41,10 @@ pub(crate) struct Outcome {
 
 impl Server {
     pub(crate) async fn start(config: &AppConfig, tables: Vec<Table>) -> Self {
-        let app = App::try_new(config, tables).unwrap();
+        Self::of_app(App::try_new(config, tables).unwrap()).await
+    }
+
+    pub(crate) async fn of_app(app: App) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel::<()>();
@@ -210,6 +213,15 @@ impl Outcome {
     pub(crate) fn code(&self) -> String {
         self.problem()["code"].as_str().unwrap().to_owned()
     }
+}
+
+/// Column 0 of the rows that can be read of a stream, whatever end it has.
+pub(crate) fn readable(body: &[u8]) -> Vec<i64> {
+    let Ok(reader) = StreamReader::try_new(body, None) else {
+        return Vec::new();
+    };
+    let batches = reader.map_while(Result::ok);
+    batches.flat_map(|batch| numbers(&batch, 0)).collect()
 }
 
 pub(crate) fn numbers(batch: &RecordBatch, column: usize) -> Vec<i64> {

@@ -14,6 +14,7 @@ import { type ArrangedRows, Arranger } from "./arranger.js";
 import { ViewerAttributes } from "./attributes.js";
 import type { CopyOptions, ShownRows } from "./clipboard.js";
 import { ColumnsControl } from "./columns-control.js";
+import { EngineProgress } from "./engine-progress.js";
 import type { ViewerEventMap } from "./events.js";
 import { filterBar } from "./filter-bar.js";
 import { filterBarStyles } from "./filter-bar-styles.js";
@@ -69,6 +70,7 @@ const MAX_CELL_CHARS = 300;
  */
 export class ColonnadeViewer extends ViewerAttributes {
   static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, filterBarStyles];
+  readonly #engine = new EngineProgress(() => this.requestUpdate());
   readonly #columns: ColumnsControl = new ColumnsControl({
     grid: () => this.#grid,
     summaries: () => this.#summaries,
@@ -293,7 +295,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       })}
       ${this.#tools.renderFind()}
       <div class="stage">
-        ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : fraction(progress)) : nothing}
+        ${isRunning ? progressBar(phase, isWorking ? this.#arranger.fraction : (fraction(progress) ?? this.#engine.part)) : nothing}
         ${this.#grid.element}
         ${message(phase, {
           fields: this.#table?.schema.fields,
@@ -389,10 +391,9 @@ export class ColonnadeViewer extends ViewerAttributes {
     const isOther = table !== this.#table;
     this.#table = table;
     this.#view = view;
-    const rows = view ?? table;
     this.#tools.reset();
     this.#grid.setRows((start, end, columns, signal) =>
-      rows.window({ start, end }, columns, MAX_CELL_CHARS, signal),
+      (view ?? table).window({ start, end }, columns, MAX_CELL_CHARS, signal),
     );
     if (isOther) this.#listen(table);
     this.#follow(table);
@@ -402,6 +403,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#listening?.abort();
     this.#listening = new AbortController();
     const { signal } = this.#listening;
+    void this.#engine.follow(table, signal);
     table.addEventListener("progress", () => this.#follow(table), { signal });
     for (const type of ["progress", "complete"] as const) {
       const tell = ({ detail }: CustomEvent<TableProgress>) =>
@@ -415,8 +417,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   get #progress(): TableProgress | undefined {
     const progress = this.#table?.progress;
     if (progress === undefined || this.#view === undefined) return progress;
-    const { numRows } = this.#view;
-    return { ...progress, rows: numRows, totalRows: numRows };
+    return { ...progress, rows: this.#view.numRows, totalRows: this.#view.numRows };
   }
 
   /** Other rows are asked for, or shown. */

@@ -10,7 +10,9 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Statistics, internal_err};
+use datafusion::common::{ScalarValue, Statistics, internal_err};
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -29,12 +31,21 @@ use crate::source::pieces::{Piece, group};
 /// the last.
 #[derive(Debug)]
 pub(in crate::source) struct ArrowScan {
-    files: Vec<Arc<ArrowFile>>,
-    /// For each file its columns that are wanted, in the order of the schema.
-    columns: Vec<Vec<usize>>,
+    files: Vec<ScannedFile>,
     schema: SchemaRef,
     parts: Vec<Vec<Piece<Block>>>,
     properties: Arc<PlanProperties>,
+}
+
+/// A file of a scan.
+#[derive(Debug, Clone)]
+struct ScannedFile {
+    file: Arc<ArrowFile>,
+    /// Its columns that are wanted.
+    columns: Vec<usize>,
+    /// For each column of the scan its value in all rows, or `None` where it is the next of
+    /// `columns`.
+    values: Vec<Option<ScalarValue>>,
 }
 
 /// A record batch: message `message` of file `file`.
@@ -45,31 +56,46 @@ pub(in crate::source) struct Block {
 }
 
 impl ArrowScan {
-    /// Rows `rows` of all files with the columns of `schema`, in partitions of about `part_bytes`.
+    /// Rows `rows` of all files with columns `columns` of `schema`, in partitions of about
+    /// `part_bytes`.
     ///
     /// # Errors
     /// A file lacks a column.
-    pub(in crate::source) fn try_new(
-        files: &[Arc<ArrowFile>],
-        schema: SchemaRef,
+    pub(in crate::source) fn try_new<'a>(
+        files: impl Iterator<Item = (&'a Arc<ArrowFile>, &'a PartitionedFile)>,
+        schema: &TableSchema,
+        columns: &[usize],
         rows: Range<u64>,
         part_bytes: u64,
     ) -> Result<Self> {
-        let columns = files
-            .iter()
-            .map(|file| {
-                let names = schema.fields().iter().map(|field| field.name());
-                names.map(|name| file.schema.index_of(name)).collect()
+        let in_file = schema.file_schema().fields();
+        let files = files
+            .map(|(file, meta)| {
+                let mut scanned = ScannedFile {
+                    file: Arc::clone(file),
+                    columns: Vec::new(),
+                    values: Vec::new(),
+                };
+                for column in columns {
+                    scanned.values.push(match in_file.get(*column) {
+                        Some(field) => {
+                            scanned.columns.push(file.schema.index_of(field.name())?);
+                            None
+                        }
+                        None => Some(meta.partition_values[column - in_file.len()].clone()),
+                    });
+                }
+                Ok(scanned)
             })
-            .collect::<std::result::Result<Vec<Vec<usize>>, ArrowError>>()?;
+            .collect::<Result<Vec<_>>>()?;
+        let schema = Arc::new(schema.table_schema().project(columns)?);
         // Each part reads the dictionaries anew.
-        let dictionary_bytes = files.iter().map(|file| file.dictionary_bytes()).max();
+        let dictionary_bytes = files.iter().map(|file| file.file.dictionary_bytes()).max();
         let part_bytes = part_bytes.max(dictionary_bytes.unwrap_or(0).saturating_mul(4));
         let blocks = files
             .iter()
-            .zip(&columns)
             .enumerate()
-            .flat_map(|(index, (file, columns))| blocks(index, file, columns, part_bytes));
+            .flat_map(|(index, file)| blocks(index, &file.file, &file.columns, part_bytes));
         let mut parts = group(blocks, rows, part_bytes);
         if parts.is_empty() {
             parts.push(Vec::new());
@@ -82,8 +108,7 @@ impl ArrowScan {
         )
         .with_scheduling_type(SchedulingType::Cooperative);
         Ok(Self {
-            files: files.to_vec(),
-            columns,
+            files,
             schema,
             parts,
             properties: Arc::new(properties),
@@ -155,33 +180,38 @@ impl ExecutionPlan for ArrowScan {
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let schema = Arc::clone(&self.schema);
         let files = self.files.clone();
-        let columns = self.columns.clone();
         let pieces = self.parts[partition].clone().into_iter();
         let batches = futures::stream::try_unfold(
             (pieces, None::<(usize, BlockReader)>),
             move |(mut pieces, reader)| {
                 let piece = pieces.next();
                 let (schema, reader) = (Arc::clone(&schema), reader);
-                let opened = piece.as_ref().map(|piece| match reader {
-                    Some((file, reader)) if file == piece.at.file => reader,
-                    _ => BlockReader::new(
-                        Arc::clone(&files[piece.at.file]),
-                        columns[piece.at.file].clone(),
-                    ),
+                let opened = piece.as_ref().map(|piece| {
+                    let scanned = &files[piece.at.file];
+                    let reader = match reader {
+                        Some((file, reader)) if file == piece.at.file => reader,
+                        _ => BlockReader::new(Arc::clone(&scanned.file), scanned.columns.clone()),
+                    };
+                    (reader, scanned.values.clone())
                 });
                 async move {
-                    let (Some(piece), Some(mut reader)) = (piece, opened) else {
+                    let (Some(piece), Some((mut reader, values))) = (piece, opened) else {
                         return Ok(None);
                     };
                     let file = piece.at.file;
                     let read = tokio::task::spawn_blocking(move || {
                         let batch = reader.read(piece.at.message, &piece.rows)?;
                         // The table's own schema: files may differ in what may be null.
-                        let options =
-                            RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-                        let columns = batch.columns().to_vec();
+                        let num_rows = batch.num_rows();
+                        let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
+                        let mut read = batch.columns().iter();
+                        let columns = values.iter().filter_map(|value| match value {
+                            Some(value) => Some(value.to_array_of_size(num_rows)),
+                            None => read.next().cloned().map(Ok),
+                        });
+                        let columns = columns.collect::<Result<_>>()?;
                         let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
-                        Ok::<_, ArrowError>((batch, reader))
+                        Ok::<_, DataFusionError>((batch, reader))
                     });
                     // arrow-rs panics at some values that do not fit together.
                     let (batch, reader) = read.await.map_err(|_| {

@@ -1,0 +1,205 @@
+// What whole tables took, as Markdown and plots.
+
+import { fraction, markdown, median, percent, spread, told } from "./figures.mjs";
+import { MAX_OTHERS_SHARE } from "./machine.mjs";
+import { bars, lines } from "./plot.mjs";
+
+export const TABLE_NAMES = {
+  copy: "floor: fetched, copied once into wasm memory",
+  viewer: "**Colonnade**, `<colonnade-viewer>`",
+  "open(url)": "**Colonnade**, `open(url)`",
+  "apache-arrow": "apache-arrow JS",
+  flechette: "flechette",
+  "duckdb-wasm": "DuckDB-Wasm",
+  perspective: "Perspective (64-bit)",
+  "parquet-wasm": "parquet-wasm with apache-arrow JS",
+};
+const OURS = ["viewer", "open(url)"];
+const MARKS = ["first", "painted", "last", "every value"];
+const HEADS = ["first row readable", "first row painted", "last row readable", "every value read"];
+
+/** What should hold, of medians of one table: `ours / against` of a mark at most `limit`. */
+export const TABLE_TARGETS = [
+  ...["frame", "lineitem", "wide", "tall"].map((table) => ({
+    table,
+    mark: "last",
+    ours: "open(url)",
+    against: "copy",
+    limit: 1.15,
+  })),
+  { table: "lineitem", mark: "painted", ours: "viewer", against: "duckdb-wasm", limit: 1 / 30 },
+  { table: "lineitem", mark: "painted", ours: "viewer", against: "apache-arrow", limit: 1 },
+  {
+    table: "lineitem",
+    mark: "every value",
+    ours: "open(url)",
+    against: "apache-arrow",
+    limit: 1 / 4,
+  },
+  { table: "lineitem", mark: "every value", ours: "open(url)", against: "flechette", limit: 1 / 4 },
+  { table: "lineitem", mark: "memory", ours: "viewer", limit: 1.3 },
+  { table: "frame", mark: "last", ours: "open(url)", against: "apache-arrow", limit: 1 },
+  ...["256 KiB", "1 MiB", "16 MiB"].map((chunk) => ({
+    table: `sweep ${chunk}`,
+    mark: "last",
+    ours: "open(url)",
+    against: "open(url)",
+    of: "sweep 64 KiB",
+    limit: 1.2,
+  })),
+];
+
+/** Milliseconds of a mark in every round; the bytes of memory by those of the table. */
+export function marksOf(result, reader, mark) {
+  const samples = result.samples.filter((sample) => sample.reader === reader && !sample.error);
+  if (mark === "memory") return samples.map(({ peakBytes }) => peakBytes / result.numBytes);
+  return samples.map(({ ms }) => ms[mark]).filter((ms) => ms !== undefined);
+}
+
+/** Rows of the table of targets, of the tables that were measured. */
+export function tableTargets(results) {
+  return TABLE_TARGETS.flatMap(({ table, mark, ours, against, of = table, limit }) => {
+    const [mine, other] = [results[table], results[of]];
+    if (mine === undefined || other === undefined) return [];
+    const is = marksOf(mine, ours, mark);
+    const base = mark === "memory" ? [1] : marksOf(other, against, mark);
+    if (is.length === 0 || base.length === 0) return [];
+    const ratio = median(is) / median(base);
+    const what = mark === "memory" ? "the table's bytes" : of === table ? against : of;
+    return [
+      [
+        `${table}: ${mark}, ${ours}`,
+        `at most ${fraction(limit)} of ${what}`,
+        fraction(ratio),
+        ratio <= limit ? "met" : "**missed**",
+      ],
+    ];
+  });
+}
+
+/** One line for each reader, from an empty page on. */
+export function tablePart({ title, readers, touches, works }, result) {
+  const { numBytes, samples, othersShare = 0 } = result;
+  const isQuiet = othersShare <= MAX_OTHERS_SHARE;
+  const isSmall = numBytes < 1e6;
+  const marks = touches ? MARKS : MARKS.slice(0, 3);
+  const floor = marksOf(result, "copy", "last");
+  const best = Math.min(
+    ...readers
+      .filter((reader) => reader !== "copy" && !OURS.includes(reader))
+      .map((reader) => marksOf(result, reader, "last"))
+      .filter((times) => times.length > 0)
+      .map(median),
+  );
+  const rows = readers.map((reader) => {
+    const failed = samples.find((sample) => sample.reader === reader && sample.error);
+    const name = TABLE_NAMES[reader] ?? reader;
+    if (failed) return [name, ...marks.map(() => ""), "", "", "", failed.error];
+    const cells = marks.map((mark) => {
+      const times = marksOf(result, reader, mark);
+      return times.length === 0 ? "" : spread(times);
+    });
+    const last = median(marksOf(result, reader, "last"));
+    const ratios = [
+      floor.length > 0 ? `×${(last / median(floor)).toFixed(2)}` : "",
+      OURS.includes(reader) && Number.isFinite(best) ? fraction(last / best) : "",
+    ];
+    const memory = median(marksOf(result, reader, "memory"));
+    const taken = isSmall ? `${told((memory * numBytes) / 1e6)} MB` : memory.toFixed(2);
+    return [name, ...cells, ...(isQuiet ? ratios : ["", ""]), taken, note(samples, reader)];
+  });
+  const head = [
+    "ms",
+    ...HEADS.slice(0, marks.length),
+    "floor",
+    "best peer",
+    isSmall ? "memory" : "memory / bytes",
+    "",
+  ];
+  const lines = [
+    `## ${title}`,
+    "",
+    `${(numBytes / 1e6).toFixed(1)} MB; other programs ${percent(othersShare)}.`,
+    ...(isQuiet ? [] : ["", "**Others took too much of the processors: nothing is compared.**"]),
+    "",
+    markdown(head, rows),
+  ];
+  if (works) lines.push("", worksPart(readers, samples));
+  return lines.join("\n");
+}
+
+/** Wrong texts, and what kept the page from answering. */
+function note(samples, reader) {
+  const mine = samples.filter((sample) => sample.reader === reader);
+  const notes = [];
+  const wrong = mine.find((sample) => sample.wrong)?.wrong;
+  if (wrong) notes.push(`**wrong**: \`${wrong.column}\` shows ${wrong.is}, is ${wrong.text}`);
+  const longMs = mine.map(({ longTasksMs = [] }) => longTasksMs.reduce((sum, ms) => sum + ms, 0));
+  const longest = Math.max(...mine.flatMap(({ longTasksMs = [] }) => longTasksMs), 0);
+  if (longest > 0) {
+    notes.push(`page held up for ${told(median(longMs))} ms, at most ${told(longest)} ms at once`);
+  }
+  return notes.join("; ");
+}
+
+const WORKS = {
+  sort: "sort by price",
+  filter: "filter by quantity",
+  group: "rows by ship mode",
+  search: "search in comments",
+};
+
+/** Work over all rows, up to its first rows. */
+function worksPart(readers, samples) {
+  const rows = readers.flatMap((reader) => {
+    const mine = samples.filter(({ reader: who, works }) => who === reader && works?.sort);
+    if (mine.length === 0) return [];
+    const cells = Object.keys(WORKS).map((work) => spread(mine.map(({ works }) => works[work])));
+    return [[TABLE_NAMES[reader], ...cells]];
+  });
+  return markdown(["ms", ...Object.values(WORKS)], rows);
+}
+
+/** Plots by file name, of what was measured. */
+export function plots(results) {
+  const files = {};
+  const sweep = Object.keys(results).filter((name) => name.startsWith("sweep "));
+  if (sweep.length > 1) {
+    const readers = ["copy", "open(url)", "apache-arrow", "flechette"];
+    const series = readers.map((reader) => ({
+      label: plain(reader),
+      isOurs: OURS.includes(reader),
+      values: sweep.map((name) => {
+        const times = marksOf(results[name], reader, "last");
+        return times.length === 0 ? undefined : results[name].numBytes / median(times) / 1e3;
+      }),
+    }));
+    const steps = sweep.map((name) => name.replace("sweep ", ""));
+    files["sweep.svg"] = lines("1 GiB of float64 by the size of a batch", "MB/s", steps, series);
+  }
+  const { lineitem } = results;
+  for (const [mark, title] of [
+    ["painted", "lineitem (1 GB): first row painted"],
+    ["every value", "lineitem (1 GB): every value read"],
+  ]) {
+    if (lineitem === undefined) continue;
+    const items = Object.keys(TABLE_NAMES)
+      .filter((reader) => marksOf(lineitem, reader, mark).length > 0)
+      .map((reader) => {
+        const value = median(marksOf(lineitem, reader, mark));
+        const text = value < 1000 ? `${told(value)} ms` : `${(value / 1000).toFixed(1)} s`;
+        return { label: plain(reader), value, text, isOurs: OURS.includes(reader) };
+      })
+      .sort((a, b) => a.value - b.value);
+    if (items.length > 1)
+      files[`lineitem-${mark.replace(" ", "-")}.svg`] = bars(title, "ms", items);
+  }
+  return files;
+}
+
+function plain(reader) {
+  return TABLE_NAMES[reader]
+    .replaceAll(/[*`]|floor: /g, "")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
+}

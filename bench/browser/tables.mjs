@@ -1,0 +1,145 @@
+// Whole tables, from an empty page to the last row: us, our peers, and the floor.
+
+import { say } from "../../scripts/run.mjs";
+import { Others } from "./machine.mjs";
+import { Peak } from "./memory.mjs";
+
+/** The longest that a reader may take; some never end. */
+const MAX_MS = 240_000;
+/** Who takes longer than this for a table is measured three times. */
+const SLOW_MS = 10_000;
+const SLOW_ROUNDS = 3;
+
+const ALL = ["copy", "viewer", "open(url)", "apache-arrow", "flechette"];
+const ENGINES = ["duckdb-wasm", "perspective"];
+
+/** The floor stands first. `check`: the first and last rows' texts are compared with pyarrow's. */
+export const TABLES = [
+  {
+    name: "start",
+    title: "Twenty rows: what it takes to start",
+    stream: "twenty",
+    readers: [...ALL, ...ENGINES],
+  },
+  ...["16 KiB", "64 KiB", "256 KiB", "1 MiB", "16 MiB"].map((chunk) => ({
+    name: `sweep ${chunk}`,
+    title: `1 GiB of 16 float64 columns in batches of ${chunk}`,
+    stream: chunk,
+    readers: ["copy", "open(url)", "apache-arrow", "flechette"],
+  })),
+  {
+    name: "frame",
+    title: "2^25 rows of an int64 and four float64",
+    stream: "frame",
+    readers: ALL,
+    touches: true,
+  },
+  {
+    name: "lineitem",
+    title: "TPC-H lineitem, scale 1",
+    file: "lineitem.arrows",
+    readers: [...ALL, ...ENGINES],
+    touches: true,
+    works: true,
+    check: true,
+  },
+  {
+    name: "lineitem, Parquet",
+    title: "TPC-H lineitem as one Parquet file, of which the server streams Arrow to us",
+    file: "lineitem.parquet",
+    readers: ["parquet-wasm"],
+    check: true,
+  },
+  {
+    name: "wide",
+    title: "102,400 rows of 400 float64",
+    stream: "wide",
+    readers: [...ALL, ...ENGINES],
+  },
+  { name: "tall", title: "100 million rows of one float64", stream: "tall", readers: ALL },
+];
+
+/**
+ * Samples of one workload: `{ reader, ms, works, checksum, cells, longTasksMs, peakBytes }`, or
+ * `{ reader, error }`.
+ */
+export async function measureTable(browser, site, workload, { numRounds, cells }) {
+  const { name, file, stream, readers, touches = false, works = false } = workload;
+  const url =
+    file === undefined ? `${site.origin}/streams/${stream}` : `${site.origin}/files/${file}`;
+  const samples = [];
+  const others = new Others();
+  for (let round = 0; round < numRounds; round++) {
+    say(`${name}, round ${round + 1} of ${numRounds}`);
+    // Forwards and backwards in turn: whatever drifts, drifts for all.
+    for (const reader of round % 2 === 0 ? readers : readers.toReversed()) {
+      const before = samples.filter((sample) => sample.reader === reader);
+      if (before.some(({ error }) => error !== undefined)) continue;
+      const isSlow = before.some(({ ms }) => Math.max(...Object.values(ms)) > SLOW_MS);
+      if (isSlow && before.length >= SLOW_ROUNDS) continue;
+      const task = { reader, url, touches, works };
+      samples.push({ reader, ...(await sample(browser, site, task)) });
+    }
+  }
+  checkSums(name, samples);
+  for (const each of samples) {
+    if (cells !== undefined && each.cells !== undefined && each.reader !== "copy") {
+      each.wrong = firstDifference(each.cells, cells);
+    }
+    delete each.cells;
+  }
+  return { samples, othersShare: others.share() };
+}
+
+/** Refuses where two readers read something different. */
+function checkSums(name, samples) {
+  const sums = new Map();
+  for (const { reader, checksum } of samples)
+    if (checksum !== undefined) sums.set(checksum, reader);
+  if (sums.size <= 1) return;
+  const pairs = [...sums].map(([sum, reader]) => `${reader}: ${sum}`);
+  throw new Error(`${name}: the readers do not agree: ${pairs.join("; ")}`);
+}
+
+async function sample(browser, site, task) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  try {
+    const page = await context.newPage();
+    await page.goto(site.origin);
+    await page.evaluate(() => gc());
+    const peak = new Peak();
+    const late = new Promise((_, reject) => {
+      setTimeout(() => reject(new Error(`no end within ${MAX_MS / 1000} s`)), MAX_MS).unref();
+    });
+    const crashed = new Promise((_, reject) => {
+      page.once("crash", () => reject(new Error("the page crashed: out of memory")));
+    });
+    try {
+      const run = await Promise.race([
+        page.evaluate((task) => readTable(task), task),
+        late,
+        crashed,
+      ]);
+      return { ...run, peakBytes: peak.end() };
+    } catch (thrown) {
+      return { error: thrown.message.split("\n", 1)[0], peakBytes: peak.end() };
+    }
+  } finally {
+    await context.close();
+  }
+}
+
+/** Where a reader's texts differ from pyarrow's: a number may be laid out otherwise. */
+function firstDifference(cells, expected) {
+  for (const end of ["first", "last"]) {
+    for (const [row, texts] of expected[end].entries()) {
+      for (const [column, text] of texts.entries()) {
+        const is = cells[end][row]?.[column];
+        const isNumber = /^-?[\d.]+$/.test(text) && is !== null && is !== "";
+        if (is === text || (isNumber && Number(is) === Number(text))) continue;
+        return { column: expected.columns[column], is, text };
+      }
+    }
+  }
+  return undefined;
+}

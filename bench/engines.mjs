@@ -1,0 +1,200 @@
+// What this project descends from, natively: Spark's collect, toPandas and createDataFrame, pyarrow, Flight,
+// and one Parquet file; each beside our server over the same rows.
+
+import { spawn } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { has, root, run, say } from "../scripts/run.mjs";
+import { cacheDir } from "../scripts/start.mjs";
+import { fraction, markdown, median, spread } from "./browser/figures.mjs";
+import { MAX_OTHERS_SHARE, Others } from "./browser/machine.mjs";
+import { startServer } from "./server.mjs";
+
+const PACKAGES = ["pyspark==4.3.0", "pyarrow==26.0.1", "pandas==2.3.3", "numpy==2.4.6"];
+/** A task that takes longer is measured three times. */
+const SLOW_MS = 10_000;
+const SLOW_ROUNDS = 3;
+
+const series = (rows) => `(select value as id from generate_series(0, ${rows - 1}))`;
+const FRAME_ROWS = 2 ** 25;
+
+/** Each workload's tasks by who does them; the first is ours. `target` is the most of the best peer's. */
+function workloads({ origin, site, lineitem }) {
+  const frame = `select id, id * 0.5 as a, id * 0.25 as b, id * 0.125 as c, id * 2.5 as d from ${series(FRAME_ROWS)}`;
+  const collect = (rows) => ({
+    title: `${rows / 1e6} million rows of one column, computed and collected`,
+    tasks: {
+      "Colonnade, read by pyarrow": {
+        task: "collect",
+        origin,
+        sql: `select id from ${series(rows)}`,
+      },
+      "pyspark, collect()": { task: "spark collect", rows },
+      "pyspark, toArrow()": { task: "spark toArrow", rows },
+    },
+  });
+  const parquet = (columns) => ({
+    title: `lineitem's first ${columns} columns to one Parquet file (zstd)`,
+    tasks: {
+      "Colonnade, export": { task: "export", origin, columns },
+      "pyarrow, write_table": { task: "pyarrow parquet", columns, path: lineitem.arrows },
+      "pyspark, coalesce(1)": { task: "spark parquet", columns, parquet: lineitem.parquet },
+    },
+  });
+  return [
+    {
+      title: "2^25 rows × 5 columns, computed, to a pandas frame",
+      tasks: {
+        "Colonnade, read by pyarrow": { task: "frame", origin, sql: frame },
+        "pyspark, toPandas()": { task: "spark frame", rows: FRAME_ROWS },
+      },
+    },
+    ...[1e6, 2e6, 4e6].map(collect),
+    {
+      title: "the first 1,000 of 2^25 rows",
+      tasks: {
+        "Colonnade, read by pyarrow": {
+          task: "collect",
+          origin,
+          sql: `select id from ${series(FRAME_ROWS)} limit 1000`,
+        },
+        "pyspark, limit().collect()": { task: "spark limit", rows: FRAME_ROWS, limit: 1000 },
+      },
+    },
+    {
+      title: "10 million rows × 10 columns sent to the server",
+      tasks: {
+        "Colonnade, PUT": { task: "put", origin },
+        "Arrow Flight, DoPut (pyarrow)": { task: "flight put" },
+        "pyspark, createDataFrame(pandas)": { task: "spark put" },
+      },
+    },
+    {
+      title: "lineitem (1 GB) from memory or a file, read by pyarrow",
+      tasks: {
+        "Colonnade, an Arrow file": { task: "read", url: `${origin}/v1/tables/arrow/rows` },
+        "static file (Node)": { task: "read", url: `${site}/files/lineitem.arrows` },
+        "pyarrow over HTTP": { task: "http", path: lineitem.arrows },
+        "Arrow Flight, DoGet (pyarrow)": { task: "flight", path: lineitem.arrows },
+      },
+    },
+    {
+      title: "lineitem (1 GB) to nowhere",
+      tasks: {
+        "Colonnade, an Arrow file": { task: "drain", url: `${origin}/v1/tables/arrow/rows` },
+        "static file (Node)": { task: "drain", url: `${site}/files/lineitem.arrows` },
+      },
+      limit: 1 / 0.8,
+    },
+    parquet(16),
+    parquet(3),
+  ];
+}
+
+/** The packages that the peers need, in a folder of their own: `python3` of it, or undefined. */
+async function setUpPeers() {
+  const folder = join(cacheDir(), "bench", "python");
+  const python = join(folder, "bin", "python3");
+  const stamp = join(folder, PACKAGES.join("_"));
+  if (existsSync(stamp)) return python;
+  if (!has("python3", ["-m", "venv", "--help"]) || !has("java", ["-version"])) {
+    say("no python3 with venv, or no Java: the native peers are left out");
+    return undefined;
+  }
+  say(`installing ${PACKAGES.join(", ")} for the native peers`);
+  await run("python3", ["-m", "venv", folder]);
+  await run(python, ["-m", "pip", "install", "-q", ...PACKAGES]);
+  writeFileSync(stamp, "");
+  return python;
+}
+
+/** The process of the peers: `ask` sends a task and resolves with what it took. */
+function startPeers(python) {
+  const child = spawn(python, [join(root, "bench/native/peers.py")], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async () => {
+    const { value, done } = await lines.next();
+    if (done) throw new Error("the peers' process ended");
+    return JSON.parse(value);
+  };
+  return {
+    hello: next(),
+    ask(task) {
+      child.stdin.write(`${JSON.stringify(task)}\n`);
+      return next();
+    },
+    close: () => child.kill(),
+  };
+}
+
+/** Milliseconds by workload and by who does it; undefined where the peers cannot be had. */
+export async function measureEngines({ site, lineitem, numRounds }) {
+  const python = await setUpPeers();
+  if (python === undefined) return undefined;
+  const server = await startServer([
+    "--writable",
+    `arrow=${lineitem.arrow}`,
+    `lineitem=${lineitem.parquet}`,
+  ]);
+  const peers = startPeers(python);
+  const results = [];
+  try {
+    await peers.hello;
+    const all = workloads({ origin: server.origin, site: site.origin, lineitem });
+    for (const { title, tasks, limit = 1 } of all) {
+      const others = new Others();
+      const times = Object.fromEntries(Object.keys(tasks).map((name) => [name, []]));
+      const errors = {};
+      for (let round = 0; round < numRounds; round++) {
+        say(`${title}, round ${round + 1} of ${numRounds}`);
+        const names = Object.keys(tasks);
+        for (const name of round % 2 === 0 ? names : names.toReversed()) {
+          const isSlow = times[name].some((ms) => ms > SLOW_MS);
+          if (errors[name] || (isSlow && times[name].length >= SLOW_ROUNDS)) continue;
+          const { ms, error } = await peers.ask(tasks[name]);
+          if (error) errors[name] = error;
+          else times[name].push(ms);
+        }
+      }
+      results.push({ title, limit, times, errors, othersShare: others.share() });
+    }
+  } finally {
+    peers.close();
+    await server.close();
+  }
+  return results;
+}
+
+/** One table for each workload; ratios are ours to the best of the others. */
+export function enginesPart(results) {
+  const parts = results.map(({ title, times, errors, othersShare = 0 }) => {
+    const [ours, ...others] = Object.keys(times);
+    const best = Math.min(...others.map((name) => median(times[name]) ?? Number.POSITIVE_INFINITY));
+    const rows = Object.entries(times).map(([name, ms]) => [
+      name === ours ? `**${name}**` : name,
+      ms.length === 0 ? (errors[name] ?? "") : spread(ms),
+      name === ours && othersShare <= MAX_OTHERS_SHARE ? fraction(median(ms) / best) : "",
+    ]);
+    return `## ${title}\n\n${markdown(["", "ms", "of the best peer's"], rows)}`;
+  });
+  return ["# Beside Spark, pyarrow and Flight", ABOUT, ...parts].join("\n\n");
+}
+
+/** Rows of the table of targets. */
+export function engineTargets(results) {
+  return results.flatMap(({ title, limit, times }) => {
+    const [ours, ...others] = Object.keys(times);
+    const best = Math.min(...others.map((name) => median(times[name]) ?? Number.POSITIVE_INFINITY));
+    if (times[ours].length === 0 || !Number.isFinite(best)) return [];
+    const ratio = median(times[ours]) / best;
+    const verdict = ratio <= limit ? "met" : "**missed**";
+    return [[title, `at most ${fraction(limit)} of the best peer`, fraction(ratio), verdict]];
+  });
+}
+
+const ABOUT = `One Python process asks our server, over HTTP from loopback, and its peers in the same process: Spark with two
+threads, Flight and pyarrow's HTTP server with the table in memory. Sessions, servers and what is sent are made
+before; rows that are computed are computed anew each time.`;

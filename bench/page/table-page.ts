@@ -1,0 +1,111 @@
+import type { ColonnadeViewer } from "../../web/src/index.js";
+import { MEMORY_BYTES, opened } from "./tables/colonnade.js";
+import type { Cells } from "./tables/reader.js";
+import { finish, nowMs, type TableEnd, type TableNews, type TableTask } from "./tables/task.js";
+
+type Mark = (name: string, atMs: number) => void;
+
+/** What a reader took from an empty page on, its own code's loading included. */
+export interface TableRun extends Omit<TableEnd, "touchedMs" | "works"> {
+  /** Milliseconds to the schema, the first row readable, painted, the last row, every value. */
+  ms: Record<string, number>;
+  works: Record<string, number>;
+  /** Tasks of the page's own thread over 50 ms. */
+  longTasksMs: number[];
+}
+
+declare global {
+  /** Reads a table with one reader, and tells when what was there. */
+  var readTable: (task: TableTask) => Promise<TableRun>;
+}
+
+globalThis.readTable = async (task) => {
+  const longTasksMs: number[] = [];
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) longTasksMs.push(duration);
+  });
+  observer.observe({ type: "longtask" });
+  const startMs = nowMs();
+  const marks: Record<string, number> = {};
+  const mark = (name: string, atMs: number) => {
+    marks[name] ??= atMs - startMs;
+  };
+  const read = ON_PAGE[task.reader] ?? readInWorker;
+  const { touchedMs, ...end } = await read(task, mark);
+  if (touchedMs !== undefined) mark("every value", touchedMs);
+  observer.disconnect();
+  return { ...end, ms: marks, longTasksMs };
+};
+
+function readInWorker(task: TableTask, mark: Mark): Promise<TableEnd> {
+  const worker = new Worker("/page/table-worker.js", { type: "module" });
+  let shown: Promise<void> | undefined;
+  return new Promise((resolve, reject) => {
+    worker.onerror = ({ message }) => reject(new Error(message));
+    worker.onmessage = ({ data }: MessageEvent<TableNews>) => {
+      if (data.name === "error") reject(new Error(data.message));
+      else if (data.name === "end") resolve(Promise.resolve(shown).then(() => data));
+      else mark(data.name, data.atMs);
+      if (data.name === "first") shown = paint(data.cells, mark);
+    };
+    worker.postMessage(task);
+  });
+}
+
+/** Readers that want a document; they have workers of their own. */
+const ON_PAGE: Record<string, (task: TableTask, mark: Mark) => Promise<TableEnd>> = {
+  viewer: showViewer,
+  perspective: async (task, mark) => {
+    const { read } = await import("./tables/perspective.js");
+    const table = await read(task.url, {
+      schema: () => mark("schema", nowMs()),
+      firstRows: (cells) => {
+        mark("first", nowMs());
+        void paint(cells, mark);
+      },
+    });
+    mark("last", nowMs());
+    return finish(table, task);
+  },
+};
+
+/** Puts cells into the page, and marks when they were painted. */
+async function paint(cells: Cells, mark: Mark): Promise<void> {
+  const table = document.createElement("table");
+  for (const row of cells) {
+    const tableRow = table.insertRow();
+    for (const text of row) tableRow.insertCell().textContent = text;
+  }
+  document.body.append(table);
+  mark("painted", await painted());
+}
+
+/** The frame after the next one starts when the next one has been painted. */
+async function painted(): Promise<number> {
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+  return nowMs();
+}
+
+/** The element as a page has it: rows are painted by its own grid. */
+async function showViewer(task: TableTask, mark: Mark): Promise<TableEnd> {
+  await import(/* @vite-ignore */ `${"/colonnade/define.js"}`);
+  const viewer = document.createElement("colonnade-viewer") as ColonnadeViewer;
+  viewer.memory = String(MEMORY_BYTES);
+  viewer.src = task.url;
+  document.body.append(viewer);
+  await viewer.updateComplete;
+  const table = await viewer.ready;
+  mark("schema", nowMs());
+  const root = viewer.shadowRoot as ShadowRoot;
+  for (;;) {
+    const cell = root.querySelector('[role=gridcell][aria-colindex="2"]');
+    if (cell?.textContent) break;
+    await new Promise(requestAnimationFrame);
+  }
+  mark("first", nowMs());
+  mark("painted", await painted());
+  await table.done;
+  mark("last", nowMs());
+  return finish(opened(table), task);
+}

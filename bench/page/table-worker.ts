@@ -1,0 +1,33 @@
+import type { ReadTable } from "./tables/reader.js";
+import { finish, nowMs, type TableNews, type TableTask } from "./tables/task.js";
+
+/** Everybody by name; only the one that is asked for is loaded. */
+const READERS: Record<string, () => Promise<{ read: ReadTable }>> = {
+  copy: () => import("./tables/copy.js"),
+  "open(url)": () => import("./tables/colonnade.js"),
+  "apache-arrow": () => import("./tables/arrow.js"),
+  flechette: () => import("./tables/flechette.js"),
+  "duckdb-wasm": () => import("./tables/duckdb.js"),
+  "parquet-wasm": () => import("./tables/parquet.js"),
+};
+
+const tell = (news: TableNews) => globalThis.postMessage(news);
+
+async function perform(task: TableTask): Promise<void> {
+  const load = READERS[task.reader];
+  if (load === undefined) throw new Error(`there is no reader "${task.reader}"`);
+  const { read } = await load();
+  const table = await read(task.url, {
+    schema: () => tell({ name: "schema", atMs: nowMs() }),
+    firstRows: (cells) => tell({ name: "first", atMs: nowMs(), cells }),
+  });
+  tell({ name: "last", atMs: nowMs() });
+  tell({ name: "end", ...(await finish(table, task)) });
+}
+
+globalThis.onmessage = ({ data }: MessageEvent<TableTask>) => {
+  perform(data).catch((thrown: unknown) => {
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    tell({ name: "error", message });
+  });
+};

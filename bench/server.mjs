@@ -1,0 +1,59 @@
+// The server under measurement, as a person starts it.
+
+import { spawn } from "node:child_process";
+import { createWriteStream, existsSync, mkdirSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { say } from "../scripts/run.mjs";
+import { cacheDir, serverBinary } from "../scripts/start.mjs";
+
+/** Starts `colonnade serve` with `args` on a free port. */
+export async function startServer(args = [], env = {}) {
+  const child = spawn(serverBinary, ["serve", "--listen", "127.0.0.1:0", ...args], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, ...env },
+  });
+  const origin = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", (line) =>
+      resolve(line.replace("listening on ", "")),
+    );
+    child.once("exit", (code) => reject(new Error(`the server ended with exit ${code}`)));
+  });
+  const close = () =>
+    new Promise((resolve) => {
+      child.once("exit", resolve);
+      child.kill();
+    });
+  return { origin, pid: child.pid, close };
+}
+
+/** Paths of lineitem as an Arrow stream, an Arrow file and Parquet, made by the server once. */
+export async function provideLineitem() {
+  const folder = join(cacheDir(), "bench");
+  mkdirSync(folder, { recursive: true });
+  const files = Object.fromEntries(
+    ["arrows", "arrow", "parquet"].map((kind) => [kind, join(folder, `lineitem.${kind}`)]),
+  );
+  if (Object.values(files).every((path) => existsSync(path))) return files;
+  say("writing lineitem as an Arrow stream, an Arrow file and Parquet");
+  const { origin, close } = await startServer();
+  const rows = `${origin}/v1/tables/lineitem/rows`;
+  await save(rows, files.arrows);
+  const id = crypto.randomUUID();
+  const kept = await fetch(`${rows}?id=${id}&linger_s=600`);
+  await kept.body?.cancel();
+  for (const format of ["arrow", "parquet"]) {
+    await save(`${origin}/v1/query/${id}/export?format=${format}`, files[format]);
+  }
+  await close();
+  return files;
+}
+
+async function save(url, path) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+  await pipeline(Readable.fromWeb(response.body), createWriteStream(`${path}.part`));
+  renameSync(`${path}.part`, path);
+}

@@ -1,0 +1,67 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { inCheckout } from "./server.js";
+
+/** A real Spark: a driver and two executors, each a process of its own. */
+export class Spark {
+  private constructor(
+    readonly address: string,
+    private readonly page: string,
+    private readonly group: number,
+    private readonly child: ChildProcess,
+  ) {}
+
+  /** Starts one, on free ports or those of `before`; undefined where none can be had here. */
+  static async start(before?: Spark): Promise<Spark | undefined> {
+    const ports = before
+      ? [before.address, before.page].map((url) => url.split(":").at(-1) ?? "")
+      : [];
+    const child = spawn("node", [inCheckout("scripts/spark.mjs"), ...ports], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines = createInterface({ input: child.stdout });
+    const line = once(lines, "line").then(([line]) => String(line));
+    const exit = once(child, "exit").then(([code]) => {
+      if (code === 3) return undefined;
+      throw new Error(`Spark did not start: exit code ${code}`);
+    });
+    exit.catch(() => undefined);
+    const started = await Promise.race([line, exit]);
+    if (started === undefined) return undefined;
+    const [address = "", page = "", group = ""] = started.split(" ");
+    return new Spark(address, page, Number(group), child);
+  }
+
+  /** Ends all of it at once, as a crash of the machine would. */
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null) return;
+    const exit = once(this.child, "exit");
+    this.child.kill("SIGTERM");
+    await exit;
+  }
+
+  /** Ends one of the executors at once. */
+  killExecutor(): void {
+    const lines = execFileSync("ps", ["-eo", "pid,pgid,args"], { encoding: "utf8" }).split("\n");
+    const executors = lines.filter((line) => line.includes("CoarseGrainedExecutorBackend"));
+    const pids = executors
+      .map((line) => line.trim().split(/\s+/, 2).map(Number))
+      .filter(([, group]) => group === this.group)
+      .map(([pid]) => pid);
+    if (pids[0] === undefined) throw new Error("no executor runs");
+    process.kill(pids[0], "SIGKILL");
+  }
+
+  /** How many jobs run, as Spark itself says. */
+  async runningJobs(): Promise<number> {
+    const applications = (await this.ask("")) as { id: string }[];
+    const jobs = await this.ask(`/${applications[0]?.id}/jobs?status=running`);
+    return (jobs as unknown[]).length;
+  }
+
+  private async ask(path: string): Promise<unknown> {
+    const response = await fetch(`${this.page}/api/v1/applications${path}`);
+    return response.json();
+  }
+}

@@ -1,0 +1,89 @@
+// A table in a bucket of a real S3-compatible server, from its first rows to its last.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { test as base, cell, chooseTable, expect, goToRow } from "./fixtures.js";
+import { demoFile, Server } from "./server.js";
+
+const NUM_ROWS = 3_000_000;
+
+async function freePort(): Promise<number> {
+  const listener = createServer();
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const { port } = listener.address() as AddressInfo;
+  await new Promise((resolve) => listener.close(resolve));
+  return port;
+}
+
+/** moto_server with `flights` in a bucket, or `null` where there is no such program. */
+async function startStore(): Promise<{ origin: string; process: ChildProcess } | null> {
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  const args = ["-H", "127.0.0.1", "-p", new URL(origin).port];
+  const process = spawn("moto_server", args, { stdio: "ignore" });
+  const isMissing = await new Promise((resolve) => {
+    process.once("error", () => resolve(true));
+    process.once("spawn", () => resolve(false));
+  });
+  if (isMissing) return null;
+  const answers = () =>
+    fetch(`${origin}/moto-api/`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await expect.poll(answers, { timeout: 60_000 }).toBe(true);
+  const put = async (path: string, body: Uint8Array<ArrayBuffer> | null = null) => {
+    const response = await fetch(`${origin}${path}`, { method: "PUT", body });
+    expect(response.status).toBe(200);
+  };
+  await put("/lake");
+  await put("/lake/air/flights.parquet", new Uint8Array(readFileSync(demoFile("flights.parquet"))));
+  return { origin, process };
+}
+
+const test = base.extend<object, { bucket: Server | null }>({
+  bucket: [
+    // The demo tables are written by the first server that serves them.
+    async ({ demo: _ }, use) => {
+      const store = await startStore();
+      if (store === null) {
+        await use(null);
+        return;
+      }
+      const server = await Server.start(["s3://lake/air"], 0, {
+        AWS_ENDPOINT_URL: store.origin,
+        AWS_ALLOW_HTTP: "true",
+        AWS_REGION: "us-east-1",
+        AWS_ACCESS_KEY_ID: "someone",
+        AWS_SECRET_ACCESS_KEY: "something",
+      });
+      await use(server);
+      await server.kill();
+      store.process.kill();
+    },
+    { scope: "worker", timeout: 120_000 },
+  ],
+});
+
+test("a table of a bucket shows the same rows as the file, to its end", async ({
+  page,
+  demo,
+  bucket,
+}) => {
+  test.skip(bucket === null, "moto_server is not here (pip install 'moto[server]')");
+  const texts: string[][] = [];
+  for (const origin of [demo.origin, bucket?.origin ?? ""]) {
+    await page.goto(origin);
+    await chooseTable(page, "flights");
+    await expect(cell(page, 0, 1)).not.toBeEmpty();
+    const first = await cell(page, 0, 1).textContent();
+    await goToRow(page, 1_500_000);
+    await expect(cell(page, 1_499_999, 1)).not.toBeEmpty({ timeout: 30_000 });
+    const middle = await cell(page, 1_499_999, 1).textContent();
+    await page.getByRole("grid").focus();
+    await page.keyboard.press("Control+End");
+    await expect(cell(page, NUM_ROWS - 1, 1)).not.toBeEmpty({ timeout: 30_000 });
+    texts.push([first, middle, await cell(page, NUM_ROWS - 1, 1).textContent()].map(String));
+  }
+  expect(texts[1]).toEqual(texts[0]);
+});

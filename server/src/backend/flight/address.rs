@@ -1,0 +1,238 @@
+//! Where a Flight SQL server is, as the source says.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use url::{Host, Url};
+
+use super::error::unreachable;
+use crate::error::QueryError;
+
+const DEFAULT_PORT: u16 = 32010;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a peer that has vanished is found out by.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Bytes that the server may send before they are read: with the part's budget, all that a slow
+/// reader costs.
+const WINDOW_BYTES: u32 = 4 << 20;
+
+const FORM: &str = "write flightsql://host:port, perhaps with user:password@ and ?tls=true&token=…";
+
+/// What a call carries.
+pub(super) type Metadata = Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>;
+
+/// A Flight SQL server and how to speak to it.
+#[derive(Debug, Clone)]
+pub(super) struct Address {
+    /// `host:port`, for messages.
+    pub(super) shown: String,
+    /// User and password.
+    pub(super) user: Option<(String, String)>,
+    /// What every call carries: the token, and what else the server wants.
+    pub(super) metadata: Metadata,
+    endpoint: Endpoint,
+}
+
+/// The source without what may be a secret.
+pub(in crate::backend) fn shown(source: &str) -> String {
+    let plain = source.split('?').next().unwrap_or_default();
+    match (plain.split_once("://"), plain.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
+        _ => plain.to_owned(),
+    }
+}
+
+impl Address {
+    /// Reads `flightsql://user:password@host:port?tls=true&token=…`, or `flightsql+tls://…`; any other
+    /// parameter is sent as metadata with each call.
+    ///
+    /// # Errors
+    /// What is wrong, and what would be right.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        // In tokens `+` is itself.
+        let url = Url::parse(&text.replace('+', "%2B").replacen(
+            "flightsql%2Btls",
+            "flightsql+tls",
+            1,
+        ))
+        .map_err(|error| format!("{error}; {FORM}"))?;
+        let host = url
+            .host()
+            .filter(|host| *host != Host::Domain(""))
+            .ok_or_else(|| format!("it names no host; {FORM}"))?;
+        if !matches!(url.path(), "" | "/") {
+            return Err(format!("{:?} is no part of an address; {FORM}", url.path()));
+        }
+        let is_loopback = match &host {
+            Host::Domain(name) => {
+                *name == "localhost"
+                    || name
+                        .parse::<IpAddr>()
+                        .is_ok_and(|address| address.is_loopback())
+            }
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        };
+        let mut tls = url.scheme() == "flightsql+tls";
+        let mut metadata = Vec::new();
+        let mut has_secret = false;
+        for (key, value) in url.query_pairs() {
+            match key.as_ref() {
+                "tls" => {
+                    let wanted: bool = value
+                        .parse()
+                        .map_err(|_| format!("tls={value} is neither true nor false"))?;
+                    tls |= wanted;
+                }
+                "token" => {
+                    metadata.push(entry("authorization", &format!("Bearer {value}"))?);
+                    has_secret = true;
+                }
+                _ => metadata.push(entry(&key, &value)?),
+            }
+        }
+        let decoded = |text: &str| {
+            percent_encoding::percent_decode_str(text)
+                .decode_utf8_lossy()
+                .into_owned()
+        };
+        let user = (!url.username().is_empty()).then(|| {
+            (
+                decoded(url.username()),
+                decoded(url.password().unwrap_or_default()),
+            )
+        });
+        if user.is_some() && has_secret {
+            return Err(format!("it has a user and a token; {FORM}"));
+        }
+        if (user.is_some() || has_secret) && !tls && !is_loopback {
+            return Err("it would send the password or token readable; add ?tls=true".to_owned());
+        }
+        let shown = format!("{host}:{}", url.port().unwrap_or(DEFAULT_PORT));
+        Ok(Self {
+            endpoint: endpoint(&shown, tls)?,
+            shown,
+            user,
+            metadata,
+        })
+    }
+
+    /// Another place that the server names in an endpoint, such as `grpc+tls://host:port`; `None` where
+    /// it is no such place, or would be sent secrets that others can read.
+    pub(super) fn elsewhere(&self, location: &str) -> Option<Self> {
+        let (scheme, rest) = location.split_once("://")?;
+        let tls = match scheme {
+            "grpc" | "grpc+tcp" => false,
+            "grpc+tls" => true,
+            _ => return None,
+        };
+        let shown = rest.split(['/', '?']).next()?.to_owned();
+        let is_same = shown == self.shown;
+        if !tls && !is_same && !self.metadata.is_empty() {
+            return None;
+        }
+        Some(Self {
+            endpoint: endpoint(&shown, tls).ok()?,
+            shown,
+            ..self.clone()
+        })
+    }
+
+    /// A connection, whose work is done on the runtime of the caller.
+    ///
+    /// # Errors
+    /// `engine_unavailable`.
+    pub(super) async fn connect(&self) -> Result<Channel, QueryError> {
+        self.endpoint
+            .connect()
+            .await
+            .map_err(|error| unreachable(&self.shown, &error))
+    }
+}
+
+fn endpoint(authority: &str, tls: bool) -> Result<Endpoint, String> {
+    let scheme = if tls { "https" } else { "http" };
+    let endpoint = Endpoint::from_shared(format!("{scheme}://{authority}"))
+        .map_err(|error| format!("{error}; {FORM}"))?
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_keepalive(Some(KEEPALIVE))
+        .initial_stream_window_size(WINDOW_BYTES)
+        .initial_connection_window_size(WINDOW_BYTES);
+    if !tls {
+        return Ok(endpoint);
+    }
+    endpoint
+        .tls_config(ClientTlsConfig::new().with_native_roots())
+        .map_err(|error| format!("TLS cannot be set up: {error}"))
+}
+
+/// A name and a value of metadata.
+///
+/// # Errors
+/// They cannot be sent; the value is never shown, since it may be a secret.
+pub(super) fn entry(
+    key: &str,
+    value: &str,
+) -> Result<(MetadataKey<Ascii>, MetadataValue<Ascii>), String> {
+    let key = MetadataKey::from_bytes(key.to_ascii_lowercase().as_bytes())
+        .map_err(|_| format!("{key:?} is no name of a parameter"))?;
+    let value = MetadataValue::try_from(value)
+        .map_err(|_| format!("the value of {key} has characters that cannot be sent"))?;
+    Ok((key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        let plain = Address::parse("flightsql://engine.example").unwrap();
+        assert_eq!(plain.shown, "engine.example:32010");
+        assert!(plain.metadata.is_empty());
+        let full = Address::parse("flightsql+tls://h:1?token=a+b%3D&database=x").unwrap();
+        assert_eq!(full.endpoint.uri().to_string(), "https://h:1/");
+        let values: Vec<_> = full
+            .metadata
+            .iter()
+            .map(|(_, value)| value.to_str().unwrap())
+            .collect();
+        assert_eq!(values, ["Bearer a+b=", "x"]);
+        let user = Address::parse("flightsql://me:p%40ss@127.0.0.1:5")
+            .unwrap()
+            .user
+            .unwrap();
+        assert_eq!(user, ("me".to_owned(), "p@ss".to_owned()));
+        assert!(full.elsewhere("grpc+tls://other:2").is_some());
+        assert!(full.elsewhere("grpc://other:2").is_none());
+        assert!(full.elsewhere("file:///etc/passwd").is_none());
+    }
+
+    #[test]
+    fn refused_addresses() {
+        for (text, why) in [
+            ("flightsql://", "host"),
+            ("flightsql://h/db", "no part"),
+            ("flightsql://h?tls=maybe", "neither"),
+            ("flightsql://h?token=secret", "tls=true"),
+            ("flightsql://u:secret@h", "tls=true"),
+            (
+                "flightsql://u:secret@h?tls=true&token=secret",
+                "a user and a token",
+            ),
+            ("flightsql://h:99999", "port"),
+        ] {
+            let refused = Address::parse(text).unwrap_err();
+            assert!(refused.contains(why), "{text}: {refused}");
+            assert!(
+                !refused.contains("secret") && !shown(text).contains("secret"),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The calls of Flight.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow_flight::flight_service_client::FlightServiceClient;
+use arrow_flight::sql::Any;
+use arrow_flight::{
+    Action, CancelFlightInfoRequest, FlightData, FlightDescriptor, FlightEndpoint, FlightInfo,
+    HandshakeRequest,
+};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use prost::Message;
+use tokio::runtime::Handle;
+use tonic::transport::Channel;
+use tonic::{Code, Request, Streaming};
+
+use super::address::{Address, Metadata, entry};
+use super::error::{refused, unreachable};
+use crate::backend::received::bad_engine;
+use crate::error::QueryError;
+
+/// The largest message that is read.
+const MAX_MESSAGE_BYTES: usize = 128 << 20;
+
+/// How long the engine may take to be told that nobody wants a result any more.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Who calls a server.
+#[derive(Debug)]
+pub(super) struct Caller {
+    address: Address,
+    runtime: Handle,
+}
+
+impl Caller {
+    /// Signs in, where there is a user; `runtime` outlives all calls and works for their connections.
+    ///
+    /// # Errors
+    /// `engine_unavailable`.
+    pub(super) async fn open(mut address: Address, runtime: &Handle) -> Result<Self, QueryError> {
+        if let Some(authorization) = sign_in(&address, runtime).await? {
+            address.metadata.push(authorization);
+        }
+        Ok(Self {
+            address,
+            runtime: runtime.clone(),
+        })
+    }
+
+    /// Plans a command.
+    ///
+    /// # Errors
+    /// Whatever the engine says of it.
+    pub(super) async fn info(&self, command: &Any) -> Result<FlightInfo, QueryError> {
+        let descriptor = FlightDescriptor::new_cmd(command.encode_to_vec());
+        let mut client = client(connect(&self.address, &self.runtime).await?);
+        let answer = client.get_flight_info(self.request(descriptor)).await;
+        Ok(answer.map_err(|status| refused(&status))?.into_inner())
+    }
+
+    /// Begins to read an endpoint, on a connection of its own: on one for several, those that wait
+    /// for their turn would use up what may be sent unread, and stop the one whose turn it is.
+    ///
+    /// # Errors
+    /// Whatever the engine says, or none of its places can be reached.
+    pub(super) async fn get(
+        &self,
+        endpoint: &FlightEndpoint,
+    ) -> Result<Streaming<FlightData>, QueryError> {
+        let ticket = endpoint.ticket.clone();
+        let ticket = ticket.ok_or_else(|| bad_engine("an endpoint has no ticket"))?;
+        let channel = self.connect_to(endpoint).await?;
+        let answer = client(channel).do_get(self.request(ticket)).await;
+        Ok(answer.map_err(|status| refused(&status))?.into_inner())
+    }
+
+    async fn connect_to(&self, endpoint: &FlightEndpoint) -> Result<Channel, QueryError> {
+        let mut failed = None;
+        for location in &endpoint.location {
+            let is_here = location.uri.is_empty()
+                || location.uri.starts_with("arrow-flight-reuse-connection:");
+            let place = match is_here {
+                true => Some(self.address.clone()),
+                false => self.address.elsewhere(&location.uri),
+            };
+            match place {
+                Some(place) => match connect(&place, &self.runtime).await {
+                    Ok(channel) => return Ok(channel),
+                    Err(error) => failed = Some(error),
+                },
+                None => {
+                    failed = failed.or_else(|| {
+                        Some(bad_engine("an endpoint is at a place that cannot be used"))
+                    })
+                }
+            }
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => connect(&self.address, &self.runtime).await,
+        }
+    }
+
+    /// Tells the engine that nobody wants a result any more. Not every engine knows the call.
+    pub(super) fn cancel(self: &Arc<Self>, info: FlightInfo) {
+        let caller = Arc::clone(self);
+        let cancel = async move {
+            let action = Action {
+                r#type: "CancelFlightInfo".to_owned(),
+                body: CancelFlightInfoRequest { info: Some(info) }
+                    .encode_to_vec()
+                    .into(),
+            };
+            let channel = connect(&caller.address, &caller.runtime).await?;
+            let done = client(channel).do_action(caller.request(action)).await;
+            done.map(drop).map_err(|status| refused(&status))
+        };
+        self.runtime.spawn(async move {
+            if let Ok(Err(error)) = tokio::time::timeout(CANCEL_TIMEOUT, cancel).await {
+                tracing::debug!("a query could not be cancelled: {error}");
+            }
+        });
+    }
+
+    fn request<T>(&self, message: T) -> Request<T> {
+        with_metadata(message, &self.address.metadata)
+    }
+}
+
+/// What calls carry once the user is known: a token that the server gives, or user and password where
+/// it knows no handshake.
+async fn sign_in(
+    address: &Address,
+    runtime: &Handle,
+) -> Result<Option<<Metadata as IntoIterator>::Item>, QueryError> {
+    let channel = connect(address, runtime).await?;
+    let Some((user, password)) = &address.user else {
+        return Ok(None);
+    };
+    let basic = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
+    let basic = entry("authorization", &basic).map_err(|error| bad_engine(&error))?;
+    let hello = futures::stream::iter([HandshakeRequest::default()]);
+    let mut metadata = address.metadata.clone();
+    metadata.push(basic.clone());
+    match client(channel)
+        .handshake(with_metadata(hello, &metadata))
+        .await
+    {
+        Ok(answer) => {
+            let given = answer.metadata().get("authorization").cloned();
+            Ok(Some(given.map_or(basic.clone(), |given| (basic.0, given))))
+        }
+        Err(status) if status.code() == Code::Unimplemented => Ok(Some(basic)),
+        Err(status) => Err(refused(&status)),
+    }
+}
+
+fn with_metadata<T>(message: T, metadata: &Metadata) -> Request<T> {
+    let mut request = Request::new(message);
+    for (key, value) in metadata {
+        request.metadata_mut().insert(key.clone(), value.clone());
+    }
+    request
+}
+
+async fn connect(address: &Address, runtime: &Handle) -> Result<Channel, QueryError> {
+    let connecting = address.clone();
+    let connected = runtime.spawn(async move { connecting.connect().await });
+    connected
+        .await
+        .map_err(|error| unreachable(&address.shown, &error))?
+}
+
+fn client(channel: Channel) -> FlightServiceClient<Channel> {
+    FlightServiceClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES)
+}

@@ -1,0 +1,244 @@
+//! The tables that an engine lists.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow_flight::sql::{CommandGetTables, CommandStatementQuery, ProstMessageExt};
+use bytes::BytesMut;
+use colonnade_core::wire::integrity::xxh3_64;
+use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::ipc::reader::StreamReader;
+use futures::{StreamExt, TryStreamExt};
+use tokio::sync::Mutex;
+
+use super::caller::Caller;
+use super::part::Query;
+use super::sql::quoted;
+use crate::backend::received::bad_engine;
+use crate::backend::{ReceivedSchema, TableFacts, split_stream};
+use crate::encode;
+use crate::error::{ErrorKind, QueryError};
+use crate::message::{END_OF_STREAM, MessageKind};
+
+/// A listing that is not older is not asked for again.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// The longest that a listing may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// More tables are not listed; SQL reaches them all.
+const MAX_TABLES: usize = 1000;
+
+/// The bytes of a listing, which must fit into memory.
+const MAX_LISTING_BYTES: usize = 64 << 20;
+
+/// Schemas that are asked for at the same time.
+const NUM_PARALLEL: usize = 8;
+
+/// A table of the engine.
+#[derive(Debug, Clone)]
+pub(super) struct FlightTable {
+    /// As it is listed: behind its schema's name, where it has one.
+    pub(super) name: String,
+    /// As SQL writes it.
+    pub(super) relation: String,
+    /// Its columns.
+    pub(super) schema: SchemaRef,
+    /// Changes with the columns; Flight SQL knows no version.
+    version: String,
+}
+
+/// The tables as they were a short time ago.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    listed: Mutex<Option<(Instant, Arc<Vec<FlightTable>>)>>,
+}
+
+impl Catalog {
+    /// The tables.
+    ///
+    /// # Errors
+    /// What the engine says, or that it takes too long.
+    pub(super) async fn tables(
+        &self,
+        caller: &Arc<Caller>,
+    ) -> Result<Arc<Vec<FlightTable>>, QueryError> {
+        // Whoever comes meanwhile waits for the same answer.
+        let mut listed = self.listed.lock().await;
+        if let Some((at, tables)) = listed.as_ref()
+            && at.elapsed() < FRESH
+        {
+            return Ok(Arc::clone(tables));
+        }
+        let tables = tokio::time::timeout(TIMEOUT, list(caller))
+            .await
+            .map_err(|_| {
+                QueryError::new(
+                    ErrorKind::EngineUnavailable,
+                    format!(
+                        "the engine did not list its tables within {} s",
+                        TIMEOUT.as_secs()
+                    ),
+                    "try again when it has less to do; SQL works meanwhile",
+                )
+            })??;
+        let tables = Arc::new(tables);
+        *listed = Some((Instant::now(), Arc::clone(&tables)));
+        Ok(tables)
+    }
+}
+
+impl FlightTable {
+    /// The table as it is listed for everybody.
+    ///
+    /// # Errors
+    /// Its schema is none that could be sent.
+    pub(super) fn facts(&self) -> Result<TableFacts, QueryError> {
+        Ok(TableFacts {
+            name: self.name.clone(),
+            format: "flight",
+            num_rows: None,
+            num_bytes: None,
+            version: self.version.clone(),
+            is_uploaded: false,
+            fields: encode::describe(&self.schema)
+                .map_err(|error| bad_engine(&error.to_string()))?,
+        })
+    }
+}
+
+/// A line of the listing.
+struct Listed {
+    name: String,
+    relation: String,
+    /// The columns, where the engine says them in the listing.
+    schema: Option<ReceivedSchema>,
+}
+
+async fn list(caller: &Arc<Caller>) -> Result<Vec<FlightTable>, QueryError> {
+    let command = CommandGetTables {
+        include_schema: true,
+        ..CommandGetTables::default()
+    };
+    let query = match Query::begin(caller, &command.as_any()).await {
+        Err(error) if error.kind == ErrorKind::NotSupported => {
+            tracing::info!("the engine lists no tables ({error}); SQL reaches them");
+            return Ok(Vec::new());
+        }
+        query => query?,
+    };
+    let mut listed = Vec::new();
+    for batch in read(query).await? {
+        let texts = |name: &str| {
+            let texts = batch.column_by_name(name)?.as_string_opt::<i32>()?;
+            Some(
+                texts
+                    .iter()
+                    .map(|text| text.unwrap_or_default().to_owned())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let tables = texts("table_name")
+            .ok_or_else(|| bad_engine("its list of tables has no column table_name"))?;
+        let namespaces =
+            texts("db_schema_name").unwrap_or_else(|| vec![String::new(); tables.len()]);
+        let schemas = batch
+            .column_by_name("table_schema")
+            .and_then(|column| column.as_binary_opt::<i32>());
+        for (row, (namespace, table)) in namespaces.into_iter().zip(tables).enumerate() {
+            let schema = schemas
+                .filter(|schemas| schemas.is_valid(row))
+                .map(|schemas| schemas.value(row));
+            let (name, relation) = match namespace.as_str() {
+                "" => (table.clone(), quoted(&table)),
+                _ => (
+                    format!("{namespace}.{table}"),
+                    format!("{}.{}", quoted(&namespace), quoted(&table)),
+                ),
+            };
+            listed.push(Listed {
+                name,
+                relation,
+                schema: schema.and_then(|bytes| first_schema(bytes).ok()),
+            });
+        }
+    }
+    listed.sort_by(|a, b| a.name.cmp(&b.name));
+    listed.dedup_by(|a, b| a.name == b.name);
+    if listed.len() > MAX_TABLES {
+        tracing::warn!(
+            "the engine has {} tables; the first {MAX_TABLES} are listed",
+            listed.len()
+        );
+        listed.truncate(MAX_TABLES);
+    }
+    let described = futures::stream::iter(listed)
+        .map(|listed| async move {
+            let name = listed.name.clone();
+            describe(caller, listed)
+                .await
+                .inspect_err(|error| {
+                    tracing::warn!("table {name:?} of the engine is left out: {error}")
+                })
+                .ok()
+        })
+        .buffered(NUM_PARALLEL);
+    Ok(described
+        .filter_map(|table| async { table })
+        .collect()
+        .await)
+}
+
+async fn describe(caller: &Arc<Caller>, listed: Listed) -> Result<FlightTable, QueryError> {
+    let schema = match listed.schema {
+        Some(schema) => schema,
+        None => {
+            let command = CommandStatementQuery {
+                query: format!("select * from {} where 1 = 0", listed.relation),
+                transaction_id: None,
+            };
+            Query::begin(caller, &command.as_any())
+                .await?
+                .parts()
+                .await?
+                .0
+        }
+    };
+    Ok(FlightTable {
+        version: format!("{:016x}", xxh3_64(&schema.message.metadata)),
+        name: listed.name,
+        relation: listed.relation,
+        schema: schema.schema,
+    })
+}
+
+/// The schema in a message with its prefix, as Flight sends it outside of streams.
+fn first_schema(bytes: &[u8]) -> Result<ReceivedSchema, QueryError> {
+    let messages = split_stream(bytes)?;
+    let (metadata, _) = messages
+        .first()
+        .ok_or_else(|| bad_engine("a table has no schema"))?;
+    ReceivedSchema::read(metadata)
+}
+
+/// All rows of a small result.
+async fn read(query: Arc<Query>) -> Result<Vec<RecordBatch>, QueryError> {
+    let (schema, parts) = query.parts().await?;
+    let mut stream = BytesMut::from(schema.message.frame().as_ref());
+    for part in parts {
+        let mut messages = part(Default::default());
+        while let Some(message) = messages.try_next().await? {
+            if message.kind != MessageKind::Schema {
+                stream.extend_from_slice(&message.frame());
+            }
+            if stream.len() > MAX_LISTING_BYTES {
+                return Err(bad_engine("it lists more tables than fit into 64 MiB"));
+            }
+        }
+    }
+    stream.extend_from_slice(&END_OF_STREAM);
+    StreamReader::try_new(stream.as_ref(), None)
+        .and_then(Iterator::collect)
+        .map_err(|error| bad_engine(&error.to_string()))
+}

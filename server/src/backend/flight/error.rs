@@ -1,0 +1,58 @@
+//! Errors of gRPC as ours.
+
+use std::error::Error;
+
+use tonic::{Code, Status};
+
+use crate::error::{ErrorKind, QueryError};
+
+/// The longest text of an engine that is shown.
+const MAX_CHARS: usize = 2000;
+
+/// What an engine says instead of an answer.
+pub(super) fn refused(status: &Status) -> QueryError {
+    let (kind, hint) = match status.code() {
+        Code::Unauthenticated | Code::PermissionDenied => (
+            ErrorKind::EngineUnavailable,
+            "give a user or token that may read this in the source: flightsql://user:password@host:port or ?token=…",
+        ),
+        Code::Unavailable | Code::DeadlineExceeded | Code::Unknown => (
+            ErrorKind::EngineUnavailable,
+            "check that the engine runs, and run the query again",
+        ),
+        Code::InvalidArgument | Code::NotFound => {
+            (ErrorKind::SqlError, "the dialect is the engine's own")
+        }
+        Code::Cancelled | Code::Aborted => (ErrorKind::Cancelled, "run it again"),
+        Code::ResourceExhausted | Code::OutOfRange => (
+            ErrorKind::ResourcesExhausted,
+            "select fewer columns, or shorter values",
+        ),
+        Code::Unimplemented => (
+            ErrorKind::NotSupported,
+            "check that it is a Flight SQL server",
+        ),
+        _ => (
+            ErrorKind::ExecutionError,
+            "change the statement; the engine's log has more",
+        ),
+    };
+    let text: String = status.message().trim().chars().take(MAX_CHARS).collect();
+    let text = if text.is_empty() {
+        format!("the engine answers {}", status.code())
+    } else {
+        text
+    };
+    QueryError::new(kind, text, hint)
+}
+
+/// The server cannot be connected to, or the connection broke.
+pub(super) fn unreachable(address: &str, error: &(dyn Error + 'static)) -> QueryError {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    let root = causes.last().map_or_else(String::new, ToString::to_string);
+    QueryError::new(
+        ErrorKind::EngineUnavailable,
+        format!("the engine at {address} cannot be reached: {root}"),
+        "check that its Flight SQL server runs there, and whether it wants ?tls=true",
+    )
+}

@@ -1,0 +1,189 @@
+//! What may be asked of an engine whose dialect is not known.
+
+use std::collections::HashSet;
+
+use colonnade_core::semantics::near_names;
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+use super::catalog::FlightTable;
+use crate::error::{ErrorKind, QueryError};
+use crate::request::TableQuery;
+
+/// The longest SQL text that is sent.
+const MAX_SQL_BYTES: usize = 256 << 10;
+
+/// How deeply a statement may be nested.
+const MAX_DEPTH: usize = 64;
+
+/// A statement that only reads, without what may stand behind it.
+///
+/// # Errors
+/// `read_only`, or `sql_error` where it cannot be seen that it only reads.
+pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
+    if sql.len() > MAX_SQL_BYTES {
+        return Err(QueryError::new(
+            ErrorKind::SqlError,
+            "the SQL is longer than 256 KiB",
+            "write a shorter query",
+        ));
+    }
+    let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+    let statements = Parser::new(&GenericDialect {})
+        .with_recursion_limit(MAX_DEPTH)
+        .try_with_sql(sql)
+        .and_then(|mut parser| parser.parse_statements())
+        .map_err(|error| {
+            QueryError::new(
+                ErrorKind::SqlError,
+                format!("it cannot be seen that the statement only reads: {error}"),
+                "write it closer to standard SQL",
+            )
+        })?;
+    match statements.as_slice() {
+        [] => Err(QueryError::new(
+            ErrorKind::SqlError,
+            "the SQL is empty",
+            "write one SELECT",
+        )),
+        [statement] if reads(statement) => Ok(sql),
+        [statement] => {
+            let text = statement.to_string();
+            let words: Vec<_> = text.split_whitespace().take(2).collect();
+            Err(QueryError::new(
+                ErrorKind::ReadOnly,
+                format!("{} is refused: the server only reads", words.join(" ")),
+                "use SELECT, WITH, VALUES, EXPLAIN, DESCRIBE or SHOW",
+            ))
+        }
+        more => Err(QueryError::new(
+            ErrorKind::SqlError,
+            format!("the SQL holds {} statements", more.len()),
+            "send one statement a query",
+        )),
+    }
+}
+
+fn reads(statement: &Statement) -> bool {
+    match statement {
+        Statement::Query(query) => query_reads(query),
+        Statement::Explain { statement, .. } => reads(statement),
+        Statement::ExplainTable { .. }
+        | Statement::ShowTables { .. }
+        | Statement::ShowColumns { .. }
+        | Statement::ShowSchemas { .. }
+        | Statement::ShowDatabases { .. } => true,
+        _ => false,
+    }
+}
+
+fn query_reads(query: &Query) -> bool {
+    let with = query.with.iter().flat_map(|with| &with.cte_tables);
+    with.map(|cte| &cte.query).all(|query| query_reads(query)) && body_reads(&query.body)
+}
+
+fn body_reads(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => select.into.is_none(),
+        SetExpr::Query(query) => query_reads(query),
+        SetExpr::SetOperation { left, right, .. } => body_reads(left) && body_reads(right),
+        SetExpr::Values(_) | SetExpr::Table(_) => true,
+        _ => false,
+    }
+}
+
+/// A name in the quotes of standard SQL.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// Columns of a table.
+///
+/// # Errors
+/// `unknown_column`, or `not_supported` where the engine could answer otherwise than others.
+pub(super) fn table_sql(table: &FlightTable, query: &TableQuery) -> Result<String, QueryError> {
+    if query.filter.is_some() || !query.sort.is_empty() {
+        return Err(QueryError::new(
+            ErrorKind::NotSupported,
+            "a filter or an order of a table cannot be given to an engine whose dialect is not known",
+            "write it in the engine's SQL, with WHERE and ORDER BY",
+        ));
+    }
+    let Some(columns) = &query.columns else {
+        return Ok(format!("select * from {}", table.relation));
+    };
+    let mut seen = HashSet::new();
+    let mut names = Vec::with_capacity(columns.len());
+    for name in columns {
+        if table.schema.field_with_name(name).is_err() {
+            let all = table
+                .schema
+                .fields()
+                .iter()
+                .map(|field| field.name().as_str());
+            return Err(QueryError::new(
+                ErrorKind::UnknownColumn,
+                format!("table {:?} has no column {name:?}", table.name),
+                near_names(name, all, "columns"),
+            ));
+        }
+        if !seen.insert(name) {
+            return Err(QueryError::new(
+                ErrorKind::BadParameter,
+                format!("column {name:?} is asked for twice"),
+                "name each column once",
+            ));
+        }
+        names.push(quoted(name));
+    }
+    Ok(format!(
+        "select {} from {}",
+        names.join(", "),
+        table.relation
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_reads_is_sent() {
+        for sql in [
+            "select 1 ; ",
+            "with a as (select 1) select * from a order by 1",
+            "(select 1) union all values (2)",
+            "explain select 1",
+            "show tables",
+        ] {
+            assert_eq!(
+                read_only(sql).unwrap(),
+                sql.trim_end_matches([';', ' ']),
+                "{sql}"
+            );
+        }
+        for (sql, kind) in [
+            ("drop table t", ErrorKind::ReadOnly),
+            ("insert into t values (1)", ErrorKind::ReadOnly),
+            ("select * into u from t", ErrorKind::ReadOnly),
+            (
+                "with a as (insert into t values (1) returning n) select * from a",
+                ErrorKind::ReadOnly,
+            ),
+            (
+                "with a as (select 1) insert into t select * from a",
+                ErrorKind::ReadOnly,
+            ),
+            ("explain analyze delete from t", ErrorKind::ReadOnly),
+            ("set a = 1", ErrorKind::ReadOnly),
+            ("select 1; drop table t", ErrorKind::SqlError),
+            ("", ErrorKind::SqlError),
+            ("what is this", ErrorKind::SqlError),
+        ] {
+            assert_eq!(read_only(sql).unwrap_err().kind, kind, "{sql}");
+        }
+        let deep = format!("select {}1{}", "(".repeat(100_000), ")".repeat(100_000));
+        assert_eq!(read_only(&deep).unwrap_err().kind, ErrorKind::SqlError);
+    }
+}

@@ -1,0 +1,96 @@
+//! Engines behind one face: each answers a request with parts of framed Arrow messages, whose rows,
+//! one part after the other, are the result.
+
+mod flight;
+mod local;
+mod progress;
+mod received;
+mod sources;
+pub mod spark;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use colonnade_core::wire::FieldDescription;
+
+pub use flight::FlightSql;
+pub(crate) use local::{Local, table_facts};
+pub use progress::{EngineProgress, EngineProgressStatus};
+pub use received::{Received, ReceivedSchema, split_stream};
+pub use sources::connect;
+pub use spark::Spark;
+
+use crate::encode::{Codec, EmptyBatch};
+use crate::error::QueryError;
+use crate::message::IpcMessage;
+use crate::order::{Part, RowRange};
+use crate::plan::Order;
+use crate::request::Request;
+use crate::source::Table;
+
+/// An engine. Every implementation holds to this: a part that ends without the engine's own word
+/// that it is complete yields an error; a part that is dropped stops what it began; messages of an
+/// engine elsewhere have passed [`Received`].
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// Its tables as they are now, by name.
+    ///
+    /// # Errors
+    /// The engine cannot say.
+    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError>;
+
+    /// Plans a request for SQL or a table; what runs begins when its part is begun. `codec` is how
+    /// the reader lets bodies be compressed; another, or none, is as good.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the request, or that the engine cannot do it.
+    async fn start(&self, request: &Request, codec: Option<Codec>) -> Result<Started, QueryError>;
+}
+
+/// A table as it is listed.
+#[derive(Debug, Clone)]
+pub struct TableFacts {
+    /// Its name.
+    pub name: String,
+    /// The name of its format.
+    pub format: &'static str,
+    /// Its rows, where the engine knows without reading them.
+    pub num_rows: Option<u64>,
+    /// Its size, where the engine knows.
+    pub num_bytes: Option<u64>,
+    /// Changes when the table changes, as far as the engine says.
+    pub version: String,
+    /// Whether it was uploaded.
+    pub is_uploaded: bool,
+    /// Its columns.
+    pub fields: Vec<FieldDescription>,
+}
+
+/// A query that is planned and has not begun.
+pub struct Started {
+    /// The schema message.
+    pub schema: IpcMessage,
+    /// A batch of no rows that fits the schema.
+    pub empty: EmptyBatch,
+    /// How the bodies of the messages are compressed.
+    pub codec: Option<Codec>,
+    /// Bytes that a part reserves before it reads its first message.
+    pub batch_bytes: u64,
+    /// What the order of the parts means.
+    pub order: Order,
+    /// The parts; one after the other they are the result before `range` is applied.
+    pub parts: Vec<Part>,
+    /// The rows of the parts to send.
+    pub range: RowRange,
+    /// The tables that are read, as they were when the query was planned.
+    pub sources: Vec<Arc<Table>>,
+    /// Whether the rows can be read from their source from any row on; then the parts begin at the
+    /// row that was asked for.
+    pub is_seekable: bool,
+    /// Whether running the query again, while `sources` stay as they are, gives the same rows.
+    pub is_repeatable: bool,
+    /// Rows of the whole result, where the sources' metadata knows.
+    pub num_rows: Option<u64>,
+    /// How far the engine is, where it says.
+    pub progress: Option<Arc<EngineProgress>>,
+}

@@ -1,0 +1,167 @@
+//! What comes from an engine elsewhere: every message is checked before anything of it is believed.
+
+use std::panic::catch_unwind;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use colonnade_core::wire::{DecodeError, Limits, Message, StreamSchema, read_layout};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::ipc::convert::try_schema_from_flatbuffer_bytes;
+
+use crate::error::{ErrorKind, QueryError};
+use crate::message::{END_OF_STREAM, IpcMessage, MessageKind};
+
+/// A schema that came over the network.
+#[derive(Debug, Clone)]
+pub struct ReceivedSchema {
+    /// Its message, as it came.
+    pub message: IpcMessage,
+    /// The same as the server's own type.
+    pub schema: SchemaRef,
+    checked: Arc<StreamSchema>,
+}
+
+/// Checks the messages of one result against its schema, and numbers their rows.
+#[derive(Debug)]
+pub struct Received {
+    schema: ReceivedSchema,
+    num_rows: u64,
+}
+
+impl ReceivedSchema {
+    /// Reads a schema message's metadata.
+    ///
+    /// # Errors
+    /// `bad_engine`: it is no schema, or one of types that are not read.
+    pub fn read(metadata: &[u8]) -> Result<Self, QueryError> {
+        let (message, _) = Message::read(metadata, &Limits::default()).map_err(|e| unsound(&e))?;
+        let Message::Schema(checked) = message else {
+            return Err(bad_engine("the first message is no schema"));
+        };
+        // The header is sound, but arrow-rs gives up on types that it does not know.
+        let schema = catch_unwind(|| try_schema_from_flatbuffer_bytes(metadata))
+            .map_err(|_| bad_engine("a column is of a type that is not read"))?
+            .map_err(|error| bad_engine(&error.to_string()))?;
+        Ok(Self {
+            message: IpcMessage {
+                kind: MessageKind::Schema,
+                metadata: Bytes::copy_from_slice(metadata),
+                body: Bytes::new(),
+                num_rows: 0,
+            },
+            schema: Arc::new(schema),
+            checked,
+        })
+    }
+}
+
+impl Received {
+    /// A check of what follows this schema.
+    pub fn new(schema: ReceivedSchema) -> Self {
+        Self {
+            schema,
+            num_rows: 0,
+        }
+    }
+
+    /// Rows that have come.
+    pub fn num_rows(&self) -> u64 {
+        self.num_rows
+    }
+
+    /// Takes the next message: its metadata and its body. Both are copied, so that the message holds
+    /// no memory beside its bytes. A schema must say the same as before, and gives `None`.
+    ///
+    /// # Errors
+    /// `bad_engine`: the bytes are not sound, or are none that follow this schema.
+    pub fn take(&mut self, metadata: &[u8], body: &[u8]) -> Result<Option<IpcMessage>, QueryError> {
+        let (message, body_bytes) =
+            Message::read(metadata, &Limits::default()).map_err(|e| unsound(&e))?;
+        if body_bytes != body.len() as u64 {
+            return Err(bad_engine(&format!(
+                "a message claims a body of {body_bytes} bytes and has {}",
+                body.len()
+            )));
+        }
+        let (kind, header, num_rows) = match &message {
+            Message::Schema(schema) if schema.fields == self.schema.checked.fields => {
+                return Ok(None);
+            }
+            Message::Schema(_) => {
+                return Err(bad_engine("the schema changed in the middle of the result"));
+            }
+            Message::Dictionary(dictionary) => {
+                let fields = &self.schema.checked;
+                let field = fields.dictionary_field(dictionary.id).ok_or_else(|| {
+                    bad_engine(&format!("no column uses dictionary {}", dictionary.id))
+                })?;
+                read_layout(
+                    &dictionary.values,
+                    std::slice::from_ref(&field.dictionary_values()),
+                )
+                .map_err(|e| unsound(&e))?;
+                let kind = MessageKind::Dictionary {
+                    id: dictionary.id,
+                    is_delta: dictionary.is_delta,
+                };
+                (kind, &dictionary.values, 0)
+            }
+            Message::Batch(batch) => {
+                read_layout(batch, &self.schema.checked.fields).map_err(|e| unsound(&e))?;
+                (MessageKind::Batch, batch, batch.num_rows as u64)
+            }
+        };
+        if header.compression.is_some() {
+            return Err(bad_engine(
+                "a message is compressed, which was not asked for",
+            ));
+        }
+        self.num_rows += num_rows;
+        Ok(Some(IpcMessage {
+            kind,
+            metadata: Bytes::copy_from_slice(metadata),
+            body: Bytes::copy_from_slice(body),
+            num_rows,
+        }))
+    }
+}
+
+/// Cuts a whole Arrow IPC stream in memory into metadata and body of each message. Nothing of them
+/// is checked but their lengths.
+///
+/// # Errors
+/// `bad_engine`: the bytes end within a message.
+pub fn split_stream(stream: &[u8]) -> Result<Vec<(&[u8], &[u8])>, QueryError> {
+    let cut_short = || bad_engine("a message is cut short");
+    let mut messages = Vec::new();
+    let mut rest = stream;
+    while !rest.is_empty() && rest != END_OF_STREAM {
+        let (prefix, after) = rest.split_at_checked(8).ok_or_else(cut_short)?;
+        let (continuation, length) = prefix.split_at(4);
+        if continuation != &END_OF_STREAM[..4] {
+            return Err(bad_engine("a message does not begin with FFFFFFFF"));
+        }
+        let length = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
+        let (metadata, after) = after.split_at_checked(length).ok_or_else(cut_short)?;
+        let (_, body_bytes) =
+            Message::read(metadata, &Limits::default()).map_err(|e| unsound(&e))?;
+        let body_bytes = usize::try_from(body_bytes).map_err(|_| cut_short())?;
+        let (body, after) = after.split_at_checked(body_bytes).ok_or_else(cut_short)?;
+        messages.push((metadata, body));
+        rest = after;
+    }
+    Ok(messages)
+}
+
+fn unsound(error: &DecodeError) -> QueryError {
+    bad_engine(&error.to_string())
+}
+
+/// The engine sent something that no sound engine sends.
+pub(super) fn bad_engine(what: &str) -> QueryError {
+    QueryError::new(
+        ErrorKind::BadEngine,
+        format!("the engine's answer is not sound: {what}"),
+        "run the query again; if it fails again, look at the engine's own log",
+    )
+}

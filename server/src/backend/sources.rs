@@ -1,0 +1,44 @@
+//! Sources on the command line that are engines.
+
+use std::sync::Arc;
+
+use crate::backend::{Backend, FlightSql, Spark, flight};
+use crate::error::StartError;
+
+/// Connects to the engine among the sources; `None` where all of them are files.
+///
+/// # Errors
+/// It does not stand alone, is written wrongly, or cannot be reached.
+pub async fn connect(sources: &[String]) -> Result<Option<Arc<dyn Backend>>, StartError> {
+    let Some((engine, location)) = sources.iter().find_map(|source| engine(source)) else {
+        return Ok(None);
+    };
+    if sources.len() > 1 {
+        let shown = flight::shown(location.split("/;").next().unwrap_or_default());
+        return Err(StartError::BadArgument(format!(
+            "{shown}: an engine is served alone; give the other sources to a server of their own"
+        )));
+    }
+    Ok(Some(match engine {
+        Engine::Spark => Arc::new(Spark::connect(location).await?),
+        Engine::FlightSql => Arc::new(FlightSql::connect(location).await?),
+    }))
+}
+
+enum Engine {
+    Spark,
+    FlightSql,
+}
+
+/// The address of an engine in a source, which may have a name in front.
+fn engine(source: &str) -> Option<(Engine, &str)> {
+    let location = match source.split_once('=') {
+        Some((name, location)) if !name.contains("://") => location,
+        _ => source,
+    };
+    match location.split_once("://")?.0 {
+        "sc" => Some((Engine::Spark, location)),
+        "flightsql" | "flightsql+tls" => Some((Engine::FlightSql, location)),
+        _ => None,
+    }
+}

@@ -1,0 +1,203 @@
+//! Where a Spark Connect server is, as its connection string says.
+//! <https://github.com/apache/spark/blob/master/sql/connect/docs/client-connection-string.md>
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use url::{Host, Url};
+
+use super::error::unreachable;
+use crate::error::QueryError;
+
+const DEFAULT_PORT: u16 = 15002;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a peer that has vanished is found out by.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Bytes that the server may send before they are read: with the part's budget, all that a slow
+/// reader costs.
+const WINDOW_BYTES: u32 = 4 << 20;
+
+/// A Spark Connect server and how to speak to it.
+#[derive(Clone)]
+pub(super) struct Address {
+    /// `host:port`, for messages.
+    pub(super) shown: String,
+    /// Whom queries run as, where the server asks for no more.
+    pub(super) user: String,
+    /// What every call carries: the token, and what the server's proxy wants.
+    pub(super) metadata: Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>,
+    endpoint: Endpoint,
+}
+
+impl Address {
+    /// Reads `sc://host:port/;token=…;use_ssl=true;user_id=…`; any other parameter is sent as
+    /// metadata with each call, as Spark's own clients do.
+    ///
+    /// # Errors
+    /// What is wrong, and what would be right.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let form = "write sc://host:port, perhaps with /;token=…;use_ssl=true";
+        let url = Url::parse(text).map_err(|error| format!("{error}; {form}"))?;
+        let host = url
+            .host()
+            .filter(|host| *host != Host::Domain(""))
+            .ok_or_else(|| format!("it names no host; {form}"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(format!("it has a user before the host; {form}"));
+        }
+        let parameters = match url.path() {
+            "" | "/" => "",
+            path => path
+                .strip_prefix("/;")
+                .ok_or_else(|| format!("{path:?} is no list of parameters; {form}"))?,
+        };
+        let shown = format!("{host}:{}", url.port().unwrap_or(DEFAULT_PORT));
+        let is_loopback = match &host {
+            // Only the schemes of the web have addresses for hosts.
+            Host::Domain(name) => {
+                *name == "localhost"
+                    || name
+                        .parse::<IpAddr>()
+                        .is_ok_and(|address| address.is_loopback())
+            }
+            Host::Ipv4(address) => address.is_loopback(),
+            Host::Ipv6(address) => address.is_loopback(),
+        };
+        let (mut user, mut token, mut use_ssl) = ("colonnade".to_owned(), None, None);
+        let mut metadata = Vec::new();
+        for parameter in parameters.split(';').filter(|text| !text.is_empty()) {
+            let (key, value) = parameter
+                .split_once('=')
+                .ok_or_else(|| format!("a parameter has no value; {form}"))?;
+            let value = percent_decoded(value);
+            match key {
+                "token" => token = Some(value),
+                "user_id" => user = value,
+                "use_ssl" => {
+                    use_ssl = Some(
+                        value
+                            .parse()
+                            .map_err(|_| format!("use_ssl={value} is neither true nor false"))?,
+                    );
+                }
+                "session_id" | "user_agent" | "grpc_max_message_size" => {
+                    return Err(format!("{key} is the server's own choice; leave it out"));
+                }
+                _ => metadata.push(entry(key, &value)?),
+            }
+        }
+        let use_ssl: bool = use_ssl.unwrap_or(token.is_some() && !is_loopback);
+        if let Some(token) = token {
+            if !use_ssl && !is_loopback {
+                return Err("it would send the token readable; add use_ssl=true".to_owned());
+            }
+            metadata.push(entry("authorization", &format!("Bearer {token}"))?);
+        }
+        let scheme = if use_ssl { "https" } else { "http" };
+        let endpoint = Endpoint::from_shared(format!("{scheme}://{shown}"))
+            .map_err(|error| format!("{error}; {form}"))?
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_keepalive(Some(KEEPALIVE))
+            .initial_stream_window_size(WINDOW_BYTES)
+            .initial_connection_window_size(WINDOW_BYTES);
+        let endpoint = if use_ssl {
+            endpoint
+                .tls_config(ClientTlsConfig::new().with_native_roots())
+                .map_err(|error| format!("TLS cannot be set up: {error}"))?
+        } else {
+            endpoint
+        };
+        Ok(Self {
+            shown,
+            user,
+            metadata,
+            endpoint,
+        })
+    }
+
+    /// A connection, whose work is done on the runtime of the caller.
+    ///
+    /// # Errors
+    /// `engine_unavailable`.
+    pub(super) async fn connect(&self) -> Result<Channel, QueryError> {
+        self.endpoint
+            .connect()
+            .await
+            .map_err(|error| unreachable(&self.shown, &error))
+    }
+}
+
+fn entry(key: &str, value: &str) -> Result<(MetadataKey<Ascii>, MetadataValue<Ascii>), String> {
+    let key = MetadataKey::from_bytes(key.to_ascii_lowercase().as_bytes())
+        .map_err(|_| format!("{key:?} is no name of a parameter"))?;
+    // Never shown: it may be a secret.
+    let value = MetadataValue::try_from(value)
+        .map_err(|_| format!("the value of {key} has characters that cannot be sent"))?;
+    Ok((key, value))
+}
+
+fn percent_decoded(text: &str) -> String {
+    // `a=` so that an empty value is one, and `+` stays what it is.
+    let query = format!("a={}", text.replace('+', "%2B").replace('&', "%26"));
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs
+        .next()
+        .map_or_else(String::new, |(_, value)| value.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(text: &str) -> String {
+        Address::parse(text).err().unwrap_or_default()
+    }
+
+    fn value(address: &Address, key: &str) -> Option<String> {
+        let found = address.metadata.iter().find(|(name, _)| name == key)?;
+        Some(found.1.to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn connection_strings() {
+        let plain = Address::parse("sc://spark.example").unwrap();
+        assert_eq!(plain.shown, "spark.example:15002");
+        assert_eq!(plain.endpoint.uri().scheme_str(), Some("http"));
+        let text = "sc://h.example:443/;use_ssl=true;token=a%20b+c==;user_id=me;x-cluster=1";
+        let full = Address::parse(text).unwrap();
+        assert_eq!(
+            (full.shown.as_str(), full.user.as_str()),
+            ("h.example:443", "me")
+        );
+        assert_eq!(full.endpoint.uri().scheme_str(), Some("https"));
+        assert_eq!(value(&full, "authorization").unwrap(), "Bearer a b+c==");
+        assert_eq!(value(&full, "x-cluster").unwrap(), "1");
+        let implied = Address::parse("sc://h.example/;token=t").unwrap();
+        assert_eq!(implied.endpoint.uri().scheme_str(), Some("https"));
+        let local = Address::parse("sc://127.0.0.1/;token=t").unwrap();
+        assert_eq!(local.endpoint.uri().scheme_str(), Some("http"));
+    }
+
+    #[test]
+    fn refused_connection_strings() {
+        for (text, why) in [
+            ("sc://", "host"),
+            ("sc://u:p@h", "user"),
+            ("sc://h/db", "parameters"),
+            ("sc://h/;token", "no value"),
+            ("sc://h/;use_ssl=maybe", "neither"),
+            ("sc://h/;token=secret;use_ssl=false", "use_ssl=true"),
+            ("sc://h/;session_id=x", "leave it out"),
+            ("sc://h:99999", "port"),
+        ] {
+            let refused = refusal(text);
+            assert!(refused.contains(why), "{text}: {refused}");
+            assert!(!refused.contains("secret"), "{text}: {refused}");
+        }
+    }
+}

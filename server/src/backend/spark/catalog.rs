@@ -1,0 +1,219 @@
+//! The tables and views that Spark knows.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use colonnade_core::wire::integrity::xxh3_64;
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::ipc::reader::StreamReader;
+use futures::StreamExt;
+use tokio::sync::Mutex;
+
+use super::execution::Execution;
+use super::part::schema_of;
+use super::session::Session;
+use super::sql::{quoted, without_rows};
+use crate::backend::received::bad_engine;
+use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
+use crate::encode;
+use crate::error::{ErrorKind, QueryError};
+
+/// A listing that is not older is not asked for again.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// The longest that a listing may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// More tables are not listed; SQL reaches them all.
+const MAX_TABLES: usize = 1000;
+
+/// Schemas that are asked for at the same time.
+const NUM_PARALLEL: usize = 8;
+
+/// The bytes of a listing, which must fit into memory.
+const MAX_LISTING_BYTES: usize = 16 << 20;
+
+/// A table of Spark.
+#[derive(Debug, Clone)]
+pub(super) struct SparkTable {
+    /// As it is listed: the current namespace's by their own names, others behind their namespace's.
+    pub(super) name: String,
+    /// As SQL writes it.
+    pub(super) relation: String,
+    /// Its columns.
+    pub(super) schema: SchemaRef,
+    /// Changes with the schema; Spark has no version for all kinds of tables.
+    version: String,
+}
+
+/// The tables as they were a short time ago.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    listed: Mutex<Option<(Instant, Arc<Vec<SparkTable>>)>>,
+}
+
+impl Catalog {
+    /// The tables.
+    ///
+    /// # Errors
+    /// What Spark says, or that it takes too long.
+    pub(super) async fn tables<F>(&self, open: F) -> Result<Arc<Vec<SparkTable>>, QueryError>
+    where
+        F: Future<Output = Result<Arc<Session>, QueryError>>,
+    {
+        // Whoever comes meanwhile waits for the same answer.
+        let mut listed = self.listed.lock().await;
+        if let Some((at, tables)) = listed.as_ref()
+            && at.elapsed() < FRESH
+        {
+            return Ok(Arc::clone(tables));
+        }
+        let listing = async { list(&open.await?).await };
+        let tables = tokio::time::timeout(TIMEOUT, listing).await.map_err(|_| {
+            QueryError::new(
+                ErrorKind::EngineUnavailable,
+                format!(
+                    "Spark did not list its tables within {} s",
+                    TIMEOUT.as_secs()
+                ),
+                "try again when it has less to do; SQL works meanwhile",
+            )
+        })??;
+        let tables = Arc::new(tables);
+        *listed = Some((Instant::now(), Arc::clone(&tables)));
+        Ok(tables)
+    }
+}
+
+impl SparkTable {
+    /// The table as it is listed for everybody.
+    ///
+    /// # Errors
+    /// Its schema is none that could be sent.
+    pub(super) fn facts(&self) -> Result<TableFacts, QueryError> {
+        Ok(TableFacts {
+            name: self.name.clone(),
+            format: "spark",
+            num_rows: None,
+            num_bytes: None,
+            version: self.version.clone(),
+            is_uploaded: false,
+            fields: encode::describe(&self.schema)
+                .map_err(|error| bad_engine(&error.to_string()))?,
+        })
+    }
+}
+
+async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
+    let current = texts(session, "select current_schema()", 0).await?;
+    let mut names = Vec::new();
+    for namespace in texts(session, "show namespaces", 0).await? {
+        let is_current = current.contains(&namespace);
+        let sql = format!("show tables in {}", quoted_path(&namespace));
+        for table in texts(session, &sql, 1).await? {
+            let relation = format!("{}.{}", quoted_path(&namespace), quoted(&table));
+            let name = match is_current {
+                true => table,
+                false => format!("{namespace}.{table}"),
+            };
+            names.push((name, relation));
+        }
+    }
+    names.sort_unstable();
+    names.dedup_by(|a, b| a.0 == b.0);
+    if names.len() > MAX_TABLES {
+        tracing::warn!(
+            "Spark has {} tables; the first {MAX_TABLES} are listed",
+            names.len()
+        );
+        names.truncate(MAX_TABLES);
+    }
+    let described = futures::stream::iter(names)
+        .map(|(name, relation)| async move {
+            match schema(session, &format!("select * from {relation}")).await {
+                Ok(received) => Some(SparkTable {
+                    version: format!("{:016x}", xxh3_64(&received.message.metadata)),
+                    schema: received.schema,
+                    name,
+                    relation,
+                }),
+                Err(error) => {
+                    tracing::warn!("table {name:?} of Spark is left out: {error}");
+                    None
+                }
+            }
+        })
+        .buffered(NUM_PARALLEL)
+        .collect::<Vec<_>>()
+        .await;
+    Ok(described.into_iter().flatten().collect())
+}
+
+/// A namespace's parts in quotes; `SHOW NAMESPACES` quotes those that need it itself.
+fn quoted_path(namespace: &str) -> String {
+    if namespace.contains('`') {
+        return namespace.to_owned();
+    }
+    let parts: Vec<String> = namespace.split('.').map(quoted).collect();
+    parts.join(".")
+}
+
+/// The schema of a query's result.
+///
+/// # Errors
+/// Whatever Spark says of the query.
+pub(super) async fn schema(
+    session: &Arc<Session>,
+    query: &str,
+) -> Result<ReceivedSchema, QueryError> {
+    let sql = without_rows(query);
+    let mut execution = Execution::start(session, &sql, Arc::default()).await?;
+    let batch = execution.next().await?;
+    let batch = batch.ok_or_else(|| bad_engine("a result without a batch"))?;
+    // To its end, or it would be taken for one that is to be stopped.
+    while execution.next().await?.is_some() {}
+    schema_of(&batch)
+}
+
+/// The texts of one column of a small result.
+async fn texts(
+    session: &Arc<Session>,
+    sql: &str,
+    column: usize,
+) -> Result<Vec<String>, QueryError> {
+    let progress = Arc::<EngineProgress>::default();
+    let mut execution = Execution::start(session, sql, progress).await?;
+    let mut texts = Vec::new();
+    let mut num_bytes = 0;
+    while let Some(batch) = execution.next().await? {
+        num_bytes += batch.data.len();
+        if num_bytes > MAX_LISTING_BYTES {
+            return Err(bad_engine("it lists more names than fit into 16 MiB"));
+        }
+        for batch in decode(&batch.data)? {
+            let names = batch
+                .columns()
+                .get(column)
+                .and_then(|names| names.as_string_opt::<i32>());
+            let names =
+                names.ok_or_else(|| bad_engine(&format!("{sql} has no column of names")))?;
+            texts.extend(names.iter().flatten().map(str::to_owned));
+        }
+    }
+    Ok(texts)
+}
+
+fn decode(stream: &[u8]) -> Result<Vec<RecordBatch>, QueryError> {
+    let mut messages = split_stream(stream)?.into_iter();
+    let Some((metadata, _)) = messages.next() else {
+        return Ok(Vec::new());
+    };
+    let mut received = crate::backend::Received::new(ReceivedSchema::read(metadata)?);
+    for (metadata, body) in messages {
+        received.take(metadata, body)?;
+    }
+    StreamReader::try_new(stream, None)
+        .and_then(Iterator::collect)
+        .map_err(|error| bad_engine(&error.to_string()))
+}

@@ -1,0 +1,170 @@
+//! Apache Spark, over Spark Connect: statements run there, and their Arrow batches pass through as
+//! they come, in the order of Spark's partitions.
+
+mod address;
+mod catalog;
+mod error;
+mod execution;
+mod part;
+pub mod proto;
+mod session;
+mod sql;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use colonnade_core::semantics::near_names;
+use futures::{Stream, StreamExt, TryStreamExt};
+
+use self::address::Address;
+use self::catalog::{Catalog, SparkTable};
+use self::execution::Execution;
+use self::part::{messages, schema_of};
+use self::session::Session;
+use self::sql::{Statement, read_only, table_sql};
+use crate::backend::received::bad_engine;
+use crate::backend::{Backend, EngineProgress, ReceivedSchema, Started, TableFacts};
+use crate::encode::{Codec, EmptyBatch};
+use crate::error::{ErrorKind, QueryError, StartError};
+use crate::message::IpcMessage;
+use crate::order::Part;
+use crate::plan::Order;
+use crate::query::QueryRuntime;
+use crate::request::{Request, Source, TableQuery};
+
+/// What a part reserves before its first batch; Spark's are smaller, unless rows are very large.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// A Spark Connect server.
+pub struct Spark {
+    address: Arc<Address>,
+    catalog: Catalog,
+    /// Works for the connections, whatever becomes of the queries that use them.
+    runtime: QueryRuntime,
+}
+
+impl Spark {
+    /// Connects to `sc://host:port/;token=…;use_ssl=true`.
+    ///
+    /// # Errors
+    /// The connection string is wrong, or Spark cannot be reached.
+    pub async fn connect(source: &str) -> Result<Self, StartError> {
+        // Without the parameters: one of them may be a token.
+        let shown = source.split("/;").next().unwrap_or_default();
+        let address = Address::parse(source)
+            .map_err(|error| StartError::BadArgument(format!("{shown}: {error}")))?;
+        let runtime = QueryRuntime::start(1)
+            .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
+        let spark = Self {
+            address: Arc::new(address),
+            catalog: Catalog::default(),
+            runtime,
+        };
+        spark.session().await.map_err(|error| {
+            StartError::Failed(format!("{shown}: {}; {}", error.message, error.hint))
+        })?;
+        Ok(spark)
+    }
+
+    async fn session(&self) -> Result<Arc<Session>, QueryError> {
+        Session::open(&self.address, self.runtime.handle()).await
+    }
+
+    async fn table(&self, query: &TableQuery) -> Result<SparkTable, QueryError> {
+        let tables = self.catalog.tables(self.session()).await?;
+        let found = tables.iter().find(|table| table.name == query.table);
+        found.cloned().ok_or_else(|| {
+            let names = tables.iter().map(|table| table.name.as_str());
+            QueryError::new(
+                ErrorKind::UnknownTable,
+                format!("there is no table {:?}", query.table),
+                near_names(&query.table, names, "tables"),
+            )
+        })
+    }
+}
+
+#[async_trait]
+impl Backend for Spark {
+    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
+        let tables = self.catalog.tables(self.session()).await?;
+        tables.iter().map(SparkTable::facts).collect()
+    }
+
+    async fn start(&self, request: &Request, _: Option<Codec>) -> Result<Started, QueryError> {
+        let statement = match &request.source {
+            Source::Sql(sql) => read_only(sql)?,
+            Source::Table(query) => {
+                let table = self.table(query).await?;
+                let sql = table_sql(&table.relation, &table.schema, query)?;
+                Statement::Query(format!("select * from (\n{sql}\n)"))
+            }
+            Source::Query(_) => {
+                return Err(QueryError::new(
+                    ErrorKind::Internal,
+                    "the rows of a result were asked of Spark",
+                    "",
+                ));
+            }
+        };
+        let session = self.session().await?;
+        let progress = Arc::<EngineProgress>::default();
+        let (schema, part) = match statement {
+            Statement::Query(query) => {
+                let schema = catalog::schema(&session, &query).await?;
+                let part = query_part(session, query, schema.clone(), Arc::clone(&progress));
+                (schema, part)
+            }
+            Statement::Tell(command) => {
+                let execution = Execution::start(&session, &command, Arc::clone(&progress)).await?;
+                told(execution).await?
+            }
+        };
+        let empty =
+            EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
+        Ok(Started {
+            schema: schema.message,
+            empty,
+            codec: None,
+            batch_bytes: BATCH_BYTES,
+            order: Order::Partition,
+            parts: vec![part],
+            range: request.range,
+            sources: Vec::new(),
+            is_seekable: false,
+            // Spark says nothing of what its tables were when they were read.
+            is_repeatable: false,
+            num_rows: None,
+            progress: Some(progress),
+        })
+    }
+}
+
+/// The rows of a query, which begins when they are asked for.
+fn query_part(
+    session: Arc<Session>,
+    query: String,
+    schema: ReceivedSchema,
+    progress: Arc<EngineProgress>,
+) -> Part {
+    Box::new(move |_| {
+        let begun = async move {
+            let execution = Execution::start(&session, &query, progress).await?;
+            Ok::<_, QueryError>(messages(execution, schema))
+        };
+        futures::stream::once(begun).try_flatten().boxed()
+    })
+}
+
+/// The rows of a command, whose schema stands in its first batch.
+async fn told(mut execution: Execution) -> Result<(ReceivedSchema, Part), QueryError> {
+    let first = execution.next().await?;
+    let first = first.ok_or_else(|| bad_engine("a result without a batch"))?;
+    let schema = schema_of(&first)?;
+    let rows = part::messages_after(first, execution, schema.clone());
+    Ok((schema, boxed(rows)))
+}
+
+fn boxed(rows: impl Stream<Item = Result<IpcMessage, QueryError>> + Send + 'static) -> Part {
+    Box::new(move |_| rows.boxed())
+}

@@ -1,0 +1,109 @@
+//! The rows of an execution as messages.
+
+use std::collections::VecDeque;
+
+use futures::Stream;
+
+use super::execution::Execution;
+use super::proto::ArrowBatch;
+use crate::backend::received::bad_engine;
+use crate::backend::{Received, ReceivedSchema, split_stream};
+use crate::error::QueryError;
+use crate::message::IpcMessage;
+
+/// The messages of an execution, each checked; none is lost, doubled or out of its place.
+pub(super) fn messages(
+    execution: Execution,
+    schema: ReceivedSchema,
+) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
+    rows(execution, schema, None)
+}
+
+/// The same, where the first batch has come already.
+pub(super) fn messages_after(
+    first: ArrowBatch,
+    execution: Execution,
+    schema: ReceivedSchema,
+) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
+    rows(execution, schema, Some(first))
+}
+
+fn rows(
+    execution: Execution,
+    schema: ReceivedSchema,
+    first: Option<ArrowBatch>,
+) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
+    let rows = Rows {
+        execution,
+        first,
+        received: Received::new(schema),
+        ready: VecDeque::new(),
+    };
+    futures::stream::try_unfold(rows, |mut rows| async move {
+        Ok(rows.next().await?.map(|message| (message, rows)))
+    })
+}
+
+struct Rows {
+    execution: Execution,
+    first: Option<ArrowBatch>,
+    received: Received,
+    ready: VecDeque<IpcMessage>,
+}
+
+impl Rows {
+    async fn next(&mut self) -> Result<Option<IpcMessage>, QueryError> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                return Ok(Some(message));
+            }
+            let batch = match self.first.take() {
+                Some(first) => first,
+                None => match self.execution.next().await? {
+                    Some(next) => next,
+                    None => return Ok(None),
+                },
+            };
+            self.take(&batch)?;
+        }
+    }
+
+    fn take(&mut self, batch: &ArrowBatch) -> Result<(), QueryError> {
+        let first_row = self.received.num_rows();
+        if let Some(start) = batch.start_offset
+            && u64::try_from(start) != Ok(first_row)
+        {
+            return Err(bad_engine(&format!(
+                "rows from {start} on came where row {first_row} was next"
+            )));
+        }
+        if batch.num_chunks_in_batch.is_some_and(|chunks| chunks > 1) {
+            return Err(bad_engine(
+                "a batch came in pieces, which was not asked for",
+            ));
+        }
+        for (metadata, body) in split_stream(&batch.data)? {
+            self.ready.extend(self.received.take(metadata, body)?);
+        }
+        let num_rows = self.received.num_rows() - first_row;
+        if u64::try_from(batch.row_count) != Ok(num_rows) {
+            return Err(bad_engine(&format!(
+                "a batch of {} rows was announced and one of {num_rows} came",
+                batch.row_count
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The schema of the stream in a batch.
+///
+/// # Errors
+/// `bad_engine`.
+pub(super) fn schema_of(batch: &ArrowBatch) -> Result<ReceivedSchema, QueryError> {
+    let messages = split_stream(&batch.data)?;
+    let Some((metadata, _)) = messages.first() else {
+        return Err(bad_engine("a batch has no schema"));
+    };
+    ReceivedSchema::read(metadata)
+}

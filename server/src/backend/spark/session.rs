@@ -1,0 +1,284 @@
+//! A session of Spark Connect: one query's own, so that no statement sees what another has set.
+
+use std::sync::Arc;
+
+use axum::http::uri::PathAndQuery;
+use prost::Message;
+use tokio::runtime::Handle;
+use tonic::client::Grpc;
+use tonic::transport::Channel;
+use tonic::{Request, Status, Streaming};
+use tonic_prost::ProstCodec;
+use uuid::Uuid;
+
+use super::address::Address;
+use super::error::{SparkError, unreachable};
+use super::proto::{
+    ConfigOperation, ConfigRequest, ConfigResponse, ConfigSet, Empty, ExecutePlanRequest,
+    ExecutePlanResponse, FetchErrorDetailsRequest, FetchErrorDetailsResponse, INTERRUPT_OPERATION,
+    InterruptRequest, KeyValue, Plan, ReattachExecuteRequest, ReattachOptions, Relation,
+    ReleaseExecuteRequest, ReleaseSessionRequest, RequestOption, Sql, UserContext,
+};
+use crate::error::QueryError;
+
+/// What Spark itself permits for one message.
+const MAX_MESSAGE_BYTES: usize = 128 << 20;
+
+const CLIENT_TYPE: &str = concat!("colonnade/", env!("CARGO_PKG_VERSION"));
+
+/// What a session is told before its first statement.
+const SETTINGS: [(&str, &str); 3] = [
+    // Names as the page and other engines write them; a text in double quotes would be taken for one.
+    ("spark.sql.ansi.enabled", "true"),
+    ("spark.sql.ansi.doubleQuotedIdentifiers", "true"),
+    // Readers that take no compressed bodies get these too.
+    ("spark.sql.execution.arrow.compression.codec", "none"),
+];
+
+/// A session with a connection of its own. Dropping it stops all that runs in it.
+pub(super) struct Session {
+    client: Client,
+    server_side_id: String,
+    runtime: Handle,
+}
+
+/// Makes the calls of one session.
+#[derive(Clone)]
+struct Client {
+    address: Arc<Address>,
+    channel: Channel,
+    session_id: String,
+}
+
+impl Session {
+    /// Begins a session; `runtime` outlives it and works for its connection.
+    ///
+    /// # Errors
+    /// `engine_unavailable`.
+    pub(super) async fn open(
+        address: &Arc<Address>,
+        runtime: &Handle,
+    ) -> Result<Arc<Self>, QueryError> {
+        let connecting = Arc::clone(address);
+        let connected = runtime.spawn(async move { connecting.connect().await });
+        let channel = connected
+            .await
+            .map_err(|error| unreachable(&address.shown, &error))??;
+        let client = Client {
+            address: Arc::clone(address),
+            channel,
+            session_id: Uuid::new_v4().to_string(),
+        };
+        let pairs = SETTINGS.map(|(key, value)| KeyValue {
+            key: key.to_owned(),
+            value: Some(value.to_owned()),
+        });
+        let request = ConfigRequest {
+            session_id: client.session_id.clone(),
+            user_context: client.user(),
+            operation: Some(ConfigOperation {
+                set: Some(ConfigSet {
+                    pairs: pairs.into(),
+                }),
+            }),
+            client_type: Some(CLIENT_TYPE.to_owned()),
+        };
+        let answer: Result<ConfigResponse, Status> = client.call("Config", request).await;
+        match answer {
+            Ok(answer) => Ok(Arc::new(Self {
+                client,
+                server_side_id: answer.server_side_session_id,
+                runtime: runtime.clone(),
+            })),
+            Err(status) => Err(client.error(&status).await),
+        }
+    }
+
+    /// Whether an answer comes from the session that was begun, and not from one of the same name in
+    /// a driver that was started again.
+    pub(super) fn is_of(&self, server_side_id: &str) -> bool {
+        self.server_side_id == server_side_id
+    }
+
+    /// Begins a statement as an operation that can be attached to again.
+    pub(super) async fn execute(
+        &self,
+        operation_id: &str,
+        sql: &str,
+    ) -> Result<Streaming<ExecutePlanResponse>, Status> {
+        let request = ExecutePlanRequest {
+            session_id: self.client.session_id.clone(),
+            user_context: self.client.user(),
+            plan: Some(Plan {
+                root: Some(Relation {
+                    sql: Some(Sql {
+                        query: sql.to_owned(),
+                    }),
+                }),
+            }),
+            client_type: Some(CLIENT_TYPE.to_owned()),
+            request_options: vec![RequestOption {
+                reattach_options: Some(ReattachOptions { reattachable: true }),
+            }],
+            operation_id: Some(operation_id.to_owned()),
+            client_observed_server_side_session_id: Some(self.server_side_id.clone()),
+        };
+        self.client.call_streaming("ExecutePlan", request).await
+    }
+
+    /// Goes on with an operation behind the response that came last.
+    pub(super) async fn reattach(
+        &self,
+        operation_id: &str,
+        last_response_id: Option<&str>,
+    ) -> Result<Streaming<ExecutePlanResponse>, Status> {
+        let request = ReattachExecuteRequest {
+            session_id: self.client.session_id.clone(),
+            user_context: self.client.user(),
+            operation_id: operation_id.to_owned(),
+            client_type: Some(CLIENT_TYPE.to_owned()),
+            last_response_id: last_response_id.map(str::to_owned),
+            client_observed_server_side_session_id: Some(self.server_side_id.clone()),
+        };
+        self.client.call_streaming("ReattachExecute", request).await
+    }
+
+    /// Tells Spark that an operation is wanted no more: it is stopped where it runs, and forgotten.
+    pub(super) fn release(self: &Arc<Self>, operation_id: String, is_complete: bool) {
+        let session = Arc::clone(self);
+        self.runtime.spawn(async move {
+            if !is_complete {
+                let interrupt = InterruptRequest {
+                    session_id: session.client.session_id.clone(),
+                    user_context: session.client.user(),
+                    interrupt_type: INTERRUPT_OPERATION,
+                    operation_id: Some(operation_id.clone()),
+                };
+                session.client.tell("Interrupt", interrupt).await;
+            }
+            let release = ReleaseExecuteRequest {
+                session_id: session.client.session_id.clone(),
+                user_context: session.client.user(),
+                operation_id,
+                release_all: Some(Empty {}),
+            };
+            session.client.tell("ReleaseExecute", release).await;
+        });
+    }
+
+    /// What a status says, with Spark's whole text where it can be had.
+    pub(super) async fn error(&self, status: &Status) -> QueryError {
+        self.client.error(status).await
+    }
+}
+
+impl Client {
+    /// What a status says, with Spark's whole text where it can be had.
+    async fn error(&self, status: &Status) -> QueryError {
+        if is_broken(status) {
+            return unreachable(&self.address.shown, status);
+        }
+        let error = SparkError::of(status);
+        let mut text = status.message().to_owned();
+        if let Some(error_id) = &error.id {
+            let request = FetchErrorDetailsRequest {
+                session_id: self.session_id.clone(),
+                user_context: self.user(),
+                error_id: error_id.clone(),
+            };
+            let details: Result<FetchErrorDetailsResponse, Status> =
+                self.call("FetchErrorDetails", request).await;
+            // The status alone says enough.
+            let mut details = details.unwrap_or_default();
+            let root = details
+                .root_error_idx
+                .and_then(|index| usize::try_from(index).ok());
+            if let Some(whole) = root.and_then(|index| details.errors.get_mut(index)) {
+                text = std::mem::take(&mut whole.message);
+            }
+        }
+        error.into_query_error(status, &text)
+    }
+
+    fn user(&self) -> Option<UserContext> {
+        Some(UserContext {
+            user_id: self.address.user.clone(),
+            user_name: self.address.user.clone(),
+        })
+    }
+
+    fn request<M>(&self, message: M) -> Request<M> {
+        let mut request = Request::new(message);
+        for (key, value) in &self.address.metadata {
+            request.metadata_mut().insert(key.clone(), value.clone());
+        }
+        request
+    }
+
+    async fn client(&self) -> Result<Grpc<Channel>, Status> {
+        let mut client =
+            Grpc::new(self.channel.clone()).max_decoding_message_size(MAX_MESSAGE_BYTES);
+        client
+            .ready()
+            .await
+            .map_err(|error| Status::unavailable(error.to_string()))?;
+        Ok(client)
+    }
+
+    async fn call<M, A>(&self, method: &'static str, message: M) -> Result<A, Status>
+    where
+        M: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let codec = ProstCodec::<M, A>::default();
+        let mut client = self.client().await?;
+        let answer = client.unary(self.request(message), path(method)?, codec);
+        Ok(answer.await?.into_inner())
+    }
+
+    async fn call_streaming<M>(
+        &self,
+        method: &'static str,
+        message: M,
+    ) -> Result<Streaming<ExecutePlanResponse>, Status>
+    where
+        M: Message + 'static,
+    {
+        let codec = ProstCodec::<M, ExecutePlanResponse>::default();
+        let mut client = self.client().await?;
+        let answer = client.server_streaming(self.request(message), path(method)?, codec);
+        Ok(answer.await?.into_inner())
+    }
+
+    /// A call whose answer changes nothing here: a driver that is gone has forgotten all by itself.
+    async fn tell<M: Message + 'static>(&self, method: &'static str, message: M) {
+        if let Err(status) = self.call::<M, Empty>(method, message).await {
+            tracing::debug!("Spark's {method}: {}", status.message());
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let client = self.client.clone();
+        self.runtime.spawn(async move {
+            let request = ReleaseSessionRequest {
+                session_id: client.session_id.clone(),
+                user_context: client.user(),
+            };
+            client.tell("ReleaseSession", request).await;
+        });
+    }
+}
+
+/// Whether a status tells of the connection and not of the query.
+pub(super) fn is_broken(status: &Status) -> bool {
+    let is_of_transport = std::error::Error::source(status).is_some();
+    is_of_transport || status.code() == tonic::Code::Unavailable
+}
+
+fn path(method: &str) -> Result<PathAndQuery, Status> {
+    format!("/spark.connect.SparkConnectService/{method}")
+        .parse()
+        .map_err(|_| Status::internal("no such method"))
+}

@@ -1,0 +1,138 @@
+//! A file on disk: the descriptor that was opened, and whether the path still leads to it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::read_at::read_exact_at;
+use crate::source::file::{Identity, ReadError};
+
+/// Descriptors that the process keeps open for its tables; the files after those are opened for
+/// each read. Small systems permit 256 descriptors, and connections need some.
+const MAX_KEPT: usize = 128;
+
+static NUM_KEPT: AtomicUsize = AtomicUsize::new(0);
+
+/// A file on disk. Clones share one descriptor, which is closed with the last of them.
+#[derive(Debug, Clone)]
+pub(super) struct DiskFile {
+    /// Where it is, as it was named; absolute.
+    pub(super) path: PathBuf,
+    /// The directory, without links, that the file may not lie outside of.
+    pub(super) root: Option<PathBuf>,
+    kept: Option<Arc<KeptFile>>,
+}
+
+impl DiskFile {
+    /// Opens a file. Anything but a regular file is refused without being opened, and so is a link
+    /// that leads out of `root`.
+    ///
+    /// # Errors
+    /// It is not there, may not be read, or is no such file.
+    pub(super) fn open(path: &Path, root: Option<&Path>) -> io::Result<(Self, Identity)> {
+        let path = std::path::absolute(path)?;
+        let canonical = fs::canonicalize(&path)?;
+        if root.is_some_and(|root| !canonical.starts_with(root)) {
+            return Err(io::Error::other(
+                "it is a link that leads out of the directory",
+            ));
+        }
+        check_regular(&fs::metadata(&canonical)?)?;
+        let file = File::open(&canonical)?;
+        let metadata = file.metadata()?;
+        check_regular(&metadata)?;
+        let opened = Self {
+            path,
+            root: root.map(Path::to_owned),
+            kept: KeptFile::keep(file),
+        };
+        Ok((opened, identity(&metadata)))
+    }
+
+    /// Whether the path leads to that state of the file.
+    pub(super) fn is_at_path(&self, expected: &Identity) -> bool {
+        fs::metadata(&self.path).is_ok_and(|now| identity(&now) == *expected)
+    }
+
+    /// Fills `bytes` from `offset` on, then compares path and descriptor with what was `expected`.
+    ///
+    /// # Errors
+    /// They are not that any more, or the disk fails.
+    pub(super) fn read_into(
+        &self,
+        offset: u64,
+        bytes: &mut [u8],
+        expected: &Identity,
+    ) -> Result<(), ReadError> {
+        let opened;
+        let file = match &self.kept {
+            Some(kept) => &kept.file,
+            None => {
+                check_regular(&fs::metadata(&self.path)?)?;
+                opened = File::open(&self.path)?;
+                &opened
+            }
+        };
+        let done = read_exact_at(file, bytes, offset);
+        let is_same = file.metadata().is_ok_and(|now| identity(&now) == *expected);
+        if !is_same || !self.is_at_path(expected) {
+            return Err(ReadError::Changed);
+        }
+        Ok(done?)
+    }
+}
+
+fn identity(metadata: &fs::Metadata) -> Identity {
+    let (device, inode) = numbers(metadata);
+    Identity {
+        device,
+        inode,
+        size_bytes: metadata.len(),
+        modified: metadata.modified().ok(),
+        e_tag: None,
+    }
+}
+
+/// A descriptor that counts.
+#[derive(Debug)]
+struct KeptFile {
+    file: File,
+}
+
+impl KeptFile {
+    fn keep(file: File) -> Option<Arc<Self>> {
+        let is_room = NUM_KEPT.fetch_add(1, Ordering::Relaxed) < MAX_KEPT;
+        // Counts down again where there is no room.
+        let kept = Self { file };
+        is_room.then(|| Arc::new(kept))
+    }
+}
+
+impl Drop for KeptFile {
+    fn drop(&mut self) {
+        NUM_KEPT.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "it is no regular file",
+    ))
+}
+
+#[cfg(unix)]
+fn numbers(metadata: &fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn numbers(_: &fs::Metadata) -> (u64, u64) {
+    (0, 0)
+}

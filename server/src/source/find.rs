@@ -1,0 +1,186 @@
+//! The tables of one source on the command line.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::StartError;
+use crate::source::gather::{self, Found, Opened, reason, unreadable};
+use crate::source::{FileKind, KNOWN_EXTENSIONS, MAX_FILES, SourceFile, naming, remote};
+
+/// Wildcards of globs.
+pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
+
+/// The tables of `source`, in their order.
+///
+/// # Errors
+/// One line: what is wrong, what would be right.
+pub(super) fn find(source: &str) -> Result<Vec<Found>, StartError> {
+    let (given_name, location) = match source.split_once('=') {
+        Some((name, rest)) if naming::is_identifier(name) && !Path::new(source).exists() => {
+            (Some(name), rest)
+        }
+        _ => (None, source),
+    };
+    if let Some((scheme, _)) = location.split_once("://") {
+        return match scheme {
+            "http" | "https" => remote::find_by_http(location, given_name).map(|found| vec![found]),
+            "s3" | "gs" => remote::find_in_bucket(location, given_name),
+            _ => Err(StartError::BadArgument(format!(
+                "{location}: {scheme}:// is no known source; give a file, a directory, a quoted glob, or an address with s3://, gs:// or https://"
+            ))),
+        };
+    }
+    let path = Path::new(location);
+    let metadata = fs::metadata(path);
+    match metadata {
+        Ok(metadata) if metadata.is_dir() => find_in_directory(path, given_name),
+        Ok(metadata) if !metadata.is_file() => Err(StartError::BadArgument(format!(
+            "{location}: neither a file nor a directory; give one of them, or a quoted glob"
+        ))),
+        Ok(_) => find_file(path, location, given_name).map(|found| vec![found]),
+        Err(_) if location.contains(WILDCARDS) => {
+            find_by_glob(location, given_name).map(|found| vec![found])
+        }
+        Err(error) => Err(StartError::BadArgument(match error.kind() {
+            io::ErrorKind::NotFound => {
+                format!(
+                    "{location}: no such file or directory; give a path that exists, or a quoted glob"
+                )
+            }
+            _ => format!(
+                "{location}: {}; give a path that can be read",
+                reason(&error)
+            ),
+        })),
+    }
+}
+
+fn find_file(path: &Path, location: &str, given_name: Option<&str>) -> Result<Found, StartError> {
+    let label = path
+        .file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy();
+    let (file, kind) = open(path, &label, None).map_err(|error| unreadable(location, &error))?;
+    let kind = kind.ok_or_else(|| no_known_kind(location))?;
+    Ok(Found::file(given_name, kind, file))
+}
+
+/// The error of a file that is not read.
+pub(super) fn no_known_kind(location: &str) -> StartError {
+    StartError::BadArgument(format!(
+        "{location}: not a kind of file that is read; give {KNOWN_EXTENSIONS}"
+    ))
+}
+
+fn open(
+    path: &Path,
+    label: &str,
+    root: Option<&Path>,
+) -> io::Result<(SourceFile, Option<FileKind>)> {
+    let file = SourceFile::open(path, label, root)?;
+    let kind = FileKind::detect_open(&file)?;
+    Ok((file, kind))
+}
+
+/// Opens files below `folder`, named by where they are in it.
+fn open_all(paths: &[PathBuf], folder: &Path, root: &Path) -> Vec<Opened> {
+    let opened = paths.iter().map(|path| {
+        let label = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
+        Opened {
+            file: open(path, &label, Some(root)),
+            label: label.into_owned(),
+        }
+    });
+    opened.collect()
+}
+
+fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Vec<Found>, StartError> {
+    let location = folder.display().to_string();
+    let unreadable = |error: io::Error| {
+        StartError::BadArgument(format!(
+            "{location}: {}; give a directory that can be read",
+            reason(&error)
+        ))
+    };
+    let root = fs::canonicalize(folder).map_err(unreadable)?;
+    let mut paths = Vec::new();
+    walk(folder, &mut paths, 0).map_err(unreadable)?;
+    if paths.len() > MAX_FILES {
+        return Err(StartError::BadArgument(format!(
+            "{location}: more than {MAX_FILES} files; give a smaller directory, or a glob for one table"
+        )));
+    }
+    let opened = open_all(&paths, folder, &root);
+    gather::folder(&location, &name_of_folder(&root), given_name, opened)
+}
+
+fn name_of_folder(folder: &Path) -> String {
+    let name = folder.file_name().map(|name| name.to_string_lossy());
+    name.map_or_else(|| "files".to_owned(), std::borrow::Cow::into_owned)
+}
+
+fn walk(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> io::Result<()> {
+    let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        if entry.file_name().to_string_lossy().starts_with('.') || paths.len() > MAX_FILES {
+            continue;
+        }
+        let path = entry.path();
+        // Follows a link to a file; a link to a folder could lead in a circle.
+        if entry.file_type()?.is_dir() {
+            if depth < 64
+                && let Err(error) = walk(&path, paths, depth + 1)
+            {
+                tracing::warn!("{}: {}, left out", path.display(), reason(&error));
+            }
+        } else if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartError> {
+    let options = glob::MatchOptions {
+        require_literal_leading_dot: true,
+        ..glob::MatchOptions::default()
+    };
+    let matches = glob::glob_with(pattern, options).map_err(|error| {
+        StartError::BadArgument(format!(
+            "{pattern}: not a glob ({}); write *, ? or [a-z]",
+            error.msg
+        ))
+    })?;
+    // The folder before the first wildcard names the table; links do not lead out of it.
+    let literal: PathBuf = Path::new(pattern)
+        .components()
+        .take_while(|c| !c.as_os_str().to_string_lossy().contains(WILDCARDS))
+        .collect();
+    let absolute = std::path::absolute(&literal).unwrap_or(literal.clone());
+    let root = fs::canonicalize(&absolute).unwrap_or(absolute.clone());
+    let is_inside = |path: &PathBuf| {
+        let is_inside = fs::canonicalize(path).is_ok_and(|path| path.starts_with(&root));
+        if !is_inside {
+            tracing::warn!(
+                "{}: it is a link that leads out of the directory, left out",
+                path.strip_prefix(&literal).unwrap_or(path).display()
+            );
+        }
+        is_inside
+    };
+    let mut paths: Vec<PathBuf> = matches
+        .filter_map(Result::ok)
+        .filter(|path| path.is_file() && is_inside(path))
+        .take(MAX_FILES + 1)
+        .collect();
+    paths.sort();
+    if paths.len() > MAX_FILES {
+        return Err(StartError::BadArgument(format!(
+            "{pattern}: more than {MAX_FILES} files match; write a narrower glob"
+        )));
+    }
+    let name = given_name.map_or_else(|| name_of_folder(&absolute), str::to_owned);
+    gather::glob(pattern, &name, open_all(&paths, &literal, &root))
+}

@@ -1,0 +1,231 @@
+//! One object of a store, read only while it still is the one that was looked at.
+
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, mpsc};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    Error, GetOptions, GetRange, OBJECT_STORE_COALESCE_DEFAULT, ObjectMeta, ObjectStore,
+    coalesce_ranges,
+};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::source::file::{Identity, ReadError};
+use crate::source::store_error::explained;
+
+/// The most bytes of one request, so that none runs into its time limit.
+const REQUEST_BYTES: u64 = 8 << 20;
+
+/// Requests of one read at the same time.
+const PARALLEL: usize = 4;
+
+/// An object is looked at again after this time at the earliest.
+const LOOK_AGAIN: Duration = Duration::from_secs(3);
+
+/// Looks at the objects of one source a second, at the most.
+const LOOKS_PER_SECOND: u64 = 10;
+
+/// Requests have threads of their own: a connection outlives the query that opened it.
+static REQUESTS: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("store")
+        .enable_all()
+        .build()
+});
+
+/// An object by its place in a store.
+#[derive(Debug)]
+pub(super) struct Object {
+    store: Arc<dyn ObjectStore>,
+    location: Path,
+    /// How many objects share the store's looks.
+    num_objects: u64,
+    started: Instant,
+    /// When it was last looked at, in milliseconds since `started`.
+    looked_ms: AtomicU64,
+}
+
+impl Object {
+    /// An object of a source that has `num_objects` of them.
+    pub(super) fn new(store: Arc<dyn ObjectStore>, location: Path, num_objects: usize) -> Self {
+        Self {
+            store,
+            location,
+            num_objects: num_objects as u64,
+            started: Instant::now(),
+            looked_ms: AtomicU64::new(0),
+        }
+    }
+
+    /// What the object is now. Blocks.
+    ///
+    /// # Errors
+    /// It is not there, may not be read, or the store does not answer.
+    pub(super) fn look(self: &Arc<Self>) -> io::Result<Identity> {
+        let object = Arc::clone(self);
+        wait(async move { object.identity().await })?.map_err(|error| explained(&error))
+    }
+
+    /// Looks at the object in the background, if the last time is long enough ago, and sets `changed`
+    /// where it is not what was `expected`.
+    pub(super) fn look_again(self: &Arc<Self>, expected: &Identity, changed: &Arc<AtomicBool>) {
+        let pause_ms =
+            (LOOK_AGAIN.as_millis() as u64).max(self.num_objects * 1000 / LOOKS_PER_SECOND);
+        let now_ms = self.started.elapsed().as_millis() as u64;
+        let looked_ms = self.looked_ms.load(Ordering::Relaxed);
+        let is_mine = now_ms >= looked_ms + pause_ms
+            && self
+                .looked_ms
+                .compare_exchange(looked_ms, now_ms, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        let Ok(requests) = requests() else { return };
+        if !is_mine {
+            return;
+        }
+        let (object, expected, changed) = (Arc::clone(self), expected.clone(), Arc::clone(changed));
+        requests.spawn(async move {
+            let is_other = match object.identity().await {
+                Ok(identity) => identity != expected,
+                Err(error) => matches!(error, Error::NotFound { .. }),
+            };
+            if is_other {
+                changed.store(true, Ordering::Relaxed);
+            }
+        });
+    }
+
+    /// The bytes of `range`; blocks.
+    ///
+    /// # Errors
+    /// The object is no longer the `expected` one, or the store does not answer as it should.
+    pub(super) fn read_blocking(
+        self: &Arc<Self>,
+        range: Range<u64>,
+        expected: &Identity,
+    ) -> Result<Bytes, ReadError> {
+        let (object, expected) = (Arc::clone(self), expected.clone());
+        wait(async move { object.read(range, &expected).await })?
+    }
+
+    /// The bytes of several ranges; those that are close to each other are read together.
+    ///
+    /// # Errors
+    /// As [`Object::read_blocking`].
+    pub(super) async fn read_ranges(
+        self: Arc<Self>,
+        ranges: Vec<Range<u64>>,
+        expected: &Identity,
+    ) -> Result<Vec<Bytes>, ReadError> {
+        let expected = expected.clone();
+        let read = async move {
+            let read = |range| self.read(range, &expected);
+            coalesce_ranges(&ranges, read, OBJECT_STORE_COALESCE_DEFAULT).await
+        };
+        // Dropping this ends the requests.
+        let read = AbortOnDropHandle::new(requests()?.spawn(read));
+        read.await.map_err(io::Error::from)?
+    }
+
+    async fn read(&self, range: Range<u64>, expected: &Identity) -> Result<Bytes, ReadError> {
+        let starts = range.clone().step_by(REQUEST_BYTES as usize);
+        let pieces = starts.map(|start| start..range.end.min(start + REQUEST_BYTES));
+        let reads = pieces.map(|piece| self.read_piece(piece, expected));
+        let mut read: Vec<Bytes> = futures::stream::iter(reads)
+            .buffered(PARALLEL)
+            .try_collect()
+            .await?;
+        Ok(match read.len() {
+            1 => read.swap_remove(0),
+            _ => read.concat().into(),
+        })
+    }
+
+    async fn read_piece(&self, range: Range<u64>, expected: &Identity) -> Result<Bytes, ReadError> {
+        let num_bytes = range.end - range.start;
+        match self.get(range).await {
+            Ok((identity, bytes)) if identity == *expected && bytes.len() as u64 == num_bytes => {
+                Ok(bytes)
+            }
+            Ok((identity, _)) if identity != *expected => Err(ReadError::Changed),
+            Ok((_, bytes)) => Err(ReadError::Failed(io::Error::other(format!(
+                "{num_bytes} bytes were asked for and {} came",
+                bytes.len()
+            )))),
+            Err(Error::NotFound { .. }) => Err(ReadError::Changed),
+            // One that was cut refuses the range before it can be compared.
+            Err(error) => match self.identity().await {
+                Ok(identity) if identity != *expected => Err(ReadError::Changed),
+                _ => Err(ReadError::Failed(explained(&error))),
+            },
+        }
+    }
+
+    /// Always by a request for bytes: a signed URL may permit nothing else, and two kinds of request
+    /// may be answered with two kinds of ETag.
+    async fn identity(&self) -> Result<Identity, Error> {
+        match self.get(0..1).await {
+            Ok((identity, _)) => Ok(identity),
+            Err(error @ (Error::NotFound { .. } | Error::PermissionDenied { .. })) => Err(error),
+            // There is no first byte of an empty object.
+            Err(error) => match self.store.get_opts(&self.location, head()).await {
+                Ok(empty) if empty.meta.size == 0 => Ok(identity(&empty.meta)),
+                _ => Err(error),
+            },
+        }
+    }
+
+    async fn get(&self, range: Range<u64>) -> Result<(Identity, Bytes), Error> {
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(range)),
+            ..GetOptions::default()
+        };
+        let got = self.store.get_opts(&self.location, options).await?;
+        let identity = identity(&got.meta);
+        Ok((identity, got.bytes().await?))
+    }
+}
+
+fn head() -> GetOptions {
+    GetOptions {
+        head: true,
+        ..GetOptions::default()
+    }
+}
+
+fn identity(meta: &ObjectMeta) -> Identity {
+    Identity {
+        device: 0,
+        inode: 0,
+        size_bytes: meta.size,
+        modified: meta.e_tag.is_none().then(|| meta.last_modified.into()),
+        e_tag: meta.e_tag.clone(),
+    }
+}
+
+fn requests() -> io::Result<&'static Handle> {
+    match &*REQUESTS {
+        Ok(runtime) => Ok(runtime.handle()),
+        Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+    }
+}
+
+/// Runs requests where they belong and blocks until they are done.
+///
+/// # Errors
+/// They were given up.
+pub(super) fn wait<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> io::Result<T> {
+    let (done, result) = mpsc::sync_channel(1);
+    requests()?.spawn(async move { done.send(work.await) });
+    result
+        .recv()
+        .map_err(|_| io::Error::other("the request was given up"))
+}

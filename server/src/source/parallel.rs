@@ -1,0 +1,54 @@
+//! The same work on many things, several at once, where most of the time is waiting.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::thread;
+
+/// How many are worked on at once.
+const NUM_THREADS: usize = 32;
+
+/// What `work` makes of each item, in the items' order. Blocks.
+pub(super) fn in_parallel<T: Send, R: Send>(
+    items: impl ExactSizeIterator<Item = T> + Send,
+    work: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
+    let num_threads = items.len().min(NUM_THREADS);
+    if num_threads <= 1 {
+        return items.map(work).collect();
+    }
+    let left = Mutex::new(items.enumerate());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let take_turns = || {
+        let mut done = Vec::new();
+        while let Some((index, item)) = next() {
+            done.push((index, work(item)));
+        }
+        done
+    };
+    let mut done: Vec<(usize, R)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..num_threads).map(|_| scope.spawn(take_turns)).collect();
+        threads
+            .into_iter()
+            .flat_map(|thread| {
+                thread
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    });
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_parallel;
+
+    #[test]
+    fn results_are_in_the_items_order() {
+        for num_items in [0, 1, 2, 1000] {
+            let squares = in_parallel(0..num_items, |n: usize| n * n);
+            assert!(squares.into_iter().eq((0..num_items).map(|n| n * n)));
+        }
+    }
+}

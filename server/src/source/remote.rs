@@ -1,0 +1,277 @@
+//! Sources in object stores and on web servers.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use percent_encoding::percent_decode_str;
+
+use crate::error::StartError;
+use crate::source::find::{WILDCARDS, no_known_kind};
+use crate::source::gather::{self, Found, Opened, unreadable};
+use crate::source::object::{Object, wait};
+use crate::source::parallel::in_parallel;
+use crate::source::store_error::explained;
+use crate::source::{FileKind, MAX_FILES, SourceFile};
+
+/// The file at an address of a web server, which has to answer `Range` requests.
+///
+/// # Errors
+/// One line: what is wrong, what would be right.
+pub(super) fn find_by_http(url: &str, given_name: Option<&str>) -> Result<Found, StartError> {
+    let shown = without_secrets(url);
+    let store = HttpBuilder::new()
+        .with_url(url)
+        .with_client_options(ClientOptions::new().with_allow_http(true))
+        .with_retry(retry())
+        .build()
+        .map_err(|_| {
+            StartError::BadArgument(format!(
+                "{shown}: no address; write such as https://example.org/file.parquet"
+            ))
+        })?;
+    let path = shown.split_once("://").map_or("", |(_, rest)| rest);
+    let encoded = match path.rsplit_once('/') {
+        Some((_, name)) if !name.is_empty() => name,
+        _ => "file",
+    };
+    let label = percent_decode_str(encoded)
+        .decode_utf8_lossy()
+        .replace('/', "_");
+    // The store's address is all of it, so that nothing in it is written anew.
+    let object = Object::new(Arc::new(store), Path::default(), 1);
+    let (file, kind) = open(object, &label).map_err(|error| unreadable(&shown, &error))?;
+    let kind = kind.ok_or_else(|| no_known_kind(&shown))?;
+    Ok(Found::file(given_name, kind, file))
+}
+
+/// The address without what may be a password or a signature.
+fn without_secrets(url: &str) -> String {
+    let plain = url.split(['?', '#']).next().unwrap_or_default();
+    match plain.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority
+                .rsplit_once('@')
+                .map_or(authority, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => plain.to_owned(),
+    }
+}
+
+/// The tables of `s3://bucket/key` or `gs://bucket/key`: an object, all below a folder, or what a
+/// glob matches.
+///
+/// # Errors
+/// One line: what is wrong, what would be right.
+pub(super) fn find_in_bucket(
+    location: &str,
+    given_name: Option<&str>,
+) -> Result<Vec<Found>, StartError> {
+    let (scheme, rest) = location.split_once("://").unwrap_or_default();
+    let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
+    if name.is_empty() {
+        return Err(StartError::BadArgument(format!(
+            "{location}: there is no bucket in it; write such as {scheme}://bucket/folder/file.parquet"
+        )));
+    }
+    let store = connect(scheme, name).map_err(|error| {
+        let text = error.to_string();
+        let line = text.lines().next().unwrap_or_default();
+        StartError::BadArgument(format!(
+            "{location}: {line}; check the variables of the environment that begin with AWS_ or GOOGLE_"
+        ))
+    })?;
+    let bucket = Bucket {
+        location,
+        store,
+        name,
+    };
+    if key.contains(WILDCARDS) {
+        return bucket.glob(key, given_name).map(|found| vec![found]);
+    }
+    if key.is_empty() || key.ends_with('/') {
+        return bucket.folder(key, given_name);
+    }
+    match bucket.file(bucket.parse(key)?, given_name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => bucket.folder(key, given_name),
+        Err(error) => Err(unreadable(location, &error)),
+        Ok(None) => Err(no_known_kind(location)),
+        Ok(Some(found)) => Ok(vec![found]),
+    }
+}
+
+fn connect(scheme: &str, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
+    Ok(match scheme {
+        "s3" => Arc::new(
+            AmazonS3Builder::from_env()
+                .with_bucket_name(bucket)
+                .with_retry(retry())
+                .build()?,
+        ),
+        _ => Arc::new(
+            GoogleCloudStorageBuilder::from_env()
+                .with_bucket_name(bucket)
+                .with_retry(retry())
+                .build()?,
+        ),
+    })
+}
+
+/// A reader waits for what is tried again, so not for long.
+fn retry() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(2),
+            base: 2.0,
+        },
+        max_retries: 4,
+        retry_timeout: Duration::from_secs(15),
+    }
+}
+
+struct Bucket<'a> {
+    /// The source as it was given.
+    location: &'a str,
+    store: Arc<dyn ObjectStore>,
+    name: &'a str,
+}
+
+impl Bucket<'_> {
+    fn file(&self, path: Path, given_name: Option<&str>) -> io::Result<Option<Found>> {
+        let label = path.filename().unwrap_or(self.name).to_owned();
+        let (file, kind) = open(Object::new(Arc::clone(&self.store), path, 1), &label)?;
+        Ok(kind.map(|kind| Found::file(given_name, kind, file)))
+    }
+
+    fn folder(&self, key: &str, given_name: Option<&str>) -> Result<Vec<Found>, StartError> {
+        let folder = self.parse(key)?;
+        let paths = self.list(&folder)?;
+        if paths.is_empty() {
+            return Err(StartError::BadArgument(format!(
+                "{}: there is no such object, and nothing below it; check the address",
+                self.location
+            )));
+        }
+        let name = folder.filename().unwrap_or(self.name);
+        gather::folder(
+            self.location,
+            name,
+            given_name,
+            self.open_all(&folder, paths),
+        )
+    }
+
+    fn glob(&self, key: &str, given_name: Option<&str>) -> Result<Found, StartError> {
+        let pattern = glob::Pattern::new(key).map_err(|error| {
+            StartError::BadArgument(format!(
+                "{}: not a glob ({}); write *, ? or [a-z]",
+                self.location, error.msg
+            ))
+        })?;
+        let options = glob::MatchOptions {
+            require_literal_separator: true,
+            require_literal_leading_dot: true,
+            ..glob::MatchOptions::default()
+        };
+        // The folder before the first wildcard names the table.
+        let start = key.find(WILDCARDS).unwrap_or(key.len());
+        let folder = self.parse(
+            key[..start]
+                .rsplit_once('/')
+                .map_or("", |(folder, _)| folder),
+        )?;
+        let mut paths = self.list(&folder)?;
+        paths.retain(|path| pattern.matches_with(path.as_ref(), options));
+        let name = given_name.or(folder.filename()).unwrap_or(self.name);
+        gather::glob(self.location, name, self.open_all(&folder, paths))
+    }
+
+    fn parse(&self, key: &str) -> Result<Path, StartError> {
+        Path::parse(key).map_err(|_| {
+            StartError::BadArgument(format!(
+                "{}: not a key that is read; write folders apart by one /",
+                self.location
+            ))
+        })
+    }
+
+    /// All objects below a folder that are not empty or hidden, folder by folder.
+    fn list(&self, folder: &Path) -> Result<Vec<Path>, StartError> {
+        let (store, below) = (Arc::clone(&self.store), folder.clone());
+        let depth = folder.parts_count();
+        let listed = wait(async move {
+            let mut objects = store.list(Some(&below));
+            let mut paths = Vec::new();
+            while let Some(object) = objects.try_next().await? {
+                let is_hidden = object
+                    .location
+                    .parts()
+                    .skip(depth)
+                    .any(|part| part.as_ref().starts_with('.'));
+                if object.size > 0 && !is_hidden {
+                    paths.push(object.location);
+                }
+                if paths.len() > MAX_FILES {
+                    break;
+                }
+            }
+            Ok::<_, object_store::Error>(paths)
+        });
+        let mut paths = listed
+            .and_then(|listed| listed.map_err(|error| explained(&error)))
+            .map_err(|error| unreadable(self.location, &error))?;
+        if paths.len() > MAX_FILES {
+            return Err(StartError::BadArgument(format!(
+                "{}: more than {MAX_FILES} objects; give a folder or a glob of fewer",
+                self.location
+            )));
+        }
+        paths.sort_by(|a, b| a.as_ref().split('/').cmp(b.as_ref().split('/')));
+        Ok(paths)
+    }
+
+    fn open_all(&self, folder: &Path, paths: Vec<Path>) -> Vec<Opened> {
+        let num_objects = paths.len();
+        tracing::info!("{}: {num_objects} objects", self.location);
+        let start = folder.as_ref().len();
+        in_parallel(paths.into_iter(), |path| {
+            let label = path.as_ref()[start..].trim_start_matches('/').to_owned();
+            let object = Object::new(Arc::clone(&self.store), path, num_objects);
+            Opened {
+                file: open(object, &label),
+                label,
+            }
+        })
+    }
+}
+
+fn open(object: Object, label: &str) -> io::Result<(SourceFile, Option<FileKind>)> {
+    let file = SourceFile::open_object(Arc::new(object), label)?;
+    let kind = FileKind::detect_open(&file)?;
+    Ok((file, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secrets;
+
+    #[test]
+    fn addresses_are_shown_without_secrets() {
+        for (url, shown) in [
+            ("https://a.org/x.csv?sig=s#f", "https://a.org/x.csv"),
+            ("https://me:secret@a.org/x@y", "https://a.org/x@y"),
+            ("http://a.org", "http://a.org"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Buckets of a real S3-compatible server, which the test starts, read by the program.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use datafusion::arrow::ipc::writer::FileWriter;
+
+use crate::client;
+use crate::support::*;
+use crate::web_files::WebFiles;
+use crate::web_sources::{csv, parquet};
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+struct Store {
+    url: String,
+    _process: Running,
+}
+
+impl Store {
+    /// `None`, and a line that says so, where there is no such server. `env` is for it alone.
+    async fn start(env: &[(&str, &str)]) -> Option<Self> {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let started = Command::new("moto_server")
+            .args(["-H", "127.0.0.1", "-p", &port.to_string()])
+            .envs(env.iter().copied())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(process) = started else {
+            eprintln!(
+                "left out: object stores; moto_server is not here (pip install 'moto[server]')"
+            );
+            return None;
+        };
+        let store = Self {
+            url: format!("http://127.0.0.1:{port}"),
+            _process: Running(process),
+        };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while client::ask(&store.url, "GET", "/moto-api/", &[], b"")
+            .await
+            .is_err()
+        {
+            assert!(Instant::now() < deadline, "moto_server does not answer");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Some(store)
+    }
+
+    async fn put(&self, path: &str, bytes: &[u8]) {
+        let response = client::ask(&self.url, "PUT", path, &[], bytes)
+            .await
+            .unwrap();
+        assert_eq!(response.status, 200, "{path}");
+    }
+}
+
+/// The program with these sources at that endpoint.
+fn program(endpoint: &str, sources: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_colonnade"));
+    command
+        .arg("serve")
+        .args(sources)
+        .args(["--listen", "127.0.0.1:0"])
+        .env("AWS_ENDPOINT_URL", endpoint)
+        .env("AWS_ALLOW_HTTP", "true")
+        .env("AWS_REGION", "eu-central-1")
+        .env("AWS_ACCESS_KEY_ID", "someone")
+        .env("AWS_SECRET_ACCESS_KEY", "hunter2")
+        .stdout(Stdio::piped());
+    command
+}
+
+/// The program as it serves, and its address.
+fn serve(endpoint: &str, sources: &[&str]) -> (Running, String) {
+    let mut child = program(endpoint, sources).spawn().unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let address = line
+        .trim()
+        .strip_prefix("listening on ")
+        .unwrap()
+        .to_owned();
+    (Running(child), address)
+}
+
+/// The exit code and the one line of a program that does not begin to serve.
+fn refusal(mut command: Command) -> (i32, String) {
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut text = String::new();
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
+    let code = child.wait().unwrap().code().unwrap();
+    assert!(!text.contains("hunter2"), "{text}");
+    (
+        code,
+        text.trim_end()
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .to_owned(),
+    )
+}
+
+async fn get(address: &str, path: &str) -> Outcome {
+    read(client::ask(address, "GET", path, &[], b"").await.unwrap()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_folders_and_globs_of_a_bucket() {
+    let Some(store) = Store::start(&[]).await else {
+        return;
+    };
+    store.put("/lake", b"").await;
+    let mut arrow = FileWriter::try_new(Vec::new(), &schema()).unwrap();
+    for start in (0..100_000).step_by(5000) {
+        arrow.write(&batch(start, 5000)).unwrap();
+    }
+    store.put("/lake/one/a.parquet", &parquet(0, 100_000)).await;
+    store
+        .put("/lake/one/b%20c.csv", csv(0, 100_000).as_bytes())
+        .await;
+    store
+        .put("/lake/one/deep/d.arrow", &arrow.into_inner().unwrap())
+        .await;
+    store
+        .put("/lake/one/.hidden.csv", csv(0, 1).as_bytes())
+        .await;
+    store.put("/lake/one/read.me", b"A title").await;
+    let mut start = 0;
+    for year in [2023, 2024] {
+        for part in 0..3 {
+            let path = format!("/lake/sales/year%3D{year}/part-{part}.parquet");
+            store.put(&path, &parquet(start, 10_000)).await;
+            start += 10_000;
+        }
+    }
+    let sources = [
+        "s3://lake/one",
+        "s3://lake/sales/",
+        "single=s3://lake/one/a.parquet",
+        "globbed=s3://lake/sales/*/part-1.parquet",
+    ];
+    let (_program, address) = serve(&store.url, &sources);
+    let tables = get(&address, "/v1/tables").await.body;
+    let tables: serde_json::Value = serde_json::from_slice(&tables).unwrap();
+    let names: Vec<_> = tables["tables"].as_array().unwrap().iter().collect();
+    let names: Vec<_> = names
+        .iter()
+        .map(|table| table["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["a", "b c", "deep.d", "globbed", "sales", "single"]);
+    for name in ["a", "b c", "deep.d", "single"] {
+        let rows = get(&address, &format!("/v1/tables/{name}/rows")).await;
+        assert!(rows.has_numbers(0..100_000), "{name}");
+        let some = format!("/v1/tables/{name}/rows?offset=99990&columns=n");
+        assert!(
+            get(&address, &some).await.has_numbers(99_990..100_000),
+            "{name}"
+        );
+    }
+    let sales = get(&address, "/v1/tables/sales/rows").await;
+    assert!(sales.has_numbers(0..60_000));
+    let years = get(
+        &address,
+        "/v1/tables/sales/rows?columns=year&offset=29999&limit=2",
+    )
+    .await;
+    assert_eq!(years.numbers(), [2023, 2024]);
+    let last = get(&address, "/v1/tables/sales/rows?filter=year%3D2024&limit=1").await;
+    assert!(last.has_numbers(30_000..30_001));
+    let globbed = get(&address, "/v1/tables/globbed/rows").await.numbers();
+    assert!(
+        globbed
+            .into_iter()
+            .eq((10_000..20_000).chain(40_000..50_000))
+    );
+
+    for (source, words) in [
+        (
+            "s3://lake/nothing",
+            "there is no such object, and nothing below it",
+        ),
+        ("s3://lake/one/*.json", "no file matches"),
+        ("s3://sea/a.csv", "there is no such bucket"),
+        ("s3://lake/one/read.me", "not a kind of file that is read"),
+        ("s3://", "write such as s3://bucket"),
+    ] {
+        let (code, text) = refusal(program(&store.url, &[source]));
+        assert!(
+            code == 2 && text.contains(words),
+            "{source}: {code}, {text}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_that_may_not_be_read_is_refused() {
+    let env = [("INITIAL_NO_AUTH_ACTION_COUNT", "0")];
+    let Some(store) = Store::start(&env).await else {
+        return;
+    };
+    let (code, text) = refusal(program(&store.url, &["s3://lake/a.csv"]));
+    assert!(
+        code == 2 && text.contains("access is denied (403)"),
+        "{code}, {text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_store_is_said_in_one_line() {
+    let web = WebFiles::start().await;
+    let (code, text) = refusal(program(&web.url, &["s3://elsewhere/a.csv"]));
+    assert!(
+        code == 2 && text.contains("set AWS_REGION"),
+        "{code}, {text}"
+    );
+    let (code, text) = refusal(program("http://127.0.0.1:1", &["s3://lake/a.csv"]));
+    assert!(
+        code == 1 && text.contains("the host cannot be reached"),
+        "{code}, {text}"
+    );
+    let mut plain = program(&web.url, &["s3://lake/a.csv"]);
+    plain.env_remove("AWS_ALLOW_HTTP");
+    let (code, text) = refusal(plain);
+    assert!(
+        code == 2 && text.contains("AWS_ALLOW_HTTP=true"),
+        "{code}, {text}"
+    );
+    let mut nobody = program(&web.url, &["s3://lake/a.csv"]);
+    nobody
+        .env_remove("AWS_ACCESS_KEY_ID")
+        .env_remove("AWS_SECRET_ACCESS_KEY");
+    nobody.env("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1");
+    let (code, text) = refusal(nobody);
+    assert!(
+        code == 2 && text.contains("there are no credentials"),
+        "{code}, {text}"
+    );
+}
