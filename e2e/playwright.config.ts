@@ -10,6 +10,8 @@ export default defineConfig({
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   timeout: 120_000,
+  // Real browsers, engines and sockets on two busy cores: what passes the second time is told as flaky.
+  retries: 1,
   expect: { timeout: 30_000 },
   reporter: [["list"]],
   use: {

@@ -86,7 +86,7 @@ function embed(): Plugin {
 
 /** What is loaded when it is first used. */
 const LATE =
-  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words)/;
+  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals)/;
 
 /** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
 const groups = [

@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
 import type { MessageChannel as NodeChannel } from "node:worker_threads";
-import { Table, tableFromArrays, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import {
+  Table,
+  tableFromArrays,
+  tableFromIPC,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import { beforeAll, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";

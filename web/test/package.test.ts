@@ -64,6 +64,7 @@ test.runIf(isBuilt)("the tools that are loaded late are all there is beside", ()
     "inspector.js",
     "open.js",
     "summary-words.js",
+    "totals.js",
     "viewer.js",
     "worker.js",
   ]);

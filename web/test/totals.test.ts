@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { groupDigits, TotalsCounter } from "../src/viewer/totals.js";
+import { groupDigits } from "../src/viewer/status.js";
+import { TotalsCounter } from "../src/viewer/totals.js";
 
 const all = (length: number) => new Uint8Array(length).fill(1);
 

@@ -2,12 +2,10 @@ import { html, nothing } from "lit";
 import { ColonnadeError } from "../errors.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
-import { isNumericType } from "../schema.js";
-import { letMessagesIn } from "../turns.js";
 import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./clipboard.js";
 import type { CopyFormat } from "./formats.js";
-import { formatCount } from "./status.js";
-import { groupDigits, type Totals, TotalsCounter } from "./totals.js";
+import { formatCount, groupDigits } from "./status.js";
+import type { Totals } from "./totals.js";
 
 /** Who shows the bar. */
 export interface SelectionBarHost {
@@ -20,7 +18,6 @@ export interface SelectionBarHost {
 
 /** Numbers of a larger selection are not summed by themselves. */
 const MAX_SUMMED_CELLS = 1_000_000;
-const VALUES_PER_SLICE = 16_384;
 /** A selection that changes faster than this is still being made. */
 const REST_MS = 200;
 /** How long it is said that something was copied. */
@@ -187,15 +184,17 @@ export class SelectionBar {
     }
     const summing = new AbortController();
     this.#summing = summing;
-    const counter = new TotalsCounter();
+    let totals: Totals | undefined;
     try {
-      if (this.#numCells <= MAX_SUMMED_CELLS)
-        await addNumbers(shown, rect, counter, summing.signal);
+      if (this.#numCells <= MAX_SUMMED_CELLS) {
+        const { totalsOf } = await import("./totals.js");
+        totals = await totalsOf(shown, rect, summing.signal);
+      }
     } catch {
       // Rows that cannot be read are told of where they are looked at.
     }
     if (summing.signal.aborted) return;
-    this.#totals = counter.totals;
+    this.#totals = totals;
     this.#hasTotals = true;
     this.#announced = this.#factTexts().join(", ").replace("cells", "cells selected");
     this.#host.requestUpdate();
@@ -211,26 +210,6 @@ export class SelectionBar {
       this.#host.requestUpdate();
     }, NOTICE_MS);
     this.#host.requestUpdate();
-  }
-}
-
-async function addNumbers(
-  { rows, fields, columns }: ShownRows,
-  rect: CellRect,
-  counter: TotalsCounter,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const column of columns.slice(rect.columnStart, rect.columnEnd)) {
-    const type = fields[column]?.type ?? "";
-    // An extension's values need not be the numbers that it is stored as.
-    if (type.startsWith("extension<") || !isNumericType(type)) continue;
-    for (let start = rect.rowStart; start < rect.rowEnd; start += VALUES_PER_SLICE) {
-      const end = Math.min(start + VALUES_PER_SLICE, rect.rowEnd);
-      const values = await rows.values(column, { start, end });
-      if (signal.aborted) return;
-      counter.add(values);
-      await letMessagesIn();
-    }
   }
 }
 

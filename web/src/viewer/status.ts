@@ -147,3 +147,8 @@ export function errorPlace({ row, byte }: ColonnadeError): string {
   if (byte) places.push(`at byte ${formatCount(byte)}`);
   return places.join(", ");
 }
+
+/** `1234567.5` as `1,234,567.5`: digits are only grouped, so that none is lost. */
+export function groupDigits(text: string): string {
+  return text.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, ","));
+}

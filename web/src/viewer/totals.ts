@@ -1,4 +1,10 @@
+// Loaded when something is first selected.
+
+import type { CellRect } from "../grid/cache.js";
 import type { ColumnValues } from "../rows.js";
+import { isNumericType } from "../schema.js";
+import { letMessagesIn } from "../turns.js";
+import type { ShownRows } from "./clipboard.js";
 
 /** Numbers of a selection in short. Texts are exact unless the flag beside them says otherwise. */
 export interface Totals {
@@ -17,6 +23,30 @@ export interface Totals {
 interface Decimal {
   digits: bigint;
   scale: number;
+}
+
+const VALUES_PER_SLICE = 16_384;
+
+/** Of the numbers among the cells, in slices; undefined where there are none, or after an abort. */
+export async function totalsOf(
+  { rows, fields, columns }: ShownRows,
+  rect: CellRect,
+  signal: AbortSignal,
+): Promise<Totals | undefined> {
+  const counter = new TotalsCounter();
+  for (const column of columns.slice(rect.columnStart, rect.columnEnd)) {
+    const type = fields[column]?.type ?? "";
+    // An extension's values need not be the numbers that it is stored as.
+    if (type.startsWith("extension<") || !isNumericType(type)) continue;
+    for (let start = rect.rowStart; start < rect.rowEnd; start += VALUES_PER_SLICE) {
+      const end = Math.min(start + VALUES_PER_SLICE, rect.rowEnd);
+      const values = await rows.values(column, { start, end });
+      if (signal.aborted) return undefined;
+      counter.add(values);
+      await letMessagesIn();
+    }
+  }
+  return counter.totals;
 }
 
 /** Digits of a mean behind the point, where it does not end before. */
@@ -141,9 +171,4 @@ function divided({ digits, scale }: Decimal, count: bigint): { text: string; isR
   const rounded = raised / count + (isUp ? (digits < 0n ? -1n : 1n) : 0n);
   const text = decimalText(rounded, meanScale).replace(/\.?0+$/, "");
   return { text, isRounded: rest !== 0n };
-}
-
-/** `1234567.5` as `1,234,567.5`: digits are only grouped, so that none is lost. */
-export function groupDigits(text: string): string {
-  return text.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, ","));
 }
