@@ -35,8 +35,8 @@ test.beforeAll(async () => {
       env: {
         ...process.env,
         PYTHONPATH: inCheckout("python/src"),
-        JUPYTER_CONFIG_DIR: folder,
-        IPYTHONDIR: folder,
+        JUPYTER_CONFIG_DIR: join(folder, ".jupyter"),
+        IPYTHONDIR: join(folder, ".ipython"),
       },
       stdio: "ignore",
     },
@@ -74,8 +74,6 @@ viewer`,
   ]);
   await runCell(page, 0);
   await expect(cell(page, 0, 1)).toHaveText("0", { timeout: 60_000 });
-  await page.screenshot({ path: inCheckout("e2e/screenshots/jupyter.png") });
-
   await goToRow(page, NUM_ROWS);
   const last = NUM_ROWS - 1;
   await expect(cell(page, last, 1)).toHaveText(`${last}`, { timeout: 120_000 });
@@ -91,6 +89,7 @@ viewer`,
 
   await cell(page, 1, 1).click();
   await cell(page, 2, 3).click({ modifiers: ["Shift"] });
+  await codeCell(page, 0).screenshot({ path: inCheckout("e2e/screenshots/jupyter.png") });
   await runCell(page, 1);
   await expect(output(page, 1)).toContainText(
     "read back: {'start': 1, 'end': 3} [{'id': 4, 'price': 316.76, 'name': 'bee'}, {'id': 7",

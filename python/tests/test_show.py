@@ -235,6 +235,26 @@ def test_a_source_that_fails() -> None:
     while buffers:
         content, buffers = page.say({"id": "1", "do": "next"})
     assert "the disk is gone" in content["error"]
+    # The page asks why; rows before it stay.
+    record = json_of(ask(page.viewer._answers, "GET", "query/a"))
+    assert (record["error"]["code"], record["rows_ready"]) == ("source_failed", 2000)
+    rows = ask(page.viewer._answers, "GET", "query/a/rows?offset=1990&limit=10")
+    assert table_of(rows).num_rows == 10
+
+
+def test_requests_that_cannot_be_answered_are_refused() -> None:
+    answers = Answers(Rows(pa.table(FRAME)))
+    ask(answers, "GET", "tables/data/rows?id=a")
+    for method, path, body in [
+        ("POST", "query", None),
+        ("POST", "query", {"query": 5}),
+        ("POST", "query", {"table": "data", "sort": 5}),
+        ("GET", "query/a/rows?offset=x", None),
+        ("GET", "query/a/find?limit=x", None),
+    ]:
+        answer = ask(answers, method, path, body)
+        assert answer.status >= 400
+        assert json_of(answer)["code"]
 
 
 def test_state_is_read_and_set() -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from .errors import ColonnadeError
 from .find import find
 from .predicate import filter_mask
-from .rows import Rows
+from .rows import Rows, bytes_of
 from .sort import sort_indices
 from .summary import summary
 from .wire import numbered_stream
@@ -33,7 +33,7 @@ _MAX_GROWTH = 8
 # Filters and orders that are kept; each may hold a copy of the rows.
 _MAX_RESULTS = 8
 
-_STATUS = {"unknown_query": 404, "unknown_column": 400, "source_failed": 500}
+_STATUS = {"unknown_query": 404, "unknown_column": 400, "source_failed": 500, "kernel_error": 500}
 
 
 class Answer(NamedTuple):
@@ -76,10 +76,14 @@ class Answers:
         """Answer a request; a refusal is an answer too."""
         try:
             return self._route(method, url, body)
-        except ColonnadeError as error:
-            problem = {"code": error.code, "detail": error.message, "hint": error.hint}
-            status = _STATUS.get(error.code, 400)
-            return Answer(status, {"content-type": "application/problem+json"}, _json(problem))
+        except ColonnadeError as refusal:
+            error = refusal
+        except (pa.ArrowException, ValueError, KeyError, TypeError, MemoryError) as failure:
+            message = f"the kernel could not answer: {failure or type(failure).__name__}"
+            error = ColonnadeError("kernel_error", message)
+        problem = {"code": error.code, "detail": error.message, "hint": error.hint}
+        status = _STATUS.get(error.code, 400)
+        return Answer(status, {"content-type": "application/problem+json"}, _json(problem))
 
     def _route(self, method: str, url: str, body: bytes) -> Answer:
         parts = urlsplit(url)
@@ -147,18 +151,19 @@ def _pieces(rows: Rows, start: int, end: int) -> Iterator[pa.RecordBatch]:
             return
         yield batch
         start += batch.num_rows
-        wanted_rows = _PIECE_BYTES * batch.num_rows // max(1, batch.nbytes)
+        wanted_rows = _PIECE_BYTES * batch.num_rows // bytes_of(batch)
         num_rows = max(1, min(wanted_rows, num_rows * _MAX_GROWTH))
 
 
 def _record(query_id: str, rows: Rows) -> dict[str, Any]:
+    error = rows.error
     return {
         "id": query_id,
         "state": "done" if rows.is_whole else "running",
         "rows": rows.num_rows if rows.is_whole else None,
         "first_row": 0,
         "rows_ready": rows.num_rows,
-        "error": None,
+        "error": error and {"code": error.code, "message": error.message, "hint": error.hint},
     }
 
 

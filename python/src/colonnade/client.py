@@ -13,7 +13,7 @@ import pyarrow as pa
 from .exact import exact_json
 from .http import Connection, in_path
 from .progress import Progress
-from .rows import Source
+from .rows import Source, bytes_of
 from .stream import ResultStream
 from .wire import plain_stream
 
@@ -221,6 +221,6 @@ def _sort_key(key: str) -> dict[str, Any]:
 def _pieces(source: Source) -> Iterator[pa.RecordBatch]:
     """All rows in batches of few enough rows that a message is some MB."""
     while (batch := source.read()) is not None:
-        num_rows = max(1, _BATCH_BYTES * batch.num_rows // max(1, batch.nbytes))
+        num_rows = max(1, _BATCH_BYTES * batch.num_rows // bytes_of(batch))
         for start in range(0, batch.num_rows, num_rows):
             yield batch.slice(start, num_rows)

@@ -45,8 +45,10 @@ class Source:
                     ]
                     self._row += batch.num_rows
                     return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-        except (pa.ArrowException, OSError) as error:
-            message = f"the source failed after row {self._row}: {error}"
+        except ColonnadeError:
+            raise
+        except Exception as error:  # a reader may be anybody's code
+            message = f"the source failed after row {self._row}: {error or type(error).__name__}"
             raise ColonnadeError("source_failed", message, row=self._row) from error
         return None
 
@@ -76,6 +78,7 @@ class Rows:
         self._starts = [0]
         self._lock = RLock()
         self.is_whole = False
+        self.error: ColonnadeError | None = None
         self.snapshot = snapshot or secrets.token_hex(8)
 
     @property
@@ -116,12 +119,32 @@ class Rows:
         with self._lock:
             if self.is_whole:
                 return
-            batch = self._next or self._source.read()
-            self._next = self._source.read() if batch is not None else None
+            if self.error is not None:
+                raise self.error
+            batch, self._next = self._next or self._read_source(), None
+            if batch is not None and self.error is None:
+                self._next = self._read_source(is_ahead=True)
             if batch is not None:
                 self._batches.append(batch)
                 self._starts.append(self.num_rows + batch.num_rows)
-            self.is_whole = self._next is None
+            self.is_whole = self._next is None and self.error is None
+
+    def _read_source(self, *, is_ahead: bool = False) -> pa.RecordBatch | None:
+        try:
+            return self._source.read()
+        except ColonnadeError as error:
+            self.error = error
+            if is_ahead:
+                return None
+            raise
+
+
+def bytes_of(batch: pa.RecordBatch) -> int:
+    """About how many bytes the rows of a batch take; 1 at least."""
+    try:
+        return max(1, int(batch.nbytes))
+    except pa.ArrowException:  # older versions of pyarrow cannot tell of list views
+        return max(1, int(batch.get_total_buffer_size()))
 
 
 def _reader(data: Any) -> pa.RecordBatchReader:

@@ -2,7 +2,9 @@
 // kernel answers, through messages of the widget.
 
 /** The viewer's code by the version of the Python package: asked for once by all widgets of a page. */
-const modules = (globalThis[Symbol.for("colonnade.modules")] ??= new Map());
+const MODULES = Symbol.for("colonnade.modules");
+globalThis[MODULES] ??= new Map();
+const modules = globalThis[MODULES];
 
 /** After so long without an answer the reader is told whom we wait for. */
 const PATIENCE_MS = 3000;
