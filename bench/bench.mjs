@@ -149,11 +149,10 @@ function measureStream(isQuick) {
 
 /** What pyarrow shows of a stream's first and last rows; undefined where there is no pyarrow. */
 async function cellsOf(path) {
-  const packages = await setUpPython();
-  if (packages === undefined) return undefined;
+  const environment = await setUpPython();
+  if (environment === undefined) return undefined;
   const program = join(root, "bench/native/cells.py");
-  const env = { ...process.env, PYTHONPATH: packages };
-  return JSON.parse(String(execFileSync("python3", [program, path, "20"], { env })));
+  return JSON.parse(String(execFileSync(environment.python, [program, path, "20"])));
 }
 
 function peerVersions() {

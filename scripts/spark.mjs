@@ -21,6 +21,7 @@ export async function setUpSpark() {
     say(`${why}: the tests with a real Spark are left out`);
     return undefined;
   };
+  if (process.env.COLONNADE_WITHOUT_SPARK) return leftOut("COLONNADE_WITHOUT_SPARK is set");
   const { stderr, status } = spawnSync("java", ["-version"], { encoding: "utf8" });
   const java = status === 0 ? Number(/version "(\d+)/.exec(stderr)?.[1]) : 0;
   if (!(java >= 17)) return leftOut("no Java 17 or later here");
