@@ -120,7 +120,7 @@ async function measure({ workloads, tables, parts }, { isQuick, numRounds, isGua
     if (parts.includes("engines")) {
       results.engines = await measureEngines({ site, lineitem, numRounds });
     }
-    if (parts.includes("stream")) results.stream = measureStream(isQuick);
+    if (parts.includes("stream")) results.stream = measureStream(isQuick, numRounds);
   } finally {
     await browser.close();
     site.close();
@@ -139,11 +139,11 @@ async function guardAtFullSize(browser) {
 }
 
 /** What the ordered stream and the Parquet writer cost, as the crate in `src/` tells it. */
-function measureStream(isQuick) {
+function measureStream(isQuick, numRounds) {
   say("the ordered stream");
   const binary = join(root, "target/release/colonnade-bench");
   const lineitem = join(cacheDir(), "lineitem.parquet");
-  const options = [lineitem, ...(isQuick ? ["--quick"] : [])];
+  const options = [lineitem, String(numRounds), ...(isQuick ? ["--quick"] : [])];
   return String(execFileSync(binary, options, { stdio: ["ignore", "pipe", "inherit"] }));
 }
 

@@ -99,7 +99,7 @@ async function showViewer(task: TableTask, mark: Mark): Promise<TableEnd> {
   mark("schema", nowMs());
   const root = viewer.shadowRoot as ShadowRoot;
   for (;;) {
-    const cell = root.querySelector('[role=gridcell][aria-colindex="2"]');
+    const cell = root.querySelector("[role=gridcell]");
     if (cell?.textContent) break;
     await new Promise(requestAnimationFrame);
   }

@@ -1,9 +1,9 @@
 //! What the ordered stream costs, as ratios in one run:
-//! `cargo run --release -p colonnade-bench -- LINEITEM.PARQUET`.
+//! `cargo run --release -p colonnade-bench -- LINEITEM.PARQUET RUNS`.
 //!
 //! Everything runs inside this process, at the stitcher, with a sink that only counts: no socket, no
 //! spool; the Parquet file at its writer. Runs of what is compared take turns, so that a busy machine is
-//! busy for both; the median counts. `--quick` makes one run of each over fewer rows.
+//! busy for both; the median counts. `--quick` takes fewer rows.
 
 mod parquet;
 
@@ -46,15 +46,12 @@ fn main() -> Result<()> {
     {
         return parquet::write(rest);
     }
-    let Some((lineitem, options)) = arguments.split_first() else {
-        return Err("expected LINEITEM.PARQUET [--quick]".into());
+    let [lineitem, num_runs, options @ ..] = arguments.as_slice() else {
+        return Err("expected LINEITEM.PARQUET RUNS [--quick]".into());
     };
+    let num_runs: usize = num_runs.parse()?;
     let is_quick = options.iter().any(|option| option == "--quick");
-    let (num_runs, limit) = if is_quick {
-        (1, Some(500_000))
-    } else {
-        (5, None)
-    };
+    let limit = is_quick.then_some(500_000);
     let connections = tokio::runtime::Runtime::new()?;
     let engine = engine(2)?;
     let run =
