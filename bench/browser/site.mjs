@@ -50,7 +50,8 @@ async function serve({ isQuick, files }) {
     return last.stream;
   };
   const server = createServer((request, response) => {
-    const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname);
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const path = normalize(decodeURIComponent(pathname));
     const [, folder, name, ...rest] = path.split("/");
     if (folder === "streams") {
       const { numBytes, pieces } = streamOf(name);
