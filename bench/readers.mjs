@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { say } from "../scripts/run.mjs";
 import { markdown, median, spread } from "./browser/figures.mjs";
+import { statusBytes } from "./browser/processes.mjs";
 import { startServer } from "./server.mjs";
 
 const NUM_READERS = [1, 8, 64];
@@ -39,13 +40,7 @@ function processorSeconds(pid) {
   return (user + system) / TICKS_A_SECOND;
 }
 
-/** The most memory that a process had since {@link forgetPeak}. */
-function peakBytes(pid) {
-  const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  return Number(status.match(/^VmHWM:\s+(\d+)/m)?.[1] ?? 0) * 1024;
-}
-
-/** See proc(5), `clear_refs`. */
+/** The most memory that it had is what it has now; see proc(5), `clear_refs`. */
 function forgetPeak(pid) {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
@@ -79,7 +74,7 @@ export async function measureReaders({ site, lineitem, numRounds }) {
           firstMs: median(runs.map(({ firstSeconds }) => firstSeconds * 1e3)),
           gigabytesASecond: numBytes / ms / 1e6,
           secondsAGigabyte: (processorSeconds(server.pid) - before) / (numBytes / 1e9),
-          peakBytes: peakBytes(server.pid),
+          peakBytes: statusBytes(server.pid, "VmHWM"),
         });
       }
       results.push({ numReaders, samples });

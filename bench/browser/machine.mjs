@@ -1,7 +1,8 @@
 // What the numbers were taken on, and who else used the processors meanwhile.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
+import { ownProcesses } from "./processes.mjs";
 
 /** Above this share of the processors, others decide what is measured. */
 export const MAX_OTHERS_SHARE = 0.1;
@@ -54,26 +55,9 @@ function look() {
 
 /** Ticks of this process, its descendants, and those of them that have ended. */
 function ownTicks() {
-  const ticks = new Map();
-  const children = new Map();
-  for (const pid of readdirSync("/proc")) {
-    if (!/^\d+$/.test(pid)) continue;
-    let stat;
-    try {
-      stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    } catch {
-      continue; // It has ended since.
-    }
-    // The command, in brackets, may hold blanks.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    const parent = Number(fields[1]);
-    ticks.set(
-      Number(pid),
-      fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0),
-    );
-    children.set(parent, [...(children.get(parent) ?? []), Number(pid)]);
+  let ticks = 0;
+  for (const fields of ownProcesses().values()) {
+    for (const field of fields.slice(11, 15)) ticks += Number(field);
   }
-  const sum = (pid) =>
-    (children.get(pid) ?? []).reduce((total, child) => total + sum(child), ticks.get(pid) ?? 0);
-  return sum(process.pid);
+  return ticks;
 }

@@ -1,6 +1,7 @@
 // Whole tables, from an empty page to the last row: us, our peers, and the floor.
 
 import { say } from "../../scripts/run.mjs";
+import { checkSums } from "./agree.mjs";
 import { Others } from "./machine.mjs";
 import { Peak } from "./memory.mjs";
 
@@ -83,7 +84,10 @@ export async function measureTable(browser, site, workload, { numRounds, cells }
     }
   }
   checkOurs(name, samples);
-  checkSums(name, samples);
+  checkSums(
+    name,
+    samples.map(({ reader, checksum }) => [reader, checksum]),
+  );
   for (const each of samples) {
     if (cells !== undefined && each.cells !== undefined && each.reader !== "copy") {
       each.wrong = firstDifference(each.cells, cells);
@@ -97,16 +101,6 @@ export async function measureTable(browser, site, workload, { numRounds, cells }
 function checkOurs(name, samples) {
   const failed = samples.find(({ reader, error }) => error && OURS.includes(reader));
   if (failed) throw new Error(`${name}, ${failed.reader}: ${failed.error}`);
-}
-
-/** Refuses where two readers read something different. */
-function checkSums(name, samples) {
-  const sums = new Map();
-  for (const { reader, checksum } of samples)
-    if (checksum !== undefined) sums.set(checksum, reader);
-  if (sums.size <= 1) return;
-  const pairs = [...sums].map(([sum, reader]) => `${reader}: ${sum}`);
-  throw new Error(`${name}: the readers do not agree: ${pairs.join("; ")}`);
 }
 
 async function sample(browser, site, task) {

@@ -1,9 +1,11 @@
 import init, { Decoder } from "../../web/pkg/colonnade_wasm.js";
 import { readBody } from "../../web/src/body.js";
 import { BodyDecoder } from "../../web/src/decoder.js";
-import type { open, Table } from "../../web/src/index.js";
+import type { open } from "../../web/src/index.js";
 import { RowWindow } from "../../web/src/window.js";
-import { type Decoded, fetchBody, type Input, streamOf, sum, textValue } from "./tasks.js";
+import { touchTable } from "./tables/colonnade.js";
+import { type Decoded, fetchBody, type Input, streamOf } from "./tasks.js";
+import { sumOf, textValue } from "./values.js";
 
 type Open = typeof open;
 
@@ -47,7 +49,7 @@ export async function readWithModule(input: Input): Promise<Decoded & { body: Bo
           const end = Math.min(start + READ_ROWS, numRows);
           if (type === "double") {
             const raw = kernels.numbers(0, column, start, end);
-            total += sum(new Float64Array(raw?.bytes.buffer ?? new ArrayBuffer(0)));
+            total += sumOf(new Float64Array(raw?.bytes.buffer ?? new ArrayBuffer(0)));
           } else {
             const packed = kernels.window(0, start, end, Uint32Array.of(column), 0);
             total += sumTexts(new RowWindow(packed, start, end, 1));
@@ -76,18 +78,6 @@ function readWithPackage(makeSource: (input: Input) => Parameters<Open>[0]) {
     await table.done;
     return { touch: () => touchTable(table), release: () => table.close() };
   };
-}
-
-async function touchTable(table: Table): Promise<number> {
-  let total = 0;
-  for (const column of table.schema.fields.keys()) {
-    for (let start = 0; start < table.numRows; start += READ_ROWS) {
-      const { values } = await table.values(column, { start, end: start + READ_ROWS });
-      if (!Array.isArray(values)) total += sum(values as Float64Array);
-      else for (const text of values) total += textValue(text);
-    }
-  }
-  return total;
 }
 
 /** `open(ReadableStream)`. */

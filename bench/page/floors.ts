@@ -1,19 +1,25 @@
-import { type Decoded, fetchBody, type Input, sum } from "./tasks.js";
+import { type Decoded, fetchBody, type Input } from "./tasks.js";
+import { sumOf } from "./values.js";
 
 /** What Chromium hands out at once at most. */
 const BUFFER_BYTES = 2 * 1024 * 1024;
-const PAGE_BYTES = 65_536;
+/** Spec: a page of wasm memory. */
+export const PAGE_BYTES = 65_536;
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
 
-/** Takes the bytes of a stream in: from the network with a BYOB reader and one recycled buffer. */
+/** Takes the bytes of a stream in. */
 async function drain(input: Input, take: (bytes: Uint8Array) => void): Promise<void> {
   if (input.chunks !== undefined) {
     for (const chunk of input.chunks) take(chunk);
     return;
   }
-  const body = await fetchBody(input.url);
-  const reader = body.getReader({ mode: "byob" });
+  await drainBody(input.url, take);
+}
+
+/** Reads a body as fast as the browser gives it. Each piece is valid until `take` returns. */
+export async function drainBody(url: string, take: (bytes: Uint8Array) => void): Promise<void> {
+  const reader = (await fetchBody(url)).getReader({ mode: "byob" });
   let buffer = new ArrayBuffer(BUFFER_BYTES);
   for (;;) {
     const { value, done } = await reader.read(new Uint8Array(buffer));
@@ -42,7 +48,7 @@ export async function copyToWasm(input: Input): Promise<Decoded> {
   const values = new Float64Array(memory.buffer, 0, Math.floor(offset / 8));
   return {
     // All bytes as numbers: nearly all of a stream of floats is that.
-    touch: () => sum(values),
+    touch: () => sumOf(values),
     release: () => undefined,
     memoryBytes: memory.buffer.byteLength,
   };

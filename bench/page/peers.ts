@@ -1,6 +1,8 @@
 import { tableFromIPC } from "@uwdata/flechette";
-import { type DataType, type RecordBatch, RecordBatchReader } from "apache-arrow";
-import { type Decoded, type Input, streamOf, sum, textValue } from "./tasks.js";
+import { type RecordBatch, RecordBatchReader } from "apache-arrow";
+import { touchBatches } from "./tables/arrow.js";
+import { touchTable } from "./tables/flechette.js";
+import { type Decoded, type Input, streamOf } from "./tasks.js";
 
 /** apache-arrow's reader of streams: batches as they come. */
 export async function arrowAsync(input: Input): Promise<Decoded> {
@@ -20,20 +22,6 @@ export async function arrowSync(input: Input): Promise<Decoded> {
   return { touch: () => touchBatches(batches), release: () => undefined };
 }
 
-function touchBatches(batches: RecordBatch[]): number {
-  let total = 0;
-  for (const batch of batches) {
-    for (let index = 0; index < batch.numCols; index++) {
-      const column = batch.getChildAt<DataType>(index);
-      for (const { values } of column?.data ?? []) {
-        if (values instanceof Float64Array) total += sum(values);
-        else for (const text of column ?? []) total += textValue(text as string);
-      }
-    }
-  }
-  return total;
-}
-
 /** flechette, which wants the whole stream in one buffer: fetched so, or put together here. */
 export async function flechette(input: Input): Promise<Decoded> {
   if (input.chunks !== undefined) return parse(assemble(input.chunks, input.numBytes));
@@ -47,18 +35,7 @@ export async function flechetteWhole(input: Input): Promise<Decoded> {
 
 function parse(bytes: ArrayBuffer | Uint8Array): Decoded {
   const table = tableFromIPC(bytes);
-  const touch = () => {
-    let total = 0;
-    for (let index = 0; index < table.numCols; index++) {
-      const column = table.getChildAt(index);
-      for (const batch of column.data) {
-        if (batch.values instanceof Float64Array) total += sum(batch.values);
-        else for (const text of batch) total += textValue(text as string);
-      }
-    }
-    return total;
-  };
-  return { touch, release: () => undefined };
+  return { touch: () => touchTable(table), release: () => undefined };
 }
 
 function assemble(chunks: Uint8Array[], numBytes: number): Uint8Array {

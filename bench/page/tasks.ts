@@ -28,7 +28,7 @@ export interface Run {
 
 /** Every reader, as the driver names them, is a function that makes this of a stream. */
 export interface Decoded {
-  /** Reads every value; the sum of numbers, or of {@link textValue} of texts. */
+  /** Reads every value; the sum of numbers, or of `textValue` of texts. */
   touch?(): Promise<number> | number;
   /** Gives back what decoding took. */
   release(): void;
@@ -46,18 +46,6 @@ export interface Input {
 }
 
 export type Reader = (input: Input) => Promise<Decoded>;
-
-/** Sum of the values, which are exact in any order. */
-export function sum(values: Float64Array): number {
-  let total = 0;
-  for (let index = 0; index < values.length; index++) total += values[index] as number;
-  return total;
-}
-
-/** Something of a text that cannot be told without making it. */
-export function textValue(text: string): number {
-  return text.length * 31 + text.charCodeAt(0) + text.charCodeAt(text.length - 1);
-}
 
 /** The chunks as a stream. */
 export function streamOf(chunks: Uint8Array<ArrayBuffer>[]): ReadableStream<Uint8Array> {

@@ -1,12 +1,6 @@
 import { type DataType, type RecordBatch, RecordBatchReader, Type } from "apache-arrow";
-import {
-  type Cells,
-  type OpenTable,
-  type ReadTable,
-  SHOWN_ROWS,
-  sumOf,
-  textValue,
-} from "./reader.js";
+import { sumOf, textValue } from "../values.js";
+import { type Cells, type OpenTable, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 /** apache-arrow's reader of streams: batches as they come. */
 export const read: ReadTable = async (url, progress) => {
@@ -38,11 +32,7 @@ function cellsOf(batches: RecordBatch[], start: number, end: number): Cells {
     const [from, to] = [Math.max(start - first, 0), Math.min(end - first, batch.numRows)];
     for (let row = from; row < to; row++) {
       const record = batch.get(row);
-      cells.push(
-        batch.schema.fields.map(({ type }, index) =>
-          textOf(type, record?.[batch.schema.fields[index]?.name ?? ""]),
-        ),
-      );
+      cells.push(batch.schema.fields.map(({ name, type }) => textOf(type, record?.[name])));
     }
     first += batch.numRows;
   }
@@ -57,7 +47,7 @@ function textOf(type: DataType, value: unknown): string | null {
 }
 
 /** Columns of numbers by their arrays, where there are no nulls; all else by the library's iterator. */
-function touchBatches(batches: RecordBatch[]): number {
+export function touchBatches(batches: RecordBatch[]): number {
   let total = 0;
   for (const batch of batches) {
     for (const [index, { type }] of batch.schema.fields.entries()) {

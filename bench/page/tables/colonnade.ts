@@ -1,5 +1,6 @@
 import type { open, Table } from "../../../web/src/index.js";
-import { type OpenTable, type ReadTable, SHOWN_ROWS, sumOf, textValue } from "./reader.js";
+import { sumOf, textValue } from "../values.js";
+import { type OpenTable, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 type Open = typeof open;
 
@@ -50,7 +51,8 @@ export function opened(table: Table): OpenTable {
   };
 }
 
-async function touchTable(table: Table): Promise<number> {
+/** Every value of a complete table. */
+export async function touchTable(table: Table): Promise<number> {
   let total = 0;
   for (const [column, { type }] of table.schema.fields.entries()) {
     const isDecimal = type.startsWith("decimal");

@@ -1,5 +1,6 @@
 import { type Column, type Table, Type, tableFromIPC } from "@uwdata/flechette";
-import { type Cells, type ReadTable, SHOWN_ROWS, sumOf, textValue } from "./reader.js";
+import { sumOf, textValue } from "../values.js";
+import { type Cells, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 /** flechette, which wants the whole stream in one buffer. */
 export const read: ReadTable = async (url, progress) => {
@@ -25,7 +26,8 @@ function cellsOf(table: Table, start: number, end: number): Cells {
   );
 }
 
-function touchTable(table: Table): number {
+/** Every value of a table. */
+export function touchTable(table: Table): number {
   let total = 0;
   for (let index = 0; index < table.numCols; index++) total += touchColumn(table.getChildAt(index));
   return total;

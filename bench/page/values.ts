@@ -1,0 +1,18 @@
+/** Sum of numbers, or of 64-bit integers that are below 2^53 and stay so in sum. */
+export function sumOf(values: ArrayLike<number> | ArrayLike<bigint>): number {
+  if (typeof values[0] === "bigint") {
+    const integers = values as ArrayLike<bigint>;
+    let total = 0n;
+    for (let index = 0; index < integers.length; index++) total += integers[index] as bigint;
+    return Number(total);
+  }
+  const numbers = values as ArrayLike<number>;
+  let total = 0;
+  for (let index = 0; index < numbers.length; index++) total += numbers[index] as number;
+  return total;
+}
+
+/** Something of a text that cannot be told without making it. */
+export function textValue(text: string): number {
+  return text.length * 31 + text.charCodeAt(0) + text.charCodeAt(text.length - 1);
+}
