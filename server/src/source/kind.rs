@@ -8,11 +8,11 @@ use datafusion::datasource::file_format::file_compression_type::FileCompressionT
 
 use crate::source::SourceFile;
 
-/// How much of a file's start is read: a block of a compressed file may be as long.
-const START_BYTES: u64 = 160 << 10;
+/// How much of a file's start tells its kind.
+const START_BYTES: u64 = 4096;
 
-/// How much text tells its kind.
-const TEXT_BYTES: usize = 4096;
+/// The same of a compressed file, whose first block may be as long.
+const PACKED_BYTES: u64 = 160 << 10;
 
 /// The formats that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,11 +96,11 @@ impl FileKind {
     /// # Errors
     /// The file cannot be read.
     pub fn detect(path: &Path) -> io::Result<Option<Self>> {
-        let mut start = Vec::new();
-        File::open(path)?
-            .take(START_BYTES)
-            .read_to_end(&mut start)?;
-        Ok(Self::of(path, &start))
+        Self::of(path, |num_bytes| {
+            let mut start = Vec::new();
+            File::open(path)?.take(num_bytes).read_to_end(&mut start)?;
+            Ok(start)
+        })
     }
 
     /// The same of a file that is open, by its label. Blocks.
@@ -108,26 +108,18 @@ impl FileKind {
     /// # Errors
     /// As [`FileKind::detect`].
     pub(super) fn detect_open(file: &SourceFile) -> io::Result<Option<Self>> {
-        let start = file.read(0..file.size_bytes().min(START_BYTES))?;
-        Ok(Self::of(Path::new(&file.label), &start))
+        Self::of(Path::new(&file.label), |num_bytes| {
+            file.read(0..file.size_bytes().min(num_bytes))
+        })
     }
 
-    fn of(path: &Path, start: &[u8]) -> Option<Self> {
-        let plain = |format| {
-            Some(Self {
-                format,
-                compression: Compression::None,
-            })
-        };
-        if start.starts_with(b"PAR1") {
-            return plain(FileFormat::Parquet);
-        }
-        if start.starts_with(b"ARROW1") {
-            return plain(FileFormat::ArrowFile);
-        }
-        if start.starts_with(&[0xFF; 4]) {
-            return plain(FileFormat::ArrowStream);
-        }
+    /// `read_start` reads so many bytes of the file's start, or all that there are.
+    fn of<B: AsRef<[u8]>>(
+        path: &Path,
+        read_start: impl Fn(u64) -> io::Result<B>,
+    ) -> io::Result<Option<Self>> {
+        let start = read_start(START_BYTES)?;
+        let start = start.as_ref();
         let compression = if start.starts_with(&[0x1F, 0x8B]) {
             Compression::Gzip
         } else if start.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
@@ -140,34 +132,39 @@ impl FileKind {
                 .and_then(|e| e.to_str())
                 .map(str::to_ascii_lowercase)
         };
-        if compression != Compression::None {
+        let format = if start.starts_with(b"PAR1") {
+            Some(FileFormat::Parquet)
+        } else if start.starts_with(b"ARROW1") {
+            Some(FileFormat::ArrowFile)
+        } else if start.starts_with(&[0xFF; 4]) {
+            Some(FileFormat::ArrowStream)
+        } else if compression != Compression::None {
             let stem = path.file_stem().map(Path::new).filter(|_| {
                 matches!(
                     extension(path).as_deref(),
                     Some("gz" | "gzip" | "zst" | "zstd")
                 )
             });
-            let inner = extension(stem.unwrap_or(path)).and_then(|e| text_format(&e));
-            let format = match inner {
-                Some(format) => format,
-                None => guess_text(&decompressed_start(start, compression)?)?,
-            };
-            return Some(Self {
-                format,
-                compression,
-            });
-        }
-        // An old Arrow stream has no continuation marker: only the extension tells.
-        match extension(path).as_deref() {
-            Some("arrows") => plain(FileFormat::ArrowStream),
-            Some("parquet" | "arrow" | "feather" | "gz" | "zst") | None => {
-                guess_text(start).and_then(plain)
+            match extension(stem.unwrap_or(path)).and_then(|e| text_format(&e)) {
+                None => {
+                    let packed = read_start(PACKED_BYTES)?;
+                    decompressed_start(packed.as_ref(), compression)
+                        .and_then(|start| guess_text(&start))
+                }
+                known => known,
             }
-            Some(other) => match text_format(other) {
-                Some(format) => plain(format),
-                None => guess_text(start).and_then(plain),
-            },
-        }
+        } else {
+            // An old Arrow stream has no continuation marker: only the extension tells.
+            match extension(path).as_deref() {
+                Some("arrows") => Some(FileFormat::ArrowStream),
+                Some("parquet" | "arrow" | "feather" | "gz" | "zst") | None => guess_text(start),
+                Some(other) => text_format(other).or_else(|| guess_text(start)),
+            }
+        };
+        Ok(format.map(|format| Self {
+            format,
+            compression,
+        }))
     }
 }
 
@@ -185,14 +182,14 @@ fn decompressed_start(packed: &[u8], compression: Compression) -> Option<Vec<u8>
     let packed = io::Cursor::new(packed.to_vec());
     let reader = compression.datafusion().convert_read(packed).ok()?;
     // The packed start ends early and a damaged file fails later, with a better message.
-    let _ = reader.take(TEXT_BYTES as u64).read_to_end(&mut start);
+    let _ = reader.take(START_BYTES).read_to_end(&mut start);
     Some(start)
 }
 
 /// Text of a known shape: an object at the front, or a header line with a delimiter that the second
 /// line has as often.
 fn guess_text(start: &[u8]) -> Option<FileFormat> {
-    let text = String::from_utf8_lossy(&start[..start.len().min(TEXT_BYTES)]);
+    let text = String::from_utf8_lossy(start);
     if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return None;
     }
@@ -218,7 +215,8 @@ mod tests {
     use super::*;
 
     fn kind(path: &str, start: &[u8]) -> Option<FileFormat> {
-        FileKind::of(Path::new(path), start).map(|kind| kind.format)
+        let found = FileKind::of(Path::new(path), |_| Ok(start)).unwrap();
+        found.map(|kind| kind.format)
     }
 
     #[test]
