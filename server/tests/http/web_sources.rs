@@ -143,6 +143,7 @@ async fn a_file_that_changes_gives_no_mixture() {
 async fn what_is_wrong_is_said_in_one_line() {
     let web = WebFiles::start().await;
     web.put("whole/a.csv", csv(0, 10));
+    web.put("more/a.csv", csv(0, 10_000));
     web.put("empty.csv", "");
     web.put("a.html", "<html>\n<p>no table</p>");
     for (name, words) in [
@@ -150,6 +151,7 @@ async fn what_is_wrong_is_said_in_one_line() {
         ("secret.csv?password=hunter2", "access is denied (403)"),
         ("broken.csv", "the store answered with status 500"),
         ("whole/a.csv", "does not answer Range requests"),
+        ("more/a.csv", "fewer or more than the 4096 bytes came"),
         ("empty.csv", "no header line"),
         ("a.html", "not a kind of file that is read"),
     ] {
