@@ -62,16 +62,17 @@ impl Table {
             });
         }
         let facts = facts.ok_or_else(|| format!("{name}: no file matches"))?;
-        check_names(&facts.schema).map_err(|error| format!("{name}: {error}"))?;
         let labels = files.iter().map(|file| file.label.as_str());
         let partitions = Partitions::read(labels, &facts.schema)?;
         let table = FileTable::try_new(kind, &files, facts.schema, partitions, facts.contents)
             .map_err(|error| format!("{name}: {error}"))?;
+        let schema = table.schema();
+        check_names(&schema).map_err(|error| format!("{name}: {error}"))?;
         let table = Arc::new(table);
         Ok(Self {
             name: name.to_owned(),
             format: kind.format.name(),
-            schema: table.schema(),
+            schema,
             num_rows: table.num_rows(),
             num_bytes: Some(files.iter().map(SourceFile::size_bytes).sum()),
             version: version(&files),

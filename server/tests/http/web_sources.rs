@@ -236,6 +236,14 @@ async fn folders_such_as_year_2024_are_columns() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_column_that_folders_say_twice_is_refused() {
+    let folder = TempDir::new().unwrap();
+    write(folder.path(), "k=1/k=2/a.csv", csv(0, 10).as_bytes());
+    let error = refusal(format!("t={}/*/*/*.csv", folder.path().display())).await;
+    assert!(error.contains("two columns are named \"k\""), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_filter_of_folders_leaves_files_alone() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "k=1/a.csv", csv(0, 10).as_bytes());
