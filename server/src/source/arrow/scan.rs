@@ -31,14 +31,14 @@ use crate::source::pieces::{Piece, group};
 /// the last.
 #[derive(Debug)]
 pub(in crate::source) struct ArrowScan {
-    files: Vec<ScannedFile>,
+    files: Arc<[ScannedFile]>,
     schema: SchemaRef,
     parts: Vec<Vec<Piece<Block>>>,
     properties: Arc<PlanProperties>,
 }
 
 /// A file of a scan.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct ScannedFile {
     file: Arc<ArrowFile>,
     /// Its columns that are wanted.
@@ -87,7 +87,7 @@ impl ArrowScan {
                 }
                 Ok(scanned)
             })
-            .collect::<Result<Vec<_>>>()?;
+            .collect::<Result<Arc<[_]>>>()?;
         let schema = Arc::new(schema.table_schema().project(columns)?);
         // Each part reads the dictionaries anew.
         let dictionary_bytes = files.iter().map(|file| file.file.dictionary_bytes()).max();
@@ -179,7 +179,7 @@ impl ExecutionPlan for ArrowScan {
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let schema = Arc::clone(&self.schema);
-        let files = self.files.clone();
+        let files = Arc::clone(&self.files);
         let pieces = self.parts[partition].clone().into_iter();
         let batches = futures::stream::try_unfold(
             (pieces, None::<(usize, BlockReader)>),
