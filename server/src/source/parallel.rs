@@ -2,6 +2,7 @@
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// How many are worked on at once.
@@ -40,9 +41,33 @@ pub(super) fn in_parallel<T: Send, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// The same of work that can fail: after a failure nothing more is begun. Blocks.
+///
+/// # Errors
+/// A failure of `work`.
+pub(super) fn try_in_parallel<T: Send, R: Send, E: Send>(
+    items: impl ExactSizeIterator<Item = T> + Send,
+    work: impl Fn(T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    let has_failed = AtomicBool::new(false);
+    let done = in_parallel(items, |item| {
+        if has_failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let result = work(item);
+        if result.is_err() {
+            has_failed.store(true, Ordering::Relaxed);
+        }
+        Some(result)
+    });
+    done.into_iter().flatten().collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::in_parallel;
+    use std::sync::atomic::AtomicUsize;
+
+    use super::*;
 
     #[test]
     fn results_are_in_the_items_order() {
@@ -50,5 +75,18 @@ mod tests {
             let squares = in_parallel(0..num_items, |n: usize| n * n);
             assert!(squares.into_iter().eq((0..num_items).map(|n| n * n)));
         }
+    }
+
+    #[test]
+    fn after_a_failure_nothing_more_is_begun() {
+        let squares = try_in_parallel(0..100, |n: usize| Ok::<_, ()>(n * n));
+        assert!(squares.unwrap().into_iter().eq((0..100).map(|n| n * n)));
+        let num_begun = AtomicUsize::new(0);
+        let failed = try_in_parallel(0..1000, |n: usize| {
+            num_begun.fetch_add(1, Ordering::Relaxed);
+            Err::<(), _>(n)
+        });
+        assert!(failed.is_err());
+        assert!(num_begun.into_inner() <= NUM_THREADS);
     }
 }

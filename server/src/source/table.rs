@@ -11,7 +11,7 @@ use datafusion::catalog::TableProvider;
 use crate::error::QueryError;
 use crate::source::arrow::ArrowFile;
 use crate::source::hive::Partitions;
-use crate::source::parallel::in_parallel;
+use crate::source::parallel::try_in_parallel;
 use crate::source::parquet::ParquetFile;
 use crate::source::provider::Contents;
 use crate::source::{Compression, FileFormat, FileKind, FileTable, SourceFile, csv, ndjson};
@@ -53,9 +53,10 @@ impl Table {
     /// One line that names the file, what is wrong with it and what would be right.
     pub fn load(name: &str, kind: FileKind, files: Vec<SourceFile>) -> Result<Self, String> {
         let mut facts: Option<Facts> = None;
-        let read = in_parallel(files.iter(), |file| Facts::read(file, kind));
+        let read = try_in_parallel(files.iter(), |file| {
+            Facts::read(file, kind).map_err(|error| format!("{}: {error}", file.label))
+        })?;
         for (file, next) in files.iter().zip(read) {
-            let next = next.map_err(|error| format!("{}: {error}", file.label))?;
             facts = Some(match facts {
                 None => next,
                 Some(before) => before.merge(next, kind, &file.label)?,
@@ -121,14 +122,10 @@ impl Table {
         let Some(set) = &self.files else {
             return Ok(self.clone());
         };
-        let files = set
-            .files
-            .iter()
-            .map(|file| {
-                file.open_again()
-                    .map_err(|error| format!("{}: {error}", file.label))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let files = try_in_parallel(set.files.iter(), |file| {
+            file.open_again()
+                .map_err(|error| format!("{}: {error}", file.label))
+        })?;
         let kind = match files.first() {
             Some(first) => FileKind::detect_open(first)
                 .ok()
