@@ -404,21 +404,35 @@ fn repeated_values_have_the_texts_of_their_rows() {
     }
 }
 
+/// How many values are told apart in a column of these texts.
+fn num_told_apart(texts: impl Iterator<Item = String>) -> Option<usize> {
+    let array: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
+    let batch = RecordBatch::try_from_iter([("text", array)]).unwrap();
+    let decoder = decode(&stream(&[batch]));
+    let table = decoder.table().unwrap();
+    let rows = all(table);
+    let repeats = Repeats::read(table, &rows, 0, 0..rows.len());
+    repeats.unwrap().map(|repeats| repeats.rows.len())
+}
+
 #[test]
 fn values_that_seldom_repeat_are_not_told_apart() {
     let column = |num_values: u32, num_rows: u32| {
-        let texts = (0..num_rows).map(|row| Some((row % num_values).to_string()));
-        let array: ArrayRef = Arc::new(StringArray::from_iter(texts));
-        let batch = RecordBatch::try_from_iter([("text", array)]).unwrap();
-        let decoder = decode(&stream(&[batch]));
-        let table = decoder.table().unwrap();
-        let repeats = Repeats::read(table, &all(table), 0, 0..num_rows as usize);
-        repeats.unwrap().map(|repeats| repeats.rows.len())
+        num_told_apart((0..num_rows).map(|row| (row % num_values).to_string()))
     };
     assert_eq!(column(1000, 10_000), Some(1000));
     assert_eq!(column(1000, 900), Some(900));
     assert_eq!(column(1025, 2000), None);
     assert_eq!(column(4096, 100_000), None);
+}
+
+#[test]
+fn long_values_are_not_told_apart() {
+    let column = |num_values: usize| {
+        num_told_apart((0..8).map(|row| "x".repeat((4 << 20) + row % num_values)))
+    };
+    assert_eq!(column(3), Some(3));
+    assert_eq!(column(8), None);
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::table::Table;
 
 /// The most different values that are told apart.
 const MAX_VALUES: usize = 4096;
+/// The most bytes of them, since each is copied.
+const MAX_KEY_BYTES: usize = 16 << 20;
 /// At most a quarter of them is used.
 const NUM_SLOTS: usize = MAX_VALUES * 4;
 /// After so many rows, values must repeat.
@@ -80,6 +82,8 @@ struct Values {
     /// For each value the position where it came first.
     firsts: Vec<usize>,
     keys: Vec<Option<Box<[u8]>>>,
+    /// Of all keys, and of the one that was too many.
+    key_bytes: usize,
     /// A value's number + 1; 0 is free.
     slots: Vec<u32>,
 }
@@ -90,6 +94,7 @@ impl Values {
             codes: with_room(num_rows)?,
             firsts: Vec::new(),
             keys: Vec::new(),
+            key_bytes: 0,
             slots: filled(0, NUM_SLOTS)?,
         })
     }
@@ -97,7 +102,11 @@ impl Values {
     /// More than are told apart, or so many that each is hardly there twice.
     fn are_many(&self) -> bool {
         let is_tried = self.codes.len() >= TRIED_ROWS;
-        self.keys.len() >= MAX_VALUES || is_tried && self.keys.len() * 2 > self.codes.len()
+        self.are_full() || is_tried && self.keys.len() * 2 > self.codes.len()
+    }
+
+    fn are_full(&self) -> bool {
+        self.keys.len() >= MAX_VALUES || self.key_bytes > MAX_KEY_BYTES
     }
 
     fn add_all(&mut self, array: &dyn Array, start: usize, end: usize) {
@@ -109,13 +118,17 @@ impl Values {
     }
 
     fn add(&mut self, key: Option<&[u8]>) {
-        if self.keys.len() >= MAX_VALUES {
+        if self.are_full() {
             return;
         }
         let mut slot = xxh3_64(key.unwrap_or_default()) as usize % NUM_SLOTS;
         loop {
             let taken = self.slots[slot];
             if taken == 0 {
+                self.key_bytes += key.map_or(0, <[u8]>::len);
+                if self.are_full() {
+                    return;
+                }
                 self.slots[slot] = self.keys.len() as u32 + 1;
                 self.firsts.push(self.codes.len());
                 self.codes.push(self.keys.len() as u32);
