@@ -5,12 +5,16 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/engines.rs"]
+mod engines;
 #[path = "http/fake_flight.rs"]
 mod fake_flight;
 #[path = "http/fake_spark.rs"]
 mod fake_spark;
 #[path = "http/result_bytes.rs"]
 mod result_bytes;
+#[path = "http/sail.rs"]
+mod sail;
 #[path = "http/scripted.rs"]
 mod scripted;
 #[path = "http/support.rs"]

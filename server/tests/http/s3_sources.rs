@@ -35,7 +35,8 @@ impl Store {
             .local_addr()
             .unwrap()
             .port();
-        let started = Command::new("moto_server")
+        let program = std::env::var("COLONNADE_MOTO_SERVER");
+        let started = Command::new(program.unwrap_or_else(|_| "moto_server".to_owned()))
             .args(["-H", "127.0.0.1", "-p", &port.to_string()])
             .envs(env.iter().copied())
             .stdout(Stdio::null())
@@ -43,7 +44,7 @@ impl Store {
             .spawn();
         let Ok(process) = started else {
             eprintln!(
-                "left out: object stores; moto_server is not here (pip install 'moto[server]')"
+                "left out: object stores; COLONNADE_MOTO_SERVER is not set, and no moto_server is here"
             );
             return None;
         };

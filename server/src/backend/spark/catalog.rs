@@ -11,7 +11,7 @@ use futures::StreamExt;
 use tokio::sync::Mutex;
 
 use super::execution::Execution;
-use super::part::schema_of;
+use super::part::{order_of, schema_of};
 use super::proto::Plan;
 use super::session::Session;
 use super::sql::{quoted, without_rows};
@@ -19,6 +19,7 @@ use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
 use crate::encode;
 use crate::error::{ErrorKind, QueryError};
+use crate::plan::Order;
 
 /// A listing that is not older is not asked for again.
 const FRESH: Duration = Duration::from_secs(10);
@@ -107,7 +108,7 @@ impl SparkTable {
 }
 
 async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
-    let current = texts(session, Plan::command("show current namespace"), 1).await?;
+    let current = texts(session, Plan::query("select current_schema()"), 0).await?;
     let mut names = Vec::new();
     for namespace in texts(session, Plan::command("show namespaces"), 0).await? {
         let is_current = current.contains(&namespace);
@@ -133,7 +134,7 @@ async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
     let described = futures::stream::iter(names)
         .map(|(name, relation)| async move {
             match schema(session, &format!("select * from {relation}")).await {
-                Ok(received) => Some(SparkTable {
+                Ok((received, _)) => Some(SparkTable {
                     version: format!("{:016x}", xxh3_64(&received.message.metadata)),
                     schema: received.schema,
                     name,
@@ -160,14 +161,14 @@ fn quoted_path(namespace: &str) -> String {
     parts.join(".")
 }
 
-/// The schema of a query's result.
+/// The schema of a query's result, and what the order of its rows means.
 ///
 /// # Errors
 /// Whatever Spark says of the query.
 pub(super) async fn schema(
     session: &Arc<Session>,
     query: &str,
-) -> Result<ReceivedSchema, QueryError> {
+) -> Result<(ReceivedSchema, Order), QueryError> {
     let sql = without_rows(query);
     let plan = Plan::query(&sql);
     let mut execution = Execution::start(session, plan, Arc::default()).await?;
@@ -175,7 +176,7 @@ pub(super) async fn schema(
     let batch = batch.ok_or_else(|| bad_engine("a result without a batch"))?;
     // To its end, or it would be taken for one that is to be stopped.
     while execution.next().await?.is_some() {}
-    schema_of(&batch)
+    Ok((schema_of(&batch)?, order_of(&batch)))
 }
 
 /// The texts of one column of a small result.

@@ -110,17 +110,17 @@ impl Backend for Spark {
         };
         let session = self.session().await?;
         let progress = Arc::<EngineProgress>::default();
-        let (schema, part) = match statement {
+        let (schema, order, part) = match statement {
             Statement::Query(query) => {
-                let schema = catalog::schema(&session, &query).await?;
+                let (schema, order) = catalog::schema(&session, &query).await?;
                 let part = query_part(session, query, schema.clone(), Arc::clone(&progress));
-                (schema, part)
+                (schema, order, part)
             }
             Statement::Tell(command) => {
-                let execution =
-                    Execution::start(&session, Plan::command(&command), Arc::clone(&progress))
-                        .await?;
-                told(execution).await?
+                let plan = Plan::command(&command);
+                let execution = Execution::start(&session, plan, Arc::clone(&progress)).await?;
+                let (schema, part) = told(execution).await?;
+                (schema, Order::Partition, part)
             }
         };
         let empty =
@@ -130,7 +130,7 @@ impl Backend for Spark {
             empty,
             codec: None,
             batch_bytes: BATCH_BYTES,
-            order: Order::Partition,
+            order,
             parts: vec![part],
             range: request.range,
             sources: Vec::new(),
