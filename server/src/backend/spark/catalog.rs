@@ -1,37 +1,24 @@
 //! The tables and views that Spark knows.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use colonnade_core::wire::integrity::xxh3_64;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamReader;
 use futures::StreamExt;
-use tokio::sync::Mutex;
 
 use super::execution::Execution;
 use super::part::{order_of, schema_of};
 use super::proto::Plan;
 use super::session::Session;
 use super::sql::{quoted, without_rows};
+use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
 use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
 use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 use crate::plan::Order;
-
-/// A listing that is not older is not asked for again.
-const FRESH: Duration = Duration::from_secs(10);
-
-/// The longest that a listing may take.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// More tables are not listed; SQL reaches them all.
-const MAX_TABLES: usize = 1000;
-
-/// Schemas that are asked for at the same time.
-const NUM_PARALLEL: usize = 8;
 
 /// The bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 16 << 20;
@@ -47,45 +34,6 @@ pub(super) struct SparkTable {
     pub(super) schema: SchemaRef,
     /// Changes with the schema; Spark has no version for all kinds of tables.
     version: String,
-}
-
-/// The tables as they were a short time ago.
-#[derive(Debug, Default)]
-pub(super) struct Catalog {
-    listed: Mutex<Option<(Instant, Arc<Vec<SparkTable>>)>>,
-}
-
-impl Catalog {
-    /// The tables.
-    ///
-    /// # Errors
-    /// What Spark says, or that it takes too long.
-    pub(super) async fn tables<F>(&self, open: F) -> Result<Arc<Vec<SparkTable>>, QueryError>
-    where
-        F: Future<Output = Result<Arc<Session>, QueryError>>,
-    {
-        // Whoever comes meanwhile waits for the same answer.
-        let mut listed = self.listed.lock().await;
-        if let Some((at, tables)) = listed.as_ref()
-            && at.elapsed() < FRESH
-        {
-            return Ok(Arc::clone(tables));
-        }
-        let listing = async { list(&open.await?).await };
-        let tables = tokio::time::timeout(TIMEOUT, listing).await.map_err(|_| {
-            QueryError::new(
-                ErrorKind::EngineUnavailable,
-                format!(
-                    "Spark did not list its tables within {} s",
-                    TIMEOUT.as_secs()
-                ),
-                "try again when it has less to do; SQL works meanwhile",
-            )
-        })??;
-        let tables = Arc::new(tables);
-        *listed = Some((Instant::now(), Arc::clone(&tables)));
-        Ok(tables)
-    }
 }
 
 impl SparkTable {
@@ -107,8 +55,16 @@ impl SparkTable {
     }
 }
 
-async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
-    let current = texts(session, Plan::query("select current_schema()"), 0).await?;
+/// The tables and their columns.
+///
+/// # Errors
+/// What the engine says.
+pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
+    let current = match texts(session, Plan::command("show current namespace"), 1).await {
+        // Another engine with the same protocol may not know the statement.
+        Err(error) if error.kind == ErrorKind::ExecutionError => Vec::new(),
+        current => current?,
+    };
     let mut names = Vec::new();
     for namespace in texts(session, Plan::command("show namespaces"), 0).await? {
         let is_current = current.contains(&namespace);
