@@ -17,7 +17,7 @@ use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
 use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
 use crate::encode;
-use crate::error::{ErrorKind, QueryError};
+use crate::error::QueryError;
 use crate::plan::Order;
 
 /// The bytes of a listing, which must fit into memory.
@@ -60,11 +60,7 @@ impl SparkTable {
 /// # Errors
 /// What the engine says.
 pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
-    let current = match texts(session, Plan::command("show current namespace"), 1).await {
-        // Another engine with the same protocol may not know the statement.
-        Err(error) if error.kind == ErrorKind::ExecutionError => Vec::new(),
-        current => current?,
-    };
+    let current = texts(session, Plan::command("show current namespace"), 1).await?;
     let mut names = Vec::new();
     for namespace in texts(session, Plan::command("show namespaces"), 0).await? {
         let is_current = current.contains(&namespace);
