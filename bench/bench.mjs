@@ -1,12 +1,12 @@
-// `npm run bench [-- --quick | --full] [-- --only NAME]`: the same tables through us, our peers and the
+// `npm run bench [-- --quick | --full] [-- --only NAME] [-- --continue]`: the same tables through us, our peers and the
 // physical floor.
 //
-// Runs of what is compared take turns. A whole run writes `bench/RESULTS.md` with its plots,
+// Runs of what is compared take turns. A run that was broken off goes on with `--continue`. A whole run writes `bench/RESULTS.md` with its plots,
 // `bench/results.json` and `bench/floors.json`. `--quick` is one small run of each, which shows that
 // everything works and that all readers read the same, and fails where a ratio to its floor has fallen by half.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { chromium } from "@playwright/test";
@@ -24,9 +24,10 @@ import { WORKLOADS } from "./browser/workloads.mjs";
 import { measureEngines } from "./engines.mjs";
 import { measureReaders } from "./readers.mjs";
 import { provideLineitem } from "./server.mjs";
+import { measureSpark } from "./spark.mjs";
 
 /** What is measured besides the workloads in a browser. */
-const PARTS = ["readers", "engines", "stream"];
+const PARTS = ["readers", "engines", "spark", "stream"];
 /** With `--quick`, only what needs neither a GB nor packages of others. */
 const QUICK_TABLES = ["start", "frame", "wide", "tall"];
 
@@ -35,12 +36,14 @@ async function main() {
     options: {
       quick: { type: "boolean", default: false },
       full: { type: "boolean", default: false },
+      continue: { type: "boolean", default: false },
       only: { type: "string" },
       rounds: { type: "string" },
     },
   });
   const { quick: isQuick, only } = values;
   const numRounds = Number(values.rounds ?? (isQuick ? 1 : values.full ? 10 : 5));
+  const isWhole = !isQuick && only === undefined;
   const isAsked = (name) => only === undefined || name === only || name.startsWith(`${only} `);
   const plan = {
     workloads: WORKLOADS.filter(({ name }) => isAsked(name)),
@@ -59,10 +62,16 @@ async function main() {
     await run("cargo", ["build", "--locked", "--release", "-p", crate]);
   }
   if (!isQuick) await refuseNoise();
-  const results = await measure(plan, { isQuick, numRounds, isGuarded: isQuick && !only });
+  const results = await measure(plan, {
+    isQuick,
+    numRounds,
+    isGuarded: isQuick && !only,
+    isWhole,
+    goesOn: isWhole && values.continue,
+  });
   const { text, files } = report(plan, results);
   process.stdout.write(text);
-  if (isQuick || only !== undefined) return;
+  if (!isWhole) return;
   writeFileSync(join(root, "bench/RESULTS.md"), text);
   writeFileSync(join(root, "bench/results.json"), `${JSON.stringify(results, null, 1)}\n`);
   keepRatios(results.workloads);
@@ -83,57 +92,77 @@ async function refuseNoise() {
   );
 }
 
-async function measure({ workloads, tables, parts }, { isQuick, numRounds, isGuarded }) {
-  const executablePath = await setUpChromium();
+async function measure({ workloads, tables, parts }, options) {
+  const { isQuick, numRounds, isGuarded } = options;
   const needsLineitem = parts.length > 0 || tables.some(({ file }) => file !== undefined);
   const lineitem = needsLineitem && !isQuick ? await provideLineitem() : {};
   const files = Object.fromEntries(Object.values(lineitem).map((path) => [basename(path), path]));
-  const site = await openSite({ isQuick, files });
-  const isRoot = process.getuid?.() === 0;
-  const browser = await chromium.launch({
-    executablePath,
-    args: ["--js-flags=--expose-gc", ...(isRoot ? ["--no-sandbox"] : [])],
-  });
-  const results = {
-    machine: describeMachine(browser.version(), peerVersions()),
+  const results = (options.goesOn && kept()) || {
+    machine: describeMachine(peerVersions()),
     numRounds,
     loadBefore: load(),
     tables: {},
     workloads: {},
   };
-  try {
+  const keep = (group, name, measured) => {
+    group[name] = measured;
+    if (options.isWhole) writeFileSync(keptFile(), JSON.stringify(results));
+  };
+  await inBrowser({ isQuick, files }, async (browser, site) => {
+    results.machine.chromium = browser.version();
     for (const table of tables) {
+      if (results.tables[table.name]) continue;
       const { numBytes } = table.file
         ? { numBytes: statSync(files[table.file]).size }
         : await site.shapeOf(table.stream);
       const cells = table.check ? await cellsOf(lineitem.arrows) : undefined;
       const measured = await measureTable(browser, site, table, { numRounds, cells });
-      results.tables[table.name] = { numBytes, ...measured };
+      keep(results.tables, table.name, { numBytes, ...measured });
     }
     for (const workload of workloads) {
-      results.workloads[workload.name] = await measureReading(browser, site, workload, numRounds);
+      if (results.workloads[workload.name]) continue;
+      const measured = await measureReading(browser, site, workload, numRounds);
+      keep(results.workloads, workload.name, measured);
     }
-    if (isGuarded) await guardAtFullSize(browser);
-    if (parts.includes("readers")) {
-      results.readers = await measureReaders({ site, lineitem, numRounds });
-    }
-    if (parts.includes("engines")) {
-      results.engines = await measureEngines({ site, lineitem, numRounds });
-    }
-    if (parts.includes("stream")) results.stream = measureStream(isQuick, numRounds);
-  } finally {
-    await browser.close();
-    site.close();
+  });
+  if (isGuarded) await inBrowser({ isQuick: false, files: {} }, guard);
+  // The browser's memory is given back: what follows needs it.
+  const measures = {
+    readers: (_, site) => measureReaders({ site, lineitem, numRounds }),
+    engines: (_, site) => measureEngines({ site, lineitem, numRounds }),
+    spark: (browser, site) => measureSpark({ browser, site, numRounds }),
+    stream: () => measureStream(isQuick, numRounds),
+  };
+  for (const part of parts) {
+    if (results[part]) continue;
+    keep(results, part, await inBrowser({ isQuick, files }, measures[part]));
   }
   results.loadAfter = load();
   return results;
 }
 
-async function guardAtFullSize(browser) {
-  const site = await openSite({ isQuick: false, files: {} });
+/** Where a run keeps what it has measured so far. */
+function keptFile() {
+  mkdirSync(join(cacheDir(), "bench"), { recursive: true });
+  return join(cacheDir(), "bench", "results.json");
+}
+
+function kept() {
+  return existsSync(keptFile()) ? JSON.parse(readFileSync(keptFile(), "utf8")) : undefined;
+}
+
+/** Calls `work` with a browser and a site of its own. */
+async function inBrowser(options, work) {
+  const site = await openSite(options);
+  const isRoot = process.getuid?.() === 0;
+  const browser = await chromium.launch({
+    executablePath: await setUpChromium(),
+    args: ["--js-flags=--expose-gc", ...(isRoot ? ["--no-sandbox"] : [])],
+  });
   try {
-    await guard(browser, site);
+    return await work(browser, site);
   } finally {
+    await browser.close();
     site.close();
   }
 }

@@ -1,17 +1,12 @@
 // What this project descends from, natively: Spark's collect, toPandas and createDataFrame, pyarrow, Flight,
 // and one Parquet file; each beside our server over the same rows.
 
-import { spawn } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { has, root, run, say } from "../scripts/run.mjs";
-import { cacheDir } from "../scripts/start.mjs";
+import { say } from "../scripts/run.mjs";
 import { fraction, markdown, median, spread } from "./browser/figures.mjs";
 import { MAX_OTHERS_SHARE, Others } from "./browser/machine.mjs";
+import { Peers, setUpPeers } from "./peers.mjs";
 import { startServer } from "./server.mjs";
 
-const PACKAGES = ["pyspark==4.3.0", "pyarrow==26.0.1", "pandas==2.3.3", "numpy==2.4.6"];
 /** A task that takes longer is measured three times. */
 const SLOW_MS = 10_000;
 const SLOW_ROUNDS = 3;
@@ -92,44 +87,6 @@ function workloads({ origin, site, lineitem }) {
   ];
 }
 
-/** The packages that the peers need, in a folder of their own: `python3` of it, or undefined. */
-async function setUpPeers() {
-  const folder = join(cacheDir(), "bench", "python");
-  const python = join(folder, "bin", "python3");
-  const stamp = join(folder, PACKAGES.join("_"));
-  if (existsSync(stamp)) return python;
-  if (!has("python3", ["-m", "venv", "--help"]) || !has("java", ["-version"])) {
-    say("no python3 with venv, or no Java: the native peers are left out");
-    return undefined;
-  }
-  say(`installing ${PACKAGES.join(", ")} for the native peers`);
-  await run("python3", ["-m", "venv", folder]);
-  await run(python, ["-m", "pip", "install", "-q", ...PACKAGES]);
-  writeFileSync(stamp, "");
-  return python;
-}
-
-/** The process of the peers: `ask` sends a task and resolves with what it took. */
-function startPeers(python) {
-  const child = spawn(python, [join(root, "bench/native/peers.py")], {
-    stdio: ["pipe", "pipe", "ignore"],
-  });
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async () => {
-    const { value, done } = await lines.next();
-    if (done) throw new Error("the peers' process ended");
-    return JSON.parse(value);
-  };
-  return {
-    hello: next(),
-    ask(task) {
-      child.stdin.write(`${JSON.stringify(task)}\n`);
-      return next();
-    },
-    close: () => child.kill(),
-  };
-}
-
 /** Milliseconds by workload and by who does it; undefined where the peers cannot be had. */
 export async function measureEngines({ site, lineitem, numRounds }) {
   const python = await setUpPeers();
@@ -139,33 +96,42 @@ export async function measureEngines({ site, lineitem, numRounds }) {
     `arrow=${lineitem.arrow}`,
     `lineitem=${lineitem.parquet}`,
   ]);
-  const peers = startPeers(python);
+  const peers = new Peers(python);
   const results = [];
   try {
-    await peers.hello;
-    const all = workloads({ origin: server.origin, site: site.origin, lineitem });
-    for (const { title, tasks, limit = 1 } of all) {
-      const others = new Others();
-      const times = Object.fromEntries(Object.keys(tasks).map((name) => [name, []]));
-      const errors = {};
-      for (let round = 0; round < numRounds; round++) {
-        say(`${title}, round ${round + 1} of ${numRounds}`);
-        const names = Object.keys(tasks);
-        for (const name of round % 2 === 0 ? names : names.toReversed()) {
-          const isSlow = times[name].some((ms) => ms > SLOW_MS);
-          if (errors[name] || (isSlow && times[name].length >= SLOW_ROUNDS)) continue;
-          const { ms, error } = await peers.ask(tasks[name]);
-          if (error) errors[name] = error;
-          else times[name].push(ms);
-        }
-      }
-      results.push({ title, limit, times, errors, othersShare: others.share() });
+    for (const { title, tasks, limit = 1 } of workloads({
+      origin: server.origin,
+      site: site.origin,
+      lineitem,
+    })) {
+      const ask = (name) => peers.ask(tasks[name]);
+      results.push({ title, limit, ...(await inTurns(title, Object.keys(tasks), numRounds, ask)) });
+      await peers.end();
     }
   } finally {
-    peers.close();
+    await peers.end();
     await server.close();
   }
   return results;
+}
+
+/** Times and errors by name, of so many rounds in which `ask` is called for each name. */
+export async function inTurns(title, names, numRounds, ask) {
+  const others = new Others();
+  const times = Object.fromEntries(names.map((name) => [name, []]));
+  const errors = {};
+  for (let round = 0; round < numRounds; round++) {
+    say(`${title}, round ${round + 1} of ${numRounds}`);
+    // Forwards and backwards in turn: whatever drifts, drifts for all.
+    for (const name of round % 2 === 0 ? names : names.toReversed()) {
+      const isSlow = times[name].some((ms) => ms > SLOW_MS);
+      if (errors[name] || (isSlow && times[name].length >= SLOW_ROUNDS)) continue;
+      const { ms, error } = await ask(name);
+      if (error) errors[name] = error;
+      else times[name].push(ms);
+    }
+  }
+  return { times, errors, othersShare: others.share() };
 }
 
 /** One table for each workload; ratios are ours to the best of the others. */

@@ -88,42 +88,57 @@ export async function setUpChromium() {
  * interpreter and where its packages are. Undefined with a line that says why, and what is left out.
  */
 export async function setUpPython() {
+  const leftOut =
+    "the Python package and the tests that read our streams with pyarrow are left out";
+  const environment = await setUpEnvironment("python", "python/requirements-dev.txt", leftOut);
+  if (environment === undefined) return undefined;
+  const python = join(environment, "python");
+  const packages = read(python, ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
+  return { python, packages };
+}
+
+/**
+ * The engines that the tests put the server in front of and that pip brings: the variables that tell the
+ * tests where their programs are. None with a line that says why, and what is left out.
+ */
+export async function setUpEngines() {
+  const leftOut = "the tests with a real Sail and a real S3-compatible server are left out";
+  const environment = await setUpEnvironment("engines", "server/tests/requirements.txt", leftOut);
+  if (environment === undefined) return {};
+  return {
+    COLONNADE_SAIL: join(environment, "sail"),
+    COLONNADE_MOTO_SERVER: join(environment, "moto_server"),
+  };
+}
+
+/**
+ * A Python environment `.cache/{name}` with exactly the packages of a file of the checkout: the folder
+ * of its programs. Undefined with a line that says why, and that so much is `leftOut`.
+ */
+async function setUpEnvironment(name, requirements, leftOut) {
   const without = (reason) => {
-    say(
-      `${reason}: the Python package and the tests that read our streams with pyarrow are left out`,
-    );
+    say(`${reason}: ${leftOut}`);
     return undefined;
   };
   if (!has("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"])) {
     return without("no Python 3.11 or later here (python3)");
   }
-  const folder = join(root, ".cache", "python");
-  const python = join(folder, "bin", "python");
-  const packages = () =>
-    read(python, ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
-  const requirements = join(root, "python", "requirements-dev.txt");
-  const digest = createHash("sha256").update(readFileSync(requirements)).digest("hex");
+  const folder = join(root, ".cache", name);
+  const programs = join(folder, "bin");
+  const list = join(root, requirements);
+  const digest = createHash("sha256").update(readFileSync(list)).digest("hex");
   const stamp = join(folder, "colonnade-requirements");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) {
-    return { python, packages: packages() };
-  }
-  say("installing Python packages");
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return programs;
+  say(`installing the Python packages of ${requirements}`);
   rmSync(folder, { recursive: true, force: true });
   try {
     await run("python3", ["-m", "venv", folder]);
-    await run(python, [
-      "-m",
-      "pip",
-      "install",
-      "-q",
-      "--disable-pip-version-check",
-      "-r",
-      requirements,
-    ]);
+    const options = ["-q", "--disable-pip-version-check", "-r", list];
+    await run(join(programs, "python"), ["-m", "pip", "install", ...options]);
   } catch (error) {
     if (!(error instanceof Obstacle)) throw error;
-    return without("Python's packages cannot be installed");
+    return without("they cannot be installed");
   }
   writeFileSync(stamp, digest);
-  return { python, packages: packages() };
+  return programs;
 }

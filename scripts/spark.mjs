@@ -43,9 +43,9 @@ export async function setUpSpark() {
 
 /**
  * Starts a driver with two executors, each a process of its own, on the ports given or free ones.
- * Resolves with its address, its page, the id of its process group, and how to end it.
+ * `more` are further settings of Spark. Resolves with its address, its page, the id of its process group, and how to end it.
  */
-export async function startSpark(home, ports = undefined) {
+export async function startSpark(home, ports = undefined, more = {}) {
   const [port, pagePort] = ports ?? [await freePort(), await freePort()];
   const work = mkdtempSync(join(tmpdir(), "colonnade-spark-"));
   const settings = {
@@ -58,6 +58,7 @@ export async function startSpark(home, ports = undefined) {
     "spark.connect.grpc.binding.port": port,
     "spark.sql.warehouse.dir": join(work, "warehouse"),
     "spark.local.dir": work,
+    ...more,
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ["--conf", `${key}=${value}`]);
   const script = join(home, "sbin", "start-connect-server.sh");

@@ -7,7 +7,7 @@ import { build } from "./build.mjs";
 import { fuzz } from "./fuzz.mjs";
 import { buildPython, pythonFolder } from "./python.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
-import { setUpChromium, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
+import { setUpChromium, setUpEngines, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { withSpark } from "./spark.mjs";
 import { provideFlights } from "./start.mjs";
 
@@ -53,7 +53,8 @@ async function rust() {
   const test = (crate, env) =>
     run("cargo", ["test", "--locked", "--release", "-p", crate], { env });
   await test("colonnade-core", {});
-  await withSpark((spark) => test("colonnade-server", spark));
+  const engines = await setUpEngines();
+  await withSpark((spark) => test("colonnade-server", { ...engines, ...spark }));
 }
 
 async function web() {
@@ -70,6 +71,7 @@ async function e2e() {
   await run("npm", ["test", "-w", "@colonnade/e2e"], {
     env: {
       COLONNADE_CHROMIUM: await setUpChromium(),
+      ...(await setUpEngines()),
       ...(python
         ? { COLONNADE_PYTHON: python.python, COLONNADE_PYTHON_PACKAGES: python.packages }
         : {}),

@@ -8,13 +8,12 @@ import { ownProcesses } from "./processes.mjs";
 export const MAX_OTHERS_SHARE = 0.1;
 
 /** Machine, versions and flags, as told beside the numbers. */
-export function describeMachine(chromium, versions) {
+export function describeMachine(versions) {
   const [cpu] = cpus();
   return {
     processors: `${cpus().length} × ${cpu?.model.trim() ?? "unknown"}`,
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
     kernel: release(),
-    chromium,
     node: process.versions.node,
     ...versions,
   };

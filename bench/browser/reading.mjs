@@ -11,15 +11,21 @@ import { Others } from "./machine.mjs";
 
 /** Runs in one worker: the first is cold, the median of the others warm. */
 const RUNS_A_WORKER = 4;
+/** Who has batches as they come; flechette has all at the end. */
+const BATCH_READERS = ["module", "apache-arrow async", "apache-arrow sync"];
 const NATIVE_BINARY = join(root, "target/release/colonnade-bench-native");
 
-/** The stream's shape, and samples by reader, each with the runs of one worker. */
+/**
+ * The stream's shape, and samples by reader, each with the runs of one worker; `batches`, where each
+ * batch is timed, in runs of their own.
+ */
 export async function measureReading(browser, site, workload, numRounds) {
   const shape = await site.shapeOf(workload.stream);
   const url = `${site.origin}/streams/${workload.stream}`;
   const folder = mkdtempSync(join(tmpdir(), "colonnade-bench-"));
   const file = join(folder, "stream");
   const samples = [];
+  const batches = [];
   const others = new Others();
   try {
     if (workload.readers.includes("native")) {
@@ -32,6 +38,13 @@ export async function measureReading(browser, site, workload, numRounds) {
       for (const reader of round % 2 === 0 ? readers : readers.toReversed()) {
         samples.push({ reader, ...(await sample(browser, site, workload, reader, { url, file })) });
       }
+      if (!workload.timesBatches) continue;
+      for (const reader of BATCH_READERS) {
+        const timed = { ...workload, touches: false };
+        const { runs } = await sample(browser, site, timed, reader, { url, file, isTimed: true });
+        // Of the warm runs alone.
+        batches.push({ reader, us: distribution(runs.slice(1).flatMap(({ batchUs }) => batchUs)) });
+      }
     }
   } finally {
     rmSync(folder, { recursive: true });
@@ -42,11 +55,20 @@ export async function measureReading(browser, site, workload, numRounds) {
     workload.name,
     ofReaders.flatMap(({ reader, runs = [] }) => runs.map(({ checksum }) => [reader, checksum])),
   );
-  return { ...shape, othersShare: others.share(), samples };
+  return { ...shape, othersShare: others.share(), samples, batches };
+}
+
+function distribution(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
+  const squares = sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+  return { mean, p95: at(0.95), p99: at(0.99), deviation: Math.sqrt(squares / sorted.length) };
 }
 
 /** One reader's runs in a renderer of its own, or in a process. */
-async function sample(browser, site, { kind, touches = false }, reader, { url, file }) {
+async function sample(browser, site, workload, reader, { url, file, isTimed = false }) {
+  const { kind, touches = false } = workload;
   if (reader === "native") {
     const output = execFileSync(NATIVE_BINARY, [file, String(RUNS_A_WORKER), NEEDLE]);
     const runs = JSON.parse(String(output));
@@ -55,9 +77,18 @@ async function sample(browser, site, { kind, touches = false }, reader, { url, f
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   try {
     const page = await context.newPage();
-    await page.goto(site.origin);
+    // A page alone in its process has a finer clock.
+    await page.goto(isTimed ? `${site.origin}/isolated` : site.origin);
     if (kind === "scroll") return { frames: await page.evaluate((to) => scrollWhile(to), url) };
-    const task = { reader, url, kind, touches, numRuns: RUNS_A_WORKER, needle: NEEDLE };
+    const task = {
+      reader,
+      url,
+      kind,
+      touches,
+      timesBatches: isTimed,
+      numRuns: RUNS_A_WORKER,
+      needle: NEEDLE,
+    };
     return { runs: await page.evaluate((task) => perform(task), task) };
   } finally {
     await context.close();

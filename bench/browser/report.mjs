@@ -33,17 +33,23 @@ export function report({ workloads, tables }, results) {
   const pictures = Object.keys(files).map(
     (name) => `![${name.replace(".svg", "")}](plots/${name})`,
   );
+  const engines = enginesOf(results);
   const sections = [
     head(results),
     targets(workloads, results),
     ...pictures,
     ...(whole.length > 0 ? [WHOLE, ...whole] : []),
     ...(results.readers ? [readersPart(results.readers)] : []),
-    ...(results.engines ? [enginesPart(results.engines)] : []),
+    ...(engines.length > 0 ? [enginesPart(engines)] : []),
     ...(results.stream ? [`${STREAM}\n\n${results.stream.trim()}`] : []),
     ...(parts.length > 0 ? [inWorker(results), ...parts] : []),
   ];
   return { text: `${sections.join("\n\n")}\n`, files };
+}
+
+/** The workloads beside Spark and other engines. */
+function enginesOf({ engines = [], spark }) {
+  return spark === undefined ? engines : [...engines, spark];
 }
 
 const STREAM = `# The ordered stream and the Parquet file
@@ -60,7 +66,8 @@ bring its own. *Painted* is the frame that shows the first 20 rows: in our own g
 others. *Every value* is a loop of the page's over all of them (of an engine one SQL query): sums of numbers, and
 something of each text; all readers must come to the same sum. *Memory* is what all of the browser's processes took
 at most beyond the empty page. The texts of lineitem's first and last rows are compared with pyarrow's.
-Engines do more than read: they make tables that can be queried.`;
+Engines do more than read: they make tables that can be queried.
+*Code* is what was fetched to do it, with some KB of the benchmark's own.`;
 
 function inWorker({ numRounds }) {
   return `# Reading alone
@@ -90,7 +97,8 @@ processors in any part.`;
 }
 
 /** A row of the table of targets for each. */
-function targets(workloads, { workloads: results, tables, engines = [], readers = [] }) {
+function targets(workloads, measured) {
+  const { workloads: results, tables, readers = [] } = measured;
   const rows = workloads.flatMap((workload) =>
     workload.targets.map((target) => {
       const { measure, ours, against, limit, unit } = target;
@@ -106,7 +114,7 @@ function targets(workloads, { workloads: results, tables, engines = [], readers 
   const all = [
     ...tableTargets(tables),
     ...readerTargets(readers),
-    ...engineTargets(engines),
+    ...engineTargets(enginesOf(measured)),
     ...rows,
   ];
   return all.length === 0 ? "" : markdown(["target", "", "is", ""], all);
@@ -160,7 +168,21 @@ function part(workload, result) {
     cells.push(memoryBytes === undefined ? "" : (memoryBytes / numBytes).toFixed(2));
     lines.push(`| ${NAMES[reader] ?? reader} | ${cells.join(" | ")} |`);
   }
+  if (workload.timesBatches) lines.push("", batchesPart(result.batches));
   return lines.join("\n");
+}
+
+/** What each batch took, of all warm runs: the median of the rounds. */
+function batchesPart(batches) {
+  const readers = [...new Set(batches.map(({ reader }) => reader))];
+  const of = (who, key) =>
+    median(batches.flatMap(({ reader, us }) => (reader === who ? us[key] : [])));
+  const keys = ["mean", "p95", "p99", "deviation"];
+  const rows = readers.map((reader) => [
+    NAMES[reader],
+    ...keys.map((key) => told(of(reader, key))),
+  ]);
+  return markdown(["µs a batch", "mean", "P95", "P99", "standard deviation"], rows);
 }
 
 function cell(times, floorTimes) {

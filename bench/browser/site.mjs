@@ -8,6 +8,7 @@ import { join, normalize } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { build } from "vite";
 import { root } from "../../scripts/run.mjs";
 import { makeStream } from "./datasets.mjs";
@@ -18,10 +19,13 @@ const TYPES = {
   mjs: "text/javascript",
   wasm: "application/wasm",
 };
+/** Both headers are what isolates a page; see HTML, "cross-origin isolation". */
+const EMBEDDER = { "cross-origin-embedder-policy": "require-corp" };
+const PAGES = { "/": {}, "/isolated": { "cross-origin-opener-policy": "same-origin" } };
 const WRITE_BYTES = 1024 * 1024;
 
 /**
- * Serves on a free port of loopback: `/` the page, `/page/` its scripts, `/colonnade/` the package as
+ * Serves on a free port of loopback: `/` the page, `/isolated` the same in a process of its own, `/page/` its scripts, `/colonnade/` the package as
  * it is shipped, `/modules/` the peers' packages, `/streams/` the streams of `datasets.mjs` by name,
  * `/files/` what `files` has by name.
  *
@@ -37,6 +41,8 @@ export async function openSite(options) {
     origin,
     /** What a stream holds: `{ numBytes, numRows, numBatches, numColumns }`. */
     shapeOf: async (name) => (await fetch(`${origin}/shapes/${name}`)).json(),
+    /** Bytes of all code served since the last call, as gzip. */
+    codeBytes: async () => Number(await (await fetch(`${origin}/code-bytes`)).text()),
     close: () => child.kill(),
   };
 }
@@ -49,6 +55,12 @@ async function serve({ isQuick, files }) {
     if (last.name !== name) last = { name, stream: makeStream(name, isQuick) };
     return last.stream;
   };
+  const gzipBytes = new Map();
+  const sizeOf = (path, file) => {
+    if (!gzipBytes.has(path)) gzipBytes.set(path, gzipSync(file).length);
+    return gzipBytes.get(path);
+  };
+  let codeBytes = 0;
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://localhost");
     const path = normalize(decodeURIComponent(pathname));
@@ -65,10 +77,16 @@ async function serve({ isQuick, files }) {
       const open = () => createReadStream(files[name], { highWaterMark: WRITE_BYTES });
       return send(request, response, statSync(files[name]).size, open);
     }
+    if (folder === "code-bytes") {
+      response.end(String(codeBytes));
+      codeBytes = 0;
+      return undefined;
+    }
     const file = readFile(scripts, folder, [name, ...rest].join("/"));
-    const type = path === "/" ? "text/html" : TYPES[path.split(".").at(-1)];
+    const type = path in PAGES ? "text/html" : TYPES[path.split(".").at(-1)];
     if (file === undefined || type === undefined) return response.writeHead(404).end();
-    response.writeHead(200, { "content-type": type }).end(file);
+    codeBytes += sizeOf(path, file);
+    return response.writeHead(200, { "content-type": type, ...PAGES[path], ...EMBEDDER }).end(file);
   });
   server.listen(0, "127.0.0.1", () => process.send(`http://127.0.0.1:${server.address().port}`));
 }
@@ -76,6 +94,7 @@ async function serve({ isQuick, files }) {
 function readFile(scripts, folder, name) {
   const places = {
     "": "bench/page/index.html",
+    isolated: "bench/page/index.html",
     colonnade: `web/dist/${name}`,
     modules: `node_modules/${name}`,
   };
@@ -108,7 +127,6 @@ async function bundle() {
     build: {
       target: "es2022",
       write: false,
-      minify: false,
       lib: { entry, formats: ["es"] },
       rolldownOptions: { output: { chunkFileNames: "[name].js" } },
     },

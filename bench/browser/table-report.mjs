@@ -91,10 +91,12 @@ export function tablePart({ title, readers, touches, works }, result) {
       .filter((times) => times.length > 0)
       .map(median),
   );
+  const sizeHeads = isSmall ? ["memory", "code, gzip"] : ["memory / bytes"];
   const rows = readers.map((reader) => {
     const failed = samples.find((sample) => sample.reader === reader && sample.error);
     const name = TABLE_NAMES[reader] ?? reader;
-    if (failed) return [name, ...marks.map(() => ""), "", "", "", failed.error];
+    if (failed)
+      return [name, ...marks.map(() => ""), "", "", ...sizeHeads.map(() => ""), failed.error];
     const cells = marks.map((mark) => {
       const times = marksOf(result, reader, mark);
       return times.length === 0 ? "" : spread(times);
@@ -105,17 +107,14 @@ export function tablePart({ title, readers, touches, works }, result) {
       OURS.includes(reader) && Number.isFinite(best) ? fraction(last / best) : "",
     ];
     const memory = median(marksOf(result, reader, "memory"));
+    const codeBytes = median(
+      samples.flatMap((each) => (each.reader === reader ? [each.codeBytes] : [])),
+    );
     const taken = isSmall ? `${told((memory * numBytes) / 1e6)} MB` : memory.toFixed(2);
-    return [name, ...cells, ...(isQuiet ? ratios : ["", ""]), taken, note(samples, reader)];
+    const sizes = isSmall ? [taken, `${told(codeBytes / 1e3)} KB`] : [taken];
+    return [name, ...cells, ...(isQuiet ? ratios : ["", ""]), ...sizes, note(samples, reader)];
   });
-  const head = [
-    "ms",
-    ...HEADS.slice(0, marks.length),
-    "floor",
-    "best peer",
-    isSmall ? "memory" : "memory / bytes",
-    "",
-  ];
+  const head = ["ms", ...HEADS.slice(0, marks.length), "floor", "best peer", ...sizeHeads, ""];
   const lines = [
     `## ${title}`,
     "",

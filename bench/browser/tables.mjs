@@ -62,8 +62,8 @@ export const TABLES = [
 ];
 
 /**
- * Samples of one workload: `{ reader, ms, works, checksum, cells, longTasksMs, peakBytes }`, or
- * `{ reader, error }`.
+ * Samples of one workload: `{ reader, ms, works, checksum, cells, longTasksMs, peakBytes, codeBytes }`,
+ * or `{ reader, error }`.
  */
 export async function measureTable(browser, site, workload, { numRounds, cells }) {
   const { name, file, stream, readers, touches = false, works = false } = workload;
@@ -109,6 +109,7 @@ async function sample(browser, site, task) {
     const page = await context.newPage();
     await page.goto(site.origin);
     await page.evaluate(() => gc());
+    await site.codeBytes();
     const peak = new Peak();
     const late = new Promise((_, reject) => {
       setTimeout(() => reject(new Error(`no end within ${MAX_MS / 1000} s`)), MAX_MS).unref();
@@ -122,7 +123,7 @@ async function sample(browser, site, task) {
         late,
         crashed,
       ]);
-      return { ...run, peakBytes: peak.end() };
+      return { ...run, peakBytes: peak.end(), codeBytes: await site.codeBytes() };
     } catch (thrown) {
       return { error: thrown.message.split("\n", 1)[0], peakBytes: peak.end() };
     }

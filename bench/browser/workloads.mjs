@@ -13,7 +13,7 @@ const IN_MEMORY = [
 ];
 
 /**
- * `kind` is `chunks`, `network`, `kernels` or `scroll` (see `page/tasks.ts`). `targets` say what
+ * With `timesBatches` the time of each batch is taken, too. `kind` is `chunks`, `network`, `kernels` or `scroll` (see `page/tasks.ts`). `targets` say what
  * should hold, of medians: `ours / against` of one measure at most `limit`; a
  * target without `against` says its `unit`.
  */
@@ -24,6 +24,7 @@ export const WORKLOADS = [
     stream: "floats",
     kind: "chunks",
     touches: true,
+    timesBatches: true,
     readers: IN_MEMORY,
     targets: [
       { measure: "warm decode", ours: "module", against: "apache-arrow async", limit: 1 / 10 },

@@ -26,7 +26,7 @@ def spark_session():
     return (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "4g")
+        .config("spark.driver.memory", "8g")
         .config("spark.driver.maxResultSize", "0")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.driver.host", "127.0.0.1")
@@ -34,6 +34,12 @@ def spark_session():
         .config("spark.log.level", "ERROR")
         .getOrCreate()
     )
+
+
+def connect_session(remote):
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.remote(remote).getOrCreate()
 
 
 class Lazily:
@@ -203,6 +209,7 @@ TASKS = {
     "frame": lambda origin, sql: query(origin, sql).to_pandas(),
     "spark frame": lambda rows: spark().range(rows).selectExpr(*COLUMNS).toPandas(),
     "collect": lambda origin, sql, **options: query(origin, sql, **options),
+    "connect frame": lambda remote, sql: connect_session(remote).sql(sql).toPandas(),
     "spark collect": lambda rows: spark().range(rows).collect(),
     "spark toArrow": lambda rows: spark().range(rows).toArrow(),
     "spark limit": lambda rows, limit: spark().range(rows).limit(limit).collect(),
@@ -222,6 +229,8 @@ def warm_up(task, request):
         spark().range(1000).toPandas()
     if task.endswith("put"):
         upload_table()
+    if "remote" in request:
+        connect_session(request["remote"]).range(1000).toPandas()
     if "path" in request:
         lineitem(request["path"])
 

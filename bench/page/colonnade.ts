@@ -32,8 +32,12 @@ export async function readWithModule(input: Input): Promise<Decoded & { body: Bo
   const { memory } = module;
   const decoder = new Decoder(MEMORY_BYTES);
   const body = new BodyDecoder(decoder, memory);
-  if (input.chunks !== undefined) for (const chunk of input.chunks) body.push(chunk);
-  else {
+  if (input.chunks !== undefined) {
+    for (const chunk of input.chunks) {
+      body.push(chunk);
+      input.onBatches?.(body.numBatches);
+    }
+  } else {
     const stream = await fetchBody(input.url);
     for await (const piece of readBody(stream, new AbortController().signal)) body.push(piece);
   }

@@ -11,14 +11,21 @@ export async function arrowAsync(input: Input): Promise<Decoded> {
       ? await RecordBatchReader.from(fetch(input.url))
       : await RecordBatchReader.from(streamOf(input.chunks));
   const batches: RecordBatch[] = [];
-  for await (const batch of reader) batches.push(batch);
+  for await (const batch of reader) {
+    batches.push(batch);
+    input.onBatches?.(batches.length);
+  }
   return { touch: () => touchBatches(batches), release: () => undefined };
 }
 
 /** apache-arrow's reader of bytes that are there; it takes them in pieces. */
 export async function arrowSync(input: Input): Promise<Decoded> {
   if (input.chunks === undefined) throw new Error("the sync reader cannot fetch");
-  const batches: RecordBatch[] = [...RecordBatchReader.from(input.chunks)];
+  const batches: RecordBatch[] = [];
+  for (const batch of RecordBatchReader.from(input.chunks)) {
+    batches.push(batch);
+    input.onBatches?.(batches.length);
+  }
   return { touch: () => touchBatches(batches), release: () => undefined };
 }
 

@@ -1,4 +1,4 @@
-import type { ReadTable } from "./tables/reader.js";
+import type { Cells, ReadTable } from "./tables/reader.js";
 import { finish, nowMs, type TableNews, type TableTask } from "./tables/task.js";
 
 /** Everybody by name; only the one that is asked for is loaded. */
@@ -17,10 +17,11 @@ async function perform(task: TableTask): Promise<void> {
   const load = READERS[task.reader];
   if (load === undefined) throw new Error(`there is no reader "${task.reader}"`);
   const { read } = await load();
-  const table = await read(task.url, {
+  const progress = {
     schema: () => tell({ name: "schema", atMs: nowMs() }),
-    firstRows: (cells) => tell({ name: "first", atMs: nowMs(), cells }),
-  });
+    firstRows: (cells: Cells) => tell({ name: "first", atMs: nowMs(), cells }),
+  };
+  const table = await read(task.url, progress, task.sql);
   tell({ name: "last", atMs: nowMs() });
   tell({ name: "end", ...(await finish(table, task)) });
 }

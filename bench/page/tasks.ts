@@ -12,6 +12,8 @@ export interface Task {
   numRuns: number;
   /** Whether every value is read after decoding. */
   touches: boolean;
+  /** Whether each batch is timed, by readers that have batches as they come; wants a page alone in its process. */
+  timesBatches: boolean;
   /** What `find` looks for. */
   needle: string;
 }
@@ -24,6 +26,8 @@ export interface Run {
   checksum?: number | undefined;
   /** Size of the reader's wasm memory after decoding. */
   memoryBytes?: number | undefined;
+  /** Microseconds that each batch took. */
+  batchUs?: number[] | undefined;
 }
 
 /** Every reader, as the driver names them, is a function that makes this of a stream. */
@@ -43,6 +47,8 @@ export interface Input {
   chunks: Uint8Array<ArrayBuffer>[] | undefined;
   /** The same in one piece. */
   whole: ArrayBuffer | undefined;
+  /** Told how many batches there are now, each time it may be more. */
+  onBatches?: ((numBatches: number) => void) | undefined;
 }
 
 export type Reader = (input: Input) => Promise<Decoded>;

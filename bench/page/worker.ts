@@ -49,16 +49,18 @@ async function perform(task: Task): Promise<Run[]> {
   const runs: Run[] = [];
   for (let run = 0; run < task.numRuns; run++) {
     gc();
-    runs.push(await once(read, input, task.touches));
+    runs.push(await once(read, input, task));
   }
   return runs;
 }
 
-async function once(read: Reader, input: Input, touches: boolean): Promise<Run> {
+async function once(read: Reader, input: Input, { touches, timesBatches }: Task): Promise<Run> {
+  const clock = timesBatches ? new BatchClock() : undefined;
   const startMs = performance.now();
-  const decoded = await read(input);
+  const decoded = await read({ ...input, onBatches: clock?.onBatches });
   const decodedMs = performance.now();
   const run: Run = { ms: { decode: decodedMs - startMs }, memoryBytes: decoded.memoryBytes };
+  if (clock && clock.us.length > 0) run.batchUs = clock.us;
   if (touches && decoded.touch !== undefined) {
     run.checksum = await decoded.touch();
     run.ms.touch = performance.now() - decodedMs;
@@ -66,6 +68,21 @@ async function once(read: Reader, input: Input, touches: boolean): Promise<Run> 
   }
   decoded.release();
   return run;
+}
+
+/** Tells what each batch took; of several that came at once, the same share. */
+class BatchClock {
+  readonly us: number[] = [];
+  #lastMs = performance.now();
+
+  readonly onBatches = (numBatches: number): void => {
+    const numNew = numBatches - this.us.length;
+    if (numNew === 0) return;
+    const nowMs = performance.now();
+    const share = ((nowMs - this.#lastMs) * 1e3) / numNew;
+    for (let batch = 0; batch < numNew; batch++) this.us.push(share);
+    this.#lastMs = nowMs;
+  };
 }
 
 async function makeInput({ url, kind }: Task): Promise<Input> {

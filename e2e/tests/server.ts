@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -58,6 +59,18 @@ export class Server {
     const line = await Promise.race([listening, ended]);
     ended.catch(() => undefined);
     return new Server(line.replace("listening on ", ""), child);
+  }
+
+  /** The memory that is its own: what it holds, without the files that are mapped into it. Linux only. */
+  ownBytes(): number {
+    const status = readFileSync(`/proc/${this.process.pid}/status`, "utf8");
+    return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  }
+
+  /** A counter or gauge of `/metrics`. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.origin}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   }
 
   /** Ends it at once, as a crash would. */

@@ -1,16 +1,31 @@
 // The dashboard over a real Spark, whose executors and driver do not always live.
 
 import type { Page } from "@playwright/test";
-import { tableFromIPC } from "apache-arrow";
+import { RecordBatchReader } from "apache-arrow";
 import { cell, expect, goToRow, test } from "./fixtures.js";
 import { Server } from "./server.js";
 import { Spark } from "./spark.js";
 
+const MIB = 1 << 20;
+
+/** What a stream may hold. */
+const BUDGET_MIB = 64;
+
+/**
+ * What stands beside it: 8 MiB of the result's log, 4 MiB that the connection to Spark may hold unread, and
+ * a batch of Spark, 4 MiB, as it comes, as it is put together, checked, logged and sent.
+ */
+const BESIDE_MIB = 32;
+
+/** A predicate that holds, after that time. */
+function nap(ms: number): string {
+  return `reflect('java.lang.Thread', 'sleep', cast(${ms} as bigint)) is not null`;
+}
+
 /** Rows `[0, numRows)` in parts, each of which takes `partMs` before its first row. */
 function numbered(numRows: number, numParts: number, partMs: number): string {
-  const nap = `reflect('java.lang.Thread', 'sleep', cast(${partMs} as bigint)) is not null`;
   return `select id, id * 2 as twice, concat('row ', id) as name
-    from range(0, ${numRows}, 1, ${numParts}) where id % ${numRows / numParts} > 0 or ${nap}`;
+    from range(0, ${numRows}, 1, ${numParts}) where id % ${numRows / numParts} > 0 or ${nap(partMs)}`;
 }
 
 async function run(page: Page, sql: string): Promise<void> {
@@ -18,15 +33,30 @@ async function run(page: Page, sql: string): Promise<void> {
   await page.getByRole("button", { name: "Run" }).click();
 }
 
+function ask(server: Server, sql: string): Promise<Response> {
+  return fetch(`${server.origin}/v1/query`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ sql }),
+  });
+}
+
+/** Reads a whole stream, none of which is kept; the number of its rows, whose `id` is their place. */
+async function rowsInOrder(response: Response): Promise<number> {
+  let numRows = 0;
+  for await (const batch of await RecordBatchReader.from(response)) {
+    const ids = batch.getChild("id")?.toArray() as BigInt64Array;
+    expect(ids.findIndex((id, row) => id !== BigInt(numRows + row))).toBe(-1);
+    numRows += ids.length;
+  }
+  return numRows;
+}
+
 /** That the result which the page shows has these rows, each once and in its place. */
 async function expectNumbered(server: Server, numRows: number): Promise<void> {
   const id = (await server.queries())[0]?.id;
   const response = await fetch(`${server.origin}/v1/query/${id}/rows`);
-  const ids = tableFromIPC(await response.arrayBuffer())
-    .getChild("id")
-    ?.toArray() as BigInt64Array;
-  expect(ids.length).toBe(numRows);
-  expect(ids.findIndex((value, row) => value !== BigInt(row))).toBe(-1);
+  expect(await rowsInOrder(response)).toBe(numRows);
 }
 
 test.describe("Spark", () => {
@@ -61,6 +91,69 @@ test.describe("Spark", () => {
     await goToRow(page, 9_999_999);
     await expect(cell(page, 9_999_999, 2)).toHaveText("19999998");
     await expectNumbered(server, 10_000_000);
+  });
+
+  test("the first row is on screen before the second part is done", async ({ page }) => {
+    await page.goto(server.origin);
+    // The other executor begins with part 1 when this one begins with part 0.
+    await run(
+      page,
+      `select id, concat('row ', id) as name from range(0, 4000, 1, 4)
+       where id % 1000 > 0 or id = 0 or ${nap(6000)}`,
+    );
+    await expect(cell(page, 0, 2)).toHaveText("row 0", { timeout: 60_000 });
+    const tasks = await spark?.tasks();
+    expect(tasks?.numTasks).toBe(4);
+    expect(tasks?.numDone).toBeLessThanOrEqual(1);
+    await expect(page.getByRole("status")).toContainText("Complete: 4,000 rows", {
+      timeout: 60_000,
+    });
+    await expectNumbered(server, 4000);
+  });
+
+  test("parts that are ready before the first cost the server no more than a stream may", async () => {
+    const fresh = await Server.start([spark?.address ?? "", "--stream-memory", `${BUDGET_MIB}MiB`]);
+    try {
+      await rowsInOrder(await ask(fresh, numbered(100_000, 4, 1)));
+      const ownBytes = fresh.ownBytes();
+      let [peakBytes, peakAheadBytes] = [0, 0];
+      let isOver = false;
+      const sampling = async () => {
+        while (!isOver) {
+          peakBytes = Math.max(peakBytes, fresh.ownBytes());
+          const aheadBytes = await fresh.metric("colonnade_run_ahead_bytes");
+          peakAheadBytes = Math.max(peakAheadBytes, aheadBytes);
+        }
+      };
+      const numParts = 27;
+      const numRows = numParts * 16_384;
+      const reading = async () => {
+        try {
+          // 16 MiB a part.
+          const answer = ask(
+            fresh,
+            `select id, repeat('x', 1024) as text from range(0, ${numRows}, 1, ${numParts})
+             where id > 0 or ${nap(30_000)}`,
+          );
+          await expect
+            .poll(() => spark?.tasks(), { timeout: 60_000 })
+            .toEqual({ numTasks: numParts, numDone: numParts - 1 });
+          expect((await fresh.queries())[0]?.rows_sent).toBe(0);
+          expect(await rowsInOrder(await answer)).toBe(numRows);
+        } finally {
+          isOver = true;
+        }
+      };
+      await Promise.all([sampling(), reading()]);
+      const grownMib = Math.round((peakBytes - ownBytes) / MIB);
+      const aheadMib = Math.round(peakAheadBytes / MIB);
+      const description = `${grownMib} MiB more than before, ${aheadMib} MiB read ahead`;
+      test.info().annotations.push({ type: "memory", description });
+      expect(aheadMib).toBeLessThanOrEqual(BUDGET_MIB);
+      expect(grownMib).toBeLessThan(BUDGET_MIB + BESIDE_MIB);
+    } finally {
+      await fresh.kill();
+    }
   });
 
   test("a mistake has Spark's words and its place", async ({ page }) => {

@@ -55,13 +55,27 @@ export class Spark {
 
   /** How many jobs run, as Spark itself says. */
   async runningJobs(): Promise<number> {
-    const applications = (await this.ask("")) as { id: string }[];
-    const jobs = await this.ask(`/${applications[0]?.id}/jobs?status=running`);
-    return (jobs as unknown[]).length;
+    return (await this.ask("/jobs?status=running")).length;
   }
 
-  private async ask(path: string): Promise<unknown> {
-    const response = await fetch(`${this.page}/api/v1/applications${path}`);
-    return response.json();
+  /** The tasks of the stages that run, one for each partition, as Spark itself says. */
+  async tasks(): Promise<{ numTasks: number; numDone: number }> {
+    const stages = (await this.ask("/stages?status=active")) as {
+      numTasks: number;
+      numCompleteTasks: number;
+    }[];
+    return {
+      numTasks: stages.reduce((sum, stage) => sum + stage.numTasks, 0),
+      numDone: stages.reduce((sum, stage) => sum + stage.numCompleteTasks, 0),
+    };
+  }
+
+  private async ask(path: string): Promise<unknown[]> {
+    const list = async (path: string) => {
+      const response = await fetch(`${this.page}/api/v1/applications${path}`);
+      return (await response.json()) as unknown[];
+    };
+    const [application] = (await list("")) as { id: string }[];
+    return list(`/${application?.id}${path}`);
   }
 }

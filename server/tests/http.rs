@@ -5,14 +5,22 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[path = "http/engines.rs"]
+mod engines;
 #[path = "http/fake_flight.rs"]
 mod fake_flight;
 #[path = "http/fake_spark.rs"]
 mod fake_spark;
+#[path = "http/played.rs"]
+mod played;
 #[path = "http/result_bytes.rs"]
 mod result_bytes;
+#[path = "http/sail.rs"]
+mod sail;
 #[path = "http/scripted.rs"]
 mod scripted;
+#[path = "http/served.rs"]
+mod served;
 #[path = "http/support.rs"]
 mod support;
 #[path = "http/web_files.rs"]
@@ -76,6 +84,8 @@ mod spark;
 mod summary;
 #[path = "http/tables.rs"]
 mod tables;
+#[path = "http/tls.rs"]
+mod tls;
 #[path = "http/uploads.rs"]
 mod uploads;
 #[path = "http/web_sources.rs"]

@@ -9,9 +9,11 @@ export const MEMORY_BYTES = 2 ** 31;
 const READ_ROWS = 131_072;
 
 /** The package as it is shipped. */
-export const read: ReadTable = async (url, progress) => {
+export const read: ReadTable = async (url, progress, sql) => {
   const { open } = (await import(/* @vite-ignore */ `${"/colonnade/index.js"}`)) as { open: Open };
-  const table = await open(url, { memoryBytes: MEMORY_BYTES });
+  const table = await open(sql === undefined ? url : queryOf(url, sql), {
+    memoryBytes: MEMORY_BYTES,
+  });
   progress.schema();
   let isTold = false;
   const tellFirst = async () => {
@@ -24,6 +26,11 @@ export const read: ReadTable = async (url, progress) => {
   await table.done;
   return opened(table);
 };
+
+function queryOf(url: string, sql: string): Request {
+  const headers = { "content-type": "application/json" };
+  return new Request(url, { method: "POST", headers, body: JSON.stringify({ sql }) });
+}
 
 /** What is done with a complete table. */
 export function opened(table: Table): OpenTable {

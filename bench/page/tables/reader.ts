@@ -19,8 +19,8 @@ export interface OpenTable {
   works?: Record<string, () => Promise<unknown>>;
 }
 
-/** Reads the stream at `url`; resolves once the last row can be read. */
-export type ReadTable = (url: string, progress: Progress) => Promise<OpenTable>;
+/** Reads the stream at `url`, or our server's answer to `sql`; resolves once the last row can be read. */
+export type ReadTable = (url: string, progress: Progress, sql?: string) => Promise<OpenTable>;
 
 /** How many rows are shown first, and checked at both ends. */
 export const SHOWN_ROWS = 20;

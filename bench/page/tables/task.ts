@@ -3,8 +3,10 @@ import { type Cells, type OpenTable, SHOWN_ROWS } from "./reader.js";
 /** What the page asks for. */
 export interface TableTask {
   reader: string;
-  /** Address of the stream, or of the Parquet file. */
+  /** Address of the stream, or of the Parquet file; with `sql`, of a server's queries. */
   url: string;
+  /** What our server is asked. */
+  sql?: string;
   /** Whether every value is read at the end. */
   touches: boolean;
   /** Whether the work over all rows is done (`WORKS`). */

@@ -1,7 +1,9 @@
 //! Engines behind one face: each answers a request with parts of framed Arrow messages, whose rows,
 //! one part after the other, are the result.
 
+mod connection;
 mod flight;
+mod listing;
 mod local;
 mod progress;
 mod received;

@@ -1,11 +1,11 @@
 //! A Flight SQL server that behaves as a test wants: what a real one will not do on demand.
 
-use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use arrow_flight::flight_service_server::{FlightService, FlightServiceServer};
+use arrow_flight::sql::{Any, Command};
 use arrow_flight::utils::batches_to_flight_data;
 use arrow_flight::{
     Action, ActionType, Criteria, Empty, FlightData, FlightDescriptor, FlightEndpoint, FlightInfo,
@@ -15,13 +15,17 @@ use axum::body::Body;
 use datafusion::arrow::array::RecordBatch;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::TcpListener;
+use prost::Message;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::{Request, Response, Result, Status, Streaming, async_trait};
 use tower_service::Service;
 
+use crate::played;
 use crate::support::{PATIENCE, batch};
+
+/// The ticket of the list of tables.
+const TABLES: &str = "tables";
 
 /// What an endpoint sends, one after the other; the schema comes before it.
 #[derive(Clone)]
@@ -49,6 +53,10 @@ pub(crate) struct Script {
     pub(crate) is_silent: bool,
     /// The password of a user that has to sign in.
     pub(crate) password: Option<&'static str>,
+    /// What it shows of itself, where it speaks TLS.
+    pub(crate) tls: Option<TlsAcceptor>,
+    /// The answer to `CommandGetTables`, where it is known.
+    pub(crate) tables: Option<RecordBatch>,
 }
 
 /// A server in this process.
@@ -62,6 +70,7 @@ pub(crate) struct FakeFlight {
 #[derive(Default)]
 pub(crate) struct Seen {
     running: AtomicUsize,
+    statements: Mutex<Vec<String>>,
     /// Endpoints that were begun.
     pub(crate) begun: AtomicUsize,
     /// Queries that were cancelled.
@@ -69,6 +78,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// The statements that were planned.
+    pub(crate) fn statements(&self) -> Vec<String> {
+        self.statements.lock().unwrap().clone()
+    }
+
     /// Polls until no endpoint is read.
     pub(crate) async fn until_idle(&self) {
         let deadline = Instant::now() + PATIENCE;
@@ -91,37 +105,34 @@ impl Seen {
 impl FakeFlight {
     pub(crate) async fn start(script: Script) -> Self {
         let seen = Arc::new(Seen::default());
-        let is_silent = script.is_silent;
+        let (is_silent, tls) = (script.is_silent, script.tls.clone());
+        let scheme = if tls.is_some() {
+            "flightsql+tls"
+        } else {
+            "flightsql"
+        };
         let service = FlightServiceServer::new(Played {
             script: Arc::new(script),
             seen: Arc::clone(&seen),
         });
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("flightsql://{}", listener.local_addr().unwrap());
-        let serving = tokio::spawn(async move {
-            while let Ok((socket, _)) = listener.accept().await {
-                let service = service.clone();
-                let service = hyper::service::service_fn(move |request: hyper::Request<_>| {
-                    let is_rows = request.uri().path().ends_with("DoGet");
-                    let answer = service.clone().call(request);
-                    async move {
-                        let (head, body) = answer.await.unwrap_or_else(|e| match e {}).into_parts();
-                        let body = match is_silent && is_rows {
-                            // Only bytes: what stands behind them is lost.
-                            true => Body::from_stream(Body::new(body).into_data_stream()),
-                            false => Body::new(body),
-                        };
-                        Ok::<_, Infallible>(hyper::Response::from_parts(head, body))
-                    }
-                });
-                let http2 = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                tokio::spawn(http2.serve_connection(TokioIo::new(socket), service));
+        let (place, serving) = played::serve(tls, move |request| {
+            let is_rows = request.uri().path().ends_with("DoGet");
+            let answer = service.clone().call(request);
+            async move {
+                let (head, body) = answer.await.unwrap_or_else(|e| match e {}).into_parts();
+                let body = match is_silent && is_rows {
+                    // Only bytes: what stands behind them is lost.
+                    true => Body::from_stream(Body::new(body).into_data_stream()),
+                    false => Body::new(body),
+                };
+                Ok(hyper::Response::from_parts(head, body))
             }
-        });
+        })
+        .await;
         Self {
-            url,
+            url: format!("{scheme}://{place}"),
             seen,
-            _serving: AbortOnDropHandle::new(serving),
+            _serving: serving,
         }
     }
 }
@@ -189,6 +200,22 @@ impl FlightService for Played {
         request: Request<FlightDescriptor>,
     ) -> Result<Response<FlightInfo>> {
         self.check(&request, "Bearer granted")?;
+        let any = Any::decode(request.get_ref().cmd.as_ref()).unwrap();
+        match Command::try_from(any).unwrap() {
+            Command::CommandGetTables(_) => {
+                let Some(tables) = &self.script.tables else {
+                    return Err(Status::unimplemented("no tables"));
+                };
+                let ticket = Ticket::new(TABLES);
+                let info = FlightInfo::new().try_with_schema(&tables.schema()).unwrap();
+                let endpoint = FlightEndpoint::new().with_ticket(ticket);
+                return Ok(Response::new(info.with_endpoint(endpoint)));
+            }
+            Command::CommandStatementQuery(statement) => {
+                self.seen.statements.lock().unwrap().push(statement.query);
+            }
+            other => return Err(Status::unimplemented(other.type_url())),
+        }
         let mut info = FlightInfo::new()
             .try_with_schema(&batch(0, 0).schema())
             .unwrap()
@@ -202,10 +229,14 @@ impl FlightService for Played {
 
     async fn do_get(&self, request: Request<Ticket>) -> Result<Response<Self::DoGetStream>> {
         self.check(&request, "Bearer granted")?;
-        let index: usize = std::str::from_utf8(&request.get_ref().ticket)
-            .unwrap()
-            .parse()
-            .unwrap();
+        let ticket = std::str::from_utf8(&request.get_ref().ticket).unwrap();
+        if ticket == TABLES {
+            let data = data_of(self.script.tables.clone().unwrap());
+            return Ok(Response::new(
+                futures::stream::iter(data.into_iter().map(Ok)).boxed(),
+            ));
+        }
+        let index: usize = ticket.parse().unwrap();
         let script = self.script.endpoints[index].clone();
         self.seen.running.fetch_add(1, Ordering::SeqCst);
         self.seen.begun.fetch_add(1, Ordering::SeqCst);

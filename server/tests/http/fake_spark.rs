@@ -18,15 +18,15 @@ use colonnade_server::backend::spark::proto::{
 use datafusion::arrow::ipc::writer::StreamWriter;
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
-use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::task::AbortOnDropHandle;
 use tonic::server::{Grpc, ServerStreamingService, UnaryService};
 use tonic::{Code, Status};
 use tonic_prost::ProstCodec;
 use tower_service::Service;
 
+use crate::played;
 use crate::support::{PATIENCE, batch};
 
 const SERVER_SIDE_ID: &str = "the driver's own";
@@ -110,27 +110,27 @@ impl Seen {
 
 impl FakeSpark {
     pub(crate) async fn start(answers: Vec<Answer>) -> Self {
+        Self::start_with(answers, None).await
+    }
+
+    /// One that speaks TLS, and shows this of itself.
+    pub(crate) async fn start_with_tls(answers: Vec<Answer>, tls: TlsAcceptor) -> Self {
+        Self::start_with(answers, Some(tls)).await
+    }
+
+    async fn start_with(answers: Vec<Answer>, tls: Option<TlsAcceptor>) -> Self {
         let seen = Arc::new(Seen::default());
         seen.script().answers = answers;
         let router = Router::new()
             .route("/spark.connect.SparkConnectService/{method}", post(answer))
             .with_state(Arc::clone(&seen));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("sc://{}", listener.local_addr().unwrap());
-        let serving = tokio::spawn(async move {
-            loop {
-                let (socket, _) = listener.accept().await.unwrap();
-                let router = router.clone();
-                let service =
-                    hyper::service::service_fn(move |request| router.clone().call(request));
-                let http2 = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                tokio::spawn(http2.serve_connection(TokioIo::new(socket), service));
-            }
-        });
+        let parameters = if tls.is_some() { "/;use_ssl=true" } else { "" };
+        let (place, serving) =
+            played::serve(tls, move |request| router.clone().call(request)).await;
         Self {
-            url,
+            url: format!("sc://{place}{parameters}"),
             seen,
-            _serving: AbortOnDropHandle::new(serving),
+            _serving: serving,
         }
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use arrow_flight::{IpcMessage, SchemaAsIpc};
 use colonnade_server::App;
 use colonnade_server::backend::connect;
-use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::ipc::writer::IpcWriteOptions;
 use serde_json::json;
 
 use crate::fake_flight::{FakeFlight, Script, Sent};
@@ -176,4 +178,70 @@ async fn what_would_change_something_is_not_sent() {
     let refused = server.sql("drop table t").await;
     refused.assert_refused(403, "read_only");
     assert_eq!(flight.seen.begun.load(Ordering::SeqCst), 0);
+}
+
+/// The answer to `CommandGetTables`: one table in a schema, which says its columns, and one that does not.
+fn tables() -> RecordBatch {
+    let schema = batch(0, 0).schema();
+    let options = IpcWriteOptions::default();
+    let IpcMessage(columns) = SchemaAsIpc::new(&schema, &options).try_into().unwrap();
+    let text = |texts: [Option<&str>; 2]| Arc::new(StringArray::from_iter(texts)) as ArrayRef;
+    RecordBatch::try_from_iter_with_nullable([
+        ("catalog_name", text([None, None]), true),
+        ("db_schema_name", text([Some("air"), None]), true),
+        (
+            "table_name",
+            text([Some("the flights"), Some("plain")]),
+            false,
+        ),
+        ("table_type", text([Some("TABLE"), Some("VIEW")]), false),
+        (
+            "table_schema",
+            Arc::new(BinaryArray::from_iter([Some(columns.as_ref()), None])),
+            true,
+        ),
+    ])
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_are_listed_with_their_columns_and_read_by_their_names() {
+    let (server, flight) = serve(Script {
+        tables: Some(tables()),
+        ..script(vec![vec![rows(0, 1000)]])
+    })
+    .await;
+    let listed = server.json("/v1/tables").await;
+    let listed = listed["tables"].as_array().unwrap();
+    let names: Vec<_> = listed.iter().map(|table| &table["name"]).collect();
+    assert_eq!(names, ["air.the flights", "plain"]);
+    for table in listed {
+        assert_eq!(table["format"], "flight");
+        assert_eq!(table["fields"][0]["name"], "n", "{table}");
+    }
+    // Only of the one that did not say it.
+    let asked = r#"select * from "plain" where 1 = 0"#;
+    assert_eq!(flight.seen.statements(), [asked]);
+
+    let all = server.get("/v1/tables/air.the%20flights/rows").await;
+    assert!(all.has_numbers(0..1000));
+    let some = server.get("/v1/tables/plain/rows?columns=n").await;
+    assert!(some.has_numbers(0..1000));
+    let statements = flight.seen.statements();
+    assert_eq!(
+        statements[1..],
+        [
+            r#"select * from "air"."the flights""#,
+            r#"select "n" from "plain""#
+        ]
+    );
+    let nothing = server.get("/v1/tables/planes/rows").await;
+    nothing.assert_refused(404, "unknown_table");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_lists_no_tables_is_asked_in_sql() {
+    let (server, _flight) = serve(script(vec![vec![rows(0, 100)]])).await;
+    assert_eq!(server.json("/v1/tables").await["tables"], json!([]));
+    assert!(server.sql("select 1").await.has_numbers(0..100));
 }

@@ -1,26 +1,16 @@
 //! Buckets of a real S3-compatible server, which the test starts, read by the program.
 
-use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::ipc::writer::FileWriter;
 
 use crate::client;
+use crate::served::{self, Running, get, refusal, serve};
 use crate::support::*;
 use crate::web_files::WebFiles;
 use crate::web_sources::{csv, parquet};
-
-/// A process that ends with the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 struct Store {
     url: String,
@@ -35,7 +25,8 @@ impl Store {
             .local_addr()
             .unwrap()
             .port();
-        let started = Command::new("moto_server")
+        let program = std::env::var("COLONNADE_MOTO_SERVER");
+        let started = Command::new(program.unwrap_or_else(|_| "moto_server".to_owned()))
             .args(["-H", "127.0.0.1", "-p", &port.to_string()])
             .envs(env.iter().copied())
             .stdout(Stdio::null())
@@ -43,7 +34,7 @@ impl Store {
             .spawn();
         let Ok(process) = started else {
             eprintln!(
-                "left out: object stores; moto_server is not here (pip install 'moto[server]')"
+                "left out: object stores; COLONNADE_MOTO_SERVER is not set, and no moto_server is here"
             );
             return None;
         };
@@ -72,58 +63,14 @@ impl Store {
 
 /// The program with these sources at that endpoint.
 fn program(endpoint: &str, sources: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_colonnade"));
+    let mut command = served::program(sources);
     command
-        .arg("serve")
-        .args(sources)
-        .args(["--listen", "127.0.0.1:0"])
         .env("AWS_ENDPOINT_URL", endpoint)
         .env("AWS_ALLOW_HTTP", "true")
         .env("AWS_REGION", "eu-central-1")
         .env("AWS_ACCESS_KEY_ID", "someone")
-        .env("AWS_SECRET_ACCESS_KEY", "hunter2")
-        .stdout(Stdio::piped());
+        .env("AWS_SECRET_ACCESS_KEY", "hunter2");
     command
-}
-
-/// The program as it serves, and its address.
-fn serve(endpoint: &str, sources: &[&str]) -> (Running, String) {
-    let mut child = program(endpoint, sources).spawn().unwrap();
-    let mut line = String::new();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    out.read_line(&mut line).unwrap();
-    let address = line
-        .trim()
-        .strip_prefix("listening on ")
-        .unwrap()
-        .to_owned();
-    (Running(child), address)
-}
-
-/// The exit code and the one line of a program that does not begin to serve.
-fn refusal(mut command: Command) -> (i32, String) {
-    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    let mut text = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
-    let code = child.wait().unwrap().code().unwrap();
-    assert!(!text.contains("hunter2"), "{text}");
-    (
-        code,
-        text.trim_end()
-            .lines()
-            .last()
-            .unwrap_or_default()
-            .to_owned(),
-    )
-}
-
-async fn get(address: &str, path: &str) -> Outcome {
-    read(client::ask(address, "GET", path, &[], b"").await.unwrap()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -161,7 +108,7 @@ async fn objects_folders_and_globs_of_a_bucket() {
         "single=s3://lake/one/a.parquet",
         "globbed=s3://lake/sales/*/part-1.parquet",
     ];
-    let (_program, address) = serve(&store.url, &sources);
+    let (_program, address) = serve(program(&store.url, &sources));
     let tables = get(&address, "/v1/tables").await.body;
     let tables: serde_json::Value = serde_json::from_slice(&tables).unwrap();
     let names: Vec<_> = tables["tables"].as_array().unwrap().iter().collect();

@@ -1,30 +1,18 @@
 //! Where a Flight SQL server is, as the source says.
 
-use std::net::IpAddr;
-use std::time::Duration;
-
-use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::transport::{Channel, Endpoint};
 use url::{Host, Url};
 
 use super::error::unreachable;
+use crate::backend::connection::{Entry, endpoint, entry, is_loopback};
 use crate::error::QueryError;
 
 const DEFAULT_PORT: u16 = 32010;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What a peer that has vanished is found out by.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-
-/// Bytes that the server may send before they are read: with the part's budget, all that a slow
-/// reader costs.
-const WINDOW_BYTES: u32 = 4 << 20;
-
 const FORM: &str = "write flightsql://host:port, perhaps with user:password@ and ?tls=true&token=…";
 
 /// What a call carries.
-pub(super) type Metadata = Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>;
+pub(super) type Metadata = Vec<Entry>;
 
 /// A Flight SQL server and how to speak to it.
 #[derive(Debug, Clone)]
@@ -68,16 +56,7 @@ impl Address {
         if !matches!(url.path(), "" | "/") {
             return Err(format!("{:?} is no part of an address; {FORM}", url.path()));
         }
-        let is_loopback = match &host {
-            Host::Domain(name) => {
-                *name == "localhost"
-                    || name
-                        .parse::<IpAddr>()
-                        .is_ok_and(|address| address.is_loopback())
-            }
-            Host::Ipv4(address) => address.is_loopback(),
-            Host::Ipv6(address) => address.is_loopback(),
-        };
+        let is_loopback = is_loopback(&host);
         let mut tls = url.scheme() == "flightsql+tls";
         let mut metadata = Vec::new();
         let mut has_secret = false;
@@ -115,7 +94,7 @@ impl Address {
         }
         let shown = format!("{host}:{}", url.port().unwrap_or(DEFAULT_PORT));
         Ok(Self {
-            endpoint: endpoint(&shown, tls)?,
+            endpoint: endpoint(&shown, tls).map_err(|error| format!("{error}; {FORM}"))?,
             shown,
             user,
             metadata,
@@ -153,37 +132,6 @@ impl Address {
             .await
             .map_err(|error| unreachable(&self.shown, &error))
     }
-}
-
-fn endpoint(authority: &str, tls: bool) -> Result<Endpoint, String> {
-    let scheme = if tls { "https" } else { "http" };
-    let endpoint = Endpoint::from_shared(format!("{scheme}://{authority}"))
-        .map_err(|error| format!("{error}; {FORM}"))?
-        .connect_timeout(CONNECT_TIMEOUT)
-        .tcp_keepalive(Some(KEEPALIVE))
-        .initial_stream_window_size(WINDOW_BYTES)
-        .initial_connection_window_size(WINDOW_BYTES);
-    if !tls {
-        return Ok(endpoint);
-    }
-    endpoint
-        .tls_config(ClientTlsConfig::new().with_native_roots())
-        .map_err(|error| format!("TLS cannot be set up: {error}"))
-}
-
-/// A name and a value of metadata.
-///
-/// # Errors
-/// They cannot be sent; the value is never shown, since it may be a secret.
-pub(super) fn entry(
-    key: &str,
-    value: &str,
-) -> Result<(MetadataKey<Ascii>, MetadataValue<Ascii>), String> {
-    let key = MetadataKey::from_bytes(key.to_ascii_lowercase().as_bytes())
-        .map_err(|_| format!("{key:?} is no name of a parameter"))?;
-    let value = MetadataValue::try_from(value)
-        .map_err(|_| format!("the value of {key} has characters that cannot be sent"))?;
-    Ok((key, value))
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@ use tokio::runtime::Handle;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Streaming};
 
-use super::address::{Address, Metadata, entry};
+use super::address::{Address, Metadata};
 use super::error::{refused, unreachable};
+use crate::backend::connection::{Entry, entry};
 use crate::backend::received::bad_engine;
 use crate::error::QueryError;
 
@@ -131,10 +132,7 @@ impl Caller {
 
 /// What calls carry once the user is known: a token that the server gives, or user and password where
 /// it knows no handshake.
-async fn sign_in(
-    address: &Address,
-    runtime: &Handle,
-) -> Result<Option<<Metadata as IntoIterator>::Item>, QueryError> {
+async fn sign_in(address: &Address, runtime: &Handle) -> Result<Option<Entry>, QueryError> {
     let channel = connect(address, runtime).await?;
     let Some((user, password)) = &address.user else {
         return Ok(None);

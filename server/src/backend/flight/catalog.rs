@@ -1,7 +1,6 @@
 //! The tables that an engine lists.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use arrow_flight::sql::{CommandGetTables, CommandStatementQuery, ProstMessageExt};
 use bytes::BytesMut;
@@ -10,31 +9,19 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamReader;
 use futures::{StreamExt, TryStreamExt};
-use tokio::sync::Mutex;
 
 use super::caller::Caller;
 use super::part::Query;
 use super::sql::quoted;
+use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
 use crate::backend::received::bad_engine;
 use crate::backend::{ReceivedSchema, TableFacts, split_stream};
 use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, MessageKind};
 
-/// A listing that is not older is not asked for again.
-const FRESH: Duration = Duration::from_secs(10);
-
-/// The longest that a listing may take.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// More tables are not listed; SQL reaches them all.
-const MAX_TABLES: usize = 1000;
-
 /// The bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 64 << 20;
-
-/// Schemas that are asked for at the same time.
-const NUM_PARALLEL: usize = 8;
 
 /// A table of the engine.
 #[derive(Debug, Clone)]
@@ -47,46 +34,6 @@ pub(super) struct FlightTable {
     pub(super) schema: SchemaRef,
     /// Changes with the columns; Flight SQL knows no version.
     version: String,
-}
-
-/// The tables as they were a short time ago.
-#[derive(Debug, Default)]
-pub(super) struct Catalog {
-    listed: Mutex<Option<(Instant, Arc<Vec<FlightTable>>)>>,
-}
-
-impl Catalog {
-    /// The tables.
-    ///
-    /// # Errors
-    /// What the engine says, or that it takes too long.
-    pub(super) async fn tables(
-        &self,
-        caller: &Arc<Caller>,
-    ) -> Result<Arc<Vec<FlightTable>>, QueryError> {
-        // Whoever comes meanwhile waits for the same answer.
-        let mut listed = self.listed.lock().await;
-        if let Some((at, tables)) = listed.as_ref()
-            && at.elapsed() < FRESH
-        {
-            return Ok(Arc::clone(tables));
-        }
-        let tables = tokio::time::timeout(TIMEOUT, list(caller))
-            .await
-            .map_err(|_| {
-                QueryError::new(
-                    ErrorKind::EngineUnavailable,
-                    format!(
-                        "the engine did not list its tables within {} s",
-                        TIMEOUT.as_secs()
-                    ),
-                    "try again when it has less to do; SQL works meanwhile",
-                )
-            })??;
-        let tables = Arc::new(tables);
-        *listed = Some((Instant::now(), Arc::clone(&tables)));
-        Ok(tables)
-    }
 }
 
 impl FlightTable {
@@ -116,7 +63,11 @@ struct Listed {
     schema: Option<ReceivedSchema>,
 }
 
-async fn list(caller: &Arc<Caller>) -> Result<Vec<FlightTable>, QueryError> {
+/// The tables and their columns.
+///
+/// # Errors
+/// What the engine says.
+pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<FlightTable>, QueryError> {
     let command = CommandGetTables {
         include_schema: true,
         ..CommandGetTables::default()

@@ -17,9 +17,10 @@ use colonnade_core::semantics::near_names;
 use self::address::Address;
 pub(super) use self::address::shown;
 use self::caller::Caller;
-use self::catalog::{Catalog, FlightTable};
+use self::catalog::{FlightTable, list};
 use self::part::Query;
 use self::sql::{read_only, table_sql};
+use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
 use crate::backend::{Backend, Started, TableFacts};
 use crate::encode::{Codec, EmptyBatch};
@@ -34,7 +35,7 @@ const BATCH_BYTES: u64 = 1 << 20;
 /// A Flight SQL server.
 pub struct FlightSql {
     caller: Arc<Caller>,
-    catalog: Catalog,
+    listing: Listing<FlightTable>,
     /// Works for the connections, whatever becomes of the queries that use them.
     _runtime: QueryRuntime,
 }
@@ -61,13 +62,17 @@ impl FlightSql {
             })?;
         Ok(Self {
             caller: Arc::new(caller),
-            catalog: Catalog::default(),
+            listing: Listing::default(),
             _runtime: runtime,
         })
     }
 
+    async fn listed(&self) -> Result<Arc<Vec<FlightTable>>, QueryError> {
+        self.listing.tables(list(&self.caller)).await
+    }
+
     async fn table(&self, query: &TableQuery) -> Result<FlightTable, QueryError> {
-        let tables = self.catalog.tables(&self.caller).await?;
+        let tables = self.listed().await?;
         let found = tables.iter().find(|table| table.name == query.table);
         found.cloned().ok_or_else(|| {
             let names = tables.iter().map(|table| table.name.as_str());
@@ -83,7 +88,7 @@ impl FlightSql {
 #[async_trait]
 impl Backend for FlightSql {
     async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
-        let tables = self.catalog.tables(&self.caller).await?;
+        let tables = self.listed().await?;
         tables.iter().map(FlightTable::facts).collect()
     }
 

@@ -1,26 +1,14 @@
 //! Where a Spark Connect server is, as its connection string says.
 //! <https://github.com/apache/spark/blob/master/sql/connect/docs/client-connection-string.md>
 
-use std::net::IpAddr;
-use std::time::Duration;
-
-use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
-use tonic::transport::{Channel, ClientTlsConfig, Endpoint};
+use tonic::transport::{Channel, Endpoint};
 use url::{Host, Url};
 
 use super::error::unreachable;
+use crate::backend::connection::{Entry, endpoint, entry, is_loopback};
 use crate::error::QueryError;
 
 const DEFAULT_PORT: u16 = 15002;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// What a peer that has vanished is found out by.
-const KEEPALIVE: Duration = Duration::from_secs(30);
-
-/// Bytes that the server may send before they are read: with the part's budget, all that a slow
-/// reader costs.
-const WINDOW_BYTES: u32 = 4 << 20;
 
 /// A Spark Connect server and how to speak to it.
 #[derive(Clone)]
@@ -30,7 +18,7 @@ pub(super) struct Address {
     /// Whom queries run as, where the server asks for no more.
     pub(super) user: String,
     /// What every call carries: the token, and what the server's proxy wants.
-    pub(super) metadata: Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>,
+    pub(super) metadata: Vec<Entry>,
     endpoint: Endpoint,
 }
 
@@ -57,17 +45,7 @@ impl Address {
                 .ok_or_else(|| format!("{path:?} is no list of parameters; {form}"))?,
         };
         let shown = format!("{host}:{}", url.port().unwrap_or(DEFAULT_PORT));
-        let is_loopback = match &host {
-            // Only the schemes of the web have addresses for hosts.
-            Host::Domain(name) => {
-                *name == "localhost"
-                    || name
-                        .parse::<IpAddr>()
-                        .is_ok_and(|address| address.is_loopback())
-            }
-            Host::Ipv4(address) => address.is_loopback(),
-            Host::Ipv6(address) => address.is_loopback(),
-        };
+        let is_loopback = is_loopback(&host);
         let (mut user, mut token, mut use_ssl) = ("colonnade".to_owned(), None, None);
         let mut metadata = Vec::new();
         for parameter in parameters.split(';').filter(|text| !text.is_empty()) {
@@ -98,25 +76,11 @@ impl Address {
             }
             metadata.push(entry("authorization", &format!("Bearer {token}"))?);
         }
-        let scheme = if use_ssl { "https" } else { "http" };
-        let endpoint = Endpoint::from_shared(format!("{scheme}://{shown}"))
-            .map_err(|error| format!("{error}; {form}"))?
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_keepalive(Some(KEEPALIVE))
-            .initial_stream_window_size(WINDOW_BYTES)
-            .initial_connection_window_size(WINDOW_BYTES);
-        let endpoint = if use_ssl {
-            endpoint
-                .tls_config(ClientTlsConfig::new().with_native_roots())
-                .map_err(|error| format!("TLS cannot be set up: {error}"))?
-        } else {
-            endpoint
-        };
         Ok(Self {
+            endpoint: endpoint(&shown, use_ssl).map_err(|error| format!("{error}; {form}"))?,
             shown,
             user,
             metadata,
-            endpoint,
         })
     }
 
@@ -130,15 +94,6 @@ impl Address {
             .await
             .map_err(|error| unreachable(&self.shown, &error))
     }
-}
-
-fn entry(key: &str, value: &str) -> Result<(MetadataKey<Ascii>, MetadataValue<Ascii>), String> {
-    let key = MetadataKey::from_bytes(key.to_ascii_lowercase().as_bytes())
-        .map_err(|_| format!("{key:?} is no name of a parameter"))?;
-    // Never shown: it may be a secret.
-    let value = MetadataValue::try_from(value)
-        .map_err(|_| format!("the value of {key} has characters that cannot be sent"))?;
-    Ok((key, value))
 }
 
 fn percent_decoded(text: &str) -> String {

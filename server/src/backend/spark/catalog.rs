@@ -1,36 +1,24 @@
 //! The tables and views that Spark knows.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use colonnade_core::wire::integrity::xxh3_64;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::reader::StreamReader;
 use futures::StreamExt;
-use tokio::sync::Mutex;
 
 use super::execution::Execution;
-use super::part::schema_of;
+use super::part::{order_of, schema_of};
 use super::proto::Plan;
 use super::session::Session;
 use super::sql::{quoted, without_rows};
+use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
 use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
 use crate::encode;
-use crate::error::{ErrorKind, QueryError};
-
-/// A listing that is not older is not asked for again.
-const FRESH: Duration = Duration::from_secs(10);
-
-/// The longest that a listing may take.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// More tables are not listed; SQL reaches them all.
-const MAX_TABLES: usize = 1000;
-
-/// Schemas that are asked for at the same time.
-const NUM_PARALLEL: usize = 8;
+use crate::error::QueryError;
+use crate::plan::Order;
 
 /// The bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 16 << 20;
@@ -46,45 +34,6 @@ pub(super) struct SparkTable {
     pub(super) schema: SchemaRef,
     /// Changes with the schema; Spark has no version for all kinds of tables.
     version: String,
-}
-
-/// The tables as they were a short time ago.
-#[derive(Debug, Default)]
-pub(super) struct Catalog {
-    listed: Mutex<Option<(Instant, Arc<Vec<SparkTable>>)>>,
-}
-
-impl Catalog {
-    /// The tables.
-    ///
-    /// # Errors
-    /// What Spark says, or that it takes too long.
-    pub(super) async fn tables<F>(&self, open: F) -> Result<Arc<Vec<SparkTable>>, QueryError>
-    where
-        F: Future<Output = Result<Arc<Session>, QueryError>>,
-    {
-        // Whoever comes meanwhile waits for the same answer.
-        let mut listed = self.listed.lock().await;
-        if let Some((at, tables)) = listed.as_ref()
-            && at.elapsed() < FRESH
-        {
-            return Ok(Arc::clone(tables));
-        }
-        let listing = async { list(&open.await?).await };
-        let tables = tokio::time::timeout(TIMEOUT, listing).await.map_err(|_| {
-            QueryError::new(
-                ErrorKind::EngineUnavailable,
-                format!(
-                    "Spark did not list its tables within {} s",
-                    TIMEOUT.as_secs()
-                ),
-                "try again when it has less to do; SQL works meanwhile",
-            )
-        })??;
-        let tables = Arc::new(tables);
-        *listed = Some((Instant::now(), Arc::clone(&tables)));
-        Ok(tables)
-    }
 }
 
 impl SparkTable {
@@ -106,7 +55,11 @@ impl SparkTable {
     }
 }
 
-async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
+/// The tables and their columns.
+///
+/// # Errors
+/// What the engine says.
+pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
     let current = texts(session, Plan::command("show current namespace"), 1).await?;
     let mut names = Vec::new();
     for namespace in texts(session, Plan::command("show namespaces"), 0).await? {
@@ -133,7 +86,7 @@ async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
     let described = futures::stream::iter(names)
         .map(|(name, relation)| async move {
             match schema(session, &format!("select * from {relation}")).await {
-                Ok(received) => Some(SparkTable {
+                Ok((received, _)) => Some(SparkTable {
                     version: format!("{:016x}", xxh3_64(&received.message.metadata)),
                     schema: received.schema,
                     name,
@@ -160,14 +113,14 @@ fn quoted_path(namespace: &str) -> String {
     parts.join(".")
 }
 
-/// The schema of a query's result.
+/// The schema of a query's result, and what the order of its rows means.
 ///
 /// # Errors
 /// Whatever Spark says of the query.
 pub(super) async fn schema(
     session: &Arc<Session>,
     query: &str,
-) -> Result<ReceivedSchema, QueryError> {
+) -> Result<(ReceivedSchema, Order), QueryError> {
     let sql = without_rows(query);
     let plan = Plan::query(&sql);
     let mut execution = Execution::start(session, plan, Arc::default()).await?;
@@ -175,7 +128,7 @@ pub(super) async fn schema(
     let batch = batch.ok_or_else(|| bad_engine("a result without a batch"))?;
     // To its end, or it would be taken for one that is to be stopped.
     while execution.next().await?.is_some() {}
-    schema_of(&batch)
+    Ok((schema_of(&batch)?, order_of(&batch)))
 }
 
 /// The texts of one column of a small result.

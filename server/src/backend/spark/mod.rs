@@ -17,12 +17,13 @@ use colonnade_core::semantics::near_names;
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use self::address::Address;
-use self::catalog::{Catalog, SparkTable};
+use self::catalog::{SparkTable, list};
 use self::execution::Execution;
 use self::part::{messages, schema_of};
 use self::proto::Plan;
 use self::session::Session;
 use self::sql::{Statement, read_only, table_sql};
+use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
 use crate::backend::{Backend, EngineProgress, ReceivedSchema, Started, TableFacts};
 use crate::encode::{Codec, EmptyBatch};
@@ -39,7 +40,7 @@ const BATCH_BYTES: u64 = 1 << 20;
 /// A Spark Connect server.
 pub struct Spark {
     address: Arc<Address>,
-    catalog: Catalog,
+    listing: Listing<SparkTable>,
     /// Works for the connections, whatever becomes of the queries that use them.
     runtime: QueryRuntime,
 }
@@ -58,7 +59,7 @@ impl Spark {
             .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
         let spark = Self {
             address: Arc::new(address),
-            catalog: Catalog::default(),
+            listing: Listing::default(),
             runtime,
         };
         spark.session().await.map_err(|error| {
@@ -71,8 +72,13 @@ impl Spark {
         Session::open(&self.address, self.runtime.handle()).await
     }
 
+    async fn listed(&self) -> Result<Arc<Vec<SparkTable>>, QueryError> {
+        let listing = async { list(&self.session().await?).await };
+        self.listing.tables(listing).await
+    }
+
     async fn table(&self, query: &TableQuery) -> Result<SparkTable, QueryError> {
-        let tables = self.catalog.tables(self.session()).await?;
+        let tables = self.listed().await?;
         let found = tables.iter().find(|table| table.name == query.table);
         found.cloned().ok_or_else(|| {
             let names = tables.iter().map(|table| table.name.as_str());
@@ -88,7 +94,7 @@ impl Spark {
 #[async_trait]
 impl Backend for Spark {
     async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
-        let tables = self.catalog.tables(self.session()).await?;
+        let tables = self.listed().await?;
         tables.iter().map(SparkTable::facts).collect()
     }
 
@@ -110,17 +116,17 @@ impl Backend for Spark {
         };
         let session = self.session().await?;
         let progress = Arc::<EngineProgress>::default();
-        let (schema, part) = match statement {
+        let (schema, order, part) = match statement {
             Statement::Query(query) => {
-                let schema = catalog::schema(&session, &query).await?;
+                let (schema, order) = catalog::schema(&session, &query).await?;
                 let part = query_part(session, query, schema.clone(), Arc::clone(&progress));
-                (schema, part)
+                (schema, order, part)
             }
             Statement::Tell(command) => {
-                let execution =
-                    Execution::start(&session, Plan::command(&command), Arc::clone(&progress))
-                        .await?;
-                told(execution).await?
+                let plan = Plan::command(&command);
+                let execution = Execution::start(&session, plan, Arc::clone(&progress)).await?;
+                let (schema, part) = told(execution).await?;
+                (schema, Order::Partition, part)
             }
         };
         let empty =
@@ -130,7 +136,7 @@ impl Backend for Spark {
             empty,
             codec: None,
             batch_bytes: BATCH_BYTES,
-            order: Order::Partition,
+            order,
             parts: vec![part],
             range: request.range,
             sources: Vec::new(),

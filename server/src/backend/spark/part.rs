@@ -9,6 +9,7 @@ use crate::backend::received::bad_engine;
 use crate::backend::{Received, ReceivedSchema, split_stream};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
+use crate::plan::Order;
 
 /// The messages of an execution, each checked; none is lost, doubled or out of its place.
 pub(super) fn messages(
@@ -88,6 +89,15 @@ impl Rows {
             )));
         }
         Ok(())
+    }
+}
+
+/// What the order of a result's rows means, as one of its batches tells: Spark says of each which row is its
+/// first; an engine with the same protocol that says nothing of places promises none.
+pub(super) fn order_of(batch: &Batch) -> Order {
+    match batch.first_row {
+        Some(_) => Order::Partition,
+        None => Order::None,
     }
 }
 
