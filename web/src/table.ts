@@ -364,8 +364,7 @@ export class Table extends EventTarget {
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
     this.#connections.close();
-    const { wire } = this.#prepared;
-    if (wire.kind === "url") wire.fetch?.close();
+    this.#prepared.port?.close();
   }
 
   #abandon(): void {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Fetch } from "../src/fetcher.js";
+import { type Fetch, fetchThrough, serveFetch } from "../src/fetcher.js";
 import { open } from "../src/open.js";
 import { ReplayServer } from "./replay.js";
 
@@ -64,4 +64,18 @@ test("cancelling reaches the page's own fetch", async () => {
   setTimeout(() => abort.abort(), 50);
   await expect(opening).rejects.toMatchObject({ code: "cancelled" });
   await expect.poll(() => aborted).toBe(1);
+});
+
+test("a request whose answer was read leaves no port open", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const isClosed = new Promise((resolve) => {
+    port1.addEventListener("message", ({ ports: [asker] }) => {
+      asker?.addEventListener("close", () => resolve(true));
+    });
+  });
+  serveFetch(async () => new Response("rows"), port1);
+  const response = await fetchThrough(port2)(ADDRESS, {});
+  expect(await response.text()).toBe("rows");
+  expect(await isClosed).toBe(true);
+  port1.close();
 });
