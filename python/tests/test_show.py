@@ -152,6 +152,17 @@ def test_summary() -> None:
     assert told("nope")["code"] == "unknown_column"
 
 
+def test_summary_of_times_that_python_has_not() -> None:
+    times = pa.array([1, 86_399_999_999_999], pa.time64("ns"))
+    days = pa.array([-800_000, 0], pa.int32()).cast(pa.date32())
+    answers = Answers(Rows(pa.table({"t": times, "d": days})))
+    ask(answers, "GET", "tables/data/rows?id=a")
+    told = json_of(ask(answers, "GET", "query/a/summary?column=t"))
+    assert (told["min"], told["max"]) == ("00:00:00.000000001", "23:59:59.999999999")
+    told = json_of(ask(answers, "GET", "query/a/summary?column=d"))
+    assert (told["max"], told["histogram"]["counts"][-1]) == ("1970-01-01", 1)
+
+
 @pytest.mark.parametrize(
     "make",
     [pa.table, pd.DataFrame, pl.DataFrame, lambda frame: duckdb.from_arrow(pa.table(frame)),

@@ -206,9 +206,9 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
             return
         try:
             piece = next(stream, None)
-        except (ColonnadeError, pa.ArrowException, OSError) as error:
+        except Exception as error:  # unanswered, the page would wait for ever
             self._streams.pop(stream_id)
-            self.send({**answer, "error": str(error)})
+            self.send({**answer, "error": str(error) or type(error).__name__})
             return
         if piece is None:
             self._streams.pop(stream_id)
