@@ -105,15 +105,17 @@ def test_a_failure_behind_the_first_row(server: Server) -> None:
     assert (caught.value.code, caught.value.row is not None) == ("execution_error", True)
 
 
-def test_letting_go_cancels(server: Server) -> None:
-    sql = "select * from lineitem order by l_comment"
+@pytest.mark.parametrize("num_batches", [0, 1])
+def test_letting_go_cancels(server: Server, num_batches: int) -> None:
+    sql = f"select *, {num_batches} as n from lineitem order by l_comment"
 
     def states() -> list[str]:
         queries = server._connection.ask("GET", "query")["queries"]
         return [query["state"] for query in queries if query["request"].get("sql") == sql]
 
     reader = server.query(sql)
-    reader.read_next_batch()
+    for _ in range(num_batches):
+        reader.read_next_batch()
     assert states() == ["running"]
     del reader
     gc.collect()

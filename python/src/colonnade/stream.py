@@ -66,10 +66,14 @@ class ResultStream:
 
     def reader(self, progress: Progress) -> pa.RecordBatchReader:
         """The rows as pyarrow reads them; letting go of it cancels the query."""
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches(progress))
+        batches = self._batches(progress)
+        next(batches)
+        return pa.RecordBatchReader.from_batches(self.schema, batches)
 
     def _batches(self, progress: Progress) -> Iterator[pa.RecordBatch]:
+        """The batches, behind a None: a generator that has not begun would not end either."""
         try:
+            yield None
             while (batch := self._next()) is not None:
                 if batch.num_rows > 0:
                     progress.advance(batch.num_rows)
