@@ -81,9 +81,9 @@ def fake() -> Iterator[str]:
         server.shutdown()
 
 
-def numbered(first_row: int, table: pa.Table = ROWS) -> bytes:
-    batches = table.slice(first_row).to_batches(max_chunksize=4)
-    return b"".join(numbered_stream(table.schema, batches, first_row, "0" * 16))
+def numbered(first_row: int, snapshot: str = "0" * 16) -> bytes:
+    batches = ROWS.slice(first_row).to_batches(max_chunksize=4)
+    return b"".join(numbered_stream(ROWS.schema, batches, first_row, snapshot))
 
 
 def read(url: str) -> pa.Table:
@@ -107,6 +107,14 @@ def test_rows_that_are_missing_or_doubled(fake: str) -> None:
         with pytest.raises(ColonnadeError) as caught:
             read(fake)
         assert caught.value.code == code
+
+
+def test_rows_of_another_state(fake: str) -> None:
+    begun = next(numbered_stream(ROWS.schema, ROWS.to_batches(max_chunksize=4), 0, "0" * 16))
+    Fake.bodies = [begun, numbered(4, "1" * 16)]
+    with pytest.raises(ColonnadeError) as caught:
+        read(fake)
+    assert (caught.value.code, caught.value.row) == ("source_changed", 4)
 
 
 def test_rows_without_numbers(fake: str) -> None:
