@@ -1,5 +1,6 @@
 """What the kernel answers a viewer; the browser's side is in ``e2e/tests/jupyter.spec.ts``."""
 
+import gc
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -231,6 +232,21 @@ def test_a_stream_that_nobody_reads_is_let_go() -> None:
     assert len(page.viewer._streams) == 16
     page.viewer.close()
     assert page.viewer._streams == {}
+
+
+def test_a_viewer_that_is_closed_has_no_rows() -> None:
+    gc.collect()
+    before = pa.total_allocated_bytes()
+    viewer = colonnade.show(pa.table({"a": pa.array(range(1_000_000))}))
+    viewer.sort = ["-a"]
+    assert viewer.shown().num_rows == 1_000_000
+    # The rows, and their copy in order.
+    assert pa.total_allocated_bytes() - before > 15_000_000
+    viewer.close()
+    assert pa.total_allocated_bytes() - before < 1_000_000
+    with pytest.raises(ColonnadeError) as caught:
+        viewer.shown()
+    assert caught.value.code == "closed"
 
 
 def test_a_source_that_fails() -> None:

@@ -152,11 +152,14 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         return cut.select(range(columns["start"], min(columns["end"], table.num_columns)))
 
     def close(self) -> None:
-        """Take the viewer from the page and let go of its rows."""
+        """Take the viewer from the page and let go of its rows, which ``Out`` would keep."""
         if "_lock" not in self.__dict__:  # its data could not be read, so it was never made
             return
         with self._lock:
             self._streams.clear()
+            self._rows.close()
+            self._answers = Answers(self._rows)
+            self._arranged = None
         super().close()
 
     def _arrange(self, **change: Any) -> None:
