@@ -20,7 +20,7 @@ from .predicate import filter_mask
 from .rows import Rows, bytes_of
 from .sort import sort_indices
 from .summary import summary
-from .wire import numbered_stream
+from .wire import MEDIA_TYPE, numbered_stream
 
 TABLE = "data"
 """The table's name in addresses."""
@@ -134,7 +134,7 @@ def _stream(query_id: str, rows: Rows, query: dict[str, Any]) -> Answer:
     limit = query.get("limit")
     end = 2**63 if limit is None else start + int(limit)
     headers = {
-        "content-type": "application/vnd.apache.arrow.stream",
+        "content-type": MEDIA_TYPE,
         "x-query-id": query_id,
         "x-result-order": "partition",
     }

@@ -15,9 +15,8 @@ from .http import Connection, in_path
 from .progress import Progress
 from .rows import Source, bytes_of
 from .stream import ResultStream
-from .wire import plain_stream
+from .wire import MEDIA_TYPE, plain_stream
 
-_STREAM = "application/vnd.apache.arrow.stream"
 _BATCH_BYTES = 4 * 2**20
 
 
@@ -101,7 +100,7 @@ class Server:
         path = f"tables/{in_path(name)}"
         source = Source(data)
         body = plain_stream(source.schema, _pieces(source))
-        self._connection.ask("PUT", path, body=body, content_type=_STREAM)
+        self._connection.ask("PUT", path, body=body, content_type=MEDIA_TYPE)
         return self.table(name)
 
     def _read(
