@@ -53,6 +53,7 @@ class Fake(BaseHTTPRequestHandler):
 
     bodies: ClassVar[list[bytes]] = []
     record: ClassVar[str] = '{"error": null}'
+    status: ClassVar[int] = 200
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -65,7 +66,7 @@ class Fake(BaseHTTPRequestHandler):
         self._send(b"")
 
     def _send(self, body: bytes) -> None:
-        self.send_response(200)
+        self.send_response(self.status)
         self.end_headers()
         self.wfile.write(body)
 
@@ -130,6 +131,14 @@ def test_the_servers_own_error_is_told(fake: str) -> None:
         read(fake)
     error = caught.value
     assert (error.code, error.message, error.hint) == ("query_timeout", "too slow", "ask less")
+
+
+def test_a_redirect_is_no_answer(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fake, "status", 308)
+    Fake.bodies = [b"moved"]
+    with pytest.raises(ColonnadeError) as caught:
+        read(fake)
+    assert (caught.value.code, caught.value.status) == ("http_error", 308)
 
 
 def test_giving_up(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:

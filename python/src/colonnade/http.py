@@ -75,7 +75,7 @@ class Connection:
                 if body is None:
                     raise
             response = connection.getresponse()
-            if response.status >= 400:
+            if response.status >= 300:
                 raise _refusal(response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -111,4 +111,7 @@ def _refusal(response: http.client.HTTPResponse) -> ColonnadeError:
         problem = json.loads(text)
     code = problem.get("code", "http_error")
     message = problem.get("detail") or problem.get("title") or f"the server answered {status}."
-    return ColonnadeError(code, message, problem.get("hint"), status=status)
+    # Redirects are not followed: a token goes where its owner has sent it.
+    location = response.headers.get("location")
+    hint = problem.get("hint") or (location and f"The server sends to {location}.")
+    return ColonnadeError(code, message, hint, status=status)
