@@ -3,6 +3,7 @@ import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
 import { Connections } from "./connections.js";
 import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
+import type { Fetch } from "./fetcher.js";
 import type {
   NoticeName,
   Notices,
@@ -257,6 +258,11 @@ export class Table extends EventTarget {
   get request(): UrlSource | undefined {
     const { wire } = this.#prepared;
     return wire.kind === "url" && wire.query !== undefined ? wire : undefined;
+  }
+
+  /** @internal The page's own `fetch`, which answers that request; undefined where it has none. */
+  get fetch(): Fetch | undefined {
+    return this.#prepared.fetch;
   }
 
   /** As {@link View.text}, of the rows readable now. */

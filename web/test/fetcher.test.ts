@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Fetch, fetchThrough, serveFetch } from "../src/fetcher.js";
 import { open } from "../src/open.js";
+import { askRecord } from "../src/query.js";
 import { ReplayServer } from "./replay.js";
 
 const wasmSrc = new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url);
@@ -26,6 +27,16 @@ test("a page answers the requests itself", async () => {
   table.close();
   // The end is told by the page, too.
   await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
+});
+
+test("what the page asks besides goes to its own fetch, too", async () => {
+  const table = await open(ADDRESS, { fetch: throughPage, wasmSrc });
+  const { request } = table;
+  if (request?.query === undefined) throw new Error("no Colonnade server is known to answer");
+  const { signal } = new AbortController();
+  const record = await askRecord(request, request.query, signal, table.fetch);
+  expect(record?.rows_ready).toBe(100);
+  table.close();
 });
 
 test("rows come and go by number through the page", async () => {

@@ -33,6 +33,9 @@ _MAX_GROWTH = 8
 # Filters and orders that are kept; each may hold a copy of the rows.
 _MAX_RESULTS = 8
 
+# The same rows in the same places, however often they are asked for.
+_ORDER = "partition"
+
 _STATUS = {"unknown_query": 404, "unknown_column": 400, "source_failed": 500, "kernel_error": 500}
 
 
@@ -136,7 +139,7 @@ def _stream(query_id: str, rows: Rows, query: dict[str, Any]) -> Answer:
     headers = {
         "content-type": MEDIA_TYPE,
         "x-query-id": query_id,
-        "x-result-order": "partition",
+        "x-result-order": _ORDER,
     }
     pieces = _pieces(rows, start, end)
     return Answer(200, headers, numbered_stream(rows.schema, pieces, start, rows.snapshot))
@@ -160,6 +163,7 @@ def _record(query_id: str, rows: Rows) -> dict[str, Any]:
     return {
         "id": query_id,
         "state": "done" if rows.is_whole else "running",
+        "order": _ORDER,
         "rows": rows.num_rows if rows.is_whole else None,
         "first_row": 0,
         "rows_ready": rows.num_rows,
