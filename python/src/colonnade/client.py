@@ -14,6 +14,7 @@ from .exact import exact_json
 from .http import Connection, in_path
 from .progress import Progress
 from .rows import Source, bytes_of
+from .sort import sort_key
 from .stream import ResultStream
 from .wire import MEDIA_TYPE, plain_stream
 
@@ -173,7 +174,7 @@ class Table:
         if not isinstance(filter, str):
             request = {"table": self.name, **window}
             request |= {} if columns is None else {"columns": list(columns)}
-            request |= {} if keys is None else {"sort": [_sort_key(key) for key in keys]}
+            request |= {} if keys is None else {"sort": [sort_key(key) for key in keys]}
             request |= {} if filter is None else {"filter": exact_json(filter)}
             return self._server._read(request, total_rows, offset, limit)
         query = {**window, "filter": filter}
@@ -211,10 +212,6 @@ def _quoted(name: str) -> str:
 
 def _quoted_key(key: str) -> str:
     return f"-{_quoted(key[1:])}" if key.startswith("-") else _quoted(key)
-
-
-def _sort_key(key: str) -> dict[str, Any]:
-    return {"column": key.removeprefix("-"), "descending": key.startswith("-")}
 
 
 def _pieces(source: Source) -> Iterator[pa.RecordBatch]:

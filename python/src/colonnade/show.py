@@ -19,6 +19,7 @@ from .columns import column_index
 from .errors import ColonnadeError
 from .exact import exact_json
 from .rows import Rows
+from .sort import sort_key
 
 _HERE = Path(__file__).parent
 
@@ -129,7 +130,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
     @sort.setter
     def sort(self, keys: Sequence[str | Mapping[str, Any]]) -> None:
-        self._arrange(sort=[_sort_key(key) for key in keys])
+        self._arrange(sort=[sort_key(key) for key in keys])
 
     def shown(self) -> pa.Table:
         """All rows that the viewer shows, filtered, in its order, with its columns.
@@ -216,12 +217,6 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         if piece is None:
             self._streams.pop(stream_id)
         self.send(answer, [] if piece is None else [piece])
-
-
-def _sort_key(key: str | Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(key, str):
-        return {"column": key["column"], "descending": bool(key.get("descending"))}
-    return {"column": key.removeprefix("-"), "descending": key.startswith("-")}
 
 
 @cache
