@@ -43,7 +43,8 @@ export async function setUpSpark() {
 
 /**
  * Starts a driver with two executors, each a process of its own, on the ports given or free ones.
- * `more` are further settings of Spark. Resolves with its address, its page, the id of its process group, and how to end it.
+ * `more` are further settings of Spark. It ends with this program. Resolves with its address, its page,
+ * the id of its process group, and how to end it before.
  */
 export async function startSpark(home, ports = undefined, more = {}) {
   const [port, pagePort] = ports ?? [await freePort(), await freePort()];
@@ -77,6 +78,7 @@ export async function startSpark(home, ports = undefined, more = {}) {
     },
   });
   const stop = () => {
+    process.off("exit", stop);
     try {
       process.kill(-child.pid, "SIGKILL");
     } catch {
@@ -84,6 +86,10 @@ export async function startSpark(home, ports = undefined, more = {}) {
     }
     rmSync(work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
+  // What ends this program is not heard in a group of its own.
+  process.once("exit", stop);
+  process.once("SIGINT", () => process.exit(130));
+  process.once("SIGTERM", () => process.exit(143));
   const deadline = Date.now() + START_TIMEOUT_MS;
   while (!((await answers(port)) && (await answers(pagePort)))) {
     if (Date.now() > deadline || child.exitCode !== null) {
@@ -136,8 +142,6 @@ if (argv[1] === fileURLToPath(import.meta.url)) {
   if (home === undefined) process.exit(3);
   const ports = argv.length > 3 ? [Number(argv[2]), Number(argv[3])] : undefined;
   const spark = await startSpark(home, ports);
-  process.on("exit", spark.stop);
-  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(0));
   process.stdout.write(`${spark.address} ${spark.page} ${spark.group}\n`);
   setInterval(() => {}, 60_000);
 }

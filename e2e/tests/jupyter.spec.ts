@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, type Page, test } from "@playwright/test";
 import { cell, goToRow } from "./fixtures.js";
-import { inCheckout } from "./server.js";
+import { freePort, inCheckout } from "./server.js";
 
 // The Python of `npm test`, in which JupyterLab and the package's requirements are.
 const python = process.env.COLONNADE_PYTHON;
@@ -188,12 +187,4 @@ function output(page: Page, index: number) {
 async function runCell(page: Page, index: number): Promise<void> {
   await codeCell(page, index).locator(".cm-content").click();
   await page.keyboard.press("Control+Enter");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

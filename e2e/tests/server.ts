@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -15,6 +16,16 @@ export function inCheckout(path: string): string {
 export function demoFile(name: string): string {
   const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME, HOME } = process.env;
   return `${COLONNADE_CACHE_DIR ?? `${XDG_CACHE_HOME ?? `${HOME}/.cache`}/colonnade`}/${name}`;
+}
+
+/** A port that nobody listens at. */
+export async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  listener.close();
+  await once(listener, "close");
+  return port;
 }
 
 /** The state of a query as `GET /v1/query/{id}` tells it. */

@@ -2,19 +2,10 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { test as base, cell, chooseTable, expect, goToRow } from "./fixtures.js";
-import { demoFile, Server } from "./server.js";
+import { demoFile, freePort, Server } from "./server.js";
 
 const NUM_ROWS = 3_000_000;
-
-async function freePort(): Promise<number> {
-  const listener = createServer();
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  const { port } = listener.address() as AddressInfo;
-  await new Promise((resolve) => listener.close(resolve));
-  return port;
-}
 
 /** moto_server with `flights` in a bucket, or `null` where there is no such program. */
 async function startStore(): Promise<{ origin: string; process: ChildProcess } | null> {

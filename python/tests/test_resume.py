@@ -53,6 +53,7 @@ class Fake(BaseHTTPRequestHandler):
 
     bodies: ClassVar[list[bytes]] = []
     record: ClassVar[str] = '{"error": null}'
+    status: ClassVar[int] = 200
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -65,7 +66,7 @@ class Fake(BaseHTTPRequestHandler):
         self._send(b"")
 
     def _send(self, body: bytes) -> None:
-        self.send_response(200)
+        self.send_response(self.status)
         self.end_headers()
         self.wfile.write(body)
 
@@ -81,9 +82,9 @@ def fake() -> Iterator[str]:
         server.shutdown()
 
 
-def numbered(first_row: int, table: pa.Table = ROWS) -> bytes:
-    batches = table.slice(first_row).to_batches(max_chunksize=4)
-    return b"".join(numbered_stream(table.schema, batches, first_row, "0" * 16))
+def numbered(first_row: int, snapshot: str = "0" * 16) -> bytes:
+    batches = ROWS.slice(first_row).to_batches(max_chunksize=4)
+    return b"".join(numbered_stream(ROWS.schema, batches, first_row, snapshot))
 
 
 def read(url: str) -> pa.Table:
@@ -109,6 +110,14 @@ def test_rows_that_are_missing_or_doubled(fake: str) -> None:
         assert caught.value.code == code
 
 
+def test_rows_of_another_state(fake: str) -> None:
+    begun = next(numbered_stream(ROWS.schema, ROWS.to_batches(max_chunksize=4), 0, "0" * 16))
+    Fake.bodies = [begun, numbered(4, "1" * 16)]
+    with pytest.raises(ColonnadeError) as caught:
+        read(fake)
+    assert (caught.value.code, caught.value.row) == ("source_changed", 4)
+
+
 def test_rows_without_numbers(fake: str) -> None:
     Fake.bodies = [b"".join(plain_stream(ROWS.schema, ROWS.to_batches()))]
     with pytest.raises(ColonnadeError, match=r"row_(overlap|gap)"):
@@ -122,6 +131,14 @@ def test_the_servers_own_error_is_told(fake: str) -> None:
         read(fake)
     error = caught.value
     assert (error.code, error.message, error.hint) == ("query_timeout", "too slow", "ask less")
+
+
+def test_a_redirect_is_no_answer(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fake, "status", 308)
+    Fake.bodies = [b"moved"]
+    with pytest.raises(ColonnadeError) as caught:
+        read(fake)
+    assert (caught.value.code, caught.value.status) == ("http_error", 308)
 
 
 def test_giving_up(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:

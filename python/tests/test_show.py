@@ -1,5 +1,6 @@
 """What the kernel answers a viewer; the browser's side is in ``e2e/tests/jupyter.spec.ts``."""
 
+import gc
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -152,6 +153,17 @@ def test_summary() -> None:
     assert told("nope")["code"] == "unknown_column"
 
 
+def test_summary_of_times_that_python_has_not() -> None:
+    times = pa.array([1, 86_399_999_999_999], pa.time64("ns"))
+    days = pa.array([-800_000, 0], pa.int32()).cast(pa.date32())
+    answers = Answers(Rows(pa.table({"t": times, "d": days})))
+    ask(answers, "GET", "tables/data/rows?id=a")
+    told = json_of(ask(answers, "GET", "query/a/summary?column=t"))
+    assert (told["min"], told["max"]) == ("00:00:00.000000001", "23:59:59.999999999")
+    told = json_of(ask(answers, "GET", "query/a/summary?column=d"))
+    assert (told["max"], told["histogram"]["counts"][-1]) == ("1970-01-01", 1)
+
+
 @pytest.mark.parametrize(
     "make",
     [pa.table, pd.DataFrame, pl.DataFrame, lambda frame: duckdb.from_arrow(pa.table(frame)),
@@ -220,6 +232,21 @@ def test_a_stream_that_nobody_reads_is_let_go() -> None:
     assert len(page.viewer._streams) == 16
     page.viewer.close()
     assert page.viewer._streams == {}
+
+
+def test_a_viewer_that_is_closed_has_no_rows() -> None:
+    gc.collect()
+    before = pa.total_allocated_bytes()
+    viewer = colonnade.show(pa.table({"a": pa.array(range(1_000_000))}))
+    viewer.sort = ["-a"]
+    assert viewer.shown().num_rows == 1_000_000
+    # The rows, and their copy in order.
+    assert pa.total_allocated_bytes() - before > 15_000_000
+    viewer.close()
+    assert pa.total_allocated_bytes() - before < 1_000_000
+    with pytest.raises(ColonnadeError) as caught:
+        viewer.shown()
+    assert caught.value.code == "closed"
 
 
 def test_a_source_that_fails() -> None:

@@ -226,8 +226,13 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
  * goes back to be filled again, since new memory costs more than copying into old.
  *
  * @param isKept whoever reads keeps the pieces: each has memory of its own
+ * @param onEnd called when no more is read, because there is no more or nobody wants it
  */
-export function streamFromPort(port: MessagePort, isKept = false): ReadableStream<Uint8Array> {
+export function streamFromPort(
+  port: MessagePort,
+  isKept = false,
+  onEnd = () => {},
+): ReadableStream<Uint8Array> {
   let buffer: ArrayBuffer | undefined;
   return new ReadableStream<Uint8Array>(
     {
@@ -239,6 +244,7 @@ export function streamFromPort(port: MessagePort, isKept = false): ReadableStrea
               controller.enqueue(data.piece);
             } else {
               port.close();
+              onEnd();
               if ("error" in data) controller.error(new Error(data.error));
               else controller.close();
             }
@@ -250,6 +256,7 @@ export function streamFromPort(port: MessagePort, isKept = false): ReadableStrea
       cancel: () => {
         port.postMessage("cancel" satisfies PortRequest);
         port.close();
+        onEnd();
       },
     },
     { highWaterMark: 0 },

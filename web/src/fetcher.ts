@@ -27,16 +27,29 @@ export function serveFetch(fetch: Fetch, port: MessagePort): void {
 export function fetchThrough(port: MessagePort): Fetch {
   return (url, { signal, ...init }) =>
     new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
       const { port1, port2 } = new MessageChannel();
       const abort = () => {
         port1.postMessage(null);
         reject(signal?.reason);
       };
-      if (signal?.aborted) return abort();
+      // Ports that somebody listens to are collected only after they were closed.
+      const end = () => {
+        signal?.removeEventListener("abort", abort);
+        if (signal?.aborted) port1.postMessage(null);
+        port1.close();
+      };
       signal?.addEventListener("abort", abort);
       port1.onmessage = ({ data }: MessageEvent<Reply>) => {
-        if ("error" in data) reject(new TypeError(data.error));
-        else resolve(new Response(streamFromPort(data.body, true), data));
+        if ("error" in data) {
+          end();
+          reject(new TypeError(data.error));
+          return;
+        }
+        const body = streamFromPort(data.body, true, end);
+        // Who has left reads nothing of an answer that comes all the same.
+        if (signal?.aborted) void body.cancel();
+        else resolve(new Response(body, data));
       };
       port.postMessage([url, init], [port2]);
     });

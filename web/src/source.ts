@@ -36,6 +36,8 @@ export interface PreparedSource {
   transfer: Transferable[];
   /** Who answers requests that the page itself makes. */
   fetch?: Fetch | undefined;
+  /** Where `fetch` hears the worker; closed with the table. */
+  port?: MessagePort;
 }
 
 /** Prepares a source for the worker; rejects for a Response that is an error. */
@@ -100,7 +102,7 @@ function request(source: UrlSource, { fetch }: RequestOptions): PreparedSource {
   if (fetch === undefined) return { wire, transfer: [] };
   const { port1, port2 } = new MessageChannel();
   serveFetch(fetch, port1);
-  return { wire: { ...wire, fetch: port2 }, transfer: [port2], fetch };
+  return { wire: { ...wire, fetch: port2 }, transfer: [port2], fetch, port: port1 };
 }
 
 function portSource(

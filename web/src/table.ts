@@ -3,6 +3,7 @@ import { Requester } from "./actor.js";
 import { arrowTable } from "./arrow.js";
 import { Connections } from "./connections.js";
 import { ColonnadeError, cancelledError, isFatal } from "./errors.js";
+import type { Fetch } from "./fetcher.js";
 import type {
   NoticeName,
   Notices,
@@ -259,6 +260,11 @@ export class Table extends EventTarget {
     return wire.kind === "url" && wire.query !== undefined ? wire : undefined;
   }
 
+  /** @internal The page's own `fetch`, which answers that request; undefined where it has none. */
+  get fetch(): Fetch | undefined {
+    return this.#prepared.fetch;
+  }
+
   /** As {@link View.text}, of the rows readable now. */
   text(range: RowRange, columns?: readonly (string | number)[]): Promise<(string | null)[][]> {
     return this.#rows.text(range, columns);
@@ -364,8 +370,7 @@ export class Table extends EventTarget {
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
     this.#connections.close();
-    const { wire } = this.#prepared;
-    if (wire.kind === "url") wire.fetch?.close();
+    this.#prepared.port?.close();
   }
 
   #abandon(): void {

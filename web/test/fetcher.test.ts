@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Fetch } from "../src/fetcher.js";
+import { type Fetch, fetchThrough, serveFetch } from "../src/fetcher.js";
 import { open } from "../src/open.js";
+import { askRecord } from "../src/query.js";
 import { ReplayServer } from "./replay.js";
 
 const wasmSrc = new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url);
@@ -26,6 +27,16 @@ test("a page answers the requests itself", async () => {
   table.close();
   // The end is told by the page, too.
   await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
+});
+
+test("what the page asks besides goes to its own fetch, too", async () => {
+  const table = await open(ADDRESS, { fetch: throughPage, wasmSrc });
+  const { request } = table;
+  if (request?.query === undefined) throw new Error("no Colonnade server is known to answer");
+  const { signal } = new AbortController();
+  const record = await askRecord(request, request.query, signal, table.fetch);
+  expect(record?.rows_ready).toBe(100);
+  table.close();
 });
 
 test("rows come and go by number through the page", async () => {
@@ -64,4 +75,18 @@ test("cancelling reaches the page's own fetch", async () => {
   setTimeout(() => abort.abort(), 50);
   await expect(opening).rejects.toMatchObject({ code: "cancelled" });
   await expect.poll(() => aborted).toBe(1);
+});
+
+test("a request whose answer was read leaves no port open", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const isClosed = new Promise((resolve) => {
+    port1.addEventListener("message", ({ ports: [asker] }) => {
+      asker?.addEventListener("close", () => resolve(true));
+    });
+  });
+  serveFetch(async () => new Response("rows"), port1);
+  const response = await fetchThrough(port2)(ADDRESS, {});
+  expect(await response.text()).toBe("rows");
+  expect(await isClosed).toBe(true);
+  port1.close();
 });

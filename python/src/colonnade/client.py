@@ -14,10 +14,10 @@ from .exact import exact_json
 from .http import Connection, in_path
 from .progress import Progress
 from .rows import Source, bytes_of
+from .sort import sort_key
 from .stream import ResultStream
-from .wire import plain_stream
+from .wire import MEDIA_TYPE, plain_stream
 
-_STREAM = "application/vnd.apache.arrow.stream"
 _BATCH_BYTES = 4 * 2**20
 
 
@@ -101,7 +101,7 @@ class Server:
         path = f"tables/{in_path(name)}"
         source = Source(data)
         body = plain_stream(source.schema, _pieces(source))
-        self._connection.ask("PUT", path, body=body, content_type=_STREAM)
+        self._connection.ask("PUT", path, body=body, content_type=MEDIA_TYPE)
         return self.table(name)
 
     def _read(
@@ -174,7 +174,7 @@ class Table:
         if not isinstance(filter, str):
             request = {"table": self.name, **window}
             request |= {} if columns is None else {"columns": list(columns)}
-            request |= {} if keys is None else {"sort": [_sort_key(key) for key in keys]}
+            request |= {} if keys is None else {"sort": [sort_key(key) for key in keys]}
             request |= {} if filter is None else {"filter": exact_json(filter)}
             return self._server._read(request, total_rows, offset, limit)
         query = {**window, "filter": filter}
@@ -212,10 +212,6 @@ def _quoted(name: str) -> str:
 
 def _quoted_key(key: str) -> str:
     return f"-{_quoted(key[1:])}" if key.startswith("-") else _quoted(key)
-
-
-def _sort_key(key: str) -> dict[str, Any]:
-    return {"column": key.removeprefix("-"), "descending": key.startswith("-")}
 
 
 def _pieces(source: Source) -> Iterator[pa.RecordBatch]:

@@ -24,7 +24,9 @@ def exact_json(value: Any) -> Any:
         case int():
             return value if abs(value) <= _MAX_SAFE_INTEGER else str(value)
         case float():
-            return value if math.isfinite(value) else {"nan": "NaN"}.get(str(value), str(value))
+            if math.isfinite(value):
+                return value
+            return "NaN" if math.isnan(value) else str(value)
         case Decimal():
             return format(value, "f") if value.is_finite() else str(value)
         case datetime():

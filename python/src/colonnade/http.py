@@ -9,10 +9,10 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from .errors import ColonnadeError
+from .wire import MEDIA_TYPE
 
 # The server sends something every 15 s.
 _STALL_S = 40.0
-_STREAM = "application/vnd.apache.arrow.stream"
 
 NOT_READY = frozenset({429, 502, 503, 504})
 """Statuses of a server, or of what stands before it, that is there but not ready."""
@@ -64,20 +64,18 @@ class Connection:
         kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
         connection = kind(host, port, timeout=_STALL_S)
         target = f"{self._prefix}/v1/{path}" + (f"?{urlencode(query)}" if query else "")
-        headers = {**self._headers, "Accept": _STREAM, "Connection": "close"}
+        headers = {**self._headers, "Accept": MEDIA_TYPE, "Connection": "close"}
         if content_type is not None:
             headers["Content-Type"] = content_type
         try:
             try:
-                connection.request(
-                    method, target, body, headers, encode_chunked=not isinstance(body, bytes)
-                )
+                connection.request(method, target, body, headers)
             except (BrokenPipeError, ConnectionResetError):
                 # A server may refuse a body before it has read all of it; then it has answered.
                 if body is None:
                     raise
             response = connection.getresponse()
-            if response.status >= 400:
+            if response.status >= 300:
                 raise _refusal(response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
@@ -113,4 +111,7 @@ def _refusal(response: http.client.HTTPResponse) -> ColonnadeError:
         problem = json.loads(text)
     code = problem.get("code", "http_error")
     message = problem.get("detail") or problem.get("title") or f"the server answered {status}."
-    return ColonnadeError(code, message, problem.get("hint"), status=status)
+    # Redirects are not followed: a token goes where its owner has sent it.
+    location = response.headers.get("location")
+    hint = problem.get("hint") or (location and f"The server sends to {location}.")
+    return ColonnadeError(code, message, hint, status=status)

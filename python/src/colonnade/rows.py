@@ -71,8 +71,9 @@ class Rows:
             ColonnadeError: ``bad_source``.
 
         """
-        self._source = Source(data)
-        self.schema = self._source.schema
+        source = Source(data)
+        self._source: Source | None = source
+        self.schema = source.schema
         self._next: pa.RecordBatch | None = None
         self._batches: list[pa.RecordBatch] = []
         self._starts = [0]
@@ -103,6 +104,13 @@ class Rows:
             self._read()
         return pa.Table.from_batches(self._batches, self.schema)
 
+    def close(self) -> None:
+        """Let go of the rows and of their source; reading them is then refused: ``closed``."""
+        with self._lock:
+            self.error = ColonnadeError("closed", "these rows were let go of.", "Show them again.")
+            self._source, self._next, self.is_whole = None, None, False
+            self._batches, self._starts = [], [0]
+
     def _slice(self, start: int, end: int) -> pa.RecordBatch | None:
         """What one batch has of rows ``[start, end)``; None behind the last row."""
         with self._lock:
@@ -131,7 +139,7 @@ class Rows:
 
     def _read_source(self, *, is_ahead: bool = False) -> pa.RecordBatch | None:
         try:
-            return self._source.read()
+            return None if self._source is None else self._source.read()
         except ColonnadeError as error:
             self.error = error
             if is_ahead:

@@ -19,6 +19,7 @@ from .columns import column_index
 from .errors import ColonnadeError
 from .exact import exact_json
 from .rows import Rows
+from .sort import sort_key
 
 _HERE = Path(__file__).parent
 
@@ -129,7 +130,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
     @sort.setter
     def sort(self, keys: Sequence[str | Mapping[str, Any]]) -> None:
-        self._arrange(sort=[_sort_key(key) for key in keys])
+        self._arrange(sort=[sort_key(key) for key in keys])
 
     def shown(self) -> pa.Table:
         """All rows that the viewer shows, filtered, in its order, with its columns.
@@ -152,11 +153,14 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         return cut.select(range(columns["start"], min(columns["end"], table.num_columns)))
 
     def close(self) -> None:
-        """Take the viewer from the page and let go of its rows."""
+        """Take the viewer from the page and let go of its rows, which ``Out`` would keep."""
         if "_lock" not in self.__dict__:  # its data could not be read, so it was never made
             return
         with self._lock:
             self._streams.clear()
+            self._rows.close()
+            self._answers = Answers(self._rows)
+            self._arranged = None
         super().close()
 
     def _arrange(self, **change: Any) -> None:
@@ -206,19 +210,13 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
             return
         try:
             piece = next(stream, None)
-        except (ColonnadeError, pa.ArrowException, OSError) as error:
+        except Exception as error:  # unanswered, the page would wait for ever
             self._streams.pop(stream_id)
-            self.send({**answer, "error": str(error)})
+            self.send({**answer, "error": str(error) or type(error).__name__})
             return
         if piece is None:
             self._streams.pop(stream_id)
         self.send(answer, [] if piece is None else [piece])
-
-
-def _sort_key(key: str | Mapping[str, Any]) -> dict[str, Any]:
-    if not isinstance(key, str):
-        return {"column": key["column"], "descending": bool(key.get("descending"))}
-    return {"column": key.removeprefix("-"), "descending": key.startswith("-")}
 
 
 @cache

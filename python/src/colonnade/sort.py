@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,6 +41,13 @@ def sort_indices(table: pa.Table, keys: object) -> pa.Array:
         columns[name] = values
         orders.append((name, "descending" if key.get("descending") else "ascending"))
     return pc.sort_indices(pa.table(columns), sort_keys=orders)
+
+
+def sort_key(key: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A sort key as JSON, also of a name with ``-`` in front for descending."""
+    if not isinstance(key, str):
+        return {"column": key["column"], "descending": bool(key.get("descending"))}
+    return {"column": key.removeprefix("-"), "descending": key.startswith("-")}
 
 
 def _bad(what: str) -> ColonnadeError:

@@ -60,16 +60,21 @@ class ResultStream:
         self._body: _Body | None = None
         self._reader: pa.RecordBatchReader | None = None
         self._has_begun = False
+        self._snapshot: bytes | None = None
         while self._reader is None:
             self._connect()
         self.schema: pa.Schema = self._reader.schema
 
     def reader(self, progress: Progress) -> pa.RecordBatchReader:
         """The rows as pyarrow reads them; letting go of it cancels the query."""
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches(progress))
+        batches = self._batches(progress)
+        next(batches)
+        return pa.RecordBatchReader.from_batches(self.schema, batches)
 
     def _batches(self, progress: Progress) -> Iterator[pa.RecordBatch]:
+        """The batches, behind a None: a generator that has not begun would not end either."""
         try:
+            yield None
             while (batch := self._next()) is not None:
                 if batch.num_rows > 0:
                     progress.advance(batch.num_rows)
@@ -98,6 +103,11 @@ class ResultStream:
                 return batch
 
     def _check(self, batch: pa.RecordBatch, said: dict[bytes, bytes]) -> None:
+        snapshot = said.get(b"colonnade.snapshot", self._snapshot)
+        if self._snapshot not in {None, snapshot}:
+            message = f"the rows from {self._row} on are of another state of their source."
+            raise ColonnadeError("source_changed", message, "Read it again.", row=self._row)
+        self._snapshot = snapshot
         first_row = int(said.get(b"colonnade.first_row", b"-1"))
         if first_row != self._row:
             code = "row_overlap" if first_row < self._row else "row_gap"

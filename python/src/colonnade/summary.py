@@ -58,7 +58,8 @@ def summary(table: pa.Table, name: str) -> dict[str, Any]:
             for value, count in zip(texts_of(tops).to_pylist(), counts, strict=True)
         ]
     extremes = pc.min_max(known)
-    ends = pa.chunked_array([[extremes["min"].as_py()], [extremes["max"].as_py()]], kind)
+    # Not by way of Python, whose times have no nanoseconds and end with the year 9999.
+    ends = pa.chunked_array([pa.array([extremes["min"], extremes["max"]], kind)])
     answer["min"], answer["max"] = texts_of(ends).to_pylist()
     if pa.types.is_temporal(kind) or pa.types.is_integer(kind):
         answer |= _of_integers(known)

@@ -64,12 +64,17 @@ class Kernel {
 
   #lose() {
     this.isGone = true;
+    this.leave();
+    this.#tell("gone");
+  }
+
+  /** Rejects what was asked: the answers are not heard any more. */
+  leave() {
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);
       reject(new Error(GONE.detail));
     }
     this.#pending.clear();
-    this.#tell("gone");
   }
 }
 
@@ -106,15 +111,15 @@ function fetchFrom(kernel) {
 
 /** The module with <colonnade-viewer> inside, which the kernel's package brings. */
 function loadViewer(kernel, version) {
-  let loading = modules.get(version);
-  if (loading === undefined) {
-    loading = kernel.ask({ id: kernel.id(), do: "module" }).then(({ bytes }) => {
-      const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
-      return import(/* @vite-ignore */ url);
-    });
-    modules.set(version, loading);
-    loading.catch(() => modules.delete(version));
-  }
+  // Another view has asked; should it be taken away before the answer, this one asks.
+  const asked = modules.get(version);
+  if (asked !== undefined) return asked.catch(() => loadViewer(kernel, version));
+  const loading = kernel.ask({ id: kernel.id(), do: "module" }).then(({ bytes }) => {
+    const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
+    return import(/* @vite-ignore */ url);
+  });
+  modules.set(version, loading);
+  loading.catch(() => modules.delete(version));
   return loading;
 }
 
@@ -159,7 +164,10 @@ async function render({ model, el }) {
       if (!kernel.isGone) notice.textContent = `The viewer could not be loaded: ${error.message}`;
     },
   );
-  return () => left.abort();
+  return () => {
+    left.abort();
+    kernel.leave();
+  };
 }
 
 function show(model, el, kernel, signal) {

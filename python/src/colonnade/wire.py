@@ -13,6 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+MEDIA_TYPE = "application/vnd.apache.arrow.stream"
+"""Of an Arrow IPC stream."""
+
 _CONTINUATION = b"\xff\xff\xff\xff"
 _MESSAGE_VTABLE = struct.pack("<7H", 14, 24, 20, 22, 4, 8, 16)
 _MESSAGE = 24

@@ -30,7 +30,7 @@ export class EngineProgress {
       await new Promise((resolve) => setTimeout(resolve, PERIOD_MS));
       if (!isOpen()) return;
       try {
-        const record = await askRecord(request, query, signal);
+        const record = await askRecord(request, query, signal, table.fetch);
         if (record?.order && record.engine === undefined) return;
         const { tasks = 0, tasks_done: done = 0 } = record?.engine ?? {};
         if (tasks === 0 || !isOpen()) continue;
