@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::backend::{Backend, FlightSql, Spark, flight};
+use crate::backend::{Backend, FlightSql, Spark, flight, spark};
 use crate::error::StartError;
 
 /// Connects to the engine among the sources; `None` where all of them are files.
@@ -14,7 +14,10 @@ pub async fn connect(sources: &[String]) -> Result<Option<Arc<dyn Backend>>, Sta
         return Ok(None);
     };
     if sources.len() > 1 {
-        let shown = flight::shown(location.split("/;").next().unwrap_or_default());
+        let shown = match engine {
+            Engine::Spark => spark::shown(location).to_owned(),
+            Engine::FlightSql => flight::shown(location),
+        };
         return Err(StartError::BadArgument(format!(
             "{shown}: an engine is served alone; give the other sources to a server of their own"
         )));

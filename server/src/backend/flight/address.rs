@@ -111,8 +111,11 @@ impl Address {
             _ => return None,
         };
         let shown = rest.split(['/', '?']).next()?.to_owned();
-        let is_same = shown == self.shown;
-        if !tls && !is_same && !self.metadata.is_empty() {
+        if !tls && shown == self.shown {
+            // The same place, which may stand behind TLS that the server does not know of.
+            return Some(self.clone());
+        }
+        if !tls && !self.metadata.is_empty() {
             return None;
         }
         Some(Self {
@@ -158,6 +161,8 @@ mod tests {
         assert_eq!(user, ("me".to_owned(), "p@ss".to_owned()));
         assert!(full.elsewhere("grpc+tls://other:2").is_some());
         assert!(full.elsewhere("grpc://other:2").is_none());
+        let same = full.elsewhere("grpc+tcp://h:1").unwrap();
+        assert_eq!(same.endpoint.uri().scheme_str(), Some("https"));
         assert!(full.elsewhere("file:///etc/passwd").is_none());
     }
 

@@ -6,6 +6,7 @@ use colonnade_core::semantics::near_names;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use super::catalog::FlightTable;
 use crate::error::{ErrorKind, QueryError};
@@ -30,6 +31,13 @@ pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
         ));
     }
     let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
+    if has_unclear_comments(sql) {
+        return Err(QueryError::new(
+            ErrorKind::SqlError,
+            "it cannot be seen that the statement only reads: engines differ in where a comment in it ends",
+            "leave out comments with /* inside them, and /*!",
+        ));
+    }
     let statements = Parser::new(&GenericDialect {})
         .with_recursion_limit(MAX_DEPTH)
         .try_with_sql(sql)
@@ -63,6 +71,16 @@ pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
             "send one statement a query",
         )),
     }
+}
+
+/// Whether there are comments within comments, or such as are none for some engines.
+fn has_unclear_comments(sql: &str) -> bool {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize();
+    let is_unclear = |token: &Token| match token {
+        Token::Whitespace(Whitespace::MultiLineComment(text)) => text.contains("/*"),
+        _ => false,
+    };
+    sql.contains("/*!") || tokens.iter().flatten().any(is_unclear)
 }
 
 fn reads(statement: &Statement) -> bool {
@@ -178,6 +196,11 @@ mod tests {
             ("explain analyze delete from t", ErrorKind::ReadOnly),
             ("set a = 1", ErrorKind::ReadOnly),
             ("select 1; drop table t", ErrorKind::SqlError),
+            ("/* /* */ drop table t -- */ select 1", ErrorKind::SqlError),
+            (
+                "/*! explain select 1 as */ drop /*! , 1 as */ table /*! , */ t",
+                ErrorKind::SqlError,
+            ),
             ("", ErrorKind::SqlError),
             ("what is this", ErrorKind::SqlError),
         ] {

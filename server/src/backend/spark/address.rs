@@ -35,14 +35,19 @@ impl Address {
             .host()
             .filter(|host| *host != Host::Domain(""))
             .ok_or_else(|| format!("it names no host; {form}"))?;
+        if matches!(&host, Host::Domain(name) if name.contains(';')) {
+            return Err(format!(
+                "its parameters do not stand behind a slash; {form}"
+            ));
+        }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(format!("it has a user before the host; {form}"));
         }
         let parameters = match url.path() {
             "" | "/" => "",
-            path => path
-                .strip_prefix("/;")
-                .ok_or_else(|| format!("{path:?} is no list of parameters; {form}"))?,
+            path => path.strip_prefix("/;").ok_or_else(|| {
+                format!("what stands behind the host is no list of parameters; {form}")
+            })?,
         };
         let shown = format!("{host}:{}", url.port().unwrap_or(DEFAULT_PORT));
         let is_loopback = is_loopback(&host);
@@ -148,6 +153,8 @@ mod tests {
             ("sc://h/;use_ssl=maybe", "neither"),
             ("sc://h/;token=secret;use_ssl=false", "use_ssl=true"),
             ("sc://h/;session_id=x", "leave it out"),
+            ("sc://h/db;token=secret", "parameters"),
+            ("sc://h;token=secret", "behind a slash"),
             ("sc://h:99999", "port"),
         ] {
             let refused = refusal(text);

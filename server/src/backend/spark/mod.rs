@@ -34,6 +34,11 @@ use crate::plan::Order;
 use crate::query::QueryRuntime;
 use crate::request::{Request, Source, TableQuery};
 
+/// The source without its parameters: one of them may be a token.
+pub(super) fn shown(source: &str) -> &str {
+    source.split(';').next().unwrap_or_default()
+}
+
 /// What a part reserves before its first batch; Spark's are smaller, unless rows are very large.
 const BATCH_BYTES: u64 = 1 << 20;
 
@@ -51,8 +56,7 @@ impl Spark {
     /// # Errors
     /// The connection string is wrong, or Spark cannot be reached.
     pub async fn connect(source: &str) -> Result<Self, StartError> {
-        // Without the parameters: one of them may be a token.
-        let shown = source.split("/;").next().unwrap_or_default();
+        let shown = shown(source);
         let address = Address::parse(source)
             .map_err(|error| StartError::BadArgument(format!("{shown}: {error}")))?;
         let runtime = QueryRuntime::start(1)

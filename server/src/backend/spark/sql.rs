@@ -39,7 +39,8 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
         ));
     }
     let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
-    let word = first_word(sql);
+    let statement = behind_comments(sql);
+    let word = first_word(statement);
     match word.as_str() {
         "" => Err(QueryError::new(
             ErrorKind::SqlError,
@@ -51,8 +52,20 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
         "select" | "with" | "values" | "from" | "table" => {
             Ok(Statement::Query(format!("select * from (\n{sql}\n)")))
         }
-        // A line as before a query, so that places are counted alike.
-        "show" | "describe" | "desc" | "explain" => Ok(Statement::Tell(format!("\n{sql}"))),
+        // Sail runs what it analyzes.
+        "explain" if !only_explains(statement) => Err(QueryError::new(
+            ErrorKind::ReadOnly,
+            "EXPLAIN ANALYZE is refused, and so are comments behind EXPLAIN: the server only reads",
+            "write EXPLAIN, or EXPLAIN EXTENDED, and then the query",
+        )),
+        // Without the comments before it: where they end is Spark's to say (one may hold another, a line
+        // may go on behind a backslash), and behind that could stand anything. A line as before a query,
+        // and blanks, so that places are counted alike.
+        "show" | "describe" | "desc" | "explain" => {
+            let before = sql[..sql.len() - statement.len()].chars();
+            let blank: String = before.map(|c| if c == '\n' { c } else { ' ' }).collect();
+            Ok(Statement::Tell(format!("\n{blank}{statement}")))
+        }
         _ => Err(QueryError::new(
             ErrorKind::ReadOnly,
             format!("{} is refused: the server only reads", word.to_uppercase()),
@@ -61,8 +74,8 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
     }
 }
 
-/// The statement's first word, small, behind comments and brackets.
-fn first_word(sql: &str) -> String {
+/// The statement behind comments and brackets.
+fn behind_comments(sql: &str) -> &str {
     let mut rest = sql;
     loop {
         rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
@@ -71,13 +84,24 @@ fn first_word(sql: &str) -> String {
         } else if let Some(comment) = rest.strip_prefix("/*") {
             comment.split_once("*/").map_or("", |(_, after)| after)
         } else {
-            break;
+            return rest;
         };
     }
-    let end = rest
+}
+
+/// Whether what follows `explain` begins with a word that is not `analyze`.
+fn only_explains(statement: &str) -> bool {
+    let rest = &statement["explain".len()..];
+    let rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
+    !matches!(first_word(rest).as_str(), "" | "analyze")
+}
+
+/// The statement's first word, small.
+fn first_word(statement: &str) -> String {
+    let end = statement
         .find(|c: char| !c.is_ascii_alphabetic())
-        .unwrap_or(rest.len());
-    rest[..end.min(40)].to_ascii_lowercase()
+        .unwrap_or(statement.len());
+    statement[..end.min(40)].to_ascii_lowercase()
 }
 
 /// A query whose result has the schema of `query` and no rows: Spark answers it without a job.
@@ -282,8 +306,20 @@ mod tests {
             read_only("SHOW tables").unwrap(),
             Statement::Tell("\nSHOW tables".to_owned())
         );
+        for (sql, sent) in [
+            ("/* a\n*/ show tables", "\n    \n   show tables"),
+            (
+                "/* /* */ show */ drop table t",
+                "\n         show */ drop table t",
+            ),
+            ("--\\\nshow\ndrop table t", "\n   \nshow\ndrop table t"),
+        ] {
+            assert_eq!(read_only(sql).unwrap(), Statement::Tell(sent.to_owned()));
+        }
         for changes in [
             "drop table t",
+            "explain Analyze insert into t values (1)",
+            "explain /**/ analyze delete from t",
             "insert into t values (1)",
             "/**/ set a=b",
             "create view v as select 1",
