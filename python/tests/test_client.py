@@ -88,6 +88,8 @@ def test_errors_have_code_and_hint(server: Server) -> None:
         (lambda: server.upload("flights", pa.table(FRAME)), "name_in_use"),
         (lambda: server.upload("x", 5), "bad_source"),
         (lambda: colonnade.connect("ftp://x"), "bad_url"),
+        (lambda: colonnade.connect("http://host:99999"), "bad_url"),
+        (lambda: colonnade.connect("http://[host"), "bad_url"),
         (lambda: colonnade.connect("http://127.0.0.1:9").tables(), "network_error"),
         (lambda: colonnade.connect("http://127.0.0.1:9").query("select 1"), "network_error"),
     ]:

@@ -28,12 +28,16 @@ class Connection:
             ColonnadeError: ``bad_url``.
 
         """
-        parts = urlsplit(url)
+        hint = "Give the address of a server, e.g. http://127.0.0.1:7878."
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ColonnadeError("bad_url", f"{url!r} is no address: {error}.", hint) from error
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            hint = "Give the address of a server, e.g. http://127.0.0.1:7878."
             raise ColonnadeError("bad_url", f"{url!r} is no http or https address.", hint)
         self._is_secure = parts.scheme == "https"
-        self._address = (parts.hostname, parts.port)
+        self._address = (parts.hostname, port)
         self._prefix = parts.path.rstrip("/").removesuffix("/v1")
         self.url = f"{parts.scheme}://{parts.netloc}{self._prefix}"
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
