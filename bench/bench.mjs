@@ -28,6 +28,8 @@ import { measureSpark } from "./spark.mjs";
 
 /** What is measured besides the workloads in a browser. */
 const PARTS = ["readers", "engines", "spark", "stream"];
+/** Some parts have fewer rounds. */
+const FEWER = 0.6;
 /** With `--quick`, only what needs neither a GB nor packages of others. */
 const QUICK_TABLES = ["start", "frame", "wide", "tall"];
 
@@ -94,12 +96,15 @@ async function refuseNoise() {
 
 async function measure({ workloads, tables, parts }, options) {
   const { isQuick, numRounds, isGuarded } = options;
+  // What runs several times in a round anyway, and what takes minutes.
+  const numFewer = Math.ceil(numRounds * FEWER);
   const needsLineitem = parts.length > 0 || tables.some(({ file }) => file !== undefined);
   const lineitem = needsLineitem && !isQuick ? await provideLineitem() : {};
   const files = Object.fromEntries(Object.values(lineitem).map((path) => [basename(path), path]));
   const results = (options.goesOn && kept()) || {
     machine: describeMachine(peerVersions()),
     numRounds,
+    numFewer,
     loadBefore: load(),
     tables: {},
     workloads: {},
@@ -121,7 +126,7 @@ async function measure({ workloads, tables, parts }, options) {
     }
     for (const workload of workloads) {
       if (results.workloads[workload.name]) continue;
-      const measured = await measureReading(browser, site, workload, numRounds);
+      const measured = await measureReading(browser, site, workload, numFewer);
       keep(results.workloads, workload.name, measured);
     }
   });
@@ -131,7 +136,7 @@ async function measure({ workloads, tables, parts }, options) {
     readers: (_, site) => measureReaders({ site, lineitem, numRounds }),
     engines: (_, site) => measureEngines({ site, lineitem, numRounds }),
     spark: (browser, site) => measureSpark({ browser, site, numRounds }),
-    stream: () => measureStream(isQuick, numRounds),
+    stream: () => measureStream(isQuick, numFewer),
   };
   for (const part of parts) {
     if (results[part]) continue;

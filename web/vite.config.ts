@@ -86,11 +86,15 @@ function embed(): Plugin {
 
 /** What is loaded when it is first used. */
 const LATE =
-  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals)/;
+  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals|engine-record)|\/src\/ask\.ts/;
 
 /** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
 const groups = [
-  { name: "open", test: (id: string) => /\/src\/(?!index|define)[^/]+\.ts$/.test(id), priority: 2 },
+  {
+    name: "open",
+    test: (id: string) => /\/src\/(?!index|define|ask)[^/]+\.ts$/.test(id),
+    priority: 2,
+  },
   {
     name: "viewer",
     test: (id: string) => /\/src\/(?:viewer|grid)\/|\/node_modules\//.test(id) && !LATE.test(id),

@@ -69,10 +69,10 @@ at most beyond the empty page. The texts of lineitem's first and last rows are c
 Engines do more than read: they make tables that can be queried.
 *Code* is what was fetched to do it, with some KB of the benchmark's own.`;
 
-function inWorker({ numRounds }) {
+function inWorker({ numFewer }) {
   return `# Reading alone
 
-Every reader works in a worker of its own, in turns with the others: ${numRounds} rounds, in each a new
+Every reader works in a worker of its own, in turns with the others: ${numFewer} rounds, in each a new
 renderer and four tables in one worker. *Cold* is the first table, *warm* the median of the next three; what is
 told is the median of the rounds, in brackets the least and the most. × is against the floor, the first line.
 \`open\` starts a worker and an instance for the first table, and counts them; the decoder alone has its instance

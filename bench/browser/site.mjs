@@ -135,4 +135,8 @@ async function bundle() {
   return new Map(output.map(({ fileName, code }) => [fileName, code]));
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await serve(JSON.parse(process.argv[2]));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  // It ends with the driver, however that ends.
+  process.on("disconnect", () => process.exit());
+  await serve(JSON.parse(process.argv[2]));
+}

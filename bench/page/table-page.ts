@@ -1,6 +1,6 @@
 import type { ColonnadeViewer } from "../../web/src/index.js";
 import { MEMORY_BYTES, opened } from "./tables/colonnade.js";
-import type { Cells } from "./tables/reader.js";
+import type { Cells, ReadTable } from "./tables/reader.js";
 import { finish, nowMs, type TableEnd, type TableNews, type TableTask } from "./tables/task.js";
 
 type Mark = (name: string, atMs: number) => void;
@@ -52,22 +52,30 @@ function readInWorker(task: TableTask, mark: Mark): Promise<TableEnd> {
   });
 }
 
-/** Readers that want a document; they have workers of their own. */
+/** Readers that have workers of their own, or want a document. */
 const ON_PAGE: Record<string, (task: TableTask, mark: Mark) => Promise<TableEnd>> = {
   viewer: showViewer,
-  perspective: async (task, mark) => {
-    const { read } = await import("./tables/perspective.js");
-    const table = await read(task.url, {
-      schema: () => mark("schema", nowMs()),
-      firstRows: (cells) => {
-        mark("first", nowMs());
-        void paint(cells, mark);
-      },
-    });
-    mark("last", nowMs());
-    return finish(table, task);
-  },
+  "open(url)": readOnPage(() => import("./tables/colonnade.js")),
+  perspective: readOnPage(() => import("./tables/perspective.js")),
 };
+
+function readOnPage(load: () => Promise<{ read: ReadTable }>) {
+  return async (task: TableTask, mark: Mark): Promise<TableEnd> => {
+    const { read } = await load();
+    let shown: Promise<void> | undefined;
+    const progress = {
+      schema: () => mark("schema", nowMs()),
+      firstRows: (cells: Cells) => {
+        mark("first", nowMs());
+        shown = paint(cells, mark);
+      },
+    };
+    const table = await read(task.url, progress, task.sql);
+    mark("last", nowMs());
+    await shown;
+    return finish(table, task);
+  };
+}
 
 /** Puts cells into the page, and marks when they were painted. */
 async function paint(cells: Cells, mark: Mark): Promise<void> {

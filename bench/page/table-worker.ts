@@ -4,7 +4,6 @@ import { finish, nowMs, type TableNews, type TableTask } from "./tables/task.js"
 /** Everybody by name; only the one that is asked for is loaded. */
 const READERS: Record<string, () => Promise<{ read: ReadTable }>> = {
   copy: () => import("./tables/copy.js"),
-  "open(url)": () => import("./tables/colonnade.js"),
   "apache-arrow": () => import("./tables/arrow.js"),
   flechette: () => import("./tables/flechette.js"),
   "duckdb-wasm": () => import("./tables/duckdb.js"),
@@ -21,7 +20,7 @@ async function perform(task: TableTask): Promise<void> {
     schema: () => tell({ name: "schema", atMs: nowMs() }),
     firstRows: (cells: Cells) => tell({ name: "first", atMs: nowMs(), cells }),
   };
-  const table = await read(task.url, progress, task.sql);
+  const table = await read(task.url, progress);
   tell({ name: "last", atMs: nowMs() });
   tell({ name: "end", ...(await finish(table, task)) });
 }

@@ -145,11 +145,15 @@ export type WorkerOrder = MessagePort | "rest";
 /** Requests to the worker: one answer each, or an error. */
 export interface Requests {
   open: {
-    /** `wasm` is the module or its address, if not beside the worker. */
+    /**
+     * `wasm` is the module or its address, if not beside the worker. Where the table `isShown`, the page
+     * asks for a window as soon as there are rows.
+     */
     params: {
       source: WireSource;
       memoryBytes: number;
       wasm: WasmModule | string | undefined;
+      isShown: boolean;
     };
     result: Schema;
   };

@@ -24,12 +24,20 @@ export const DEFAULT_MEMORY_BYTES = 1024 ** 3;
  * `ColonnadeError` if that never happens.
  */
 export function open(source: TableSource, options: OpenOptions = {}): Promise<Table> {
-  return openExpecting(undefined, source, options);
+  return openFor({}, source, options);
 }
 
-/** As {@link open}, of a server's rows that should be `numRows`, as the same ones in another order are. */
-export async function openExpecting(
-  numRows: number | undefined,
+/** What a table is opened for. */
+interface Purpose {
+  /** A server's rows should be so many, as the same ones in another order are. */
+  numRows?: number | undefined;
+  /** Rows are painted as soon as there are some: no more is read before. */
+  isShown?: boolean;
+}
+
+/** As {@link open}. */
+export async function openFor(
+  { numRows, isShown = false }: Purpose,
   source: TableSource,
   options: OpenOptions,
 ): Promise<Table> {
@@ -40,5 +48,5 @@ export async function openExpecting(
   const { wire } = prepared;
   if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
   const [worker, wasm] = await Promise.all([startWorker(options, signal), findWasm(options)]);
-  return Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm });
+  return Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm, isShown });
 }

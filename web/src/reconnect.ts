@@ -1,7 +1,8 @@
-import { type Body, openBody } from "./body.js";
+import { askRecord } from "./ask.js";
+import { type Body, fetchOf, openBody } from "./body.js";
 import { ColonnadeError, cancelledError } from "./errors.js";
 import type { Interruption, QueryRange, UrlSource } from "./messages.js";
-import { askRecord, restartRequest, resumeRequest } from "./query.js";
+import { restartRequest, resumeRequest } from "./query.js";
 
 /** How long to wait for what, in milliseconds. */
 export interface Patience {
@@ -157,7 +158,7 @@ export class Reconnector {
 
   async #ask(numRows: number): Promise<Body> {
     const { stallMs } = this.#patience;
-    await askRecord(this.#source, this.#query, this.#signal);
+    await askRecord(this.#source, this.#query, this.#signal, fetchOf(this.#source));
     try {
       const request = resumeRequest(this.#source, this.#query, numRows);
       return await openBody(request, this.#signal, stallMs);

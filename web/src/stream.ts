@@ -1,11 +1,12 @@
-import { type Body, openBody, readBody } from "./body.js";
+import { askQuery } from "./ask.js";
+import { type Body, fetchOf, openBody, readBody } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
 import { ColonnadeError, cancelledError, type PlainError, withPlace } from "./errors.js";
 import { Gate, type GatePlace } from "./gate.js";
 import type { Kernels } from "./kernels.js";
 import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
 import type { Lane } from "./places.js";
-import { askQuery, resumeRequest } from "./query.js";
+import { resumeRequest } from "./query.js";
 import {
   type Continuation,
   PATIENCE,
@@ -17,8 +18,8 @@ import type { Schema } from "./schema.js";
 import { letMessagesIn } from "./turns.js";
 import { type Origin, WindowedRows } from "./windowed.js";
 
-/** Progress is told at most once in this time: a few frames. */
-const PROGRESS_INTERVAL_MS = 50;
+/** Progress is told at most once in this time: each time the page draws it. */
+const PROGRESS_INTERVAL_MS = 100;
 /** How long decoding may keep the worker from answering requests: half a frame. */
 const MAX_BUSY_MS = 8;
 
@@ -27,6 +28,11 @@ const MAX_BUSY_MS = 8;
  * request in the browser's log and the server's.
  */
 const CLOSING_MS = 100;
+
+/** How long the first rows may take to be looked at before more is read. */
+const MAX_LOOK_MS = 200;
+/** What painting them takes where the processor is theirs: some frames. */
+const PAINT_MS = 50;
 
 /** A pause this long closes the connection, which others may need. */
 const MAX_PAUSE_MS = 5000;
@@ -65,6 +71,11 @@ export class TableStream {
   #onGrow: (memoryBytes: number) => void = () => undefined;
   #lastPieceMs = 0;
   #firstRowMs: number | undefined;
+  /** Rows are told that somebody wants to see before more is read. */
+  #isLookedFor = false;
+  #isShown = false;
+  /** Called when rows have been looked at. */
+  look: () => void = () => undefined;
   #toldMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -103,6 +114,17 @@ export class TableStream {
     this.#windowed?.close();
   }
 
+  /** Leaves the processor to the page until it has painted the first rows. */
+  async #showFirst(): Promise<void> {
+    this.#isLookedFor = false;
+    const looked = new Promise<void>((resolve) => {
+      this.look = resolve;
+    });
+    if (await settlesWithin(looked, MAX_LOOK_MS)) {
+      await new Promise((resolve) => setTimeout(resolve, PAINT_MS));
+    }
+  }
+
   /** Goes on after a pause, with another budget in bytes. */
   grow(memoryBytes: number): void {
     this.#onGrow(memoryBytes);
@@ -111,8 +133,11 @@ export class TableStream {
   /**
    * Resolves once the schema is known and goes on reading; the end comes as a notice. A failure
    * before the schema rejects, and is not told again.
+   *
+   * @param isShown no more is read than the first rows before these had the time to be painted
    */
-  async open(makeDecoder: Promise<BodyDecoder>): Promise<Schema> {
+  async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Schema> {
+    this.#isShown = isShown;
     let body: Body;
     let decoder: BodyDecoder;
     try {
@@ -269,6 +294,7 @@ export class TableStream {
         if (!(await settlesWithin(pieces.next(), CLOSING_MS))) this.#abort.abort();
         return { state: "complete" };
       }
+      if (this.#isLookedFor) await this.#showFirst();
       if (canLeave && !isOffered && decoder.numRows > 0) {
         isOffered = true;
         place.offer();
@@ -355,7 +381,7 @@ export class TableStream {
     const progress = this.#progress(decoder);
     const ask: Origin["ask"] = (path, isUrgent, signal) =>
       this.#inPlace("question", !isUrgent, signal, (either) =>
-        askQuery(source, query, path, either),
+        askQuery(source, query, path, either, fetchOf(source)),
       );
     this.#windowed = new WindowedRows(decoder, { source, query, read, ask }, progress, (known) =>
       this.#notify("progress", known),
@@ -439,7 +465,10 @@ export class TableStream {
     if (this.#onSchema !== undefined) return;
     const nowMs = performance.now();
     const isFirstRow = this.#firstRowMs === undefined && decoder.numRows > 0;
-    if (isFirstRow) this.#firstRowMs = nowMs - this.#startMs;
+    if (isFirstRow) {
+      this.#firstRowMs = nowMs - this.#startMs;
+      this.#isLookedFor = this.#isShown;
+    }
     const waitMs = this.#toldMs + PROGRESS_INTERVAL_MS - nowMs;
     if (isFirstRow || waitMs <= 0) {
       clearTimeout(this.#timer);

@@ -87,6 +87,7 @@ interface StartOptions {
   memoryBytes: number;
   totalRows: number | undefined;
   wasm: WasmModule | string | undefined;
+  isShown?: boolean;
 }
 
 /** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
@@ -131,7 +132,7 @@ export class Table extends EventTarget {
     options: StartOptions,
   ): Promise<Table> {
     const table = new Table(worker, prepared, options);
-    const { memoryBytes, wasm, signal } = options;
+    const { memoryBytes, wasm, signal, isShown = false } = options;
     signal?.addEventListener("abort", () => table.cancel());
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
     globalThis.addEventListener?.("online", table.#onOnline);
@@ -139,7 +140,7 @@ export class Table extends EventTarget {
       await table.#connections.enter(signal);
       // Whoever left the page meanwhile and comes back wants no rows of this one.
       if (table.#state !== "streaming") throw cancelledError();
-      const params = { source: prepared.wire, memoryBytes, wasm };
+      const params = { source: prepared.wire, memoryBytes, wasm, isShown };
       const { transfer } = prepared;
       table.#schema = await table.#requester.request("open", params, { signal, transfer });
     } catch (thrown) {

@@ -1,4 +1,6 @@
+import { askRecord } from "./ask.js";
 import { BlockCache } from "./blocks.js";
+import { fetchOf } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
 import { joinValues, joinWindows } from "./join.js";
@@ -12,7 +14,6 @@ import type {
   StreamProgress,
   UrlSource,
 } from "./messages.js";
-import { askRecord } from "./query.js";
 
 /** The part of the budget that the first rows keep. */
 const HEAD_SHARE = 1 / 4;
@@ -176,7 +177,9 @@ export class WindowedRows {
   /** Asks the server how many rows there are, as far as it knows. */
   async askTotal(): Promise<void> {
     const { source, query } = this.#origin;
-    const record = await askRecord(source, query, this.#abort.signal).catch(() => undefined);
+    const record = await askRecord(source, query, this.#abort.signal, fetchOf(source)).catch(
+      () => undefined,
+    );
     const ready = (record?.rows_ready ?? 0) - query.firstRow;
     const rows = record?.rows ?? undefined;
     this.#learn(ready, rows === undefined ? undefined : rows - query.firstRow);

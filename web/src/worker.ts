@@ -15,15 +15,16 @@ export function serve(endpoint: Endpoint): () => void {
   const gate = new Gate((notice) => responder.notify("place", notice));
 
   const responder = new Responder(endpoint, {
-    open: async ({ source, memoryBytes, wasm }) => {
+    open: async ({ source, memoryBytes, wasm, isShown }) => {
       const notify = <N extends keyof Notices>(name: N, data: Notices[N]) =>
         responder.notify(name, data);
       stream = new TableStream(source, notify, PATIENCE, gate);
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
-      return { result: await stream.open(makeDecoder(memoryBytes, wasm, onCrash)) };
+      return { result: await stream.open(makeDecoder(memoryBytes, wasm, onCrash), isShown) };
     },
     window: async ({ view, start, end, columns, maxChars }, signal) => {
       const result = await rows().window(view, start, end, columns, maxChars, signal);
+      stream?.look();
       return { result, transfer: [result.buffer] };
     },
     values: async ({ view, column, start, end }, signal) => {

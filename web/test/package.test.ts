@@ -58,6 +58,7 @@ test.runIf(isBuilt)("the tools that are loaded late are all there is beside", ()
     "column-panels.js",
     "copy.js",
     "define.js",
+    "engine-record.js",
     "find-bar.js",
     "index.js",
     "inline.js",

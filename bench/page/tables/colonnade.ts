@@ -8,6 +8,9 @@ export const MEMORY_BYTES = 2 ** 31;
 /** Rows that are read at once. */
 const READ_ROWS = 131_072;
 
+/** How many of them the worker has been asked for at the same time. */
+const NUM_ASKED = 4;
+
 /** The package as it is shipped. */
 export const read: ReadTable = async (url, progress, sql) => {
   const { open } = (await import(/* @vite-ignore */ `${"/colonnade/index.js"}`)) as { open: Open };
@@ -58,17 +61,30 @@ export function opened(table: Table): OpenTable {
   };
 }
 
-/** Every value of a complete table. */
+/** Every value of a complete table: while some are summed up, the worker makes the next. */
 export async function touchTable(table: Table): Promise<number> {
+  const parts = table.schema.fields.flatMap(({ type }, column) => {
+    const numParts = Math.ceil(table.numRows / READ_ROWS);
+    return Array.from({ length: numParts }, (_, part) => ({
+      type,
+      column,
+      start: part * READ_ROWS,
+    }));
+  });
+  const ask = (index: number) => {
+    const part = parts[index];
+    return part && table.values(part.column, { start: part.start, end: part.start + READ_ROWS });
+  };
   let total = 0;
-  for (const [column, { type }] of table.schema.fields.entries()) {
-    const isDecimal = type.startsWith("decimal");
-    for (let start = 0; start < table.numRows; start += READ_ROWS) {
-      const { values } = await table.values(column, { start, end: start + READ_ROWS });
-      if (!Array.isArray(values)) total += sumOf(values);
-      else if (isDecimal) for (const text of values) total += Number(text.replace(".", ""));
-      else for (const text of values) total += textValue(text);
-    }
+  const asked = Array.from({ length: NUM_ASKED }, (_, index) => ask(index));
+  for (const [index, { type }] of parts.entries()) {
+    const read = await asked.shift();
+    asked.push(ask(index + NUM_ASKED));
+    const values = read?.values ?? [];
+    if (!Array.isArray(values)) total += sumOf(values);
+    else if (type.startsWith("decimal")) {
+      for (const text of values) total += Number(text.replace(".", ""));
+    } else for (const text of values) total += textValue(text);
   }
   return total;
 }

@@ -16,8 +16,8 @@ const MIN_HEIGHT_PX = 320;
 const MAX_SERVER_ROWS = 100_000_000;
 /** While rows come, a column is summarised again no sooner than this. */
 const REFRESH_MS = 500;
-/** While rows come, summaries take at most a quarter of the time. */
-const REST_SHARE = 3;
+/** While rows come, summaries take at most a tenth of the time. */
+const REST_SHARE = 9;
 
 /** What summaries need of their viewer: to ask for other rows. */
 export interface SummariesHost {
@@ -38,6 +38,8 @@ export class Summaries {
   readonly #grid: Grid;
   readonly #arranger: Arranger;
   #choice: boolean | undefined;
+  /** Undefined when it has to be measured, which makes the page lay itself out. */
+  #hasRoom: boolean | undefined;
   #table: ArrangedRows["table"] | undefined;
   #view: ArrangedRows["view"];
   #ofTable = new Map<Field, Known>();
@@ -65,6 +67,7 @@ export class Summaries {
       onSight: () => this.follow(),
     };
     new ResizeObserver(() => {
+      this.#hasRoom = undefined;
       if (this.isShown !== grid.summaries.isShown) this.follow();
     }).observe(grid.element);
   }
@@ -72,8 +75,11 @@ export class Summaries {
   /** Whether they are shown: as was chosen, else where there is room. */
   get isShown(): boolean {
     if (this.#choice !== undefined) return this.#choice;
-    const { clientWidth, clientHeight } = this.#grid.element;
-    return clientWidth >= MIN_WIDTH_PX && clientHeight >= MIN_HEIGHT_PX && !this.#isHuge;
+    if (this.#hasRoom === undefined) {
+      const { clientWidth, clientHeight } = this.#grid.element;
+      this.#hasRoom = clientWidth >= MIN_WIDTH_PX && clientHeight >= MIN_HEIGHT_PX;
+    }
+    return this.#hasRoom && !this.#isHuge;
   }
   set isShown(isShown: boolean) {
     if (isShown === this.isShown && this.#choice !== undefined) return;

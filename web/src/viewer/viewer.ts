@@ -4,7 +4,7 @@ import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
 import { summaryStyles } from "../grid/summary-styles.js";
-import { openExpecting } from "../open.js";
+import { openFor } from "../open.js";
 import type { View } from "../rows.js";
 import type { TableSource } from "../source.js";
 import type { Table, TableProgress } from "../table.js";
@@ -369,7 +369,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   #open(source: TableSource | null, signal: AbortSignal, numRows?: number): Promise<Table> {
-    return openExpecting(numRows, source ?? "", { signal, ...this.openOptions });
+    const purpose = { numRows, isShown: true };
+    return openFor(purpose, source ?? "", { signal, ...this.openOptions });
   }
 
   #show(table: Table, isOwned: boolean): void {
