@@ -22,7 +22,8 @@ function curl(url) {
       text += bytes;
     });
     child.once("error", reject);
-    child.once("exit", () => {
+    // Not "exit": what it told may still be on its way.
+    child.once("close", () => {
       const [numBytes, seconds, firstSeconds, status] = text.split(" ").map(Number);
       if (status === 200) resolve({ numBytes, seconds, firstSeconds });
       else reject(new Error(`${url}: ${status}`));

@@ -3,6 +3,7 @@ import { serveStream } from "../src/body.js";
 import { BodyDecoder, type WasmDecoder } from "../src/decoder.js";
 import type { EndRule, Notices } from "../src/messages.js";
 import { TableStream } from "../src/stream.js";
+import { letMessagesIn } from "../src/turns.js";
 
 /**
  * A decoder of a toy format: the schema is the byte `S`, each `R` a row, `E` the marker, and `(`
@@ -37,11 +38,14 @@ function toyDecoder(): BodyDecoder {
   return new BodyDecoder(decoder, memory);
 }
 
+/** Called when a table that is shown has rows: with its stream, and how many pieces were asked for. */
+type OnRows = (stream: TableStream, numAsked: () => number) => void;
+
 /**
  * Runs a stream of pieces to its end. A piece that is an Error breaks the stream, `stall`
  * never comes.
  */
-async function run(pieces: (string | Error | "stall")[], end: EndRule) {
+async function run(pieces: (string | Error | "stall")[], end: EndRule, onRows?: OnRows) {
   const { port1, port2 } = new MessageChannel();
   const left = [...pieces];
   const body = new ReadableStream<Uint8Array>({
@@ -61,9 +65,10 @@ async function run(pieces: (string | Error | "stall")[], end: EndRule) {
   const source = { kind: "port", port: port2, end } as const;
   const stream = new TableStream(source, (name, data) => {
     if (name === "end") tellEnd(data as Notices["end"]);
+    else if (name === "progress") onRows?.(stream, () => pieces.length - left.length);
   });
   try {
-    await stream.open(Promise.resolve(toyDecoder()));
+    await stream.open(Promise.resolve(toyDecoder()), onRows !== undefined);
     return await ended;
   } finally {
     port1.close();
@@ -119,4 +124,21 @@ test("a failure before the schema rejects", async () => {
   await expect(run([new Error("reset")], "marker")).rejects.toMatchObject({
     code: "network_error",
   });
+});
+
+test("no more is read before the first rows were looked at", async () => {
+  const asked: number[] = [];
+  const end = await run(["S(R)", "(R)", "(R)", "(R)E"], "marker", async (stream, numAsked) => {
+    // Time enough for all pieces.
+    for (let turn = 0; turn < 100; turn++) await letMessagesIn();
+    asked.push(numAsked());
+    stream.look();
+  });
+  expect(asked[0]).toBeLessThan(3);
+  expect(end).toMatchObject({ state: "complete", rows: 4 });
+});
+
+test("first rows that nobody looks at hold up nothing for long", async () => {
+  const end = await run(["S(R)", "(R)E"], "marker", () => undefined);
+  expect(end).toMatchObject({ state: "complete", rows: 2 });
 });
