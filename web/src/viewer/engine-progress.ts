@@ -18,8 +18,9 @@ export class EngineProgress {
     this.part = undefined;
     await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
     if (signal.aborted || table.state !== "streaming") return;
-    const { followEngine } = await import("./engine-record.js");
-    await followEngine(table, signal, (part) => {
+    // Without a server to load it from there is no progress either.
+    const late = await import("./engine-record.js").catch(() => undefined);
+    await late?.followEngine(table, signal, (part) => {
       this.part = part;
       this.#onChange();
     });
