@@ -130,12 +130,16 @@ test("a failure before the schema rejects", async () => {
 
 test("no more is read before the first rows were looked at", async () => {
   const asked: number[] = [];
-  const end = await run(["S(R)", ...Array(8).fill("(R)"), "E"], "marker", async (stream, numAsked) => {
-    // Time enough for all pieces.
-    for (let turn = 0; turn < 100; turn++) await letMessagesIn();
-    asked.push(numAsked());
-    stream.look();
-  });
+  const end = await run(
+    ["S(R)", ...Array(8).fill("(R)"), "E"],
+    "marker",
+    async (stream, numAsked) => {
+      // Time enough for all pieces.
+      for (let turn = 0; turn < 100; turn++) await letMessagesIn();
+      asked.push(numAsked());
+      stream.look();
+    },
+  );
   // What the port and the streams around it have at hand.
   expect(asked[0]).toBeLessThan(5);
   expect(end).toMatchObject({ state: "complete", rows: 9 });
