@@ -2,6 +2,7 @@ import { askQuery } from "./ask.js";
 import { type Body, fetchOf, openBody, readBody } from "./body.js";
 import type { BodyDecoder } from "./decoder.js";
 import { ColonnadeError, cancelledError, type PlainError, withPlace } from "./errors.js";
+import { FirstLook } from "./first-look.js";
 import { Gate, type GatePlace } from "./gate.js";
 import type { Kernels } from "./kernels.js";
 import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
@@ -15,7 +16,7 @@ import {
   Reconnector,
 } from "./reconnect.js";
 import type { Schema } from "./schema.js";
-import { letMessagesIn } from "./turns.js";
+import { letMessagesIn, settlesWithin } from "./turns.js";
 import { type Origin, WindowedRows } from "./windowed.js";
 
 /** Progress is told at most once in this time: each time the page draws it. */
@@ -28,11 +29,6 @@ const MAX_BUSY_MS = 8;
  * request in the browser's log and the server's.
  */
 const CLOSING_MS = 100;
-
-/** How long the first rows may take to be looked at before more is read. */
-const MAX_LOOK_MS = 200;
-/** What painting them takes where the processor is theirs: some frames. */
-const PAINT_MS = 50;
 
 /** A pause this long closes the connection, which others may need. */
 const MAX_PAUSE_MS = 5000;
@@ -71,11 +67,7 @@ export class TableStream {
   #onGrow: (memoryBytes: number) => void = () => undefined;
   #lastPieceMs = 0;
   #firstRowMs: number | undefined;
-  /** Rows are told that somebody wants to see before more is read. */
-  #isLookedFor = false;
-  #isShown = false;
-  /** Called when rows have been looked at. */
-  look: () => void = () => undefined;
+  readonly #firstLook = new FirstLook();
   #toldMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -114,15 +106,9 @@ export class TableStream {
     this.#windowed?.close();
   }
 
-  /** Leaves the processor to the page until it has painted the first rows. */
-  async #showFirst(): Promise<void> {
-    this.#isLookedFor = false;
-    const looked = new Promise<void>((resolve) => {
-      this.look = resolve;
-    });
-    if (await settlesWithin(looked, MAX_LOOK_MS)) {
-      await new Promise((resolve) => setTimeout(resolve, PAINT_MS));
-    }
+  /** Rows have been looked at. */
+  look(): void {
+    this.#firstLook.look();
   }
 
   /** Goes on after a pause, with another budget in bytes. */
@@ -137,7 +123,7 @@ export class TableStream {
    * @param isShown no more is read than the first rows before these had the time to be painted
    */
   async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Schema> {
-    this.#isShown = isShown;
+    this.#firstLook.isWanted = isShown;
     let body: Body;
     let decoder: BodyDecoder;
     try {
@@ -294,7 +280,7 @@ export class TableStream {
         if (!(await settlesWithin(pieces.next(), CLOSING_MS))) this.#abort.abort();
         return { state: "complete" };
       }
-      if (this.#isLookedFor) await this.#showFirst();
+      if (this.#firstLook.isWanted && decoder.numRows > 0) await this.#firstLook.pause();
       if (canLeave && !isOffered && decoder.numRows > 0) {
         isOffered = true;
         place.offer();
@@ -465,10 +451,7 @@ export class TableStream {
     if (this.#onSchema !== undefined) return;
     const nowMs = performance.now();
     const isFirstRow = this.#firstRowMs === undefined && decoder.numRows > 0;
-    if (isFirstRow) {
-      this.#firstRowMs = nowMs - this.#startMs;
-      this.#isLookedFor = this.#isShown;
-    }
+    if (isFirstRow) this.#firstRowMs = nowMs - this.#startMs;
     const waitMs = this.#toldMs + PROGRESS_INTERVAL_MS - nowMs;
     if (isFirstRow || waitMs <= 0) {
       clearTimeout(this.#timer);
@@ -501,13 +484,4 @@ export class TableStream {
 
 function isBudgetFull(thrown: unknown): thrown is ColonnadeError {
   return thrown instanceof ColonnadeError && thrown.code === "memory_budget_exceeded";
-}
-
-/** Whether `promise` settles, either way, before `waitMs` have passed. */
-function settlesWithin(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const settle = () => resolve(true);
-    promise.then(settle, settle);
-    setTimeout(() => resolve(false), waitMs);
-  });
 }

@@ -9,3 +9,12 @@ export function letMessagesIn(): Promise<void> {
     port2.postMessage(null);
   });
 }
+
+/** Whether `promise` settles, either way, before `waitMs` have passed. */
+export function settlesWithin(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = () => resolve(true);
+    promise.then(settle, settle);
+    setTimeout(() => resolve(false), waitMs);
+  });
+}

@@ -369,8 +369,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   #open(source: TableSource | null, signal: AbortSignal, numRows?: number): Promise<Table> {
-    const purpose = { numRows, isShown: true };
-    return openFor(purpose, source ?? "", { signal, ...this.openOptions });
+    return openFor({ numRows, isShown: true }, source ?? "", { signal, ...this.openOptions });
   }
 
   #show(table: Table, isOwned: boolean): void {
