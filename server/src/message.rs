@@ -1,6 +1,7 @@
 //! The unit of exchange inside the server: one message of the Arrow IPC stream format.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use datafusion::arrow::array::RecordBatch;
 
 /// What a message carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,25 @@ pub struct IpcMessage {
     pub body: Bytes,
     /// Rows of a batch; 0 for anything else.
     pub num_rows: u64,
+}
+
+/// Rows on their way to be messages.
+#[derive(Debug, Clone)]
+pub enum Rows {
+    /// To be encoded.
+    Batch(RecordBatch),
+    /// A record batch that is encoded already, without compression, for a stream without dictionaries.
+    Message(IpcMessage),
+}
+
+impl Rows {
+    /// How many they are.
+    pub fn num_rows(&self) -> u64 {
+        match self {
+            Self::Batch(batch) => batch.num_rows() as u64,
+            Self::Message(message) => message.num_rows,
+        }
+    }
 }
 
 /// The end-of-stream marker: a continuation and a metadata length of 0.

@@ -1,19 +1,20 @@
 //! The partitions of a physical plan as parts of a result.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::stream::BoxStream;
-use futures::{FutureExt, StreamExt};
+use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use crate::engine::PART_BYTES;
 use crate::engine_error::{execution_error, is_about_text};
 use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::message::Rows;
 use crate::order::{Encoding, Part, encode_part};
-use crate::source::Table;
+use crate::source::{Table, read_rows};
 
 /// The partitions of a plan as parts. With `part_rows` each has to yield so many rows.
 pub(crate) fn encode_parts(
@@ -37,8 +38,12 @@ pub(crate) fn encode_parts(
         .map(|index| {
             let reader = Arc::clone(&reader);
             let encoding = encoding.clone();
-            Box::new(move |held| encode_part(reader.read(index), &encoding, index == 0, held))
-                as Part
+            Box::new(move |held| {
+                // The first message is a small one, so it has to be encoded.
+                let passes = index > 0 && encoding.codec.is_none();
+                let pass = passes.then(|| good_sizes(encoding.batch_bytes));
+                encode_part(reader.read(index, pass), &encoding, index == 0, held)
+            }) as Part
         })
         .collect()
 }
@@ -68,10 +73,16 @@ pub(crate) async fn read_through(
         part_rows: Some(scan.part_rows),
     });
     for index in 0..num_parts {
-        let mut batches = Arc::clone(&reader).read(index);
-        while batches.next().await.transpose()?.is_some() {}
+        let mut rows = Arc::clone(&reader).read(index, None);
+        while rows.next().await.transpose()?.is_some() {}
     }
     Ok(true)
+}
+
+/// The sizes of a body at which a record batch may be a message of its own.
+fn good_sizes(batch_bytes: usize) -> RangeInclusive<u64> {
+    let batch_bytes = batch_bytes as u64;
+    batch_bytes / 4..=batch_bytes.saturating_mul(5) / 4
 }
 
 /// Reads the partitions of one plan.
@@ -83,19 +94,24 @@ struct PartReader {
 }
 
 impl PartReader {
-    fn read(self: Arc<Self>, index: usize) -> BoxStream<'static, Result<RecordBatch, QueryError>> {
-        let batches = Arc::clone(&self).run(index);
+    /// The rows of a partition; see [`read_rows`] for `pass`.
+    fn read(
+        self: Arc<Self>,
+        index: usize,
+        pass: Option<RangeInclusive<u64>>,
+    ) -> BoxStream<'static, Result<Rows, QueryError>> {
+        let rows = Arc::clone(&self).run(index, pass);
         let Some(expected) = self.part_rows.as_ref().map(|rows| rows[index]) else {
-            return batches;
+            return rows;
         };
         // Rows are numbered by what the metadata says; a file that lies would shift them.
-        let counted = futures::stream::try_unfold((batches, 0), move |(mut batches, num_rows)| {
+        let counted = futures::stream::try_unfold((rows, 0), move |(mut rows, num_rows)| {
             let reader = Arc::clone(&self);
             async move {
-                match batches.next().await.transpose()? {
-                    Some(batch) if num_rows + batch.num_rows() as u64 <= expected => {
-                        let num_rows = num_rows + batch.num_rows() as u64;
-                        Ok(Some((batch, (batches, num_rows))))
+                match rows.next().await.transpose()? {
+                    Some(next) if num_rows + next.num_rows() <= expected => {
+                        let num_rows = num_rows + next.num_rows();
+                        Ok(Some((next, (rows, num_rows))))
                     }
                     None if num_rows == expected => Ok(None),
                     _ => Err(reader.miscounted()),
@@ -117,14 +133,26 @@ impl PartReader {
         )
     }
 
-    fn run(self: Arc<Self>, index: usize) -> BoxStream<'static, Result<RecordBatch, QueryError>> {
-        match self.plan.execute(index, self.state.task_ctx()) {
-            Ok(batches) => batches
-                .then(move |batch| {
+    fn run(
+        self: Arc<Self>,
+        index: usize,
+        pass: Option<RangeInclusive<u64>>,
+    ) -> BoxStream<'static, Result<Rows, QueryError>> {
+        let passed = pass.and_then(|sizes| read_rows(self.plan.as_ref(), index, sizes));
+        let rows = match passed {
+            Some(rows) => Ok(rows),
+            None => self
+                .plan
+                .execute(index, self.state.task_ctx())
+                .map(|batches| batches.map_ok(Rows::Batch).boxed()),
+        };
+        match rows {
+            Ok(rows) => rows
+                .then(move |rows| {
                     let reader = Arc::clone(&self);
                     async move {
-                        match batch {
-                            Ok(batch) => Ok(batch),
+                        match rows {
+                            Ok(rows) => Ok(rows),
                             Err(error) => Err(reader.explain(error).await),
                         }
                     }

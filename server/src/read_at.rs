@@ -8,6 +8,24 @@ pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::R
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
 }
 
+/// The `num_bytes` bytes from `offset` on. Memory that is about to be read into is not cleared first.
+#[cfg(unix)]
+pub(crate) fn read_vec_at(file: &File, num_bytes: usize, offset: u64) -> io::Result<Vec<u8>> {
+    use rustix::io::Errno;
+    let mut bytes = Vec::with_capacity(num_bytes);
+    while bytes.len() < num_bytes {
+        let at = offset + bytes.len() as u64;
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut bytes), at) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // The allocator may have given more room than was asked for, and the file may have more bytes.
+    bytes.truncate(num_bytes);
+    Ok(bytes)
+}
+
 #[cfg(unix)]
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
@@ -24,6 +42,13 @@ pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) 
         offset += num_bytes as u64;
     }
     Ok(())
+}
+
+#[cfg(windows)]
+pub(crate) fn read_vec_at(file: &File, num_bytes: usize, offset: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; num_bytes];
+    read_exact_at(file, &mut bytes, offset)?;
+    Ok(bytes)
 }
 
 #[cfg(windows)]

@@ -31,6 +31,8 @@ mod kernels;
 #[path = "http/messages.rs"]
 mod messages;
 
+#[path = "http/arrow_files.rs"]
+mod arrow_files;
 #[path = "http/backends.rs"]
 mod backends;
 #[path = "http/conformance.rs"]

@@ -24,18 +24,24 @@ pub(super) fn check_array(
     dictionaries: &DictionariesById,
 ) -> Result<(), DecodeError> {
     let check = Check { body, dictionaries };
-    check.array(slot, field).map_err(|problem| {
-        DecodeError::new(
-            DecodeErrorKind::InvalidData,
-            format!("column \"{}\" is not valid: {problem}", field.field.name()),
-        )
-    })
+    check
+        .array(slot, field)
+        .map_err(|problem| not_valid(field, &problem))
+}
+
+pub(super) fn not_valid(field: &SchemaField, problem: &Problem) -> DecodeError {
+    DecodeError::new(
+        DecodeErrorKind::InvalidData,
+        format!("column \"{}\" is not valid: {problem}", field.field.name()),
+    )
 }
 
 /// A little-endian integer.
 pub(super) trait Integer: Copy + Ord + Default {
     const WIDTH: usize;
     fn read(bytes: &[u8]) -> Self;
+    /// The integers of a buffer.
+    fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self>;
     /// As an unsigned number; `None` below zero.
     fn unsigned(self) -> Option<u64>;
 }
@@ -46,6 +52,9 @@ macro_rules! integer {
             const WIDTH: usize = size_of::<$type>();
             fn read(bytes: &[u8]) -> Self {
                 bytes.first_chunk().map_or(0, |bytes| Self::from_le_bytes(*bytes))
+            }
+            fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self> {
+                bytes.as_chunks().0.iter().map(|bytes| Self::from_le_bytes(*bytes))
             }
             #[allow(clippy::useless_conversion)]
             fn unsigned(self) -> Option<u64> {
@@ -58,7 +67,7 @@ integer!(i16, i32, i64, u8, u16, u32, u64);
 
 /// The integers of a buffer.
 pub(super) fn integers<T: Integer>(bytes: &[u8]) -> impl ExactSizeIterator<Item = T> {
-    bytes.chunks_exact(T::WIDTH).map(T::read)
+    T::all(bytes)
 }
 
 /// Checks that offsets ascend from 0 or more to at most `limit`; returns the first and the last.

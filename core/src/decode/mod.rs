@@ -2,20 +2,44 @@
 
 mod check;
 mod continuity;
+mod counts;
 mod dictionaries;
 mod text;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::table::{Batch, Content, Table};
+use crate::table::{Batch, Content, DictionariesById, Table};
 use crate::wire::{
-    AlignedBody, BatchHeader, DecodeError, DecodeErrorKind, Footer, Frame, Framer, Limits, Message,
-    SlabPool, StreamSchema, decompress_body, read_layout,
+    AlignedBody, ArraySlot, BatchHeader, DecodeError, DecodeErrorKind, Footer, Frame, Framer,
+    Limits, Message, SchemaField, SlabPool, StreamSchema, decompress_body, read_layout,
 };
-use check::check_array;
+use check::{check_array, not_valid};
 use continuity::Continuity;
+use counts::check_counts;
 use dictionaries::Dictionaries;
+
+/// Checks the values of an uncompressed batch of columns without dictionaries, as a [`Decoder`] does,
+/// and that it has the nulls that its header counts, which a `Decoder` counts itself. `slots` are its
+/// header laid over `fields`, `body` all of its body.
+///
+/// # Errors
+/// `InvalidData`.
+///
+/// # Panics
+/// Where `body` is shorter than the header says.
+pub fn check_batch(
+    slots: &[ArraySlot],
+    fields: &[SchemaField],
+    body: &[u8],
+) -> Result<(), DecodeError> {
+    let none = DictionariesById::default();
+    let mut columns = slots.iter().zip(fields);
+    columns.try_for_each(|(slot, field)| {
+        check_array(slot, field, body, &none)?;
+        check_counts(slot, field, body).map_err(|problem| not_valid(field, &problem))
+    })
+}
 
 /// How far a stream has been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -127,6 +127,16 @@ impl Encoder {
         Ok(out)
     }
 
+    /// Takes rows that are encoded already; returns the messages that are full, and that one.
+    ///
+    /// # Errors
+    /// As [`Encoder::push`].
+    pub fn pass(&mut self, message: IpcMessage) -> Result<Vec<IpcMessage>, ArrowError> {
+        let mut out = self.flush()?;
+        out.push(message);
+        Ok(out)
+    }
+
     /// The messages of what was gathered so far.
     ///
     /// # Errors

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::record_batch::RecordBatch;
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
 
 use crate::encode::{Codec, Encoder, FIRST_MESSAGE_ROWS};
 use crate::error::{ErrorKind, QueryError};
-use crate::message::IpcMessage;
+use crate::message::{IpcMessage, Rows};
 
 /// Rows that wait for company longer than this leave without it.
 const GATHER_MS: u64 = 100;
@@ -47,9 +46,9 @@ pub struct Encoding {
     pub codec: Option<Codec>,
 }
 
-/// The messages of a stream of batches. The first message of the first part is small.
+/// The messages of a stream of rows. The first message of the first part is small.
 pub fn encode_part(
-    batches: impl Stream<Item = Result<RecordBatch, QueryError>> + Send + 'static,
+    rows: impl Stream<Item = Result<Rows, QueryError>> + Send + 'static,
     encoding: &Encoding,
     is_first: bool,
     held: Held,
@@ -63,7 +62,7 @@ pub fn encode_part(
     );
     let state = match encoder {
         Ok(encoder) => State::Running {
-            batches: batches.boxed(),
+            rows: rows.boxed(),
             encoder: Box::new(encoder),
         },
         Err(error) => State::Failed(cannot_encode(&error)),
@@ -85,9 +84,9 @@ pub fn encode_part(
 type Outcome = Result<IpcMessage, QueryError>;
 
 enum State {
-    /// Batches still come.
+    /// Rows still come.
     Running {
-        batches: BoxStream<'static, Result<RecordBatch, QueryError>>,
+        rows: BoxStream<'static, Result<Rows, QueryError>>,
         encoder: Box<Encoder>,
     },
     /// The encoder could not be made.
@@ -98,26 +97,29 @@ enum State {
 
 impl State {
     async fn step(self, held: &Held) -> Option<(Vec<Outcome>, Self)> {
-        let (mut batches, mut encoder) = match self {
-            Self::Running { batches, encoder } => (batches, encoder),
+        let (mut rows, mut encoder) = match self {
+            Self::Running { rows, encoder } => (rows, encoder),
             Self::Failed(error) => return Some((vec![Err(error)], Self::Ended)),
             Self::Ended => return None,
         };
         let next = if encoder.gathered_bytes() > 0 {
-            match tokio::time::timeout(Duration::from_millis(GATHER_MS), batches.next()).await {
+            match tokio::time::timeout(Duration::from_millis(GATHER_MS), rows.next()).await {
                 Ok(next) => next,
                 Err(_) => {
                     let encoded = encoder.flush();
-                    return Some(Self::after(encoded, batches, encoder, held));
+                    return Some(Self::after(encoded, rows, encoder, held));
                 }
             }
         } else {
-            batches.next().await
+            rows.next().await
         };
         match next {
-            Some(Ok(batch)) => {
-                let encoded = encoder.push(&batch);
-                Some(Self::after(encoded, batches, encoder, held))
+            Some(Ok(next)) => {
+                let encoded = match next {
+                    Rows::Batch(batch) => encoder.push(&batch),
+                    Rows::Message(message) => encoder.pass(message),
+                };
+                Some(Self::after(encoded, rows, encoder, held))
             }
             Some(Err(error)) => {
                 // Rows before the failure are good rows.
@@ -139,7 +141,7 @@ impl State {
 
     fn after(
         result: Result<Vec<IpcMessage>, datafusion::arrow::error::ArrowError>,
-        batches: BoxStream<'static, Result<RecordBatch, QueryError>>,
+        rows: BoxStream<'static, Result<Rows, QueryError>>,
         encoder: Box<Encoder>,
         held: &Held,
     ) -> (Vec<Outcome>, Self) {
@@ -149,7 +151,7 @@ impl State {
                 held.set(encoder.gathered_bytes() + encoded);
                 (
                     messages.into_iter().map(Ok).collect(),
-                    Self::Running { batches, encoder },
+                    Self::Running { rows, encoder },
                 )
             }
             Err(error) => (vec![Err(cannot_encode(&error))], Self::Ended),

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::read_at::read_exact_at;
 use crate::source::file::{Identity, ReadError};
 
 /// Descriptors that the process keeps open for its tables; the files after those are opened for
@@ -56,32 +55,61 @@ impl DiskFile {
         fs::metadata(&self.path).is_ok_and(|now| identity(&now) == *expected)
     }
 
-    /// Fills `bytes` from `offset` on, then compares path and descriptor with what was `expected`.
+    /// What `read` has of the file; then path and descriptor are compared with what was `expected`.
     ///
     /// # Errors
     /// They are not that any more, or the disk fails.
-    pub(super) fn read_into(
+    pub(super) fn read<T>(
         &self,
-        offset: u64,
-        bytes: &mut [u8],
         expected: &Identity,
-    ) -> Result<(), ReadError> {
-        let opened;
-        let file = match &self.kept {
-            Some(kept) => &kept.file,
-            None => {
-                check_regular(&fs::metadata(&self.path)?)?;
-                opened = File::open(&self.path)?;
-                &opened
-            }
-        };
-        let done = read_exact_at(file, bytes, offset);
-        let is_same = file.metadata().is_ok_and(|now| identity(&now) == *expected);
-        if !is_same || !self.is_at_path(expected) {
+        read: impl FnOnce(&File) -> io::Result<T>,
+    ) -> Result<T, ReadError> {
+        let done = self.read_unconfirmed(expected, read);
+        self.confirm(expected)?;
+        done
+    }
+
+    /// What `read` has of the file, to be used only once [`DiskFile::confirm`] has said that it is
+    /// what was `expected`.
+    ///
+    /// # Errors
+    /// The disk fails, or a file that is not kept open is another.
+    pub(super) fn read_unconfirmed<T>(
+        &self,
+        expected: &Identity,
+        read: impl FnOnce(&File) -> io::Result<T>,
+    ) -> Result<T, ReadError> {
+        if let Some(kept) = &self.kept {
+            return Ok(read(&kept.file)?);
+        }
+        check_regular(&fs::metadata(&self.path)?)?;
+        let opened = File::open(&self.path)?;
+        let done = read(&opened);
+        if !is_of(&opened, expected) {
             return Err(ReadError::Changed);
         }
         Ok(done?)
     }
+
+    /// Compares path and descriptor with what was `expected`.
+    ///
+    /// # Errors
+    /// They are not that any more.
+    pub(super) fn confirm(&self, expected: &Identity) -> Result<(), ReadError> {
+        let is_same = match &self.kept {
+            Some(kept) => is_of(&kept.file, expected),
+            None => true,
+        };
+        if is_same && self.is_at_path(expected) {
+            Ok(())
+        } else {
+            Err(ReadError::Changed)
+        }
+    }
+}
+
+fn is_of(file: &File, expected: &Identity) -> bool {
+    file.metadata().is_ok_and(|now| identity(&now) == *expected)
 }
 
 fn identity(metadata: &fs::Metadata) -> Identity {

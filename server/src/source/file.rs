@@ -1,5 +1,6 @@
 //! One file of a table, as it was when it was looked at, and reading it only while it still is.
 
+use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 
+use crate::read_at::{read_exact_at, read_vec_at};
 use crate::source::disk::DiskFile;
 use crate::source::object::Object;
 
@@ -144,10 +146,9 @@ impl SourceFile {
             return Ok(Bytes::new());
         }
         match &self.place {
-            Place::Disk(_) => {
-                let mut bytes = vec![0; num_bytes];
-                self.read_into(range.start, &mut bytes)?;
-                Ok(bytes.into())
+            Place::Disk(file) => {
+                let read = |file: &File| read_vec_at(file, num_bytes, range.start);
+                Ok(self.checked(file.read(&self.identity, read))?.into())
             }
             Place::Store(object) => self.checked(object.read_blocking(range, &self.identity)),
         }
@@ -159,12 +160,54 @@ impl SourceFile {
     /// As [`SourceFile::read`].
     pub fn read_into(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         match &self.place {
-            Place::Disk(file) => self.checked(file.read_into(offset, bytes, &self.identity)),
+            Place::Disk(file) => {
+                let read = |file: &File| read_exact_at(file, bytes, offset);
+                self.checked(file.read(&self.identity, read))
+            }
             Place::Store(_) => {
                 let end = offset.saturating_add(bytes.len() as u64);
                 bytes.copy_from_slice(&self.read(offset..end)?);
                 Ok(())
             }
+        }
+    }
+
+    /// As [`SourceFile::read`], without comparing where it is a system call of its own: what was read
+    /// may be used only after [`SourceFile::confirm`].
+    ///
+    /// # Errors
+    /// As [`SourceFile::read`].
+    pub(super) fn read_unconfirmed(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let Place::Disk(file) = &self.place else {
+            return self.read(range);
+        };
+        let num_bytes = checked_len(&range, self.size_bytes())?;
+        let read = |file: &File| read_vec_at(file, num_bytes, range.start);
+        Ok(self
+            .checked(file.read_unconfirmed(&self.identity, read))?
+            .into())
+    }
+
+    /// The same into `bytes`, beginning at `offset`.
+    ///
+    /// # Errors
+    /// As [`SourceFile::read`].
+    pub(super) fn read_into_unconfirmed(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let Place::Disk(file) = &self.place else {
+            return self.read_into(offset, bytes);
+        };
+        let read = |file: &File| read_exact_at(file, bytes, offset);
+        self.checked(file.read_unconfirmed(&self.identity, read))
+    }
+
+    /// Compares the file with what was looked at; blocks.
+    ///
+    /// # Errors
+    /// The file has changed.
+    pub(super) fn confirm(&self) -> io::Result<()> {
+        match &self.place {
+            Place::Disk(file) => self.checked(file.confirm(&self.identity)),
+            Place::Store(_) => Ok(()),
         }
     }
 
@@ -224,7 +267,7 @@ fn checked_len(range: &Range<u64>, size_bytes: u64) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{self, File};
+    use std::fs;
     use std::io::Write;
     use std::path::PathBuf;
 

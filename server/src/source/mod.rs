@@ -23,6 +23,7 @@ mod snapshot;
 mod store_error;
 mod table;
 
+pub(crate) use arrow::read_rows;
 pub use file::{Identity, SourceFile};
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 pub use parquet_facts::ParquetFacts;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::message::{IpcMessage, MessageKind};
-use crate::read_at::{read_exact_at, write_all_at};
+use crate::read_at::{read_vec_at, write_all_at};
 use crate::spool::Usage;
 
 /// A file without a name: its space is free again when the last handle is gone, however the server
@@ -101,9 +101,8 @@ impl Place {
                 metadata_bytes,
                 body_bytes,
             } => {
-                let mut bytes = vec![0; metadata_bytes + body_bytes];
-                read_exact_at(&segment.file, &mut bytes, *offset)?;
-                let mut metadata = Bytes::from(bytes);
+                let num_bytes = metadata_bytes + body_bytes;
+                let mut metadata = Bytes::from(read_vec_at(&segment.file, num_bytes, *offset)?);
                 let body = metadata.split_off(*metadata_bytes);
                 Ok(IpcMessage {
                     kind,

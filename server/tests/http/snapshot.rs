@@ -18,7 +18,8 @@ const NUM_ROWS: i64 = 2_000_000;
 /// The same number of rows, and for most kinds of bytes, whatever `start`.
 fn write(path: &Path, start: i64, num_rows: i64) {
     let file = File::create(path).unwrap();
-    let batches = (0..num_rows / 50_000).map(|k| batch(start + k * 50_000, 50_000));
+    // Of a size at which those of an Arrow file leave as they stand in it.
+    let batches = (0..num_rows / 25_000).map(|k| batch(start + k * 25_000, 25_000));
     match path.extension().and_then(|e| e.to_str()) {
         Some("parquet") => {
             let mut writer = ArrowWriter::try_new(file, schema(), None).unwrap();

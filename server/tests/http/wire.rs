@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::messages::{joined, messages, rows};
 use crate::support::*;
 
-const ARROW: &str = "application/vnd.apache.arrow.stream";
+pub(crate) const ARROW: &str = "application/vnd.apache.arrow.stream";
 
 fn two_parts(num_rows: i64) -> Vec<Vec<Step>> {
     let part = |start| vec![Step::Rows { start, num_rows }];

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use colonnade_core::decode::check_batch;
 use colonnade_core::wire::{
     BatchHeader, DecodeError, Message, MetadataVersion, SchemaField, SurveyedKind, SurveyedMessage,
     read_layout,
@@ -14,8 +16,9 @@ use datafusion::arrow::ipc;
 use datafusion::arrow::ipc::reader::{read_dictionary, read_record_batch};
 use flatbuffers::FlatBufferBuilder;
 
-use super::body::Body;
+use super::body::{Body, write_message};
 use super::{ArrowFile, limits};
+use crate::message::{IpcMessage, MessageKind};
 
 pub(super) type Result<T> = std::result::Result<T, ArrowError>;
 
@@ -78,6 +81,7 @@ impl BlockReader {
                 body.take(slot)?;
             }
         }
+        file.file.confirm()?;
         let num_rows = if is_cut { end - first } else { header.num_rows };
         let mut builder = FlatBufferBuilder::new();
         let (root, bytes) = body.describe(&mut builder, num_rows);
@@ -91,7 +95,8 @@ impl BlockReader {
             &self.dictionaries,
             Some(&self.columns),
             &version(&header),
-        )?;
+        )
+        .map_err(|error| damaged(&error.to_string()))?;
         if batch.num_rows() != num_rows {
             return Err(damaged("a batch has another number of rows than it says"));
         }
@@ -100,6 +105,47 @@ impl BlockReader {
         } else {
             batch
         })
+    }
+
+    /// The whole of record batch message `index`, all of its columns, with its body as it stands in
+    /// the file, and checked; `None` where it has to be decoded, which says what is wrong with it.
+    /// Blocks.
+    pub(super) fn pass(&self, index: usize) -> Result<Option<IpcMessage>> {
+        let (file, fields) = (&self.file.file, &self.file.wire_schema.fields);
+        let message = self.file.messages[index];
+        let (Message::Batch(header), body_start) = self.header(message)? else {
+            return Err(damaged("it is no record batch"));
+        };
+        let slots = read_layout(&header, fields).map_err(|e| unsound(&e))?;
+        let num_rows = header.num_rows as u64;
+        let is_as_surveyed = message.kind
+            == SurveyedKind::Batch {
+                num_rows,
+                is_compressed: false,
+            };
+        let is_aligned = header
+            .buffers
+            .iter()
+            .all(|range| range.offset.is_multiple_of(8))
+            && (message.end - body_start).is_multiple_of(8);
+        let mut columns = slots.iter().zip(fields);
+        let may_be_null =
+            columns.all(|(slot, field)| field.field.is_nullable() || slot.node.null_count == 0);
+        let is_plain = header.version == MetadataVersion::V5 && header.compression.is_none();
+        if !(is_as_surveyed && is_aligned && may_be_null && is_plain) {
+            return Ok(None);
+        }
+        let body = file.read_unconfirmed(body_start..message.end)?;
+        file.confirm()?;
+        if check_batch(&slots, fields, &body).is_err() {
+            return Ok(None);
+        }
+        Ok(Some(IpcMessage {
+            kind: MessageKind::Batch,
+            metadata: Bytes::from(write_message(&header, body.len())),
+            body,
+            num_rows,
+        }))
     }
 
     /// Reads the dictionaries that stand before message `end` and have not been replaced there.
@@ -144,6 +190,7 @@ impl BlockReader {
         for slot in &slots {
             body.take(slot)?;
         }
+        file.file.confirm()?;
         let mut builder = FlatBufferBuilder::new();
         let (data, bytes) = body.describe(&mut builder, header.values.num_rows);
         let arguments = ipc::DictionaryBatchArgs {
@@ -162,10 +209,13 @@ impl BlockReader {
             &mut self.dictionaries,
             &version(&header.values),
         )
+        .map_err(|error| damaged(&error.to_string()))
     }
 
+    /// A message's header, not yet confirmed to be of the file that was opened.
     fn header(&self, message: SurveyedMessage) -> Result<(Message, u64)> {
-        let bytes = self.file.file.read(message.start..message.body_start)?;
+        let file = &self.file.file;
+        let bytes = file.read_unconfirmed(message.start..message.body_start)?;
         let prefix = if bytes.starts_with(&[0xFF; 4]) { 8 } else { 4 };
         let metadata = bytes.get(prefix..).unwrap_or_default();
         let (header, body_bytes) = Message::read(metadata, &limits()).map_err(|e| unsound(&e))?;
@@ -177,7 +227,7 @@ impl BlockReader {
 }
 
 /// The dictionaries that a column uses, wherever in it.
-fn collect_ids(field: &SchemaField, ids: &mut Vec<i64>) {
+pub(super) fn collect_ids(field: &SchemaField, ids: &mut Vec<i64>) {
     ids.extend(field.dictionary.as_ref().map(|dictionary| dictionary.id));
     for child in &field.children {
         collect_ids(child, ids);

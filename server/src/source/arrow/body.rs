@@ -16,7 +16,8 @@ use super::{ArrowFile, limits};
 /// Where arrow-rs wants buffers to begin.
 const ALIGNMENT: usize = 64;
 
-/// Buffers one after the other, in the order of the columns.
+/// Buffers one after the other, in the order of the columns; not yet confirmed to be of the file that
+/// was opened.
 pub(super) struct Body<'a> {
     file: &'a ArrowFile,
     header: &'a BatchHeader,
@@ -60,7 +61,7 @@ impl<'a> Body<'a> {
             match self.header.compression {
                 _ if range.length == 0 => self.add(&[]),
                 Some(codec) => {
-                    let bytes = self.file.file.read(self.place(*range))?;
+                    let bytes = self.file.file.read_unconfirmed(self.place(*range))?;
                     let plain = decompress(&bytes, codec, self.left_bytes)
                         .map_err(|error| unsound(&error))?;
                     self.left_bytes -= plain.len() as u64;
@@ -121,7 +122,8 @@ impl<'a> Body<'a> {
         let at = self.align();
         self.bytes.resize(at + part.len(), 0);
         let start = self.place(range).start + part.start as u64;
-        self.file.file.read_into(start, &mut self.bytes[at..])?;
+        let bytes = &mut self.bytes[at..];
+        self.file.file.read_into_unconfirmed(start, bytes)?;
         self.ranges.push(BufferRange {
             offset: at,
             length: part.len(),
@@ -155,28 +157,57 @@ impl<'a> Body<'a> {
         builder: &mut FlatBufferBuilder<'b>,
         num_rows: usize,
     ) -> (WIPOffset<ipc::RecordBatch<'b>>, Buffer) {
-        let nodes = self
-            .nodes
-            .iter()
-            .map(|node| ipc::FieldNode::new(node.num_rows as i64, node.null_count as i64));
-        let nodes = builder.create_vector_from_iter(nodes);
-        let ranges = self
-            .ranges
-            .iter()
-            .map(|range| ipc::Buffer::new(range.offset as i64, range.length as i64));
-        let buffers = builder.create_vector_from_iter(ranges);
-        let counts = self.header.variadic_buffer_counts.iter();
-        let counts = builder.create_vector_from_iter(counts.map(|count| *count as i64));
-        let arguments = ipc::RecordBatchArgs {
-            length: num_rows as i64,
-            nodes: Some(nodes),
-            buffers: Some(buffers),
-            compression: None,
-            variadicBufferCounts: Some(counts),
+        let header = BatchHeader {
+            num_rows,
+            nodes: self.nodes,
+            buffers: self.ranges,
+            variadic_buffer_counts: self.header.variadic_buffer_counts.clone(),
+            ..*self.header
         };
-        let root = ipc::RecordBatch::create(builder, &arguments);
-        (root, self.bytes.into())
+        (write_header(builder, &header), self.bytes.into())
     }
+}
+
+/// The metadata of a record batch message without compression and without custom metadata.
+pub(super) fn write_message(header: &BatchHeader, body_bytes: usize) -> Vec<u8> {
+    let mut builder = FlatBufferBuilder::new();
+    let batch = write_header(&mut builder, header);
+    let arguments = ipc::MessageArgs {
+        version: ipc::MetadataVersion::V5,
+        header_type: ipc::MessageHeader::RecordBatch,
+        header: Some(batch.as_union_value()),
+        bodyLength: body_bytes as i64,
+        custom_metadata: None,
+    };
+    let root = ipc::Message::create(&mut builder, &arguments);
+    builder.finish_minimal(root);
+    builder.finished_data().to_vec()
+}
+
+fn write_header<'b>(
+    builder: &mut FlatBufferBuilder<'b>,
+    header: &BatchHeader,
+) -> WIPOffset<ipc::RecordBatch<'b>> {
+    let nodes = header
+        .nodes
+        .iter()
+        .map(|node| ipc::FieldNode::new(node.num_rows as i64, node.null_count as i64));
+    let nodes = builder.create_vector_from_iter(nodes);
+    let ranges = header
+        .buffers
+        .iter()
+        .map(|range| ipc::Buffer::new(range.offset as i64, range.length as i64));
+    let buffers = builder.create_vector_from_iter(ranges);
+    let counts = header.variadic_buffer_counts.iter();
+    let counts = builder.create_vector_from_iter(counts.map(|count| *count as i64));
+    let arguments = ipc::RecordBatchArgs {
+        length: header.num_rows as i64,
+        nodes: Some(nodes),
+        buffers: Some(buffers),
+        compression: None,
+        variadicBufferCounts: Some(counts),
+    };
+    ipc::RecordBatch::create(builder, &arguments)
 }
 
 /// Set bits among the first `num_bits`.

@@ -6,6 +6,7 @@ mod body;
 mod scan;
 
 use std::io::BufReader;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -15,10 +16,16 @@ use colonnade_core::wire::{
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::arrow::ipc::convert::{fb_to_schema, try_schema_from_flatbuffer_bytes};
 use datafusion::arrow::ipc::root_as_footer;
+use datafusion::error::DataFusionError;
+use datafusion::physical_plan::ExecutionPlan;
+use futures::StreamExt;
+use futures::stream::BoxStream;
 
+use crate::message::Rows;
 use crate::source::cursor::Cursor;
 use crate::source::{FileFormat, SourceFile};
 
+use block::collect_ids;
 pub(super) use scan::ArrowScan;
 
 /// The largest body of one message in a local file, compressed or not. A file is trusted with more
@@ -31,6 +38,17 @@ fn limits() -> Limits {
         max_decompressed_bytes: MAX_BODY_BYTES,
         ..Limits::default()
     }
+}
+
+/// The rows of a partition of `plan`, where that is a scan of Arrow files. Record batches whose bodies
+/// have so many bytes are messages as they stand in the file, where they can be.
+pub(crate) fn read_rows(
+    plan: &dyn ExecutionPlan,
+    partition: usize,
+    body_bytes: RangeInclusive<u64>,
+) -> Option<BoxStream<'static, Result<Rows, DataFusionError>>> {
+    let scan = plan.downcast_ref::<ArrowScan>()?;
+    Some(scan.read(partition, Some(body_bytes)).boxed())
 }
 
 /// An Arrow file or stream and where its messages are.
@@ -87,6 +105,15 @@ impl ArrowFile {
             && columns
                 .iter()
                 .all(|column| can_cut(self.schema.field(*column).data_type()))
+    }
+
+    /// Whether a column uses a dictionary, wherever in it.
+    fn has_dictionaries(&self) -> bool {
+        let mut ids = Vec::new();
+        for field in &self.wire_schema.fields {
+            collect_ids(field, &mut ids);
+        }
+        !ids.is_empty()
     }
 
     /// Bytes that have to be read before a batch in the middle can be: all dictionaries.

@@ -1,7 +1,8 @@
 //! Reads batches of Arrow files as partitions of a plan.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use colonnade_core::wire::SurveyedKind;
@@ -22,9 +23,11 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, StatisticsArgs,
 };
+use futures::{Stream, StreamExt};
 
 use super::ArrowFile;
 use super::block::BlockReader;
+use crate::message::Rows;
 use crate::source::pieces::{Piece, group};
 
 /// A scan of Arrow files. Its partitions are in file order, whole batches but for the first and
@@ -46,6 +49,23 @@ struct ScannedFile {
     /// For each column of the scan its value in all rows, or `None` where it is the next of
     /// `columns`.
     values: Vec<Option<ScalarValue>>,
+    /// Whether its record batches are batches of the scan as they are.
+    is_whole: bool,
+}
+
+impl ScannedFile {
+    /// Whether a piece may be a message with a body of a size among `body_bytes`.
+    fn may_pass(&self, piece: &Piece<Block>, body_bytes: &RangeInclusive<u64>) -> bool {
+        let message = self.file.messages[piece.at.message];
+        let all_plain = SurveyedKind::Batch {
+            num_rows: piece.rows.end,
+            is_compressed: false,
+        };
+        self.is_whole
+            && piece.rows.start == 0
+            && message.kind == all_plain
+            && body_bytes.contains(&(message.end - message.body_start))
+    }
 }
 
 /// A record batch: message `message` of file `file`.
@@ -69,12 +89,14 @@ impl ArrowScan {
         part_bytes: u64,
     ) -> Result<Self> {
         let in_file = schema.file_schema().fields();
+        let schema = Arc::new(schema.table_schema().project(columns)?);
         let files = files
             .map(|(file, meta)| {
                 let mut scanned = ScannedFile {
                     file: Arc::clone(file),
                     columns: Vec::new(),
                     values: Vec::new(),
+                    is_whole: false,
                 };
                 for column in columns {
                     scanned.values.push(match in_file.get(*column) {
@@ -85,10 +107,12 @@ impl ArrowScan {
                         None => Some(meta.partition_values[column - in_file.len()].clone()),
                     });
                 }
+                scanned.is_whole = scanned.columns.iter().copied().eq(0..schema.fields().len())
+                    && !file.has_dictionaries()
+                    && file.schema.fields() == schema.fields();
                 Ok(scanned)
             })
             .collect::<Result<Arc<[_]>>>()?;
-        let schema = Arc::new(schema.table_schema().project(columns)?);
         // Each part reads the dictionaries anew.
         let dictionary_bytes = files.iter().map(|file| file.file.dictionary_bytes()).max();
         let part_bytes = part_bytes.max(dictionary_bytes.unwrap_or(0).saturating_mul(4));
@@ -119,6 +143,60 @@ impl ArrowScan {
     pub(in crate::source) fn part_rows(&self) -> Vec<u64> {
         let num_rows = |part: &Vec<Piece<Block>>| part.iter().map(Piece::num_rows).sum();
         self.parts.iter().map(num_rows).collect()
+    }
+
+    /// The rows of a partition. With `pass` record batches whose bodies are of a size among those are
+    /// messages as they stand in the file, where they can be.
+    pub(in crate::source) fn read(
+        &self,
+        partition: usize,
+        pass: Option<RangeInclusive<u64>>,
+    ) -> impl Stream<Item = Result<Rows>> + Send + 'static {
+        let schema = Arc::clone(&self.schema);
+        let files = Arc::clone(&self.files);
+        let pieces = self.parts[partition].clone().into_iter();
+        futures::stream::try_unfold(
+            (pieces, None::<(usize, BlockReader)>),
+            move |(mut pieces, reader)| {
+                let next = pieces.next();
+                let (schema, files) = (Arc::clone(&schema), Arc::clone(&files));
+                let next = next.map(|piece| {
+                    let pass = pass.as_ref();
+                    let passes =
+                        pass.is_some_and(|sizes| files[piece.at.file].may_pass(&piece, sizes));
+                    (piece, passes)
+                });
+                async move {
+                    let Some((piece, passes)) = next else {
+                        return Ok(None);
+                    };
+                    let file = piece.at.file;
+                    // As quick as handing it to another thread and back.
+                    let is_quick = passes && !files[file].file.file.is_remote();
+                    let read = move || {
+                        let scanned = &files[file];
+                        let mut reader = match reader {
+                            Some((index, reader)) if index == file => reader,
+                            _ => {
+                                BlockReader::new(Arc::clone(&scanned.file), scanned.columns.clone())
+                            }
+                        };
+                        let rows = read_piece(scanned, &mut reader, &piece, schema, passes)?;
+                        Ok::<_, DataFusionError>((rows, reader))
+                    };
+                    // arrow-rs panics at some values that do not fit together.
+                    let done = if is_quick {
+                        catch_unwind(AssertUnwindSafe(read)).ok()
+                    } else {
+                        tokio::task::spawn_blocking(read).await.ok()
+                    };
+                    let (rows, reader) = done.ok_or_else(|| {
+                        ArrowError::IpcError("the values of a batch contradict each other".into())
+                    })??;
+                    Ok(Some((rows, (pieces, Some((file, reader))))))
+                }
+            },
+        )
     }
 }
 
@@ -178,52 +256,38 @@ impl ExecutionPlan for ArrowScan {
     }
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let schema = Arc::clone(&self.schema);
-        let files = Arc::clone(&self.files);
-        let pieces = self.parts[partition].clone().into_iter();
-        let batches = futures::stream::try_unfold(
-            (pieces, None::<(usize, BlockReader)>),
-            move |(mut pieces, reader)| {
-                let piece = pieces.next();
-                let (schema, reader) = (Arc::clone(&schema), reader);
-                let opened = piece.as_ref().map(|piece| {
-                    let scanned = &files[piece.at.file];
-                    let reader = match reader {
-                        Some((file, reader)) if file == piece.at.file => reader,
-                        _ => BlockReader::new(Arc::clone(&scanned.file), scanned.columns.clone()),
-                    };
-                    (reader, scanned.values.clone())
-                });
-                async move {
-                    let (Some(piece), Some((mut reader, values))) = (piece, opened) else {
-                        return Ok(None);
-                    };
-                    let file = piece.at.file;
-                    let read = tokio::task::spawn_blocking(move || {
-                        let batch = reader.read(piece.at.message, &piece.rows)?;
-                        // The table's own schema: files may differ in what may be null.
-                        let num_rows = batch.num_rows();
-                        let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
-                        let mut read = batch.columns().iter();
-                        let columns = values.iter().filter_map(|value| match value {
-                            Some(value) => Some(value.to_array_of_size(num_rows)),
-                            None => read.next().cloned().map(Ok),
-                        });
-                        let columns = columns.collect::<Result<_>>()?;
-                        let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
-                        Ok::<_, DataFusionError>((batch, reader))
-                    });
-                    // arrow-rs panics at some values that do not fit together.
-                    let (batch, reader) = read.await.map_err(|_| {
-                        ArrowError::IpcError("the values of a batch contradict each other".into())
-                    })??;
-                    Ok::<_, DataFusionError>(Some((batch, (pieces, Some((file, reader))))))
-                }
-            },
-        );
+        let batches = self.read(partition, None).map(|rows| match rows? {
+            Rows::Batch(batch) => Ok(batch),
+            Rows::Message(_) => internal_err!("a message was not asked for"),
+        });
         let stream = RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches);
         Ok(make_cooperative(Box::pin(stream)))
     }
+}
+
+/// The next rows of a file. Blocks.
+fn read_piece(
+    scanned: &ScannedFile,
+    reader: &mut BlockReader,
+    piece: &Piece<Block>,
+    schema: SchemaRef,
+    passes: bool,
+) -> Result<Rows> {
+    if passes && let Some(message) = reader.pass(piece.at.message)? {
+        return Ok(Rows::Message(message));
+    }
+    let batch = reader.read(piece.at.message, &piece.rows)?;
+    // The table's own schema: files may differ in what may be null.
+    let num_rows = batch.num_rows();
+    let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
+    let mut read = batch.columns().iter();
+    let columns = scanned.values.iter().filter_map(|value| match value {
+        Some(value) => Some(value.to_array_of_size(num_rows)),
+        None => read.next().cloned().map(Ok),
+    });
+    let columns = columns.collect::<Result<_>>()?;
+    let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
+    Ok(Rows::Batch(batch))
 }
 
 /// The record batches of a file; a large one is several pieces where it can be cut.

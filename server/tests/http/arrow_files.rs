@@ -1,0 +1,163 @@
+//! Record batches that leave as they stand in their file.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use colonnade_core::wire::{Limits, Survey, survey_file};
+use datafusion::arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::compute::concat_batches;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::ipc::writer::FileWriter;
+use tempfile::TempDir;
+
+use crate::messages::messages;
+use crate::support::*;
+use crate::wire::ARROW;
+
+/// Rows of a batch of some 400 KB, and how many there are.
+const BATCH_ROWS: i64 = 16_000;
+const NUM_BATCHES: i64 = 40;
+
+fn numbered(start: i64) -> RecordBatch {
+    let rows = start..start + BATCH_ROWS;
+    let numbers = Int64Array::from_iter(rows.clone().map(|row| (row % 7 > 0).then_some(row)));
+    let texts = rows
+        .clone()
+        .map(|row| (row % 5 > 0).then(|| format!("räw {row}")));
+    let schema = Schema::new(vec![
+        Field::new("row", DataType::Int64, false),
+        Field::new("n", DataType::Int64, true),
+        Field::new("t", DataType::Utf8, true),
+    ]);
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(Int64Array::from_iter_values(rows)),
+        Arc::new(numbers),
+        Arc::new(StringArray::from_iter(texts)),
+    ];
+    RecordBatch::try_new(Arc::new(schema), columns).unwrap()
+}
+
+fn written(folder: &Path, name: &str) -> (PathBuf, RecordBatch) {
+    let path = folder.join(name);
+    let batches: Vec<_> = (0..NUM_BATCHES).map(|k| numbered(k * BATCH_ROWS)).collect();
+    let mut writer =
+        FileWriter::try_new(File::create(&path).unwrap(), &batches[0].schema()).unwrap();
+    batches
+        .iter()
+        .for_each(|batch| writer.write(batch).unwrap());
+    writer.finish().unwrap();
+    (
+        path,
+        concat_batches(&batches[0].schema(), &batches).unwrap(),
+    )
+}
+
+fn survey(path: &Path) -> Survey {
+    survey_file(File::open(path).unwrap(), &Limits::default()).unwrap()
+}
+
+/// How many of the batches of `outcome` have a body that a batch of the file has.
+fn num_as_they_stand(path: &Path, outcome: &Outcome) -> usize {
+    let file = fs::read(path).unwrap();
+    let surveyed = survey(path).messages;
+    let in_file: HashSet<_> = surveyed
+        .iter()
+        .map(|message| &file[message.body_start as usize..message.end as usize])
+        .collect();
+    messages(&outcome.body)
+        .iter()
+        .filter(|message| in_file.contains(message.body))
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn record_batches_leave_as_they_stand_in_the_file() {
+    let folder = TempDir::new().unwrap();
+    let (path, all) = written(folder.path(), "t.arrow");
+    let server = Server::of_files(&[path.display().to_string()]).await;
+    let rows = "/v1/tables/t/rows";
+
+    let whole = server.get(&format!("{rows}?checksum=xxh3")).await;
+    assert_eq!(whole.rows(), all);
+    let num_batches = NUM_BATCHES as usize;
+    assert!(num_as_they_stand(&path, &whole) > num_batches / 2);
+
+    // In the middle of a batch, and to the middle of another.
+    for (offset, limit) in [(100_001, 300_000), (320_000, 32_000), (639_999, 5)] {
+        let some = server
+            .get(&format!("{rows}?offset={offset}&limit={limit}"))
+            .await;
+        let expected = all.slice(offset, limit.min(all.num_rows() - offset));
+        assert_eq!(some.rows(), expected, "{offset} {limit}");
+    }
+
+    // Other columns, another order, another size, and compression: made anew.
+    for question in ["columns=t,row", "batch_bytes=65536", "batch_bytes=4194304"] {
+        let other = server.get(&format!("{rows}?{question}")).await;
+        let expected = match question {
+            "columns=t,row" => all.project(&[2, 0]).unwrap(),
+            _ => all.clone(),
+        };
+        assert_eq!(other.rows(), expected, "{question}");
+        assert_eq!(num_as_they_stand(&path, &other), 0, "{question}");
+    }
+    let accept = format!("{ARROW}; codecs=zstd");
+    let compressed = server.ask("GET", rows, &[("accept", &accept)], b"").await;
+    let compressed = read(compressed).await;
+    assert_eq!(compressed.rows(), all);
+    let compressed = messages(&compressed.body);
+    let mut batches = compressed.iter().filter(|message| message.num_rows > 0);
+    assert!(batches.all(|message| message.codec.is_some()));
+}
+
+/// A value that no reader may be given ends the stream before it, without a marker.
+#[tokio::test(flavor = "multi_thread")]
+async fn values_that_are_not_sound_do_not_pass() {
+    const AT: usize = 30;
+    let folder = TempDir::new().unwrap();
+    let (path, _) = written(folder.path(), "sound.arrow");
+    let message = survey(&path).messages[AT];
+    let bytes = fs::read(&path).unwrap();
+    let body = message.body_start as usize..message.end as usize;
+    let text = bytes[body.clone()]
+        .windows(4)
+        .position(|w| w == "räw".as_bytes());
+    let text = body.start + text.unwrap();
+    // The offsets of the texts stand before them, the last one behind padding.
+    let last = text - 64
+        + bytes[text - 64..text]
+            .iter()
+            .rposition(|byte| *byte != 0)
+            .unwrap();
+    // The header counts the rows and the nulls of each column, here of the numbers.
+    let num_nulls = numbered(AT as i64 * BATCH_ROWS).column(1).null_count() as i64;
+    let counts = [BATCH_ROWS.to_le_bytes(), num_nulls.to_le_bytes()].concat();
+    let header = message.start as usize..message.body_start as usize;
+    let nulls = bytes[header.clone()].windows(16).position(|w| w == counts);
+    let nulls = header.start + nulls.unwrap() + 8;
+    let broken = [
+        ("utf8", text + 1, 0xFF),
+        ("offset", last, 0x7F),
+        ("nulls", nulls, bytes[nulls] ^ 1),
+    ];
+    for (name, at, byte) in broken {
+        let mut broken = bytes.clone();
+        broken[at] = byte;
+        fs::write(folder.path().join(format!("{name}.arrow")), broken).unwrap();
+    }
+    let server = Server::of_files(&[folder.path().display().to_string()]).await;
+    for (number, (name, ..)) in broken.iter().enumerate() {
+        let id = id(700 + number as u32);
+        let outcome = server.get(&format!("/v1/tables/{name}/rows?id={id}")).await;
+        assert!(!outcome.is_complete(), "{name}");
+        let record = server.until_state(&id, "failed").await;
+        assert_eq!(
+            record["error"]["code"], "source_unreadable",
+            "{name}: {record}"
+        );
+        let rows = readable(&outcome.body);
+        assert!(rows.into_iter().eq(0..AT as i64 * BATCH_ROWS), "{name}");
+    }
+}
