@@ -7,19 +7,19 @@
 mod random;
 #[path = "kernels/summary_and_find.rs"]
 mod summary_and_find;
+#[path = "kernels/values.rs"]
+mod values;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float16Type, Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Float64Array};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 use colonnade_core::decode::Decoder;
-use colonnade_core::kernels::{
-    ColumnValues, FilterJob, KernelError, Repeats, Rows, SortJob, SortKey,
-};
+use colonnade_core::kernels::{FilterJob, KernelError, Rows, SortJob, SortKey};
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellText, FixedOffsets, write_cell};
 use colonnade_core::wire::Limits;
@@ -334,105 +334,6 @@ fn sorts_are_what_they_are_at_the_server() {
             "{case}"
         );
     }
-}
-
-#[test]
-fn values_are_those_that_are_stored() {
-    let decoder = decode(&fixture("predicates.arrows"));
-    let table = decoder.table().unwrap();
-    let rows = Rows::List(vec![5, 4, 1, 2]);
-    let index = |name: &str| {
-        let fields = &table.schema().fields;
-        fields
-            .iter()
-            .position(|field| field.field.name() == name)
-            .unwrap()
-    };
-    let read = |name: &str| ColumnValues::read(table, &rows, index(name), 0, 4).unwrap();
-    let i64 = read("i64").unwrap();
-    let expected = [i64::MAX, 0, (1 << 53) + 1, 1 << 53].map(i64::to_le_bytes);
-    assert_eq!((i64.kind, i64.bytes), ("i64", expected.concat()));
-    assert_eq!(i64.validity, [1, 0, 1, 1]);
-    assert_eq!(read("bool").unwrap().bytes, [0, 0, 0, 0]);
-    assert_eq!(read("date").unwrap().kind, "i32");
-    for text in ["text", "dec", "wide", "bin", "list", "dict"] {
-        assert_eq!(read(text), None, "{text}");
-    }
-    let window = table
-        .window_of(&rows, 1..3, &[index("i64")], 0, &FixedOffsets)
-        .unwrap();
-    assert!(window.bytes.ends_with(b"9007199254740993"));
-    assert!(
-        table
-            .window_of(&rows, 1..5, &[0], 0, &FixedOffsets)
-            .is_err()
-    );
-}
-
-#[test]
-fn repeated_values_have_the_texts_of_their_rows() {
-    for name in ["every_type.arrows", "predicates.arrows"] {
-        let decoder = decode(&fixture(name));
-        let table = decoder.table().unwrap();
-        let num_rows = table.num_rows() as u32;
-        let twice = Rows::List((0..num_rows).chain((0..num_rows).rev()).collect());
-        let positions = 1..twice.len();
-        let mut num_read = 0;
-        for (index, field) in table.schema().fields.iter().enumerate() {
-            let Some(repeats) = Repeats::read(table, &twice, index, positions.clone()).unwrap()
-            else {
-                continue;
-            };
-            let represented = repeats
-                .codes
-                .iter()
-                .map(|&code| repeats.rows.get(code as usize).unwrap());
-            let window = |rows: &Rows, positions| {
-                table.window_of(rows, positions, &[index], 0, &FixedOffsets)
-            };
-            let texts = Rows::List(represented.collect());
-            assert_eq!(
-                window(&texts, 0..texts.len()),
-                window(&twice, positions.clone()),
-                "{}",
-                field.field.name()
-            );
-            assert!(repeats.rows.len() <= num_rows as usize);
-            num_read += 1;
-        }
-        assert!(num_read > 5, "{name}");
-    }
-}
-
-/// How many values are told apart in a column of these texts.
-fn num_told_apart(texts: impl Iterator<Item = String>) -> Option<usize> {
-    let array: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
-    let batch = RecordBatch::try_from_iter([("text", array)]).unwrap();
-    let decoder = decode(&stream(&[batch]));
-    let table = decoder.table().unwrap();
-    let rows = all(table);
-    let repeats = Repeats::read(table, &rows, 0, 0..rows.len());
-    repeats.unwrap().map(|repeats| repeats.rows.len())
-}
-
-#[test]
-fn values_that_seldom_repeat_are_not_told_apart() {
-    let column = |num_values: u32, num_rows: u32| {
-        num_told_apart((0..num_rows).map(|row| (row % num_values).to_string()))
-    };
-    assert_eq!(column(1000, 10_000), Some(1000));
-    assert_eq!(column(1000, 900), Some(900));
-    assert_eq!(column(1025, 2000), None);
-    assert_eq!(column(4096, 100_000), None);
-}
-
-#[test]
-fn long_values_are_not_told_apart() {
-    let column = |num_values: usize| {
-        num_told_apart((0..8).map(|row| "x".repeat((4 << 20) + row % num_values)))
-    };
-    assert_eq!(column(3), Some(3));
-    assert_eq!(column(8), None);
 }
 
 #[test]

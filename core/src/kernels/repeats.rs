@@ -16,6 +16,8 @@ const MAX_VALUES: usize = 4096;
 const MAX_KEY_BYTES: usize = 16 << 20;
 /// At most a quarter of them is used.
 const NUM_SLOTS: usize = MAX_VALUES * 4;
+/// An odd number whose product with a value depends in its upper bits on all bits of that (2⁶⁴ / φ).
+const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
 /// After so many rows, values must repeat.
 const TRIED_ROWS: usize = 1024;
 
@@ -81,11 +83,49 @@ struct Values {
     codes: Vec<u32>,
     /// For each value the position where it came first.
     firsts: Vec<usize>,
-    keys: Vec<Option<Box<[u8]>>>,
+    keys: Vec<Option<Key>>,
     /// Of all keys, and of the one that was too many.
     key_bytes: usize,
     /// A value's number + 1; 0 is free.
     slots: Vec<u32>,
+}
+
+/// The bytes of a value: up to 16 are told apart far faster as numbers.
+#[derive(PartialEq, Eq)]
+enum Key {
+    Short(ShortKey),
+    Long(Box<[u8]>),
+}
+
+/// At most 16 bytes: the first ones and the last ones, which may overlap.
+#[derive(PartialEq, Eq, Clone, Copy)]
+struct ShortKey {
+    len: usize,
+    first: u64,
+    last: u64,
+}
+
+impl ShortKey {
+    fn of(value: &[u8]) -> Option<Self> {
+        let len = value.len();
+        let (first, last) = if let (Some(first), Some(last)) =
+            (value.first_chunk::<8>(), value.last_chunk())
+        {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else if let (Some(first), Some(last)) = (value.first_chunk::<4>(), value.last_chunk()) {
+            let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+            (u64::from(first), u64::from(last))
+        } else {
+            let byte = |index: usize| value.get(index).copied().map_or(0, u64::from);
+            (byte(0) | byte(1) << 8, byte(2))
+        };
+        (len <= 16).then_some(Self { len, first, last })
+    }
+
+    fn hash(self) -> usize {
+        let mixed = self.first ^ self.last.rotate_left(23);
+        (mixed.wrapping_mul(SPREAD) >> (u64::BITS - NUM_SLOTS.ilog2())) as usize
+    }
 }
 
 impl Values {
@@ -117,25 +157,52 @@ impl Values {
         }, _ => each_bytes(array, start, end, |value| self.add(value)));
     }
 
-    fn add(&mut self, key: Option<&[u8]>) {
+    fn add(&mut self, value: Option<&[u8]>) {
+        let Some(value) = value else {
+            return self.add_key(0, 0, Option::is_none, || None);
+        };
+        match ShortKey::of(value) {
+            Some(short) => self.add_key(
+                short.hash(),
+                short.len,
+                |key| matches!(key, Some(Key::Short(other)) if *other == short),
+                || Some(Key::Short(short)),
+            ),
+            None => self.add_key(
+                xxh3_64(value) as usize,
+                value.len(),
+                |key| matches!(key, Some(Key::Long(other)) if other.as_ref() == value),
+                || Some(Key::Long(value.into())),
+            ),
+        }
+    }
+
+    #[inline]
+    fn add_key(
+        &mut self,
+        hash: usize,
+        key_bytes: usize,
+        is_same: impl Fn(&Option<Key>) -> bool,
+        make: impl FnOnce() -> Option<Key>,
+    ) {
         if self.are_full() {
             return;
         }
-        let mut slot = xxh3_64(key.unwrap_or_default()) as usize % NUM_SLOTS;
+        let mut slot = hash % NUM_SLOTS;
         loop {
             let taken = self.slots[slot];
             if taken == 0 {
-                self.key_bytes += key.map_or(0, <[u8]>::len);
+                self.key_bytes += key_bytes;
                 if self.are_full() {
                     return;
                 }
                 self.slots[slot] = self.keys.len() as u32 + 1;
                 self.firsts.push(self.codes.len());
                 self.codes.push(self.keys.len() as u32);
-                self.keys.push(key.map(Into::into));
+                self.keys.push(make());
                 return;
             }
-            if self.keys[taken as usize - 1].as_deref() == key {
+            if is_same(&self.keys[taken as usize - 1]) {
                 self.codes.push(taken - 1);
                 return;
             }

@@ -1,8 +1,13 @@
 use std::fmt;
 use std::ops::Range;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Decimal128Type;
+use arrow_array::{Array, GenericStringArray, OffsetSizeTrait};
+use arrow_schema::DataType;
+
 use super::Table;
-use crate::text::{CellKind, CellText, TimeZones};
+use crate::text::{CellKind, CellText, TimeZones, write_decimal};
 
 /// The text of a rectangle of cells, packed so that one copy takes it to another thread.
 ///
@@ -85,6 +90,10 @@ impl std::error::Error for WindowError {}
 /// may be larger than the memory that holds the values.
 const MAX_CHARS: usize = 128 << 20;
 
+const TOO_LARGE: WindowError = WindowError::TooLarge {
+    max_chars: MAX_CHARS,
+};
+
 impl Table {
     /// The text of `columns` (indices, in the order wanted) in `rows` (end exclusive). A text of
     /// more than `max_chars` characters is cut there and marked; 0 cuts nothing.
@@ -106,7 +115,10 @@ impl Table {
             });
         }
         self.check_columns(columns)?;
-        self.write_window(rows, columns, max_chars, zones)
+        match columns {
+            [column] if max_chars == 0 => self.write_column(rows, *column, zones),
+            _ => self.write_window(rows, columns, max_chars, zones),
+        }
     }
 
     /// The same for the rows at positions `[start, end)` of a view, with each text whole or cut.
@@ -129,6 +141,10 @@ impl Table {
                 num_rows: view.len() as u64,
             });
         }
+        if matches!(view, crate::kernels::Rows::All(_)) {
+            let rows = positions.start as u64..positions.end as u64;
+            return self.window(rows, columns, max_chars, zones);
+        }
         self.check_columns(columns)?;
         let rows = positions.map(|position| view.get(position).map_or(u64::MAX, u64::from));
         self.write_window(rows, columns, max_chars, zones)
@@ -149,45 +165,156 @@ impl Table {
         max_chars: usize,
         zones: &dyn TimeZones,
     ) -> Result<RowWindow, WindowError> {
-        let too_large = WindowError::TooLarge {
-            max_chars: MAX_CHARS,
-        };
-        let num_cells = rows.size_hint().0.saturating_mul(columns.len());
-        if num_cells > MAX_CHARS {
-            return Err(too_large);
-        }
-        let mut ends = Vec::with_capacity(num_cells * 4);
-        let mut kinds = Vec::with_capacity(num_cells);
-        let mut texts = String::new();
-        let mut end_utf16 = 0u32;
+        let mut packing = Packing::try_new(rows.size_hint().0.saturating_mul(columns.len()))?;
         for row in rows {
             let Some((chunk, index)) = self.locate(row) else {
                 break;
             };
             for &column in columns {
-                let start = texts.len();
-                let room = MAX_CHARS.saturating_sub(start).max(1);
-                let cut_at = if max_chars == 0 {
-                    room
-                } else {
-                    max_chars.min(room)
-                };
-                let mut cell = CellText::new(&mut texts, cut_at);
-                let mut kind = self.write_cell(column, chunk, index, zones, &mut cell) as u8;
-                if cell.was_cut() {
-                    if cut_at != max_chars {
-                        return Err(too_large);
-                    }
-                    kind |= CellKind::CUT;
-                }
-                end_utf16 += utf16_len(&texts[start..]);
-                ends.extend_from_slice(&end_utf16.to_le_bytes());
-                kinds.push(kind);
+                packing.push(max_chars, |cell| {
+                    self.write_cell(column, chunk, index, zones, cell)
+                })?;
             }
         }
-        ends.extend_from_slice(&kinds);
-        ends.extend_from_slice(texts.as_bytes());
-        Ok(RowWindow { bytes: ends })
+        Ok(packing.finish())
+    }
+
+    /// The window of one column, whose texts are whole: where they lie in memory as they are shown,
+    /// they are taken over at once.
+    fn write_column(
+        &self,
+        rows: Range<u64>,
+        column: usize,
+        zones: &dyn TimeZones,
+    ) -> Result<RowWindow, WindowError> {
+        let num_rows = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
+        let mut packing = Packing::try_new(num_rows)?;
+        let mut row = rows.start;
+        while let Some((chunk, first)) = self.locate(row).filter(|_| row < rows.end) {
+            let array = self.columns[column].chunk(chunk);
+            let last = array.len().min(first + (rows.end - row) as usize);
+            row += (last - first) as u64;
+            if self.extensions[column].is_none() && packing.extend(array, first..last)? {
+                continue;
+            }
+            for index in first..last {
+                packing.push(0, |cell| self.write_cell(column, chunk, index, zones, cell))?;
+            }
+        }
+        Ok(packing.finish())
+    }
+}
+
+/// A [`RowWindow`] in the making.
+struct Packing {
+    ends: Vec<u8>,
+    kinds: Vec<u8>,
+    texts: String,
+    end_utf16: u32,
+}
+
+impl Packing {
+    fn try_new(num_cells: usize) -> Result<Self, WindowError> {
+        if num_cells > MAX_CHARS {
+            return Err(TOO_LARGE);
+        }
+        Ok(Self {
+            ends: Vec::with_capacity(num_cells * 4),
+            kinds: Vec::with_capacity(num_cells),
+            texts: String::new(),
+            end_utf16: 0,
+        })
+    }
+
+    /// Appends a cell, cut at `max_chars` characters; 0 cuts nothing.
+    fn push(
+        &mut self,
+        max_chars: usize,
+        write: impl FnOnce(&mut CellText) -> CellKind,
+    ) -> Result<(), WindowError> {
+        let start = self.texts.len();
+        let room = MAX_CHARS.saturating_sub(start).max(1);
+        let cut_at = if max_chars == 0 {
+            room
+        } else {
+            max_chars.min(room)
+        };
+        let mut cell = CellText::new(&mut self.texts, cut_at);
+        let mut kind = write(&mut cell) as u8;
+        if cell.was_cut() {
+            if cut_at != max_chars {
+                return Err(TOO_LARGE);
+            }
+            kind |= CellKind::CUT;
+        }
+        self.end_utf16 += utf16_len(&self.texts[start..]);
+        self.ends.extend_from_slice(&self.end_utf16.to_le_bytes());
+        self.kinds.push(kind);
+        Ok(())
+    }
+
+    /// Appends the texts of some rows of an array at once, or does nothing and returns false where
+    /// each row has to be looked at.
+    fn extend(&mut self, array: &dyn Array, rows: Range<usize>) -> Result<bool, WindowError> {
+        if array.null_count() > 0 {
+            return Ok(false);
+        }
+        match array.data_type() {
+            DataType::Utf8 => Ok(self.extend_ascii(array.as_string::<i32>(), rows)),
+            DataType::LargeUtf8 => Ok(self.extend_ascii(array.as_string::<i64>(), rows)),
+            DataType::Decimal128(_, scale) => {
+                let values = &array.as_primitive::<Decimal128Type>().values()[rows];
+                for &value in values {
+                    let start = self.texts.len();
+                    write_decimal(value, *scale, &mut CellText::new(&mut self.texts, 0));
+                    if self.texts.len() > MAX_CHARS {
+                        return Err(TOO_LARGE);
+                    }
+                    // A digit is a byte, and a code unit.
+                    self.end_utf16 += (self.texts.len() - start) as u32;
+                    self.ends.extend_from_slice(&self.end_utf16.to_le_bytes());
+                }
+                let num_cells = self.kinds.len() + values.len();
+                self.kinds.resize(num_cells, CellKind::Value as u8);
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The same for texts, if each character is a byte and there is room.
+    fn extend_ascii<O: OffsetSizeTrait>(
+        &mut self,
+        array: &GenericStringArray<O>,
+        rows: Range<usize>,
+    ) -> bool {
+        let offsets = &array.value_offsets()[rows.start..=rows.end];
+        let (start, end) = (offsets[0].as_usize(), offsets[rows.len()].as_usize());
+        let bytes = &array.value_data()[start..end];
+        if !bytes.is_ascii() || self.texts.len() + bytes.len() > MAX_CHARS {
+            return false;
+        }
+        let Ok(text) = std::str::from_utf8(bytes) else {
+            return false;
+        };
+        self.texts.push_str(text);
+        let before = self.end_utf16;
+        for offset in &offsets[1..] {
+            let end_utf16 = before + (offset.as_usize() - start) as u32;
+            self.ends.extend_from_slice(&end_utf16.to_le_bytes());
+        }
+        self.end_utf16 += text.len() as u32;
+        self.kinds
+            .resize(self.kinds.len() + rows.len(), CellKind::Value as u8);
+        true
+    }
+
+    fn finish(self) -> RowWindow {
+        let mut bytes = self.ends;
+        bytes.reserve_exact(self.kinds.len() + self.texts.len());
+        bytes.extend_from_slice(&self.kinds);
+        bytes.extend_from_slice(self.texts.as_bytes());
+        RowWindow { bytes }
     }
 }
 

@@ -123,7 +123,7 @@ pub fn write_cell(
 /// Writes an integer of any of the eight types.
 macro_rules! integer {
     ($array:expr, $index:expr, $out:expr, $type:ty) => {{
-        $out.put(format_args!("{}", value::<$type>($array, $index)));
+        $out.push(itoa::Buffer::new().format(value::<$type>($array, $index)));
         CellKind::Value
     }};
 }

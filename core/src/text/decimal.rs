@@ -1,13 +1,26 @@
 use std::fmt::Display;
 
+use arrow_buffer::ArrowNativeType;
+
 use super::{CellKind, CellText};
 
 /// Digits with the point `scale` places from the right; zeros appended where the scale is negative.
-pub(crate) fn write(unscaled: impl Display, scale: i8, out: &mut CellText) -> CellKind {
-    let text = unscaled.to_string();
-    let (sign, digits) = match text.strip_prefix('-') {
+pub(crate) fn write(
+    unscaled: impl ArrowNativeType + Display,
+    scale: i8,
+    out: &mut CellText,
+) -> CellKind {
+    match unscaled.to_i64() {
+        Some(small) => place_point(itoa::Buffer::new().format(small), scale, out),
+        None => place_point(&unscaled.to_string(), scale, out),
+    }
+    CellKind::Value
+}
+
+fn place_point(integer: &str, scale: i8, out: &mut CellText) {
+    let (sign, digits) = match integer.strip_prefix('-') {
         Some(digits) => ("-", digits),
-        None => ("", text.as_str()),
+        None => ("", integer),
     };
     out.push(sign);
     let places = usize::from(scale.unsigned_abs());
@@ -18,11 +31,12 @@ pub(crate) fn write(unscaled: impl Display, scale: i8, out: &mut CellText) -> Ce
         }
     } else if digits.len() > places {
         let (whole, fraction) = digits.split_at(digits.len() - places);
-        out.put(format_args!("{whole}.{fraction}"));
+        out.push(whole);
+        out.push(".");
+        out.push(fraction);
     } else {
         out.put(format_args!("0.{digits:0>places$}"));
     }
-    CellKind::Value
 }
 
 #[cfg(test)]

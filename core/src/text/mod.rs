@@ -22,7 +22,6 @@ pub use zone::{FixedOffsets, TimeZones};
 
 #[cfg(feature = "kernels")]
 pub(crate) use cell::{dictionary_key, underlying};
-#[cfg(feature = "kernels")]
 pub(crate) use decimal::write as write_decimal;
 #[cfg(feature = "kernels")]
 pub(crate) use float::write_f64;
