@@ -75,6 +75,23 @@ fn the_next_stream_gets_the_memory_of_one_that_is_gone() {
 }
 
 #[test]
+fn few_rows_hold_no_more_of_a_budget_in_memory_that_is_used_again() {
+    const BUDGET_BYTES: u64 = 6000;
+    let pool = SlabPool::default();
+    // Leaves one piece of memory, nearly as large as the budget.
+    drop(decode(&pool, &stream(1, 280)));
+    let free_bytes = pool.free_bytes() as u64;
+    assert!((BUDGET_BYTES / 2..BUDGET_BYTES).contains(&free_bytes));
+    let mut decoder = Decoder::with_pool(BUDGET_BYTES, Limits::default(), pool);
+    decoder.push(&stream(100, 10)).unwrap_err();
+    let num_rows = decoder.table().unwrap().num_rows();
+    assert!(num_rows > 100);
+    decoder.keep_first(num_rows / 4);
+    let held_bytes = decoder.used_bytes();
+    assert!(held_bytes < BUDGET_BYTES / 2, "{held_bytes}");
+}
+
+#[test]
 fn arrays_outlive_their_decoder() {
     let pool = SlabPool::default();
     let bytes = stream(50, 100);

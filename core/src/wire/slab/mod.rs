@@ -179,7 +179,9 @@ impl Arena {
         } else {
             len
         };
-        let memory = match self.pool.take(len, left_bytes) {
+        // Of a small budget, a few rows would hold much in memory that was of other bodies.
+        let most = left_bytes.min((self.budget_bytes / MIN_SLABS_IN_BUDGET).max(wanted as u64));
+        let memory = match self.pool.take(len, most) {
             Some(memory) => memory,
             None => self.pool.allocate(wanted, len)?,
         };
