@@ -51,6 +51,25 @@ function showFilesToBundlers(): Plugin {
   };
 }
 
+/** Lets a browser ask for all files of an entry at once, not for each when it has read the one before. */
+function hoistImports(): Plugin {
+  return {
+    name: "colonnade-hoist-imports",
+    generateBundle: (_, bundle) => {
+      for (const entry of Object.values(bundle)) {
+        if (entry.type !== "chunk" || !entry.isEntry) continue;
+        const needed = new Set(entry.imports);
+        for (const name of needed) {
+          const file = bundle[name];
+          if (file?.type === "chunk") for (const other of file.imports) needed.add(other);
+        }
+        const late = [...needed].filter((name) => name in bundle && !entry.imports.includes(name));
+        entry.code = late.map((name) => `import"./${name}";`).join("") + entry.code;
+      }
+    },
+  };
+}
+
 /** Takes white space and comments out of styles, which no minifier of scripts does. */
 function shrinkStyles(): Plugin {
   const shrink = (styles: string) =>
@@ -114,7 +133,7 @@ export default defineConfig(({ mode }) => {
   const plugins = { worker: [], inline: [embed()] }[mode] ?? [placeWasm(), describeElement()];
   const noDom = fileURLToPath(new URL("./src/viewer/no-dom.ts", import.meta.url));
   return {
-    plugins: [shrinkStyles(), showFilesToBundlers(), ...plugins],
+    plugins: [shrinkStyles(), showFilesToBundlers(), hoistImports(), ...plugins],
     // Lit's build for Node is the one for browsers too, but for asking whether there is a DOM.
     resolve: { conditions: ["node"], alias: { "@lit-labs/ssr-dom-shim": noDom } },
     build: {

@@ -186,6 +186,8 @@ export interface Requests {
   stream: { params: null; result: Uint8Array<ArrayBuffer>[] };
   /** Stops reading; the rows that arrived stay readable. */
   stop: { params: null; result: null };
+  /** The first rows are on the screen: more can be read. */
+  painted: { params: null; result: null };
   /** Tries to go on now; Chromium tells workers nothing of being online again. */
   hurry: { params: null; result: null };
   /** Goes on after a failure that `canResume`. */

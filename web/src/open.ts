@@ -43,10 +43,18 @@ export async function openFor(
 ): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
-  const prepared = await prepareSource(source, options);
-  if (signal?.aborted) throw cancelledError();
+  // First of all: it starts while the page goes on with what it is at.
+  const starting = startWorker(options, signal);
+  const asked = [starting, findWasm(options), prepareSource(source, options)] as const;
+  const [worker, wasm, prepared] = await Promise.all(asked).catch((thrown) => {
+    starting.then((unused) => unused.release()).catch(() => undefined);
+    throw thrown;
+  });
+  if (signal?.aborted) {
+    worker.release();
+    throw cancelledError();
+  }
   const { wire } = prepared;
   if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
-  const [worker, wasm] = await Promise.all([startWorker(options, signal), findWasm(options)]);
   return Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm, isShown });
 }

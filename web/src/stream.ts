@@ -106,9 +106,9 @@ export class TableStream {
     this.#windowed?.close();
   }
 
-  /** Rows have been looked at. */
-  look(): void {
-    this.#firstLook.look();
+  /** The first rows have been painted. */
+  painted(): void {
+    this.#firstLook.painted();
   }
 
   /** Goes on after a pause, with another budget in bytes. */
@@ -120,7 +120,7 @@ export class TableStream {
    * Resolves once the schema is known and goes on reading; the end comes as a notice. A failure
    * before the schema rejects, and is not told again.
    *
-   * @param isShown no more is read than the first rows before these had the time to be painted
+   * @param isShown no more is read than the first rows before these are painted
    */
   async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Schema> {
     this.#firstLook.isWanted = isShown;

@@ -14,19 +14,12 @@ import type {
 } from "./messages.js";
 import type { Predicate } from "./predicate.js";
 import { queryUrl } from "./query.js";
-import {
-  type ColumnValues,
-  type FindOptions,
-  type Found,
-  type RowRange,
-  Rows,
-  type View,
-  type WorkOptions,
-} from "./rows.js";
+import type { ColumnValues, FindOptions, Found, RowRange, View, WorkOptions } from "./rows.js";
 import type { Schema } from "./schema.js";
 import type { TableWorker } from "./seat.js";
 import type { PreparedSource } from "./source.js";
 import type { Summary, SummaryOptions } from "./summary.js";
+import { TableRows } from "./table-rows.js";
 import type { RowWindow } from "./window.js";
 
 /**
@@ -155,7 +148,7 @@ export class Table extends EventTarget {
   private constructor(
     worker: TableWorker,
     prepared: PreparedSource,
-    { totalRows, memoryBytes }: StartOptions,
+    { totalRows, memoryBytes, isShown = false }: StartOptions,
   ) {
     super();
     this.#worker = worker;
@@ -165,7 +158,7 @@ export class Table extends EventTarget {
     this.#memoryBytes = memoryBytes;
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
-    this.#rows = new TableRows(this.#requester, this);
+    this.#rows = new TableRows(this.#requester, this, isShown);
     const { wire } = prepared;
     this.#connections = new Connections(wire.kind === "url" ? wire.url : undefined, (word) => {
       this.#requester.request("place", word).catch(() => undefined);
@@ -468,31 +461,5 @@ export class Table extends EventTarget {
     const { headers, credentials } = wire;
     // Nobody waits for the answer: a server that is gone has forgotten as well.
     ask(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
-  }
-}
-
-/** The rows of a table as they arrive. */
-class TableRows extends Rows {
-  readonly #table: Table;
-
-  constructor(requester: Requester, table: Table) {
-    super(requester, 0);
-    this.#table = table;
-  }
-
-  get schema(): Schema {
-    return this.#table.schema;
-  }
-
-  get numRows(): number {
-    return this.#table.numRows;
-  }
-
-  /** Rows of a windowed table that nobody knows of yet may be there all the same. */
-  protected override async reach(end: number, signal?: AbortSignal): Promise<number> {
-    const { state, progress, numRows } = this.#table;
-    const isKnown = state !== "windowed" || progress.totalRows !== undefined || end <= numRows;
-    if (isKnown || !Number.isFinite(end)) return numRows;
-    return this.requester.request("reach", { end }, { signal });
   }
 }

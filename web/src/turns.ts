@@ -10,6 +10,12 @@ export function letMessagesIn(): Promise<void> {
   });
 }
 
+/** Resolves when the next frame has been painted: the one after it begins. */
+export async function framePainted(): Promise<void> {
+  await new Promise(requestAnimationFrame);
+  await new Promise(requestAnimationFrame);
+}
+
 /** Whether `promise` settles, either way, before `waitMs` have passed. */
 export function settlesWithin(promise: Promise<unknown>, waitMs: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -24,7 +24,6 @@ export function serve(endpoint: Endpoint): () => void {
     },
     window: async ({ view, start, end, columns, maxChars }, signal) => {
       const result = await rows().window(view, start, end, columns, maxChars, signal);
-      stream?.look();
       return { result, transfer: [result.buffer] };
     },
     values: async ({ view, column, start, end }, signal) => {
@@ -62,6 +61,10 @@ export function serve(endpoint: Endpoint): () => void {
     }),
     stop: () => {
       stream?.stop();
+      return { result: null };
+    },
+    painted: () => {
+      stream?.painted();
       return { result: null };
     },
     hurry: () => {

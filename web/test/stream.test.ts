@@ -128,7 +128,7 @@ test("a failure before the schema rejects", async () => {
   });
 });
 
-test("no more is read before the first rows were looked at", async () => {
+test("no more is read before the first rows were painted", async () => {
   const asked: number[] = [];
   const end = await run(
     ["S(R)", ...Array(8).fill("(R)"), "E"],
@@ -137,7 +137,7 @@ test("no more is read before the first rows were looked at", async () => {
       // Time enough for all pieces.
       for (let turn = 0; turn < 100; turn++) await letMessagesIn();
       asked.push(numAsked());
-      stream.look();
+      stream.painted();
     },
   );
   // What the port and the streams around it have at hand.

@@ -473,10 +473,11 @@ export class Grid {
     this.#sizing = "running";
     const read = this.#read;
     const { all } = this.#columns;
-    const columns = all.map((_, column) => column);
     const rows = { start: 0, end: this.#progress.numRows };
+    // Asks for cells too, that they are there when the columns have their widths.
+    this.#draw();
     try {
-      const widths = await rowWidthsPx(this.element, all, columns, read, rows);
+      const widths = await rowWidthsPx(this.element, all, [...all.keys()], read, rows);
       if (read !== this.#read) return;
       this.#columns.setWidths(widths);
       this.#layOut();
