@@ -105,15 +105,24 @@ async function showViewer(task: TableTask, mark: Mark): Promise<TableEnd> {
   await viewer.updateComplete;
   const table = await viewer.ready;
   mark("schema", nowMs());
-  const root = viewer.shadowRoot as ShadowRoot;
-  for (;;) {
-    const cell = root.querySelector("[role=gridcell]");
-    if (cell?.textContent) break;
-    await new Promise(requestAnimationFrame);
-  }
+  await firstCell(viewer.shadowRoot as ShadowRoot);
   mark("first", nowMs());
   mark("painted", await painted());
   await table.done;
   mark("last", nowMs());
   return finish(opened(table), task);
+}
+
+/** Resolves when a cell has a text, before that is painted. */
+function firstCell(root: ShadowRoot): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!root.querySelector("[role=gridcell]")?.textContent) return;
+      observer.disconnect();
+      resolve();
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(root, { childList: true, subtree: true, characterData: true });
+    look();
+  });
 }

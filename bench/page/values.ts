@@ -16,3 +16,16 @@ export function sumOf(values: ArrayLike<number> | ArrayLike<bigint>): number {
 export function textValue(text: string): number {
   return text.length * 31 + text.charCodeAt(0) + text.charCodeAt(text.length - 1);
 }
+
+const MINUS = 45;
+const ZERO = 48;
+
+/** A decimal such as `-17.00` without its point: -1700. Its digits are fewer than 16. */
+export function unscaledValue(decimal: string): number {
+  let value = 0;
+  for (let index = 0; index < decimal.length; index++) {
+    const unit = decimal.charCodeAt(index);
+    if (unit >= ZERO) value = value * 10 + unit - ZERO;
+  }
+  return decimal.charCodeAt(0) === MINUS ? -value : value;
+}

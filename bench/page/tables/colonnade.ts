@@ -1,5 +1,5 @@
 import type { open, Table } from "../../../web/src/index.js";
-import { sumOf, textValue } from "../values.js";
+import { sumOf, textValue, unscaledValue } from "../values.js";
 import { type OpenTable, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 type Open = typeof open;
@@ -18,15 +18,17 @@ export const read: ReadTable = async (url, progress, sql) => {
     memoryBytes: MEMORY_BYTES,
   });
   progress.schema();
-  let isTold = false;
+  let telling: Promise<void> | undefined;
   const tellFirst = async () => {
-    if (isTold || table.numRows === 0) return;
-    isTold = true;
     progress.firstRows(await table.text({ start: 0, end: SHOWN_ROWS }));
   };
-  table.addEventListener("progress", tellFirst);
-  await tellFirst();
+  const look = () => {
+    if (table.numRows > 0) telling ??= tellFirst();
+  };
+  table.addEventListener("progress", look);
+  look();
   await table.done;
+  await telling;
   return opened(table);
 };
 
@@ -83,7 +85,7 @@ export async function touchTable(table: Table): Promise<number> {
     const values = read?.values ?? [];
     if (!Array.isArray(values)) total += sumOf(values);
     else if (type.startsWith("decimal")) {
-      for (const text of values) total += Number(text.replace(".", ""));
+      for (const text of values) total += unscaledValue(text);
     } else for (const text of values) total += textValue(text);
   }
   return total;
