@@ -85,12 +85,18 @@ async function paint(cells: Cells, mark: Mark): Promise<void> {
     for (const text of row) tableRow.insertCell().textContent = text;
   }
   document.body.append(table);
-  mark("painted", await painted());
+  mark("painted", await painted(table));
 }
 
-/** The frame after the next one starts when the next one has been painted. */
-async function painted(): Promise<number> {
-  await new Promise(requestAnimationFrame);
+/** When the frame that shows `element` first was painted: then the one after it begins. */
+async function painted(element: Element): Promise<number> {
+  await new Promise<void>((resolve) => {
+    const observer = new ResizeObserver(() => {
+      observer.disconnect();
+      resolve();
+    });
+    observer.observe(element);
+  });
   await new Promise(requestAnimationFrame);
   return nowMs();
 }
@@ -105,21 +111,22 @@ async function showViewer(task: TableTask, mark: Mark): Promise<TableEnd> {
   await viewer.updateComplete;
   const table = await viewer.ready;
   mark("schema", nowMs());
-  await firstCell(viewer.shadowRoot as ShadowRoot);
+  const cell = await firstCell(viewer.shadowRoot as ShadowRoot);
   mark("first", nowMs());
-  mark("painted", await painted());
+  mark("painted", await painted(cell));
   await table.done;
   mark("last", nowMs());
   return finish(opened(table), task);
 }
 
-/** Resolves when a cell has a text, before that is painted. */
-function firstCell(root: ShadowRoot): Promise<void> {
+/** Resolves with a cell when it has a text, before that is painted. */
+function firstCell(root: ShadowRoot): Promise<Element> {
   return new Promise((resolve) => {
     const look = () => {
-      if (!root.querySelector("[role=gridcell]")?.textContent) return;
+      const cell = root.querySelector("[role=gridcell]");
+      if (!cell?.textContent) return;
       observer.disconnect();
-      resolve();
+      resolve(cell);
     };
     const observer = new MutationObserver(look);
     observer.observe(root, { childList: true, subtree: true, characterData: true });

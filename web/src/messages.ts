@@ -142,6 +142,12 @@ export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 /** To the worker itself: serve a table through this port, or none; the one before is let go. */
 export type WorkerOrder = MessagePort | "rest";
 
+/** A stream whose schema is known, and how far it is by then. */
+export interface Opened {
+  schema: Schema;
+  progress: StreamProgress;
+}
+
 /** Requests to the worker: one answer each, or an error. */
 export interface Requests {
   open: {
@@ -155,7 +161,7 @@ export interface Requests {
       wasm: WasmModule | string | undefined;
       isShown: boolean;
     };
-    result: Schema;
+    result: Opened;
   };
   /** Rows `[start, end)` of the given columns as a packed window (`grid/cells.ts`). */
   window: {

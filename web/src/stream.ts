@@ -5,7 +5,14 @@ import { ColonnadeError, cancelledError, type PlainError, withPlace } from "./er
 import { FirstLook } from "./first-look.js";
 import { Gate, type GatePlace } from "./gate.js";
 import type { Kernels } from "./kernels.js";
-import type { Interruption, Notices, StreamEnd, StreamProgress, WireSource } from "./messages.js";
+import type {
+  Interruption,
+  Notices,
+  Opened,
+  StreamEnd,
+  StreamProgress,
+  WireSource,
+} from "./messages.js";
 import type { Lane } from "./places.js";
 import { resumeRequest } from "./query.js";
 import {
@@ -15,7 +22,6 @@ import {
   type Reconnection,
   Reconnector,
 } from "./reconnect.js";
-import type { Schema } from "./schema.js";
 import { letMessagesIn, settlesWithin } from "./turns.js";
 import { type Origin, WindowedRows } from "./windowed.js";
 
@@ -56,7 +62,7 @@ export class TableStream {
   readonly #stallMs: number | undefined;
   readonly #startMs = performance.now();
   #decoder: BodyDecoder | undefined;
-  #onSchema: ((schema: Schema) => void) | undefined;
+  #onSchema: ((opened: Opened) => void) | undefined;
   #failure: ColonnadeError | undefined;
   #interruption: Interruption | undefined;
   #windowed: WindowedRows | undefined;
@@ -120,9 +126,10 @@ export class TableStream {
    * Resolves once the schema is known and goes on reading; the end comes as a notice. A failure
    * before the schema rejects, and is not told again.
    *
-   * @param isShown no more is read than the first rows before these are painted
+   * @param isShown the schema is told with the first rows where these come soon, and no more is read
+   *   before they are painted
    */
-  async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Schema> {
+  async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Opened> {
     this.#firstLook.isWanted = isShown;
     let body: Body;
     let decoder: BodyDecoder;
@@ -140,7 +147,8 @@ export class TableStream {
     if (this.#reconnector !== undefined) this.#reconnector.isRepeatable = body.isRepeatable;
     return new Promise((resolve, reject) => {
       this.#onSchema = resolve;
-      this.#run(decoder, body).then((end) => {
+      this.#run(decoder, body).then(async (end) => {
+        if (this.#firstLook.isAwaited) await this.#tellSchema(decoder);
         if (this.#onSchema === undefined) this.#tellEnd(decoder, end);
         else reject(end.error ? ColonnadeError.fromPlain(end.error) : cancelledError());
       });
@@ -270,7 +278,9 @@ export class TableStream {
         await this.#push(decoder, piece);
       } finally {
         // A table whose first piece is bad behind good rows is there, with those rows.
-        await this.#tellSchema(decoder);
+        const tell = () => this.#tellSchema(decoder);
+        const isEarly = decoder.schema !== undefined && decoder.numRows === 0;
+        if (!isEarly || !this.#firstLook.awaitsRows(tell)) await tell();
       }
       if (signal.aborted) break;
       this.#interruption = undefined;
@@ -398,7 +408,7 @@ export class TableStream {
   /** The schema is the answer to a request; nothing else may be told before it. */
   async #tellSchema(decoder: BodyDecoder): Promise<void> {
     if (this.#onSchema === undefined || decoder.schema === undefined) return;
-    this.#onSchema(decoder.schema);
+    this.#onSchema({ schema: decoder.schema, progress: this.#progress(decoder) });
     this.#onSchema = undefined;
     await letMessagesIn();
   }
@@ -451,7 +461,6 @@ export class TableStream {
     if (this.#onSchema !== undefined) return;
     const nowMs = performance.now();
     const isFirstRow = this.#firstRowMs === undefined && decoder.numRows > 0;
-    if (isFirstRow) this.#firstRowMs = nowMs - this.#startMs;
     const waitMs = this.#toldMs + PROGRESS_INTERVAL_MS - nowMs;
     if (isFirstRow || waitMs <= 0) {
       clearTimeout(this.#timer);
@@ -469,11 +478,13 @@ export class TableStream {
   }
 
   #progress(decoder: BodyDecoder): StreamProgress {
+    const elapsedMs = performance.now() - this.#startMs;
+    if (decoder.numRows > 0) this.#firstRowMs ??= elapsedMs;
     return {
       rows: decoder.numRows,
       batches: decoder.numBatches,
       bytes: decoder.numBytes,
-      elapsedMs: performance.now() - this.#startMs,
+      elapsedMs,
       firstRowMs: this.#firstRowMs,
       interruption: this.#interruption,
       isWaiting: this.#isWaiting,

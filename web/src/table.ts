@@ -135,7 +135,9 @@ export class Table extends EventTarget {
       if (table.#state !== "streaming") throw cancelledError();
       const params = { source: prepared.wire, memoryBytes, wasm, isShown };
       const { transfer } = prepared;
-      table.#schema = await table.#requester.request("open", params, { signal, transfer });
+      const opened = await table.#requester.request("open", params, { signal, transfer });
+      table.#schema = opened.schema;
+      table.#learn(opened.progress);
     } catch (thrown) {
       table.close();
       throw table.#error ?? thrown;
@@ -379,8 +381,7 @@ export class Table extends EventTarget {
   #onNotice<N extends NoticeName>(name: N, data: Notices[N]): void {
     switch (name) {
       case "progress":
-        this.#progress = data as StreamProgress;
-        this.#startMs = Math.min(this.#startMs, performance.now() - this.#progress.elapsedMs);
+        this.#learn(data as StreamProgress);
         this.#tellSchema();
         this.#dispatch("progress", this.progress);
         if (this.paused !== undefined) this.#dispatch("pause", this.paused);
@@ -395,6 +396,11 @@ export class Table extends EventTarget {
         this.#fail(ColonnadeError.fromPlain(data as Notices["crash"]));
         break;
     }
+  }
+
+  #learn(progress: StreamProgress): void {
+    this.#progress = progress;
+    this.#startMs = Math.min(this.#startMs, performance.now() - progress.elapsedMs);
   }
 
   #expectEnd(): void {

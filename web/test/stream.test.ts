@@ -45,7 +45,12 @@ type OnRows = (stream: TableStream, numAsked: () => number) => void;
  * Runs a stream of pieces to its end. A piece that is an Error breaks the stream, `stall`
  * never comes.
  */
-async function run(pieces: (string | Error | "stall")[], end: EndRule, onRows?: OnRows) {
+async function run(
+  pieces: (string | Error | "stall")[],
+  end: EndRule,
+  onRows?: OnRows,
+  stopAfterMs?: number,
+) {
   const { port1, port2 } = new MessageChannel();
   const left = [...pieces];
   const body = new ReadableStream<Uint8Array>({
@@ -70,8 +75,9 @@ async function run(pieces: (string | Error | "stall")[], end: EndRule, onRows?: 
     else if (name === "progress") onRows?.(stream, () => pieces.length - left.length);
   });
   try {
-    await stream.open(Promise.resolve(toyDecoder()), onRows !== undefined);
-    return await ended;
+    const opened = await stream.open(Promise.resolve(toyDecoder()), onRows !== undefined);
+    if (stopAfterMs !== undefined) setTimeout(() => stream.stop(), stopAfterMs);
+    return { ...(await ended), rowsAtFirst: opened.progress.rows };
   } finally {
     port1.close();
     port2.close();
@@ -143,6 +149,27 @@ test("no more is read before the first rows were painted", async () => {
   // What the port and the streams around it have at hand.
   expect(asked[0]).toBeLessThan(5);
   expect(end).toMatchObject({ state: "complete", rows: 9 });
+});
+
+test("a table that is shown is told with its first rows", async () => {
+  expect(await run(["S", "(R)", "E"], "marker", () => undefined)).toMatchObject({
+    state: "complete",
+    rowsAtFirst: 1,
+  });
+  expect(await run(["S", "E"], "marker", () => undefined)).toMatchObject({ rowsAtFirst: 0 });
+});
+
+test("a schema does not wait long for rows", async () => {
+  const opening = run(["S", "stall"], "marker", () => undefined, 10);
+  expect(await opening).toMatchObject({ state: "cancelled", rowsAtFirst: 0 });
+});
+
+test("a stream that is shown and breaks before its first row is there, and failed", async () => {
+  expect(await run(["S", new Error("reset")], "marker", () => undefined)).toMatchObject({
+    state: "failed",
+    rowsAtFirst: 0,
+    error: { code: "network_error" },
+  });
 });
 
 test("first rows that nobody looks at hold up nothing for long", async () => {

@@ -1,13 +1,11 @@
-const countFormat = new Intl.NumberFormat("en");
-
-/** `6001215` as `6,001,215`. */
+/** `6001215` as `6,001,215`; the first use of `Intl` would hold the page up for 25 ms and more. */
 export function formatCount(count: number): string {
-  return countFormat.format(count);
+  return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
 
 /** `6001215` as `6,001,215 rows`. */
 export function formatRows(rows: number): string {
-  return `${countFormat.format(rows)} ${rows === 1 ? "row" : "rows"}`;
+  return `${formatCount(rows)} ${rows === 1 ? "row" : "rows"}`;
 }
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;

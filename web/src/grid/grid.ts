@@ -3,9 +3,10 @@ import { CellCache, type ReadWindow, wantedRects } from "./cache.js";
 import { ColumnSet, type ShownColumns } from "./column-set.js";
 import type { GridCallbacks, GridProgress } from "./contract.js";
 import { setAttribute } from "./dom.js";
+import { Frames } from "./frames.js";
 import { GridHeader, type HeaderMark } from "./header.js";
 import { HeaderInput } from "./header-input.js";
-import { type CellPosition, HEADER_ROW, moveFocus } from "./keyboard.js";
+import { type CellPosition, type Extent, HEADER_ROW, moveFocus } from "./keyboard.js";
 import { type CellMark, GridRows } from "./rows.js";
 import { Selecting, type SelectingGrid } from "./selecting.js";
 import type { Selection } from "./selection.js";
@@ -48,7 +49,7 @@ export class Grid {
   #headerMarks: readonly HeaderMark[] = [];
   #cellMarks: ReadonlyMap<string, CellMark> = new Map();
   readonly #selecting: Selecting;
-  #frame = 0;
+  readonly #frames = new Frames(() => this.#draw());
   #idleTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(callbacks: GridCallbacks) {
@@ -76,14 +77,12 @@ export class Grid {
 
   /** Shows another table from its first row; {@link update} tells its rows. */
   setTable(fields: readonly Field[], read: ReadWindow): void {
-    this.#cache.close();
     this.#read = read;
     this.#headerMarks = [];
     this.#sizing = "none";
     this.#active = { row: 0, column: 0 };
     this.#awaitedRow = undefined;
     this.#viewport.gutterPx = 0;
-    this.#forgetCells();
     this.#columns = new ColumnSet(fields, headerWidthsPx(this.element, fields));
     this.#showColumns();
     this.update({ numRows: 0, totalRows: undefined, isGrowing: true });
@@ -138,18 +137,14 @@ export class Grid {
   }
 
   /** Forgets all cells: other rows or columns follow. */
-  #forgetCells(): void {
+  #renewCache(): void {
     this.#cache.close();
     this.#cellMarks = new Map();
     this.#selecting.forget();
     this.#rows.clear();
-  }
-
-  #renewCache(): void {
-    this.#forgetCells();
     this.#cache = new CellCache(
       (start, end, shown, signal) => this.#read(start, end, this.#columns.placesOf(shown), signal),
-      () => this.#schedule(),
+      () => this.#frames.schedule(),
     );
   }
 
@@ -157,7 +152,7 @@ export class Grid {
   setMarks(marks: readonly HeaderMark[]): void {
     this.#headerMarks = marks;
     this.#header.invalidate();
-    this.#schedule();
+    this.#frames.schedule();
   }
 
   /** Shows columns in short below their names, or not; the first visible row stays. */
@@ -175,9 +170,7 @@ export class Grid {
 
   /** Gives the focus to a column's header. */
   focusHeader(column: number): void {
-    this.#active = { row: HEADER_ROW, column };
-    this.#reveal(this.#active);
-    this.focus();
+    this.#activate({ row: HEADER_ROW, column });
   }
 
   /** Tells how many rows there are now. Nothing that is visible moves. */
@@ -234,7 +227,7 @@ export class Grid {
   /** Asks again for cells that could not be read. */
   retry(): void {
     this.#cache.retry();
-    this.#schedule();
+    this.#frames.schedule();
   }
 
   /** The cell with the roving tab stop. */
@@ -269,12 +262,12 @@ export class Grid {
   /** Marks cells, by {@link markKey}, instead of those that were. */
   mark(marks: ReadonlyMap<string, CellMark>): void {
     this.#cellMarks = marks;
-    this.#schedule();
+    this.#frames.schedule();
   }
 
   /** Gives the focus to the active cell. */
   focus(): void {
-    this.#draw();
+    this.#frames.drawNow();
     const { row, column } = this.#tabStop;
     const header = row === HEADER_ROW ? this.#header.cellElement(column) : undefined;
     const element = header ?? this.#rows.cellElement({ row, column }) ?? this.element;
@@ -285,6 +278,12 @@ export class Grid {
   get #tabStop(): CellPosition {
     const { row, column } = this.#active;
     return { row: this.#progress.numRows === 0 ? HEADER_ROW : row, column };
+  }
+
+  get #extent(): Extent {
+    const { fields } = this.#columns;
+    const { pageRows } = this.#viewport;
+    return { numRows: this.#progress.numRows, numColumns: fields.length, pageRows };
   }
 
   #listen(): void {
@@ -319,11 +318,8 @@ export class Grid {
     return {
       element: this.element,
       layer: this.#layer,
-      get numRows() {
-        return grid.#progress.numRows;
-      },
-      get numColumns() {
-        return grid.#columns.fields.length;
+      get extent() {
+        return grid.#extent;
       },
       cellAt: (clientX, clientY) => {
         const { left, top } = this.#layer.getBoundingClientRect();
@@ -332,7 +328,7 @@ export class Grid {
       activate: (position) => this.#activate(position),
       cornerOf: (position) => this.#viewport.cornerOf(position, this.#columns.layout),
       focus: () => this.focus(),
-      redraw: () => this.#schedule(),
+      redraw: () => this.#frames.schedule(),
       onSelect: () => this.#callbacks.onSelect(),
     };
   }
@@ -347,18 +343,15 @@ export class Grid {
     const { row, column } = this.#tabStop;
     const isInHeader = row === HEADER_ROW;
     if (isInHeader && this.#headerInput.onKey(event, column)) return;
-    const { numRows } = this.#progress;
     if (this.#columns.fields.length === 0) return;
-    if (numRows > 0 && this.#onCellKey(event, { row: isInHeader ? 0 : row, column })) {
+    if (
+      this.#progress.numRows > 0 &&
+      this.#onCellKey(event, { row: isInHeader ? 0 : row, column })
+    ) {
       event.preventDefault();
       return;
     }
-    const extent = {
-      numRows,
-      numColumns: this.#columns.fields.length,
-      pageRows: this.#viewport.pageRows,
-    };
-    const to = moveFocus(event, this.#tabStop, extent);
+    const to = moveFocus(event, this.#tabStop, this.#extent);
     if (to === undefined) return;
     event.preventDefault();
     this.#awaitedRow = undefined;
@@ -398,17 +391,17 @@ export class Grid {
     const { layout } = this.#columns;
     viewport.scrollLeftTo(layout.reveal(column, viewport.scrollLeftPx, viewport.columnsPx));
     if (row !== HEADER_ROW) viewport.revealRow(row);
-    this.#schedule();
+    this.#frames.schedule();
   }
 
   #moveTo(topRow: number): void {
     this.#viewport.moveTo(topRow);
-    this.#schedule();
+    this.#frames.schedule();
   }
 
   /** Draws, and puts in order what moved once it rests. */
   #scheduleIdle(): void {
-    this.#schedule();
+    this.#frames.schedule();
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => {
       this.#viewport.syncScrollbar();
@@ -418,13 +411,7 @@ export class Grid {
     }, IDLE_MS);
   }
 
-  #schedule(): void {
-    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#draw());
-  }
-
   #draw(): void {
-    cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
     const { topRow, scrollLeftPx, rowHeightPx, columnsPx, rows } = this.#viewport;
     const { layout, fields, alignments } = this.#columns;
     const columns = layout.visible(scrollLeftPx, columnsPx);
@@ -456,12 +443,19 @@ export class Grid {
       });
       this.#selecting.draw();
     }
-    const { numRows } = this.#progress;
-    this.#cache.want(wantedRects(rows, columns, numRows, layout.numPinned), numRows, fields.length);
+    this.#wantCells();
     const { failure } = this.#cache;
     if (failure === this.#failure) return;
     this.#failure = failure;
     this.#callbacks.onFailure(failure);
+  }
+
+  #wantCells(): void {
+    const { scrollLeftPx, columnsPx, rows } = this.#viewport;
+    const { layout, fields } = this.#columns;
+    const columns = layout.visible(scrollLeftPx, columnsPx);
+    const { numRows } = this.#progress;
+    this.#cache.want(wantedRects(rows, columns, numRows, layout.numPinned), numRows, fields.length);
   }
 
   #sizeContent(): void {
@@ -471,11 +465,12 @@ export class Grid {
   /** Widens columns to their first rows, once: later rows must not move what is looked at. */
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
+    this.#frames.hold();
     const read = this.#read;
     const { all } = this.#columns;
     const rows = { start: 0, end: this.#progress.numRows };
-    // Asks for cells too, that they are there when the columns have their widths.
-    this.#draw();
+    // That they are there when the columns have their widths.
+    if (this.#viewport.isShown) this.#wantCells();
     try {
       const widths = await rowWidthsPx(this.element, all, [...all.keys()], read, rows);
       if (read !== this.#read) return;
@@ -486,7 +481,7 @@ export class Grid {
       if (read !== this.#read) return;
     }
     this.#sizing = "done";
-    this.#schedule();
+    this.#frames.release();
   }
 
   /** Places the columns that are shown by their widths. */

@@ -55,7 +55,7 @@ export const headerStyles = css`
     grid-area: 2 / 2;
     padding-left: 4px;
     color: var(--_accent);
-    font-weight: 650;
+    font-weight: 600;
     font-variant-numeric: tabular-nums;
   }
   .header-cell.filtered .name::before {

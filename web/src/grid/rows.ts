@@ -1,3 +1,4 @@
+import { formatCount } from "../counts.js";
 import { CellKind } from "../window.js";
 import type { CellCache, CellRect } from "./cache.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
@@ -53,8 +54,6 @@ interface RowView {
 
 /** Rows are placed relative to an anchor row this near, so that float32 transforms stay exact. */
 const MAX_ANCHOR_ROWS = 10_000;
-
-const rowNumberFormat = new Intl.NumberFormat("en");
 
 /**
  * The rows of the grid and their cells: the only place that writes them. Elements are reused, and
@@ -195,7 +194,7 @@ export class GridRows {
       view.row = row;
       // Row 1 is the header.
       view.element.setAttribute("aria-rowindex", String(row + 2));
-      view.numberText.data = rowNumberFormat.format(row + 1);
+      view.numberText.data = formatCount(row + 1);
     }
     if (view.topPx !== topPx) {
       view.topPx = topPx;

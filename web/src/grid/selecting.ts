@@ -1,5 +1,5 @@
 import type { CellRect } from "./cache.js";
-import type { CellPosition } from "./keyboard.js";
+import type { CellPosition, Extent } from "./keyboard.js";
 import { cellSelection, extended, type Selection, selectionRect } from "./selection.js";
 
 /** What selecting asks of the grid around it. */
@@ -7,8 +7,7 @@ export interface SelectingGrid {
   readonly element: HTMLElement;
   /** The layer that does not scroll, for what is drawn over the cells. */
   readonly layer: HTMLElement;
-  readonly numRows: number;
-  readonly numColumns: number;
+  readonly extent: Extent;
   /** The cell at a place of the window; the nearest one where there is none. */
   cellAt(clientX: number, clientY: number): CellPosition;
   /** Makes a cell the active one, in sight and focused. */
@@ -60,7 +59,7 @@ export class Selecting {
 
   /** The selected cells; undefined where nothing is selected. */
   get rect(): CellRect | undefined {
-    const { numRows, numColumns } = this.#grid;
+    const { numRows, numColumns } = this.#grid.extent;
     return this.#selection && selectionRect(this.#selection, numRows, numColumns);
   }
 
@@ -122,7 +121,7 @@ export class Selecting {
   #onMouseDown(event: MouseEvent): void {
     const { target, button, shiftKey, clientX, clientY } = event;
     const grid = this.#grid;
-    if (button !== 0 || !(target instanceof Element) || grid.numRows === 0) return;
+    if (button !== 0 || !(target instanceof Element) || grid.extent.numRows === 0) return;
     const isCommand = event.ctrlKey || event.metaKey;
     const at = grid.cellAt(clientX, clientY);
     const { selection } = this;

@@ -15,6 +15,7 @@ const MENU_PX = 26;
 
 /** Widths of columns by their headers alone, in px. */
 export function headerWidthsPx(element: Element, fields: readonly Field[]): number[] {
+  if (fields.length === 0) return [];
   const measure = new TextMeasure(element);
   return fields.map((field) => columnWidthPx(headerTextPx(measure, field), CELL_PADDING_PX));
 }

@@ -14,8 +14,10 @@ export const gridStyles = css`
     touch-action: manipulation;
     scrollbar-color: var(--_line-strong) transparent;
   }
+  /* Laid out all the same: its size is known when the first rows come. */
   .grid[hidden] {
-    display: none;
+    display: block;
+    visibility: hidden;
   }
   .content {
     position: relative;

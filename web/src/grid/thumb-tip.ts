@@ -1,3 +1,4 @@
+import { formatCount } from "../counts.js";
 import { makeElement } from "./dom.js";
 
 /** Where the rows are, as the tip tells it. */
@@ -12,8 +13,6 @@ interface Position {
 const MIN_PAGES = 10;
 /** Half of the tip, and of the shortest thumb that browsers draw. */
 const HALF_PX = 13;
-
-const rowFormat = new Intl.NumberFormat("en");
 
 /**
  * While the thumb of the vertical scrollbar is dragged, a tip beside it says which row is at the
@@ -46,7 +45,7 @@ export function showRowWhileDragging(
     if (pressedRow === undefined || numRows < MIN_PAGES * pageRows) return;
     if (tip.hidden && topRow === pressedRow) return;
     tip.hidden = false;
-    tip.textContent = `Row ${rowFormat.format(Math.floor(topRow) + 1)}`;
+    tip.textContent = `Row ${formatCount(Math.floor(topRow) + 1)}`;
     const { scrollTop, scrollHeight, clientHeight } = scroller;
     const part = scrollTop / Math.max(1, scrollHeight - clientHeight);
     const yPx = HALF_PX + part * (clientHeight - 2 * HALF_PX);

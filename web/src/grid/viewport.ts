@@ -131,6 +131,8 @@ export class Viewport {
   /** Puts the scrollbar where the rows are. */
   syncScrollbar(): void {
     const wantedPx = scrollTopFor(this.#geometry, this.#topRow);
+    // To look at the scroller makes the browser lay the page out.
+    if (wantedPx === 0 && this.#scrollTopPx === 0) return;
     if (Math.abs(wantedPx - this.#scroller.scrollTop) >= 1) this.#scroller.scrollTop = wantedPx;
     // Read back, because browsers round: the event that follows must not look like a movement.
     this.#scrollTopPx = this.#scroller.scrollTop;

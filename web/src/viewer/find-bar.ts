@@ -1,12 +1,12 @@
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
+import { formatCount } from "../counts.js";
 import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
 import { distinctNames } from "../schema.js";
 import type { ShownRows } from "./clipboard.js";
 import { Matches } from "./matches.js";
-import { formatCount } from "./status.js";
 
 export { findStyles as styles } from "./find-styles.js";
 

@@ -1,6 +1,7 @@
 import { html } from "lit";
+import { formatCount } from "../counts.js";
 import { parseRowNumber } from "./parse.js";
-import { formatCount, formatRows } from "./status.js";
+import { formatRows } from "./status.js";
 
 /** Where a row number is typed, counted from 1. */
 export function goToRowForm({

@@ -1,10 +1,11 @@
 import { html, nothing } from "lit";
+import { formatCount, groupDigits } from "../counts.js";
 import { ColonnadeError } from "../errors.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
 import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./clipboard.js";
 import type { CopyFormat } from "./formats.js";
-import { formatCount, groupDigits } from "./status.js";
+
 import type { Totals } from "./totals.js";
 
 /** Who shows the bar. */

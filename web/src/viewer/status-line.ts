@@ -1,13 +1,7 @@
 import { html, nothing } from "lit";
+import { formatCount } from "../counts.js";
 import type { Table, TableProgress } from "../table.js";
-import {
-  facts,
-  formatCount,
-  interruptionText,
-  phaseWord,
-  rowWord,
-  type ViewerPhase,
-} from "./status.js";
+import { facts, interruptionText, phaseWord, rowWord, type ViewerPhase } from "./status.js";
 
 /** How far the table is, below the rows. */
 export function statusLine(

@@ -1,3 +1,4 @@
+import { formatCount } from "../counts.js";
 import type { ColonnadeError } from "../errors.js";
 import type { TableProgress, TableState } from "../table.js";
 
@@ -28,13 +29,7 @@ export function mayGrow(state: TableState | undefined, totalRows: number | undef
   return state === "streaming" || (state === "windowed" && totalRows === undefined);
 }
 
-const countFormat = new Intl.NumberFormat("en");
 const UNITS = ["B", "kB", "MB", "GB", "TB"] as const;
-
-/** `6001215` as `6,001,215`. */
-export function formatCount(count: number): string {
-  return countFormat.format(count);
-}
 
 /** `1 row`, `2 rows`. */
 export function formatRows(count: number): string {
@@ -146,9 +141,4 @@ export function errorPlace({ row, byte }: ColonnadeError): string {
   if (row) places.push(`after ${formatRows(row)}`);
   if (byte) places.push(`at byte ${formatCount(byte)}`);
   return places.join(", ");
-}
-
-/** `1234567.5` as `1,234,567.5`: digits are only grouped, so that none is lost. */
-export function groupDigits(text: string): string {
-  return text.replace(/^-?\d+/, (whole) => whole.replace(/\B(?=(?:\d{3})+$)/g, ","));
 }

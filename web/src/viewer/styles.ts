@@ -102,8 +102,8 @@ export const viewerStyles = css`
   }
   .progress.unknown > div {
     width: 30%;
-    /* Each frame costs processor time, which the rows need. */
-    animation: sweep 1.2s steps(12) infinite;
+    /* Each frame costs processor time, which the rows need, the first ones most. */
+    animation: sweep 1.2s steps(12) 0.5s infinite;
   }
   .progress.waiting > div,
   .progress.interrupted > div {
@@ -156,7 +156,7 @@ export const viewerStyles = css`
   }
   .line .count {
     color: var(--_text);
-    font-weight: 550;
+    font-weight: 600;
   }
   .line > span + span::before {
     content: "·";
@@ -251,7 +251,7 @@ export const viewerStyles = css`
   .dot.arranging,
   .dot.connecting {
     background: var(--_accent);
-    animation: pulse 1.4s ease-in-out infinite;
+    animation: pulse 1.4s steps(5) 0.5s infinite;
   }
   .dot.complete {
     background: var(--_good);
@@ -311,7 +311,6 @@ export const viewerStyles = css`
     background: var(--_bg);
     color: var(--_text);
     font: inherit;
-    font-weight: 500;
     cursor: pointer;
   }
   button:hover {

@@ -4,6 +4,7 @@ import type { ColumnSummary } from "../grid/summary-plot.js";
 import type { Predicate } from "../predicate.js";
 import { distinctFields, type Field } from "../schema.js";
 import type { Summary } from "../summary.js";
+import { framePainted } from "../turns.js";
 import type { ArrangedRows, Arranger } from "./arranger.js";
 import { withParts } from "./filters.js";
 
@@ -165,7 +166,7 @@ export class Summaries {
     const { field, rows, known, numRows } = next;
     const isAgain = known.has(field);
     try {
-      this.#words ??= await import("./summary-words.js");
+      this.#words ??= await loadWords();
       const options = { signal: work.signal, maxCounted: MAX_COUNTED };
       const summary = await rows.summary(this.#distinct(field).name, options);
       known.set(field, { numRows, summary });
@@ -198,4 +199,10 @@ export class Summaries {
     if (view === undefined || unviewed === undefined) return undefined;
     return { field: unviewed, rows: view, known: this.#ofView, numRows };
   }
+}
+
+/** What is drawn below the names comes after the rows: these are painted first. */
+async function loadWords() {
+  await framePainted();
+  return import("./summary-words.js");
 }

@@ -1,11 +1,12 @@
+import { formatCount } from "../counts.js";
 import type { ColumnSummary } from "../grid/summary-plot.js";
 import type { Predicate } from "../predicate.js";
 import { type Field, filterKindOf, isNumericType } from "../schema.js";
 import type { Summary } from "../summary.js";
 import { formOfParts, partsOf } from "./filters.js";
-import { formatCount, formatRows } from "./status.js";
+import { formatRows } from "./status.js";
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const POWERS = ["", "K", "M", "B", "T"] as const;
 /** Below it, counts are written out where there is little room. */
 const MAX_WRITTEN = 100_000;
 
@@ -158,7 +159,15 @@ function shortNumber(text: string): string {
   if (text.length <= MAX_NUMBER_CHARS) return text;
   return size !== 0 && (size < 1e-3 || size >= 1e15)
     ? value.toExponential(2)
-    : compact.format(value);
+    : compactNumber(value);
+}
+
+/** A number below 10^15 by three digits, e.g. `12.3M`. */
+function compactNumber(value: number): string {
+  let rounded = Number(value.toPrecision(3));
+  let power = 0;
+  for (; Math.abs(rounded) >= 1000 && power < POWERS.length - 1; power++) rounded /= 1000;
+  return `${rounded}${POWERS[power]}`;
 }
 
 const INSTANT = /^([+-]?\d{4,}-\d\d-\d\d) /;
@@ -176,7 +185,7 @@ function captionOf({ nulls, rows, distinct, top }: Summary): string[] {
   const isNull = nulls > 0 ? [`${percent(nulls, rows)} null`] : [];
   const isExact = top !== undefined && sumOf(top) === rows - nulls;
   const count = isExact ? top.length : (distinct ?? 0);
-  const written = count < MAX_WRITTEN ? formatCount(count) : compact.format(count);
+  const written = count < MAX_WRITTEN ? formatCount(count) : compactNumber(count);
   const differing = distinct === null ? [] : [`${isExact ? "" : "≈ "}${written}`, "distinct"];
   return [...isNull, ...differing];
 }

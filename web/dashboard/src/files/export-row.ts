@@ -1,5 +1,5 @@
 import { html } from "lit";
-import { formatBytes, formatRows } from "../format.js";
+import { formatBytes, formatCount, formatRows } from "../format.js";
 import { wordsOf } from "../session/problem.js";
 import type { Export } from "./export.js";
 import { progress, rowHead } from "./row.js";
@@ -28,7 +28,7 @@ function renderState(item: Export, tray: Tray) {
     case "running": {
       const { rows, bytes } = state;
       const ofTotal = totalRows === undefined ? "" : ` of ${formatRows(totalRows)}`;
-      const written = totalRows === undefined ? formatRows(rows) : rows.toLocaleString("en");
+      const written = totalRows === undefined ? formatRows(rows) : formatCount(rows);
       return html`${progress(`Export to ${fileName}`, totalRows ? rows / totalRows : undefined)}
         <div class="tray-line">
           <p>${written}${ofTotal} · ${formatBytes(bytes)}</p>
