@@ -2,6 +2,7 @@ import { ColonnadeError, cancelledError } from "./errors.js";
 import type {
   FindParams,
   KernelWork,
+  RawColumn,
   RawRepeats,
   RawValues,
   SummaryWork,
@@ -191,8 +192,10 @@ export class Kernels {
     ) as Uint8Array<ArrayBuffer>;
   }
 
-  values(view: number, column: number, start: number, end: number): RawValues | RawRepeats | null {
-    return this.numbers(view, column, start, end) ?? this.#repeats(view, column, start, end);
+  values(view: number, column: number, start: number, end: number): RawColumn {
+    const known = this.numbers(view, column, start, end) ?? this.#repeats(view, column, start, end);
+    if (known !== null) return known;
+    return { kind: "texts", texts: this.window(view, start, end, Uint32Array.of(column), 0) };
   }
 
   #repeats(view: number, column: number, start: number, end: number): RawRepeats | null {

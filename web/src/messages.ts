@@ -136,6 +136,15 @@ export interface RawRepeats {
   texts: Uint8Array<ArrayBuffer>;
 }
 
+/** Texts of a column that seldom repeat, as a packed window of one column. */
+export interface RawTexts {
+  kind: "texts";
+  texts: Uint8Array<ArrayBuffer>;
+}
+
+/** Values of a column. */
+export type RawColumn = RawValues | RawRepeats | RawTexts;
+
 /** The decoder's wasm module, compiled or not. */
 export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 
@@ -174,10 +183,9 @@ export interface Requests {
     };
     result: Uint8Array<ArrayBuffer>;
   };
-  /** Null where the values are no numbers and seldom repeat. */
   values: {
     params: { view: number; column: number; start: number; end: number };
-    result: RawValues | RawRepeats | null;
+    result: RawColumn;
   };
   /** Work in slices: a view, or JSON. `job` is the number under which progress is told. */
   run: { params: { job: number; work: KernelWork }; result: ViewInfo | string };

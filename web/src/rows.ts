@@ -152,9 +152,9 @@ export abstract class Rows {
     const [index = 0] = this.#columnIndices([column]);
     const params = { view: this.#view, column: index, start, end };
     const raw = await this.requester.request("values", params);
-    if (raw?.kind === "repeats") return repeatedTexts(raw);
-    if (raw !== null) return typedValues(raw);
-    const window = await this.window({ start, end }, Uint32Array.of(index), 0);
+    if (raw.kind === "repeats") return repeatedTexts(raw);
+    if (raw.kind !== "texts") return typedValues(raw);
+    const window = new RowWindow(raw.texts, start, end, 1);
     return { values: window.texts(0), validity: window.validity(0) };
   }
 
@@ -291,11 +291,12 @@ function repeatedTexts({ codes, numTexts, texts }: RawRepeats): ColumnValues {
   const window = new RowWindow(texts, 0, numTexts, 1);
   const [distinct, valid] = [window.texts(0), window.validity(0)];
   const values: string[] = new Array(codes.length);
-  const validity = new Uint8Array(codes.length);
-  for (let row = 0; row < codes.length; row++) {
-    const code = codes[row] as number;
-    values[row] = distinct[code] as string;
-    validity[row] = valid[code] as number;
+  for (let row = 0; row < codes.length; row++)
+    values[row] = distinct[codes[row] as number] as string;
+  const validity = new Uint8Array(codes.length).fill(1);
+  if (valid.includes(0)) {
+    for (let row = 0; row < codes.length; row++)
+      validity[row] = valid[codes[row] as number] as number;
   }
   return { values, validity };
 }

@@ -10,7 +10,7 @@ import type {
   Interruption,
   KernelWork,
   QueryRange,
-  RawValues,
+  RawColumn,
   StreamProgress,
   UrlSource,
 } from "./messages.js";
@@ -123,17 +123,20 @@ export class WindowedRows {
     return joinWindows(parts);
   }
 
-  /** As {@link Kernels.numbers}. */
+  /** As {@link Kernels.values}; repeated texts are as others. */
   async values(
     view: number,
     column: number,
     start: number,
     end: number,
     signal: AbortSignal,
-  ): Promise<RawValues | null> {
+  ): Promise<RawColumn> {
     const read = (kernels: Kernels, from: number, to: number) =>
       kernels.numbers(0, column, from, to);
-    return joinValues(await this.#read(view, start, end, signal, read));
+    const numbers = joinValues(await this.#read(view, start, end, signal, read));
+    if (numbers !== null) return numbers;
+    const columns = Uint32Array.of(column);
+    return { kind: "texts", texts: await this.window(view, start, end, columns, 0, signal) };
   }
 
   /** Waits until row `end - 1` is there, or is known not to be; returns the rows there are. */

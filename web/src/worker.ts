@@ -4,7 +4,7 @@ import { BodyDecoder } from "./decoder.js";
 import { ColonnadeError } from "./errors.js";
 import { Gate } from "./gate.js";
 import type { Kernels } from "./kernels.js";
-import type { Notices, Requests, WasmModule, WorkerOrder } from "./messages.js";
+import type { Notices, RawColumn, Requests, WasmModule, WorkerOrder } from "./messages.js";
 import { PATIENCE } from "./reconnect.js";
 import { TableStream } from "./stream.js";
 import type { WindowedRows } from "./windowed.js";
@@ -28,10 +28,7 @@ export function serve(endpoint: Endpoint): () => void {
     },
     values: async ({ view, column, start, end }, signal) => {
       const result = await rows().values(view, column, start, end, signal);
-      if (result === null) return { result };
-      const parts =
-        result.kind === "repeats" ? [result.codes, result.texts] : [result.bytes, result.validity];
-      return { result, transfer: parts.map(({ buffer }) => buffer) };
+      return { result, transfer: buffersOf(result) };
     },
     run: async ({ job, work }, signal) => {
       const tell = (fraction: number) => responder.notify("job", { job, fraction });
@@ -97,6 +94,17 @@ export function serve(endpoint: Endpoint): () => void {
     stream?.stop();
     stream?.decoder?.free();
   };
+}
+
+function buffersOf(column: RawColumn): ArrayBuffer[] {
+  switch (column.kind) {
+    case "texts":
+      return [column.texts.buffer];
+    case "repeats":
+      return [column.codes.buffer, column.texts.buffer];
+    default:
+      return [column.bytes.buffer, column.validity.buffer];
+  }
 }
 
 /** One module for all tables of a thread. */
