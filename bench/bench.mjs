@@ -102,19 +102,24 @@ async function measure({ workloads, tables, parts }, options) {
   const lineitem = needsLineitem && !isQuick ? await provideLineitem() : {};
   const files = Object.fromEntries(Object.values(lineitem).map((path) => [basename(path), path]));
   const results = (options.goesOn && kept()) || {
-    machine: describeMachine(peerVersions()),
     numRounds,
     numFewer,
-    loadBefore: load(),
+    sessions: [],
     tables: {},
     workloads: {},
   };
+  const date = new Date().toISOString().slice(0, 10);
+  const machine = describeMachine(peerVersions());
+  const session = { date, machine, loadBefore: load(), loadAfter: 0, measured: [] };
   const keep = (group, name, measured) => {
     group[name] = measured;
+    if (session.measured.length === 0) results.sessions.push(session);
+    session.measured.push(name);
+    session.loadAfter = load();
     if (options.isWhole) writeFileSync(keptFile(), JSON.stringify(results));
   };
   await inBrowser({ isQuick, files }, async (browser, site) => {
-    results.machine.chromium = browser.version();
+    machine.chromium = browser.version();
     for (const table of tables) {
       if (results.tables[table.name]) continue;
       const { numBytes } = table.file
@@ -142,7 +147,6 @@ async function measure({ workloads, tables, parts }, options) {
     if (results[part]) continue;
     keep(results, part, await inBrowser({ isQuick, files }, measures[part]));
   }
-  results.loadAfter = load();
   return results;
 }
 

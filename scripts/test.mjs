@@ -68,6 +68,7 @@ async function e2e() {
   await build();
   provideFlights();
   const python = await setUpPython();
+  if (python) await buildPython(python.python);
   await run("npm", ["test", "-w", "@colonnade/e2e"], {
     env: {
       COLONNADE_CHROMIUM: await setUpChromium(),

@@ -79,21 +79,26 @@ told is the median of the rounds, in brackets the least and the most. × is agai
 before.`;
 }
 
-function head({ machine, numRounds, loadBefore, loadAfter, workloads, tables }) {
+function head({ sessions, numRounds, workloads, tables }) {
   const shares = [...Object.values(workloads), ...Object.values(tables)].map(
     ({ othersShare }) => othersShare ?? 0,
   );
-  const machines = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
   return `# What reading a table costs
 
-Written by \`npm run bench\`: the same bytes through us, our peers and the physical floor, in turns, in one session of
+Written by \`npm run bench\`: the same bytes through us, our peers and the physical floor, in turns, in
 ${numRounds} rounds (three where a reader takes more than ten seconds). Told are medians, in brackets the least and
-the most.
+the most. What is compared is of one session.
 
-${machines.join(" · ")}
+${sessions.map((session) => sessionPart(session, sessions.length > 1)).join("\n\n")}
 
-Load average ${loadBefore} before, ${loadAfter} after; other programs took at most ${percent(Math.max(0, ...shares))} of the
-processors in any part.`;
+Other programs took at most ${percent(Math.max(0, ...shares))} of the processors in any part.`;
+}
+
+/** On what machine a session was, and what was measured in it where there are several. */
+function sessionPart({ date, machine, loadBefore, loadAfter, measured }, isOneOfSeveral) {
+  const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
+  const of = isOneOfSeveral ? ` (${measured.join(", ")})` : "";
+  return `${date}${of}: ${facts.join(" · ")} · load average ${loadBefore} before, ${loadAfter} after`;
 }
 
 /** A row of the table of targets for each. */
