@@ -5,7 +5,6 @@ import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
 import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./clipboard.js";
 import type { CopyFormat } from "./formats.js";
-
 import type { Totals } from "./totals.js";
 
 /** Who shows the bar. */

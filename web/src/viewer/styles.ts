@@ -103,7 +103,7 @@ export const viewerStyles = css`
   .progress.unknown > div {
     width: 30%;
     /* Each frame costs processor time, which the rows need, the first ones most. */
-    animation: sweep 1.2s steps(12) 0.5s infinite;
+    animation: sweep 1.2s steps(12) 0.5s infinite backwards;
   }
   .progress.waiting > div,
   .progress.interrupted > div {
