@@ -9,6 +9,8 @@ import { editorData } from "./build/vscode.js";
 function placeWasm(): Plugin {
   return {
     name: "colonnade-place-wasm",
+    // Tests end this way as well, and must leave what was built alone.
+    apply: "build",
     closeBundle() {
       const from = new URL("./pkg/colonnade_wasm_bg.wasm", import.meta.url);
       copyFileSync(from, new URL("./dist/colonnade.wasm", import.meta.url));
@@ -24,6 +26,7 @@ function describeElement(): Plugin {
   };
   return {
     name: "colonnade-describe-element",
+    apply: "build",
     closeBundle() {
       const manifest = elementManifest();
       write("custom-elements.json", manifest);

@@ -10,6 +10,7 @@ const COMPRESSED = new Set([".html", ".js", ".css", ".svg", ".wasm"]);
 function precompress(): Plugin {
   return {
     name: "colonnade-precompress",
+    apply: "build",
     closeBundle() {
       const dist = fileURLToPath(new URL("./dist", import.meta.url));
       for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
