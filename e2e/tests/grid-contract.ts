@@ -1,12 +1,11 @@
-import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page } from "@playwright/test";
+import { elementAlone, expectAccessible } from "./accessible.js";
 
 /** Expects that axe finds nothing in the element, in light and in dark. */
 export async function expectElementAccessible(page: Page): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
-    const { violations } = await new AxeBuilder({ page }).include("colonnade-viewer").analyze();
-    expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
+    await expectAccessible(page, elementAlone);
   }
   await page.emulateMedia({ colorScheme: null });
 }

@@ -72,9 +72,11 @@ test("a table of a bucket shows the same rows as the file, to its end", async ({
     await goToRow(page, 1_500_000);
     await expect(cell(page, 1_499_999, 1)).not.toBeEmpty({ timeout: 30_000 });
     const middle = await cell(page, 1_499_999, 1).textContent();
+    // Before that, the end is the last row so far.
+    await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
     await page.getByRole("grid").focus();
     await page.keyboard.press("Control+End");
-    await expect(cell(page, NUM_ROWS - 1, 1)).not.toBeEmpty({ timeout: 30_000 });
+    await expect(cell(page, NUM_ROWS - 1, 1)).not.toBeEmpty();
     texts.push([first, middle, await cell(page, NUM_ROWS - 1, 1).textContent()].map(String));
   }
   expect(texts[1]).toEqual(texts[0]);
