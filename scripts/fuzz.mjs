@@ -26,7 +26,7 @@ async function setUpCargoFuzz() {
   const folder = join(root, ".cache", "cargo-fuzz");
   if (!existsSync(join(folder, "bin", "cargo-fuzz"))) {
     say(`installing cargo-fuzz ${cargoFuzzVersion}`);
-    const options = ["--locked", "--version", cargoFuzzVersion, "--root", folder];
+    const options = ["--locked", "--debug", "--version", cargoFuzzVersion, "--root", folder];
     await run("cargo", ["install", "cargo-fuzz", ...options]);
   }
   return { PATH: `${join(folder, "bin")}:${process.env.PATH}` };
