@@ -148,23 +148,26 @@ export class BodyDecoder {
 
   #copy(bytes: Uint8Array, decoder: WasmDecoder): void {
     let taken = 0;
-    while (taken < bytes.length && !decoder.isComplete()) {
-      const numBytes = Math.min(decoder.spaceLen(), bytes.length - taken);
-      // Nothing is wanted after a failure, which was thrown when it happened.
-      if (numBytes === 0) return;
-      // Pointers above 2 GiB arrive as negative numbers.
-      const pointer = decoder.spacePtr() >>> 0;
-      // The buffer is replaced whenever the memory grows, which asking for space may do.
-      if (this.#view.buffer !== this.#memory.buffer) {
-        this.#view = new Uint8Array(this.#memory.buffer);
+    try {
+      while (taken < bytes.length && !decoder.isComplete()) {
+        const numBytes = Math.min(decoder.spaceLen(), bytes.length - taken);
+        // Nothing is wanted after a failure, which was thrown when it happened.
+        if (numBytes === 0) return;
+        // Pointers above 2 GiB arrive as negative numbers.
+        const pointer = decoder.spacePtr() >>> 0;
+        // The buffer is replaced whenever the memory grows, which asking for space may do.
+        if (this.#view.buffer !== this.#memory.buffer) {
+          this.#view = new Uint8Array(this.#memory.buffer);
+        }
+        this.#view.set(bytes.subarray(taken, taken + numBytes), pointer);
+        taken += numBytes;
+        decoder.advance(numBytes);
+        this.#numBytes += numBytes;
       }
-      this.#view.set(bytes.subarray(taken, taken + numBytes), pointer);
-      taken += numBytes;
+    } catch (thrown) {
       this.#rest = bytes.subarray(taken);
-      decoder.advance(numBytes);
-      this.#numBytes += numBytes;
+      throw thrown;
     }
-    this.#rest = undefined;
   }
 
   /**

@@ -227,10 +227,13 @@ impl Decoder {
                     .accept(id, is_delta, content, table.schema())?;
             }
             Message::Batch(header) => {
-                read_layout(&header, fields)?;
+                let mut slots = read_layout(&header, fields)?;
+                let is_compressed = header.compression.is_some();
                 let content = plain(header, frame.body, &mut self.framer, &self.limits)?;
+                if is_compressed {
+                    slots = read_layout(&content.header, fields)?;
+                }
                 let by_id = self.dictionaries.by_id();
-                let slots = read_layout(&content.header, fields)?;
                 for (slot, field) in slots.iter().zip(fields) {
                     check_array(slot, field, &content.body, by_id)?;
                 }

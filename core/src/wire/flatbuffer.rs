@@ -200,13 +200,24 @@ impl<'a> Vector<'a> {
         bytes_at(self.buffer, self.position(index)).map(i64::from_le_bytes)
     }
 
-    /// A struct of two i64s, as FieldNode and Buffer are.
+    /// The first two i64s of a struct that begins with them.
     pub(super) fn pair(&self, index: usize) -> Result<(i64, i64)> {
         let at = self.position(index);
         Ok((
             bytes_at(self.buffer, at).map(i64::from_le_bytes)?,
             bytes_at(self.buffer, at + 8).map(i64::from_le_bytes)?,
         ))
+    }
+
+    /// All structs of two i64s, as FieldNode and Buffer are; `element_bytes` is 16.
+    pub(super) fn pairs(&self) -> impl ExactSizeIterator<Item = (i64, i64)> + 'a {
+        let elements = self.buffer.get(self.start..).unwrap_or_default();
+        let (words, _) = elements.as_chunks::<8>();
+        let (pairs, _) = words.as_chunks::<2>();
+        pairs
+            .iter()
+            .take(self.len)
+            .map(|[first, second]| (i64::from_le_bytes(*first), i64::from_le_bytes(*second)))
     }
 
     /// The third i64 of a struct that is three long.

@@ -132,10 +132,9 @@ fn read_batch(
     limits: &Limits,
 ) -> Result<BatchHeader, DecodeError> {
     let num_rows = within(table.i64(0, 0)?, limits.max_batch_rows, "row count")?;
-    let node_vector = table.vector(1, 16)?;
-    let mut nodes = Vec::with_capacity(node_vector.len());
-    for index in 0..node_vector.len() {
-        let (length, null_count) = node_vector.pair(index)?;
+    let claimed = table.vector(1, 16)?.pairs();
+    let mut nodes = Vec::with_capacity(claimed.len());
+    for (length, null_count) in claimed {
         let length = within(length, limits.max_batch_rows, "row count")?;
         let null_count = inside(null_count, length, "null count")?;
         nodes.push(FieldNode {
@@ -143,10 +142,9 @@ fn read_batch(
             null_count: null_count as usize,
         });
     }
-    let buffer_vector = table.vector(2, 16)?;
-    let mut buffers = Vec::with_capacity(buffer_vector.len());
-    for index in 0..buffer_vector.len() {
-        let (offset, length) = buffer_vector.pair(index)?;
+    let claimed = table.vector(2, 16)?.pairs();
+    let mut buffers = Vec::with_capacity(claimed.len());
+    for (offset, length) in claimed {
         let offset = inside(offset, body_bytes, "buffer offset")?;
         let length = inside(length, body_bytes - offset, "buffer length")?;
         buffers.push(BufferRange {

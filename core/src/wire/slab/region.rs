@@ -40,13 +40,16 @@ impl Region {
         let mut initialised = memory.initialised.load(Ordering::Acquire);
         if initialised <= next && next < end {
             let until = end.min(next + STEP_BYTES);
-            // SAFETY: `initialised..until` lies in the allocation, and from `initialised` on nobody
-            // else reads or writes it: completed bodies end before, and a slab has one region.
-            unsafe {
-                memory
-                    .start
-                    .add(initialised)
-                    .write_bytes(0, until - initialised);
+            // Wasm has no uninitialised memory, and its first touch is better left to who fills it.
+            if !cfg!(target_arch = "wasm32") {
+                // SAFETY: `initialised..until` lies in the allocation, and from `initialised` on nobody
+                // else reads or writes it: completed bodies end before, and a slab has one region.
+                unsafe {
+                    memory
+                        .start
+                        .add(initialised)
+                        .write_bytes(0, until - initialised);
+                }
             }
             initialised = until;
             memory.initialised.store(initialised, Ordering::Release);
