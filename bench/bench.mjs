@@ -15,7 +15,7 @@ import { Obstacle, root, run, say, script } from "../scripts/run.mjs";
 import { setUpChromium, setUpPython } from "../scripts/setup.mjs";
 import { cacheDir, provideFlights } from "../scripts/start.mjs";
 import { guard, keepRatios } from "./browser/guard.mjs";
-import { describeMachine, load, MAX_OTHERS_SHARE, Others } from "./browser/machine.mjs";
+import { describeMachine, isNoisy, load, Others, quietly } from "./browser/machine.mjs";
 import { measureReading } from "./browser/reading.mjs";
 import { report } from "./browser/report.mjs";
 import { openSite } from "./browser/site.mjs";
@@ -87,10 +87,10 @@ async function main() {
 async function refuseNoise() {
   const others = new Others();
   await new Promise((resolve) => setTimeout(resolve, 3000));
-  const share = others.share() ?? 0;
-  if (share <= MAX_OTHERS_SHARE || process.env.COLONNADE_BENCH_NOISY) return;
+  const othersShare = others.share() ?? 0;
+  if (!isNoisy({ othersShare }) || process.env.COLONNADE_BENCH_NOISY) return;
   throw new Obstacle(
-    `other programs take ${Math.round(share * 100)} % of the processors: nothing can be compared; end them, or set COLONNADE_BENCH_NOISY to see it run`,
+    `other programs take ${Math.round(othersShare * 100)} % of the processors: nothing can be compared; end them, or set COLONNADE_BENCH_NOISY to see it run`,
   );
 }
 
@@ -126,12 +126,16 @@ async function measure({ workloads, tables, parts }, options) {
         ? { numBytes: statSync(files[table.file]).size }
         : await site.shapeOf(table.stream);
       const cells = table.check ? await cellsOf(lineitem.arrows) : undefined;
-      const measured = await measureTable(browser, site, table, { numRounds, cells });
+      const measured = await quietly(table.name, () =>
+        measureTable(browser, site, table, { numRounds, cells }),
+      );
       keep(results.tables, table.name, { numBytes, ...measured });
     }
     for (const workload of workloads) {
       if (results.workloads[workload.name]) continue;
-      const measured = await measureReading(browser, site, workload, numFewer);
+      const measured = await quietly(workload.name, () =>
+        measureReading(browser, site, workload, numFewer),
+      );
       keep(results.workloads, workload.name, measured);
     }
   });

@@ -3,7 +3,7 @@
 
 import { say } from "../scripts/run.mjs";
 import { fraction, markdown, median, spread } from "./browser/figures.mjs";
-import { MAX_OTHERS_SHARE, Others } from "./browser/machine.mjs";
+import { isNoisy, Others, verdict } from "./browser/machine.mjs";
 import { Peers, setUpPeers } from "./peers.mjs";
 import { startServer } from "./server.mjs";
 
@@ -136,13 +136,14 @@ export async function inTurns(title, names, numRounds, ask) {
 
 /** One table for each workload; ratios are ours to the best of the others. */
 export function enginesPart(results) {
-  const parts = results.map(({ title, times, errors, othersShare = 0 }) => {
+  const parts = results.map((result) => {
+    const { title, times, errors } = result;
     const [ours, ...others] = Object.keys(times);
     const best = Math.min(...others.map((name) => median(times[name]) ?? Number.POSITIVE_INFINITY));
     const rows = Object.entries(times).map(([name, ms]) => [
       name === ours ? `**${name}**` : name,
       ms.length === 0 ? (errors[name] ?? "") : spread(ms),
-      name === ours && othersShare <= MAX_OTHERS_SHARE ? fraction(median(ms) / best) : "",
+      name === ours && !isNoisy(result) ? fraction(median(ms) / best) : "",
     ]);
     return `## ${title}\n\n${markdown(["", "ms", "of the best peer's"], rows)}`;
   });
@@ -151,13 +152,14 @@ export function enginesPart(results) {
 
 /** Rows of the table of targets. */
 export function engineTargets(results) {
-  return results.flatMap(({ title, limit, times }) => {
+  return results.flatMap((result) => {
+    const { title, limit, times } = result;
     const [ours, ...others] = Object.keys(times);
     const best = Math.min(...others.map((name) => median(times[name]) ?? Number.POSITIVE_INFINITY));
     if (times[ours].length === 0 || !Number.isFinite(best)) return [];
     const ratio = median(times[ours]) / best;
-    const verdict = ratio <= limit ? "met" : "**missed**";
-    return [[title, `at most ${fraction(limit)} of the best peer`, fraction(ratio), verdict]];
+    const is = verdict(ratio <= limit, result);
+    return [[title, `at most ${fraction(limit)} of the best peer`, fraction(ratio), is]];
   });
 }
 

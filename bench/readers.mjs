@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { say } from "../scripts/run.mjs";
 import { markdown, median, spread } from "./browser/figures.mjs";
+import { verdict } from "./browser/machine.mjs";
 import { statusBytes } from "./browser/processes.mjs";
 import { startServer } from "./server.mjs";
 
@@ -113,13 +114,12 @@ export function readerTargets([alone]) {
   if (alone === undefined) return [];
   const ratios = alone.samples.map(({ ms, fileMs }) => fileMs / ms);
   const ratio = median(ratios);
-  const is = ratio >= 0.8 ? "met" : "**missed**";
   return [
     [
       "an Arrow file's throughput, by curl",
       "at least 0.80 of a static file's",
       ratio.toFixed(2),
-      is,
+      verdict(ratio >= 0.8),
     ],
   ];
 }

@@ -2,10 +2,32 @@
 
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
+import { say } from "../../scripts/run.mjs";
+import { percent } from "./figures.mjs";
 import { ownProcesses } from "./processes.mjs";
 
 /** Above this share of the processors, others decide what is measured. */
-export const MAX_OTHERS_SHARE = 0.1;
+const MAX_OTHERS_SHARE = 0.1;
+
+/** Whether others took too much of the processors to compare what was measured. */
+export function isNoisy({ othersShare = 0 }) {
+  return othersShare > MAX_OTHERS_SHARE;
+}
+
+/** What `measure` measures; where others took too much meanwhile, the quieter one of two. */
+export async function quietly(name, measure) {
+  const first = await measure();
+  if (!isNoisy(first)) return first;
+  say(`${name}: other programs took ${percent(first.othersShare)} of the processors; once more`);
+  const second = await measure();
+  return second.othersShare < first.othersShare ? second : first;
+}
+
+/** Whether a target holds, as the report tells it, of what was measured in `parts`. */
+export function verdict(holds, ...parts) {
+  if (parts.some(isNoisy)) return "others took too much";
+  return holds ? "met" : "**missed**";
+}
 
 /** Machine, versions and flags, as told beside the numbers. */
 export function describeMachine(versions) {

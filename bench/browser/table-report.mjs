@@ -1,7 +1,7 @@
 // What whole tables took, as Markdown and plots.
 
 import { fraction, markdown, median, percent, spread, told } from "./figures.mjs";
-import { MAX_OTHERS_SHARE } from "./machine.mjs";
+import { isNoisy, verdict } from "./machine.mjs";
 import { bars, lines } from "./plot.mjs";
 
 export const TABLE_NAMES = {
@@ -73,16 +73,18 @@ export function tableTargets(results) {
         `${table}: ${mark}, ${ours}`,
         `at most ${fraction(limit)} of ${what}`,
         fraction(ratio),
-        ratio <= limit ? "met" : "**missed**",
+        verdict(ratio <= limit, mine, other),
       ],
     ];
   });
 }
 
+export const NOT_COMPARED = "**Others took too much of the processors: nothing is compared.**";
+
 /** One line for each reader, from an empty page on. */
 export function tablePart({ title, readers, touches, works }, result) {
   const { numBytes, samples, othersShare = 0 } = result;
-  const isQuiet = othersShare <= MAX_OTHERS_SHARE;
+  const isQuiet = !isNoisy(result);
   const isSmall = numBytes < 1e6;
   const marks = touches ? MARKS : MARKS.slice(0, 3);
   const floor = marksOf(result, "copy", "last");
@@ -121,7 +123,7 @@ export function tablePart({ title, readers, touches, works }, result) {
     `## ${title}`,
     "",
     `${(numBytes / 1e6).toFixed(1)} MB; other programs ${percent(othersShare)}.`,
-    ...(isQuiet ? [] : ["", "**Others took too much of the processors: nothing is compared.**"]),
+    ...(isQuiet ? [] : ["", NOT_COMPARED]),
     "",
     markdown(head, rows),
   ];
