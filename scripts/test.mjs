@@ -98,7 +98,7 @@ async function bench() {
   await run("node", ["bench/bench.mjs", "--quick"]);
 }
 
-const stages = { format, lint, types, rust, fuzz: () => fuzz(30), web, python, e2e, bench };
+const stages = { format, lint, types, rust, fuzz: () => fuzz(60), web, python, e2e, bench };
 
 await script(async () => {
   const names = process.argv.slice(2);

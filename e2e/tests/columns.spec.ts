@@ -1,3 +1,4 @@
+import type { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { elementAlone, expectAccessible } from "./accessible.js";
 import {
@@ -133,6 +134,9 @@ test("a pinned column stays in sight, with its cells", async ({ page, pages, ser
   await expect.poll(() => getState(page)).toMatchObject({ columns: { pinned: [] } });
 });
 
+/** The page around the element is not a whole one. */
+const elementWithin = (axe: AxeBuilder) => elementAlone(axe).disableRules("region");
+
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in ${colorScheme}`, () => {
     test.use({ colorScheme });
@@ -142,14 +146,14 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expect(status(page)).toContainText("Complete: 3,000,000 rows");
       await openMenu(page, "date");
       await page.getByLabel("From").fill("2001-06-01");
-      await expectAccessible(page, elementAlone);
+      await expectAccessible(page, elementWithin);
       await page.keyboard.press("Enter");
       await expect(page.getByRole("group", { name: "Filters" })).toBeVisible();
       await header(page, "origin").click({ modifiers: ["Shift"] });
       await expect(status(page)).toContainText("sorted by origin");
-      await expectAccessible(page, elementAlone);
+      await expectAccessible(page, elementWithin);
       await page.getByRole("button", { name: "Columns" }).click();
-      await expectAccessible(page, elementAlone);
+      await expectAccessible(page, elementWithin);
     });
   });
 }
