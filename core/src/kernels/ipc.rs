@@ -2,13 +2,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::table::{Batch, Dictionary, Table};
-use crate::wire::{StreamSchema, write_schema};
+use crate::wire::{StreamSchema, frame, write_schema};
 
 /// The rows of a table as an Arrow IPC stream, piece by piece and uncompressed: the messages as they
 /// came, but for empty batches, compression and what a producer said of its messages.
 pub struct StreamPieces {
     pieces: VecDeque<Piece>,
-    /// The dictionaries that have been written, with how many of their parts.
+    /// The dictionaries that have been written, with how many of their chunks.
     written: HashMap<i64, (Arc<Dictionary>, usize)>,
 }
 
@@ -35,7 +35,7 @@ impl StreamPieces {
     /// marker; `None` behind that.
     pub fn next_piece(&mut self) -> Option<Vec<u8>> {
         Some(match self.pieces.pop_front()? {
-            Piece::Schema(schema) => write_schema(&schema.encoded),
+            Piece::Schema(schema) => frame(&write_schema(&schema.encoded)),
             Piece::Batch(batch) => {
                 let mut out = Vec::new();
                 self.write_dictionaries(&batch, &mut out);
@@ -46,7 +46,7 @@ impl StreamPieces {
         })
     }
 
-    /// Writes the parts that are missing, in the order in which they came: values may refer to
+    /// Writes the dictionary chunks that are missing, in the order in which they came: values may refer to
     /// dictionaries before them.
     fn write_dictionaries(&mut self, batch: &Batch, out: &mut Vec<u8>) {
         let mut missing = Vec::new();
@@ -54,13 +54,14 @@ impl StreamPieces {
             let written = self.written.get(&id);
             let num_written = written
                 .filter(|(written, _)| Arc::ptr_eq(written, dictionary))
-                .map_or(0, |(_, num_parts)| *num_parts);
-            let parts = dictionary.parts_from(num_written);
-            let num_parts = num_written + parts.len();
-            for (index, (position, content)) in parts.into_iter().enumerate() {
+                .map_or(0, |(_, num_chunks)| *num_chunks);
+            let chunks = dictionary.chunks_from(num_written);
+            let num_chunks = num_written + chunks.len();
+            for (index, (position, content)) in chunks.into_iter().enumerate() {
                 missing.push((position, id, num_written + index > 0, content));
             }
-            self.written.insert(id, (Arc::clone(dictionary), num_parts));
+            self.written
+                .insert(id, (Arc::clone(dictionary), num_chunks));
         }
         missing.sort_unstable_by_key(|(position, ..)| *position);
         for (_, id, is_delta, content) in missing {

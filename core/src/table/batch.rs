@@ -5,32 +5,9 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::DataType;
 
+use super::content::Content;
 use super::dictionary::DictionariesById;
-#[cfg(feature = "kernels")]
-use crate::wire::write_head;
-use crate::wire::{
-    ArraySlot, BatchHeader, BufferRole, ColumnStart, FieldNode, SchemaField, read_column,
-};
-
-/// What a message brought: where its buffers are, not what they mean. It has no compression (any
-/// more).
-#[derive(Debug, Clone)]
-pub(crate) struct Content {
-    pub(crate) header: BatchHeader,
-    pub(crate) body: Buffer,
-}
-
-impl Content {
-    /// Appends the message to `out`: a record batch, or values of the dictionary of that id, a delta
-    /// or not.
-    #[cfg(feature = "kernels")]
-    pub(crate) fn write(&self, dictionary: Option<(i64, bool)>, out: &mut Vec<u8>) {
-        let body_bytes = self.body.len().next_multiple_of(8);
-        out.extend(write_head(&self.header, dictionary, body_bytes));
-        out.extend_from_slice(&self.body);
-        out.resize(out.len().next_multiple_of(8), 0);
-    }
-}
+use crate::wire::{ArraySlot, BufferRole, ColumnStart, FieldNode, SchemaField, read_column};
 
 /// A batch whose header and buffers have been checked ([`crate::decode`]).
 #[derive(Debug)]
@@ -66,7 +43,7 @@ impl Batch {
         &self.dictionaries
     }
 
-    /// The array of `field`, which begins at `start`. Costs nothing in rows but the count of its
+    /// The array of `field`, which begins at `start`. It costs nothing in rows but the count of its
     /// nulls, and what [`Dictionary::array`](super::dictionary::Dictionary::array) says.
     pub(super) fn array(&self, field: &SchemaField, start: ColumnStart) -> ArrayRef {
         make_array(self.array_data(field, start))
@@ -123,7 +100,7 @@ pub(crate) unsafe fn array_data(
         // SAFETY: a passed slot's children have passed.
         .map(|(child, field)| unsafe { array_data(child, field, body, dictionaries) })
         .collect();
-    // SAFETY: the caller vouches for what the buffers hold.
+    // SAFETY: the caller guarantees what the buffers hold.
     unsafe { build(builder.buffers(buffers).child_data(children)) }
 }
 

@@ -6,22 +6,22 @@ use arrow_data::transform::MutableArrayData;
 use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::DataType;
 
-use super::batch::Content;
+use super::content::Content;
 use crate::wire::{DecodeError, DecodeErrorKind, FieldNode};
 
 /// The dictionaries that a batch was sent with, by their ids.
 pub(crate) type DictionariesById = Arc<HashMap<i64, Arc<Dictionary>>>;
 
-/// The values of one dictionary, in the parts in which they came: the first and its deltas. Parts are
+/// The values of one dictionary, in the chunks in which they came: the first and its deltas. Chunks are
 /// never joined, so a delta costs nothing but itself; a batch's keys keep their meaning when more come.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     value_type: DataType,
-    parts: RwLock<Vec<Part>>,
+    chunks: RwLock<Vec<DictionaryChunk>>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct DictionaryChunk {
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     content: Content,
     /// The number of dictionary messages before it.
@@ -30,11 +30,11 @@ struct Part {
     values: ArrayData,
     /// Key of its first value.
     start: usize,
-    /// Bytes that this part and those before it came with.
+    /// Bytes that this chunk and those before it came with.
     end_bytes: u64,
 }
 
-impl Part {
+impl DictionaryChunk {
     fn end(&self) -> usize {
         self.start + self.values.len()
     }
@@ -44,7 +44,7 @@ impl Dictionary {
     /// The values of `content`, which is the message at `position` among the dictionary batches.
     pub(crate) fn new(values: ArrayData, content: Content, position: u64) -> Self {
         let value_type = values.data_type().clone();
-        let first = Part {
+        let first = DictionaryChunk {
             start: 0,
             end_bytes: content.body.len() as u64,
             values,
@@ -53,23 +53,24 @@ impl Dictionary {
         };
         Self {
             value_type,
-            parts: RwLock::new(vec![first]),
+            chunks: RwLock::new(vec![first]),
         }
     }
 
     /// Appends values.
     ///
     /// # Errors
-    /// `OverLimit` where values of all parts could be more than an array can hold.
+    /// `OverLimit` where values of all chunks could be more than an array can hold.
     pub(crate) fn append(
         &self,
         values: ArrayData,
         content: Content,
         position: u64,
     ) -> Result<(), DecodeError> {
-        let mut parts = self.parts.write().unwrap_or_else(PoisonError::into_inner);
-        let start = parts.last().map_or(0, Part::end);
-        let end_bytes = parts.last().map_or(0, |part| part.end_bytes) + content.body.len() as u64;
+        let mut chunks = self.chunks.write().unwrap_or_else(PoisonError::into_inner);
+        let start = chunks.last().map_or(0, DictionaryChunk::end);
+        let end_bytes =
+            chunks.last().map_or(0, |chunk| chunk.end_bytes) + content.body.len() as u64;
         let max_bytes = i32::MAX as u64;
         if end_bytes > max_bytes || (start + values.len()) as u64 > max_bytes {
             return Err(DecodeError::new(
@@ -77,7 +78,7 @@ impl Dictionary {
                 format!("a dictionary grows beyond {max_bytes} bytes or values"),
             ));
         }
-        parts.push(Part {
+        chunks.push(DictionaryChunk {
             values,
             content,
             position,
@@ -87,13 +88,13 @@ impl Dictionary {
         Ok(())
     }
 
-    /// The parts from `index` on, each with its position.
+    /// The chunks from `index` on, each with its position.
     #[cfg(feature = "kernels")]
-    pub(crate) fn parts_from(&self, index: usize) -> Vec<(u64, Content)> {
-        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
-        let parts = parts.iter().skip(index);
-        parts
-            .map(|part| (part.position, part.content.clone()))
+    pub(crate) fn chunks_from(&self, index: usize) -> Vec<(u64, Content)> {
+        let chunks = self.chunks.read().unwrap_or_else(PoisonError::into_inner);
+        let chunks = chunks.iter().skip(index);
+        chunks
+            .map(|chunk| (chunk.position, chunk.content.clone()))
             .collect()
     }
 
@@ -104,12 +105,12 @@ impl Dictionary {
 
     /// How many values there are.
     pub(crate) fn len(&self) -> usize {
-        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
-        parts.last().map_or(0, Part::end)
+        let chunks = self.chunks.read().unwrap_or_else(PoisonError::into_inner);
+        chunks.last().map_or(0, DictionaryChunk::end)
     }
 
     /// Adds keys and values to `builder`, an array of `node` with checked keys. Where the keys reach
-    /// into several parts the values are those that the array uses, and its keys count these:
+    /// into several chunks the values are those that the array uses, and its keys count these:
     /// O(rows · log rows), whatever the size of the dictionary.
     pub(super) fn look_up(
         &self,
@@ -118,12 +119,12 @@ impl Dictionary {
         node: &FieldNode,
         data_type: &DataType,
     ) -> ArrayDataBuilder {
-        let parts = self.parts.read().unwrap_or_else(PoisonError::into_inner);
+        let chunks = self.chunks.read().unwrap_or_else(PoisonError::into_inner);
         let width = match data_type {
             DataType::Dictionary(key, _) => key.primitive_width().unwrap_or(8),
             _ => 8,
         };
-        let end = parts.last().map_or(0, Part::end);
+        let end = chunks.last().map_or(0, DictionaryChunk::end);
         let read = |key: &[u8]| {
             let mut wide = [0; 8];
             wide[..width].copy_from_slice(key);
@@ -133,11 +134,11 @@ impl Dictionary {
                 .filter(|&key| key < end)
         };
         let keys_of_rows = || keys.chunks_exact(width).map(read);
-        let is_in_first = |key: Option<usize>| key.is_none_or(|key| key < parts[0].end());
-        if parts.len() == 1 || keys_of_rows().all(is_in_first) {
+        let is_in_first = |key: Option<usize>| key.is_none_or(|key| key < chunks[0].end());
+        if chunks.len() == 1 || keys_of_rows().all(is_in_first) {
             return builder
                 .add_buffer(keys.clone())
-                .add_child_data(parts[0].values.clone());
+                .add_child_data(chunks[0].values.clone());
         }
         let mut used: Vec<usize> = keys_of_rows().flatten().collect();
         used.sort_unstable();
@@ -151,29 +152,29 @@ impl Dictionary {
         }
         builder
             .add_buffer(new_keys.into())
-            .add_child_data(gather(&parts, &used))
+            .add_child_data(gather(&chunks, &used))
     }
 }
 
 /// The values at `keys`, which are ascending.
-fn gather(parts: &[Part], keys: &[usize]) -> ArrayData {
-    let part_of = |key| parts.partition_point(|part| part.end() <= key);
-    // Ranges of keys that follow each other in one part.
+fn gather(chunks: &[DictionaryChunk], keys: &[usize]) -> ArrayData {
+    let chunk_of = |key| chunks.partition_point(|chunk| chunk.end() <= key);
+    // Ranges of keys that follow each other in one chunk.
     let mut ranges: Vec<(usize, usize, usize)> = Vec::new();
     for &key in keys {
         match ranges.last_mut() {
-            Some((part, _, end)) if *end == key && key < parts[*part].end() => *end += 1,
-            _ => ranges.push((part_of(key), key, key + 1)),
+            Some((chunk, _, end)) if *end == key && key < chunks[*chunk].end() => *end += 1,
+            _ => ranges.push((chunk_of(key), key, key + 1)),
         }
     }
-    let mut sources: Vec<usize> = ranges.iter().map(|(part, ..)| *part).collect();
+    let mut sources: Vec<usize> = ranges.iter().map(|(chunk, ..)| *chunk).collect();
     sources.dedup();
-    let values = sources.iter().map(|&part| &parts[part].values).collect();
+    let values = sources.iter().map(|&chunk| &chunks[chunk].values).collect();
     let mut gathered = MutableArrayData::new(values, false, keys.len());
-    for (part, start, end) in ranges {
-        let source = sources.partition_point(|&other| other < part);
-        let first = parts[part].start;
-        // Not an error: `append` keeps all parts together within what an array can hold.
+    for (chunk, start, end) in ranges {
+        let source = sources.partition_point(|&other| other < chunk);
+        let first = chunks[chunk].start;
+        // Not an error: `append` keeps all chunks together within what an array can hold.
         let _ = gathered.try_extend(source, start - first, end - first);
     }
     gathered.freeze()

@@ -2,6 +2,7 @@
 
 mod batch;
 mod chunked_column;
+mod content;
 mod dictionary;
 mod window;
 
@@ -9,8 +10,9 @@ use std::sync::Arc;
 
 use crate::text::{CellKind, CellText, Extension, TimeZones, write_cell, write_json};
 use crate::wire::StreamSchema;
-pub(crate) use batch::{Batch, Content, array_data, has_nulls};
+pub(crate) use batch::{Batch, array_data, has_nulls};
 pub use chunked_column::ChunkedColumn;
+pub(crate) use content::Content;
 pub(crate) use dictionary::{DictionariesById, Dictionary};
 pub use window::{RowWindow, WindowError};
 

@@ -6,21 +6,13 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use super::message::within;
+use super::batch_header::Codec;
+#[cfg(feature = "decode")]
+use super::batch_header::{BatchHeader, BufferRange};
+use super::limits::within;
 #[cfg(feature = "decode")]
 use super::slab::{AlignedBody, Arena, Region};
-#[cfg(feature = "decode")]
-use super::{BatchHeader, BufferRange};
 use super::{DecodeError, DecodeErrorKind};
-
-/// How the buffers of a batch are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Codec {
-    /// LZ4 frame format.
-    Lz4Frame,
-    /// Zstandard.
-    Zstd,
-}
 
 const PREFIX_BYTES: usize = 8;
 /// Every decompressed buffer begins at a multiple of this.
@@ -62,7 +54,7 @@ fn invalid(what: impl std::fmt::Display) -> DecodeError {
 fn reader(buffer: &[u8], codec: Codec) -> Result<Box<dyn Read + '_>, DecodeError> {
     let payload = &buffer[PREFIX_BYTES..];
     Ok(match codec {
-        Codec::Lz4Frame => Box::new(lz4_flex::frame::FrameDecoder::new(payload)),
+        Codec::Lz4 => Box::new(lz4_flex::frame::FrameDecoder::new(payload)),
         Codec::Zstd => Box::new(ruzstd::decoding::StreamingDecoder::new(payload).map_err(invalid)?),
     })
 }
@@ -102,8 +94,8 @@ pub fn decompress(
     Ok(Cow::Owned(out))
 }
 
-/// The whole body of a batch, each buffer decompressed into one place of `arena`, and `header` with
-/// where the buffers are there; at most `cap_bytes`.
+/// The whole body of a batch, each buffer decompressed into `arena`, and `header` with the
+/// positions of the buffers there; at most `cap_bytes`.
 ///
 /// # Errors
 /// As [`decompress`]; `MemoryBudgetExceeded`.

@@ -1,6 +1,5 @@
 use super::framing::Framer;
-use super::type_name::extension_name;
-use super::{DecodeError, DecodeErrorKind, Frame, Limits, Message, StreamSchema, type_name};
+use super::{DecodeError, DecodeErrorKind, Frame, Limits, Message, StreamSchema, column_type_name};
 
 /// One column as people read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,18 +28,14 @@ impl StreamSchema {
 }
 
 impl super::SchemaField {
-    /// The type as pyarrow prints it; unlike [`type_name`] it knows whether a dictionary is ordered.
+    /// The type as pyarrow prints it.
     #[must_use]
     pub fn type_name(&self) -> String {
-        let name = type_name(self.field.data_type());
-        let name = match &self.dictionary {
-            Some(dictionary) if dictionary.is_ordered => match name.strip_suffix("ordered=0>") {
-                Some(stem) => format!("{stem}ordered=1>"),
-                None => name,
-            },
-            _ => name,
-        };
-        extension_name(&self.field, name)
+        let dictionary = self.dictionary.as_ref();
+        column_type_name(
+            &self.field,
+            dictionary.is_some_and(|dictionary| dictionary.is_ordered),
+        )
     }
 }
 

@@ -74,7 +74,7 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    /// An error whose place is not known yet; the framing and the decoder fill it in.
+    /// An error without its position; the framing and the decoder fill it in.
     #[must_use]
     pub fn new(kind: DecodeErrorKind, message: impl Into<String>) -> Self {
         Self {

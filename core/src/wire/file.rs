@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::flatbuffer::{Table, Vector};
-use super::message::within;
+use super::limits::within;
 use super::schema::read_schema;
 use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema};
 

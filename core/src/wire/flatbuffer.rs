@@ -1,5 +1,4 @@
-//! A reader of FlatBuffers that trusts no byte: every access is checked against the buffer; and what
-//! writes them.
+//! A reader of FlatBuffers that trusts no byte: every access is checked against the buffer.
 //!
 //! Layout: a table starts with an i32 that, subtracted from the table's position, gives its vtable;
 //! the vtable holds u16s: its size, the table's size, then for each field its offset in the table
@@ -32,7 +31,7 @@ fn u32_at(buffer: &[u8], position: usize) -> Result<u32> {
     bytes_at(buffer, position).map(u32::from_le_bytes)
 }
 
-/// Follows the offset that stands at `position`.
+/// Follows the offset at `position`.
 fn follow(buffer: &[u8], position: usize) -> Result<usize> {
     position
         .checked_add(u32_at(buffer, position)? as usize)
@@ -54,7 +53,7 @@ impl<'a> Table<'a> {
         Self::at(buffer, follow(buffer, 0)?)
     }
 
-    /// What the table stands in.
+    /// The buffer that holds the table.
     pub(super) fn buffer(&self) -> &'a [u8] {
         self.buffer
     }
@@ -223,30 +222,5 @@ impl<'a> Vector<'a> {
     /// The third i64 of a struct that is three long.
     pub(super) fn third(&self, index: usize) -> Result<i64> {
         bytes_at(self.buffer, self.position(index) + 16).map(i64::from_le_bytes)
-    }
-}
-
-/// A FlatBuffer in the making: as many bytes as were laid out for it, each set at its place.
-pub(super) struct LaidOut(pub(super) Vec<u8>);
-
-impl LaidOut {
-    pub(super) fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.0[at..at + bytes.len()].copy_from_slice(bytes);
-    }
-
-    pub(super) fn u16s(&mut self, at: usize, values: &[u16]) {
-        for (index, value) in values.iter().enumerate() {
-            self.put(at + 2 * index, &value.to_le_bytes());
-        }
-    }
-
-    /// `value` is below 4 GiB, as all lengths are that were read within [`Limits`](super::Limits).
-    pub(super) fn u32(&mut self, at: usize, value: usize) {
-        self.put(at, &(value as u32).to_le_bytes());
-    }
-
-    /// An offset at `at` to what stands at `target`, behind it.
-    pub(super) fn offset(&mut self, at: usize, target: usize) {
-        self.u32(at, target - at);
     }
 }

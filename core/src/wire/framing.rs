@@ -42,7 +42,7 @@ enum State {
     },
     /// The end-of-stream marker of a file was seen; its footer follows.
     Footer,
-    /// The end-of-stream marker was seen; what follows belongs to nobody.
+    /// The end-of-stream marker was seen; what follows is ignored.
     Complete,
     /// Something was wrong; nothing more is read.
     Failed(DecodeError),
@@ -327,7 +327,7 @@ impl Framer {
         matches!(self.state, State::Complete)
     }
 
-    /// No message is half read; a file has no such place, it ends with its footer.
+    /// No message is half read; a file has no such position, it ends with its footer.
     #[must_use]
     pub fn at_message_boundary(&self) -> bool {
         matches!(

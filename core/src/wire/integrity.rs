@@ -3,7 +3,8 @@
 //!
 //! Spec: `format/Message.fbs`, `format/Schema.fbs` (`KeyValue`).
 
-use super::flatbuffer::{LaidOut, Table};
+use super::flatbuffer::Table;
+use super::flatbuffer_writer::{MessageTable, string_bytes};
 use super::{DecodeError, DecodeErrorKind};
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -26,7 +27,7 @@ pub const SNAPSHOT: &str = "colonnade.snapshot";
 
 const PREFIX: &[u8] = b"colonnade.";
 
-/// Entries that are looked at; ours come first.
+/// Entries that are read; ours come first.
 const MAX_ENTRIES: usize = 64;
 
 /// The entries of one message. Other producers' messages have none.
@@ -119,13 +120,10 @@ pub fn xxh3_64(body: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(body)
 }
 
-/// Where things stand in a front: root offset, vtable of Message, Message, vtable of KeyValue,
-/// vector of entries.
-const MESSAGE_VTABLE: [u16; 7] = [14, 24, 20, 22, 4, 8, 16];
-const MESSAGE: usize = 24;
+/// Positions in a front, behind its Message: vtable of KeyValue, vector of entries.
 const KEY_VALUE_VTABLE: [u16; 4] = [8, 12, 4, 8];
-const KEY_VALUE: usize = 48;
-const ENTRIES: usize = 56;
+const KEY_VALUE: usize = MessageTable::END_WITH_ENTRIES;
+const ENTRIES: usize = KEY_VALUE + 8;
 /// Keeps the alignment of what follows, up to that of the body.
 const FRONT_ALIGNMENT: usize = 64;
 
@@ -151,7 +149,6 @@ pub fn front(header: &[u8], entries: &[(&str, &str)]) -> Result<Vec<u8>> {
 
     let key_values = ENTRIES + 4 + 4 * num_entries;
     let strings = key_values + 12 * entries.len();
-    let string_bytes = |text: &str| (4 + text.len() + 1).next_multiple_of(4);
     let end = entries.iter().fold(strings, |end, (key, value)| {
         end + string_bytes(key) + string_bytes(value)
     });
@@ -163,15 +160,14 @@ pub fn front(header: &[u8], entries: &[(&str, &str)]) -> Result<Vec<u8>> {
         ));
     }
 
-    let mut front = LaidOut(vec![0; front_bytes]);
-    front.offset(0, MESSAGE);
-    front.u16s(4, &MESSAGE_VTABLE);
-    front.u32(MESSAGE, MESSAGE - 4);
-    front.offset(MESSAGE + 4, front_bytes + old_header);
-    front.put(MESSAGE + 8, &old.i64(3, 0)?.to_le_bytes());
-    front.offset(MESSAGE + 16, ENTRIES);
-    front.put(MESSAGE + 20, &old.i16(0, 0)?.to_le_bytes());
-    front.put(MESSAGE + 22, &[old.u8(1, 0)?]);
+    let message = MessageTable {
+        version: old.i16(0, 0)?,
+        header_type: old.u8(1, 0)?,
+        header: front_bytes + old_header,
+        body_bytes: old.i64(3, 0)?,
+        entries: Some(ENTRIES),
+    };
+    let mut front = message.write(front_bytes);
     front.u16s(KEY_VALUE, &KEY_VALUE_VTABLE);
     front.u32(ENTRIES, num_entries);
     let mut string_at = strings;
@@ -181,14 +177,12 @@ pub fn front(header: &[u8], entries: &[(&str, &str)]) -> Result<Vec<u8>> {
         front.u32(at, at - KEY_VALUE);
         for (slot, text) in [(at + 4, key), (at + 8, value)] {
             front.offset(slot, string_at);
-            front.u32(string_at, text.len());
-            front.put(string_at + 4, text.as_bytes());
-            string_at += string_bytes(text);
+            string_at = front.string(string_at, text);
         }
     }
     for index in 0..old_entries.len() {
         let slot = ENTRIES + 4 + 4 * (entries.len() + index);
         front.offset(slot, front_bytes + old_entries.table(index)?.position());
     }
-    Ok(front.0)
+    Ok(front.into_bytes())
 }

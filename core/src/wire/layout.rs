@@ -5,22 +5,13 @@
 
 use arrow_schema::{DataType, UnionMode};
 
-use super::message::BatchHeader;
+use super::batch_header::{BatchHeader, BufferRange, FieldNode, MetadataVersion};
 use super::schema::SchemaField;
-use super::{DecodeError, DecodeErrorKind, FieldNode, MetadataVersion};
+use super::{DecodeError, DecodeErrorKind};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// Bytes `[offset, offset + length)` of a message's body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BufferRange {
-    /// Offset from the start of the body.
-    pub offset: usize,
-    /// Length in bytes, before decompression.
-    pub length: usize,
-}
-
-/// What a buffer holds, which tells how many bytes it needs at least.
+/// What a buffer holds; its least size in bytes follows from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BufferRole {
     /// One bit a row; may be absent where nothing is null.
@@ -51,7 +42,7 @@ impl BufferRole {
     }
 }
 
-/// One array of a batch: where its parts are.
+/// One array of a batch: its counts, buffers and children.
 #[derive(Debug, Clone)]
 pub struct ArraySlot {
     /// Rows and nulls.
@@ -169,7 +160,7 @@ pub(crate) fn read_column(
 /// bytes: they are walked for the one row that they are a part of.
 const MAX_ROWS_OF_NO_BYTES: usize = 1 << 24;
 
-/// Refuses rows inside of others that nothing in the body stands for.
+/// Refuses rows of inner arrays that no bytes of the body represent.
 pub(crate) fn check_inner_rows(node: FieldNode, field: &SchemaField) -> Result<()> {
     let takes_no_bytes = match field.field.data_type() {
         DataType::Null | DataType::RunEndEncoded(..) => true,

@@ -1,3 +1,5 @@
+use super::{DecodeError, DecodeErrorKind};
+
 /// What a stream may claim before it is refused. Every claim is compared as a 64-bit number, before
 /// any cast and before anything is allocated.
 #[derive(Debug, Clone)]
@@ -26,5 +28,19 @@ impl Default for Limits {
             max_fields: 100_000,
             max_depth: 64,
         }
+    }
+}
+
+/// `value` as unsigned, if it is not negative and at most `limit`.
+pub(super) fn within(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
+    match u64::try_from(value) {
+        Ok(value) if value <= limit => Ok(value),
+        Ok(value) => Err(DecodeError::new(
+            DecodeErrorKind::OverLimit,
+            format!("a message claims a {what} of {value}; at most {limit} is possible here"),
+        )),
+        Err(_) => Err(DecodeError::header(format!(
+            "a message claims a {what} of {value}; it cannot be negative"
+        ))),
     }
 }

@@ -1,49 +1,14 @@
-//! The header of one message: what it is, how long its body is, where its buffers lie.
+//! The header of one message: its kind and the length of its body.
 //!
 //! Spec: `format/Message.fbs`.
 
 use std::sync::Arc;
 
-use super::compression::Codec;
+use super::batch_header::{BatchHeader, MetadataVersion};
 use super::flatbuffer::Table;
-use super::layout::BufferRange;
+use super::limits::within;
 use super::schema::{StreamSchema, read_schema};
 use super::{DecodeError, DecodeErrorKind, Limits};
-
-/// Version of the metadata. Older ones than V4 have not been written since 2017.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetadataVersion {
-    /// Arrow 0.8 to 0.17: unions have a validity buffer.
-    V4,
-    /// Arrow 1.0 and later.
-    V5,
-}
-
-/// Length and null count of one array, as the header claims them, checked to be in range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FieldNode {
-    /// Rows of this array, at most [`Limits::max_batch_rows`].
-    pub num_rows: usize,
-    /// Null slots among them, at most `num_rows`.
-    pub null_count: usize,
-}
-
-/// A record batch's header: nodes and buffers in depth-first order of the fields.
-#[derive(Debug, Clone)]
-pub struct BatchHeader {
-    /// Rows of the batch.
-    pub num_rows: usize,
-    /// One for each array, nested ones included.
-    pub nodes: Vec<FieldNode>,
-    /// One for each buffer, each checked to lie inside the body.
-    pub buffers: Vec<BufferRange>,
-    /// How many data buffers each view array has, in order.
-    pub variadic_buffer_counts: Vec<usize>,
-    /// Codec of the buffers, if they are compressed.
-    pub compression: Option<Codec>,
-    /// Version of the message's metadata.
-    pub version: MetadataVersion,
-}
 
 /// A dictionary batch's header.
 #[derive(Debug, Clone)]
@@ -102,7 +67,7 @@ impl Message {
             2 => Self::Dictionary(DictionaryHeader {
                 id: header.i64(0, 0)?,
                 is_delta: header.bool(2)?,
-                values: read_batch(
+                values: BatchHeader::read(
                     &header
                         .table(1)?
                         .ok_or_else(|| DecodeError::header("a dictionary batch has no values"))?,
@@ -111,7 +76,7 @@ impl Message {
                     limits,
                 )?,
             }),
-            3 => Self::Batch(read_batch(&header, version, body_bytes, limits)?),
+            3 => Self::Batch(BatchHeader::read(&header, version, body_bytes, limits)?),
             other => {
                 return Err(DecodeError::new(
                     DecodeErrorKind::Unsupported,
@@ -122,83 +87,5 @@ impl Message {
             }
         };
         Ok((message, body_bytes))
-    }
-}
-
-fn read_batch(
-    table: &Table,
-    version: MetadataVersion,
-    body_bytes: u64,
-    limits: &Limits,
-) -> Result<BatchHeader, DecodeError> {
-    let num_rows = within(table.i64(0, 0)?, limits.max_batch_rows, "row count")?;
-    let claimed = table.vector(1, 16)?.pairs();
-    let mut nodes = Vec::with_capacity(claimed.len());
-    for (length, null_count) in claimed {
-        let length = within(length, limits.max_batch_rows, "row count")?;
-        let null_count = inside(null_count, length, "null count")?;
-        nodes.push(FieldNode {
-            num_rows: length as usize,
-            null_count: null_count as usize,
-        });
-    }
-    let claimed = table.vector(2, 16)?.pairs();
-    let mut buffers = Vec::with_capacity(claimed.len());
-    for (offset, length) in claimed {
-        let offset = inside(offset, body_bytes, "buffer offset")?;
-        let length = inside(length, body_bytes - offset, "buffer length")?;
-        buffers.push(BufferRange {
-            offset: offset as usize,
-            length: length as usize,
-        });
-    }
-    let compression = table
-        .table(3)?
-        .map(|compression| match (compression.u8(0, 0)?, compression.u8(1, 0)?) {
-            (0, 0) => Ok(Codec::Lz4Frame),
-            (1, 0) => Ok(Codec::Zstd),
-            (codec, method) => Err(DecodeError::new(
-                DecodeErrorKind::Unsupported,
-                format!("body compression {codec} by method {method} is not read; lz4 and zstd by buffer are"),
-            )),
-        })
-        .transpose()?;
-    let counts = table.vector(4, 8)?;
-    let variadic_buffer_counts = (0..counts.len())
-        .map(|index| {
-            inside(
-                counts.i64(index)?,
-                buffers.len() as u64,
-                "variadic buffer count",
-            )
-            .map(|count| count as usize)
-        })
-        .collect::<Result<_, _>>()?;
-    Ok(BatchHeader {
-        num_rows: num_rows as usize,
-        nodes,
-        buffers,
-        variadic_buffer_counts,
-        compression,
-        version,
-    })
-}
-
-/// As [`within`], where more would contradict the message itself.
-fn inside(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
-    within(value, limit, what).map_err(|error| DecodeError::header(error.message))
-}
-
-/// `value` as unsigned, if it is not negative and at most `limit`.
-pub(super) fn within(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
-    match u64::try_from(value) {
-        Ok(value) if value <= limit => Ok(value),
-        Ok(value) => Err(DecodeError::new(
-            DecodeErrorKind::OverLimit,
-            format!("a message claims a {what} of {value}; at most {limit} is possible here"),
-        )),
-        Err(_) => Err(DecodeError::header(format!(
-            "a message claims a {what} of {value}; it cannot be negative"
-        ))),
     }
 }

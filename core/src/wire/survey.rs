@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::file::{Footer, MAGIC, TAIL_BYTES};
-use super::message::within;
+use super::limits::within;
 use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema, read_layout};
 
 /// What the headers of a stream or file say.

@@ -25,7 +25,19 @@ pub fn field_type_name(field: &Field) -> String {
     extension_name(field, type_name(field.data_type()))
 }
 
-pub(super) fn extension_name(field: &Field, storage: String) -> String {
+/// The type of a column as pyarrow prints it: as [`field_type_name`], with `ordered=1` for a dictionary
+/// that is ordered.
+#[must_use]
+pub fn column_type_name(field: &Field, is_ordered: bool) -> String {
+    let name = type_name(field.data_type());
+    let name = match name.strip_suffix("ordered=0>") {
+        Some(stem) if is_ordered => format!("{stem}ordered=1>"),
+        _ => name,
+    };
+    extension_name(field, name)
+}
+
+fn extension_name(field: &Field, storage: String) -> String {
     let metadata = field.metadata();
     let Some(name) = metadata.get(EXTENSION_NAME) else {
         return storage;
@@ -50,8 +62,8 @@ pub(super) fn extension_name(field: &Field, storage: String) -> String {
 
 /// The text of a member of a JSON object of texts; empty where there is none.
 fn member<'a>(json: &'a str, key: &str) -> &'a str {
-    let mut parts = json.split('"').skip_while(|part| *part != key);
-    parts.nth(2).unwrap_or_default()
+    let mut texts = json.split('"').skip_while(|text| *text != key);
+    texts.nth(2).unwrap_or_default()
 }
 
 /// The type's own name as pyarrow prints it, e.g. `timestamp[us, tz=UTC]`, `decimal128(12, 2)`,

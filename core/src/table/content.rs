@@ -1,0 +1,25 @@
+use arrow_buffer::Buffer;
+
+use crate::wire::BatchHeader;
+#[cfg(feature = "kernels")]
+use crate::wire::{frame, write_batch};
+
+/// What a message brought: where its buffers are, not what they mean. It has no compression (any
+/// more).
+#[derive(Debug, Clone)]
+pub(crate) struct Content {
+    pub(crate) header: BatchHeader,
+    pub(crate) body: Buffer,
+}
+
+impl Content {
+    /// Appends the message to `out`: a record batch, or values of the dictionary of that id, a delta
+    /// or not.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn write(&self, dictionary: Option<(i64, bool)>, out: &mut Vec<u8>) {
+        let body_bytes = self.body.len().next_multiple_of(8);
+        out.extend(frame(&write_batch(&self.header, dictionary, body_bytes)));
+        out.extend_from_slice(&self.body);
+        out.resize(out.len().next_multiple_of(8), 0);
+    }
+}
