@@ -20,7 +20,7 @@ type Half = <Float16Type as ArrowPrimitiveType>::Native;
 /// The shortest text that reads back as the same float16.
 pub(super) fn write_f16(value: Half, out: &mut CellText) -> CellKind {
     let wide = value.to_f64();
-    // Five significant digits tell any two float16 apart.
+    // Five significant digits distinguish any two float16.
     let shortest = (0..5)
         .map(|digits| format!("{wide:.digits$e}"))
         .find(|text| text.parse().is_ok_and(|read| Half::from_f64(read) == value))

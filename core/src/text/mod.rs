@@ -7,25 +7,23 @@
 mod binary;
 mod calendar;
 mod cell;
+mod cell_text;
 mod decimal;
-mod extension;
 mod float;
 mod interval;
-mod json;
 mod temporal;
 mod zone;
 
-pub use cell::{CellKind, CellText, write_cell};
-pub use extension::Extension;
-pub use json::write_json;
+pub use cell::{Extension, write_cell, write_json};
+pub use cell_text::{CellKind, CellText};
 pub use zone::{FixedOffsets, TimeZones};
 
+pub(crate) use cell::write_json_string;
 #[cfg(feature = "kernels")]
 pub(crate) use cell::{dictionary_key, underlying};
 pub(crate) use decimal::write as write_decimal;
 #[cfg(feature = "kernels")]
 pub(crate) use float::write_f64;
-pub(crate) use json::write_json_string;
 
 /// `text` as a JSON string, quotes included.
 #[must_use]

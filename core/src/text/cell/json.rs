@@ -5,9 +5,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
 
-use super::binary::write_hex;
-use super::cell::{underlying, write_value};
-use super::{CellKind, CellText, Extension, TimeZones};
+use super::{Extension, underlying, write_value};
+use crate::text::binary::write_hex;
+use crate::text::{CellKind, CellText, TimeZones};
 
 /// Writes a list, struct or map; `index` is a valid slot.
 pub(super) fn write_nested(

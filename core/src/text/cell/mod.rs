@@ -1,4 +1,7 @@
-use std::fmt::{self, Write};
+//! The text of one cell of an array of any type.
+
+mod extension;
+mod json;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -13,93 +16,10 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType};
 use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
-use super::{Extension, TimeZones, binary, decimal, float, interval, json, temporal};
-
-/// What a cell holds; how it looks follows from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum CellKind {
-    /// A value, written exactly.
-    Value = 0,
-    /// Null; it has no text.
-    Null = 1,
-    /// A float that is not a number or infinite.
-    NonFinite = 2,
-    /// A value that its type cannot show; the text is its raw integer and says so.
-    Raw = 3,
-}
-
-impl CellKind {
-    /// Set beside the kind in a packed window where the text was cut.
-    pub const CUT: u8 = 0x80;
-}
-
-/// The text of one cell on its way into a longer string, cut at a number of characters.
-#[derive(Debug)]
-pub struct CellText<'a> {
-    out: &'a mut String,
-    left_chars: usize,
-    was_cut: bool,
-}
-
-impl<'a> CellText<'a> {
-    /// Appends to `out` at most `max_chars` characters (Unicode scalar values); 0 cuts nothing.
-    pub fn new(out: &'a mut String, max_chars: usize) -> Self {
-        Self {
-            out,
-            left_chars: if max_chars == 0 {
-                usize::MAX
-            } else {
-                max_chars
-            },
-            was_cut: false,
-        }
-    }
-
-    /// Appends `text`, as far as there is room.
-    pub fn push(&mut self, text: &str) {
-        if text.len() <= self.left_chars {
-            self.out.push_str(text);
-            let chars = if text.is_ascii() {
-                text.len()
-            } else {
-                text.chars().count()
-            };
-            self.left_chars -= chars;
-            return;
-        }
-        match text.char_indices().nth(self.left_chars) {
-            None => {
-                self.left_chars -= text.chars().count();
-                self.out.push_str(text);
-            }
-            Some((end, _)) => {
-                self.out.push_str(&text[..end]);
-                self.left_chars = 0;
-                self.was_cut = true;
-            }
-        }
-    }
-
-    /// Writes what `format_args!` gives.
-    pub(super) fn put(&mut self, arguments: fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
-        let _ = self.write_fmt(arguments);
-    }
-
-    /// Some of the text has been left out, and so will be all that follows.
-    #[must_use]
-    pub fn was_cut(&self) -> bool {
-        self.was_cut
-    }
-}
-
-impl Write for CellText<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.push(text);
-        Ok(())
-    }
-}
+use super::{CellKind, CellText, TimeZones, binary, decimal, float, interval, temporal};
+pub use extension::Extension;
+pub use json::write_json;
+pub(crate) use json::write_json_string;
 
 fn value<T: ArrowPrimitiveType>(array: &dyn Array, index: usize) -> T::Native {
     array.as_primitive::<T>().value(index)
@@ -128,7 +48,7 @@ macro_rules! integer {
     }};
 }
 
-pub(super) fn write_value(
+fn write_value(
     array: &dyn Array,
     index: usize,
     zones: &dyn TimeZones,

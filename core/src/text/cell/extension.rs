@@ -5,8 +5,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int8Type;
 use arrow_schema::{DataType, Field};
 
-use super::cell::write_value;
-use super::{CellKind, CellText, TimeZones};
+use super::write_value;
+use crate::text::{CellKind, CellText, TimeZones};
 use crate::wire::EXTENSION_NAME;
 
 /// An extension type whose values are not shown as they are stored.
