@@ -13,8 +13,8 @@ use wasm_bindgen::prelude::*;
 use zone::IntlTimeZones;
 
 thread_local! {
-    /// Memory of streams that are gone, for those that come: memory that was written before is far
-    /// faster than new one.
+    /// Memory of dropped streams, for new ones: memory that was written before is far faster than
+    /// new memory.
     static POOL: SlabPool = SlabPool::default();
 }
 
@@ -70,7 +70,7 @@ impl Decoder {
             .map_err(|error| to_js_error(&error))
     }
 
-    /// An IPC file begins, whose footer's bytes stand at byte `start`. Returns where the bytes to write
+    /// An IPC file begins, whose footer is at byte `start`. Returns where the bytes to write
     /// begin and end, pair by pair in their order; behind them an end-of-stream marker is to be written.
     ///
     /// # Errors
@@ -96,10 +96,13 @@ impl Decoder {
 
     /// A decoder for other rows of the same result, from `first_row` of the result on, that keeps at
     /// most `memory_bytes`. It refuses another schema and rows of another state of the source.
+    #[wasm_bindgen(js_name = block)]
     #[must_use]
-    pub fn block(&self, first_row: f64, memory_bytes: f64) -> Self {
+    pub fn row_block(&self, first_row: f64, memory_bytes: f64) -> Self {
         Self {
-            decoder: self.decoder.block(first_row as u64, memory_bytes as u64),
+            decoder: self
+                .decoder
+                .row_block(first_row as u64, memory_bytes as u64),
             zones: IntlTimeZones::default(),
         }
     }

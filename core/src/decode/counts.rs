@@ -3,7 +3,7 @@
 use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
 use arrow_schema::DataType;
 
-use super::check::Checked;
+use super::problem::Checked;
 use crate::wire::{ArraySlot, BufferRole, SchemaField};
 
 /// Checks that an array and those inside it have the nulls that their header says, and children of a

@@ -4,7 +4,7 @@ use super::check::check_array;
 use crate::table::{Content, DictionariesById, Dictionary, array_data};
 use crate::wire::{DecodeError, DecodeErrorKind, StreamSchema, check_inner_rows, read_layout};
 
-/// The dictionaries of a stream as they stand now. Batches hold on to those that they were sent with,
+/// The current dictionaries of a stream. Batches keep those that they were sent with,
 /// so a replacement changes only what comes after it.
 #[derive(Debug, Default)]
 pub(super) struct Dictionaries {

@@ -4,6 +4,8 @@ mod check;
 mod continuity;
 mod counts;
 mod dictionaries;
+mod integers;
+mod problem;
 mod text;
 
 use std::ops::Range;
@@ -14,10 +16,11 @@ use crate::wire::{
     AlignedBody, ArraySlot, BatchHeader, DecodeError, DecodeErrorKind, Footer, Frame, Framer,
     Limits, Message, SchemaField, SlabPool, StreamSchema, decompress_body, read_layout,
 };
-use check::{check_array, not_valid};
+use check::check_array;
 use continuity::Continuity;
 use counts::check_counts;
 use dictionaries::Dictionaries;
+use problem::not_valid;
 
 /// Checks the values of an uncompressed batch of columns without dictionaries, as a [`Decoder`] does,
 /// and that it has the nulls that its header counts, which a `Decoder` counts itself. `slots` are its
@@ -124,7 +127,7 @@ impl Decoder {
     /// most `memory_bytes`, and no memory for later. It refuses another schema and rows of another
     /// state of the source.
     #[must_use]
-    pub fn block(&self, first_row: u64, memory_bytes: u64) -> Self {
+    pub fn row_block(&self, first_row: u64, memory_bytes: u64) -> Self {
         Self {
             table: self.schema().cloned().map(Table::new),
             continuity: self.continuity.resumed(first_row, 0),

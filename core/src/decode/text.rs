@@ -1,20 +1,21 @@
 //! Checks of text and binary values.
 
-use super::check::{Checked, Integer, check_offsets, integers};
+use super::integers::{Integer, check_offsets, integers};
+use super::problem::Checked;
 
-/// Bytes that are looked at together.
-const BLOCK_BYTES: usize = 4096;
-/// Bytes of a view, and the longest value that stands in it.
+/// Bytes that are tested together.
+const CHUNK_BYTES: usize = 4096;
+/// Bytes of a view, and the longest value that it holds inline.
 const VIEW_BYTES: usize = 16;
 const MAX_INLINE_BYTES: usize = 12;
 /// How often the bytes of a data buffer that is not all UTF-8 may be read, by views that overlap.
 const MAX_OVERLAP: usize = 8;
 
 fn is_ascii(bytes: &[u8]) -> bool {
-    // Without a branch in a block, so that many are compared at once.
+    // Without a branch in a chunk, so that many are compared at once.
     bytes
-        .chunks(BLOCK_BYTES)
-        .all(|block| block.iter().fold(0, |all, byte| all | byte) < 0x80)
+        .chunks(CHUNK_BYTES)
+        .all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) < 0x80)
 }
 
 fn is_utf8(bytes: &[u8]) -> bool {
@@ -53,7 +54,7 @@ struct Data<'a> {
     bytes: &'a [u8],
     is_ascii: bool,
     is_utf8: bool,
-    /// Bytes that may still be looked at one view at a time.
+    /// Bytes that may still be checked view by view.
     left_bytes: usize,
 }
 
