@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use colonnade_core::kernels::{
-    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Repeats, Rows, SortJob, SortKey,
-    StreamPieces, SummaryJob,
+    ColumnValues, FilterJob, FindJob, FindRequest, KernelError, Repeats, RowOrder, SortJob,
+    SortKey, StreamPieces, SummaryJob,
 };
 use colonnade_core::table::Table;
 use js_sys::Array;
@@ -15,7 +15,7 @@ use crate::{Decoder, js_error};
 /// Rows of a table in an order.
 #[wasm_bindgen]
 pub struct View {
-    rows: Arc<Rows>,
+    rows: Arc<RowOrder>,
 }
 
 #[wasm_bindgen]
@@ -124,7 +124,7 @@ impl RepeatedTexts {
         self.num_texts
     }
 
-    /// The texts, packed (see `RowWindow` in colonnade-core); empty the next time.
+    /// The texts, packed (see `CellWindow` in colonnade-core); empty the next time.
     #[must_use]
     pub fn texts(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.texts)
@@ -151,7 +151,7 @@ impl Decoder {
     pub fn all_rows(&self) -> View {
         let num_rows = self.decoder.table().map_or(0, Table::num_rows);
         View {
-            rows: Arc::new(Rows::All(u32::try_from(num_rows).unwrap_or(u32::MAX))),
+            rows: Arc::new(RowOrder::All(u32::try_from(num_rows).unwrap_or(u32::MAX))),
         }
     }
 
@@ -278,7 +278,7 @@ impl Decoder {
         Ok(View { rows }.into())
     }
 
-    /// The text of `columns` at positions `[start, end)` of a view, packed (see `RowWindow` in
+    /// The text of `columns` at positions `[start, end)` of a view, packed (see `CellWindow` in
     /// colonnade-core). Texts of more than `max_chars` characters are cut and marked; 0 cuts nothing.
     ///
     /// # Errors

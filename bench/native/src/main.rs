@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use colonnade_core::decode::Decoder;
 use colonnade_core::kernels::{
-    FilterJob, FindJob, FindRequest, Rows, SortJob, SortKey, SummaryJob,
+    FilterJob, FindJob, FindRequest, RowOrder, SortJob, SortKey, SummaryJob,
 };
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
@@ -54,8 +54,8 @@ fn run(bytes: &[u8], needle: &str) -> Result<Run> {
     Ok(run)
 }
 
-fn all_rows(table: &Table) -> Arc<Rows> {
-    Arc::new(Rows::All(table.num_rows() as u32))
+fn all_rows(table: &Table) -> Arc<RowOrder> {
+    Arc::new(RowOrder::All(table.num_rows() as u32))
 }
 
 fn compute(table: &Table, run: &mut Run) -> Result<f64> {
@@ -85,7 +85,7 @@ fn compute(table: &Table, run: &mut Run) -> Result<f64> {
 }
 
 /// The number of rows, and the one in the middle.
-fn checksum(rows: &Rows) -> f64 {
+fn checksum(rows: &RowOrder) -> f64 {
     rows.len() as f64 + f64::from(rows.get(rows.len() / 2).unwrap_or(0))
 }
 

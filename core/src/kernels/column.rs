@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 
 use super::error::KernelError;
 use super::key::Physical;
-use super::rows::Rows;
+use super::row_order::RowOrder;
 use crate::semantics::{distinct_names, near_names, value_type};
 use crate::table::Table;
 use crate::text::Extension;
@@ -68,7 +68,7 @@ impl Column {
     /// order, rows that follow each other at once; until it answers false.
     pub(super) fn each_run(
         &self,
-        rows: &Rows,
+        rows: &RowOrder,
         positions: Range<usize>,
         mut visit: impl FnMut(&ArrayRef, usize, usize) -> bool,
     ) {
@@ -77,7 +77,7 @@ impl Column {
             let (array, first) = self.locate(row);
             let most = (positions.end - position).min(array.len() - first);
             let len = match rows {
-                Rows::All(_) => most,
+                RowOrder::All(_) => most,
                 _ => (1..most)
                     .find(|&len| rows.get(position + len) != Some(row + len as u32))
                     .unwrap_or(most),

@@ -11,20 +11,20 @@ use super::key::{
 };
 use super::literal::Literal;
 use super::predicate::{Leaf, Predicate, Test, parse_predicate};
-use super::rows::Rows;
+use super::row_order::RowOrder;
 use crate::semantics::{Comparison, value_type};
 use crate::table::Table;
 use crate::text::{CellKind, CellText, FixedOffsets, TimeZones, underlying, write_cell};
 
-/// Rows that are looked at in one step.
-const BLOCK_ROWS: usize = 8192;
+/// Rows that one step reads.
+const STEP_ROWS: usize = 8192;
 
 /// Finds the rows for which a predicate is true, as SQL has it: a comparison with null is neither
 /// true nor false.
 #[derive(Debug)]
 pub struct FilterJob {
     predicate: Predicate,
-    base: Arc<Rows>,
+    base: Arc<RowOrder>,
     /// Rows of each chunk.
     chunk_lens: Vec<usize>,
     chunk: usize,
@@ -32,7 +32,7 @@ pub struct FilterJob {
     done_rows: usize,
     num_rows: usize,
     words: Vec<u64>,
-    /// Of a list, the rows that are kept, and how many were looked at.
+    /// Of a list, the rows that are kept, and how many were tested.
     kept: Vec<u32>,
     num_listed: usize,
     /// What a leaf says of each value of the dictionary that it met last.
@@ -45,7 +45,7 @@ struct Pointed {
     answers: Vec<Option<bool>>,
 }
 
-/// For each row of a block whether it is true, and whether it is false; null is neither.
+/// For each row of a range whether it is true, and whether it is false; null is neither.
 struct Truth {
     yes: Vec<u64>,
     no: Vec<u64>,
@@ -58,7 +58,7 @@ impl FilterJob {
     /// `bad_filter`, `unknown_column`, `out_of_memory`.
     pub fn try_new(
         table: &Table,
-        base: Arc<Rows>,
+        base: Arc<RowOrder>,
         json: &str,
         zones: &dyn TimeZones,
     ) -> Result<Self, KernelError> {
@@ -81,19 +81,19 @@ impl FilterJob {
         })
     }
 
-    /// Works for about a millisecond; true once all rows were looked at.
+    /// Works for about a millisecond; true once all rows were tested.
     pub fn step(&mut self) -> bool {
         let Some(&len) = self.chunk_lens.get(self.chunk) else {
             return self.step_list();
         };
-        let end = len.min(self.start + BLOCK_ROWS);
+        let end = len.min(self.start + STEP_ROWS);
         let mut leaf_index = 0;
-        let block = Block {
+        let range = ChunkRange {
             chunk: self.chunk,
             start: self.start,
             end,
         };
-        let truth = block.predicate(&self.predicate, &mut self.pointed, &mut leaf_index);
+        let truth = range.predicate(&self.predicate, &mut self.pointed, &mut leaf_index);
         self.put(&truth.yes, end - self.start);
         self.done_rows += end - self.start;
         self.start = end;
@@ -105,10 +105,10 @@ impl FilterJob {
 
     /// Looks up rows of a list.
     fn step_list(&mut self) -> bool {
-        let Rows::List(rows) = &*self.base else {
+        let RowOrder::List(rows) = &*self.base else {
             return true;
         };
-        let end = rows.len().min(self.num_listed + BLOCK_ROWS);
+        let end = rows.len().min(self.num_listed + STEP_ROWS);
         let has = |row: &&u32| self.words[(**row / 64) as usize] >> (**row % 64) & 1 == 1;
         let kept = rows[self.num_listed..end].iter().filter(has);
         self.kept.extend(kept);
@@ -126,9 +126,9 @@ impl FilterJob {
     ///
     /// # Errors
     /// `out_of_memory`.
-    pub fn finish(self) -> Result<Rows, KernelError> {
+    pub fn finish(self) -> Result<RowOrder, KernelError> {
         match &*self.base {
-            Rows::List(_) => Ok(Rows::List(self.kept)),
+            RowOrder::List(_) => Ok(RowOrder::List(self.kept)),
             base => base.intersect(self.words),
         }
     }
@@ -155,13 +155,13 @@ fn count_leaves(predicate: &Predicate) -> usize {
 
 /// Rows `[start, end)` of a chunk.
 #[derive(Clone, Copy)]
-struct Block {
+struct ChunkRange {
     chunk: usize,
     start: usize,
     end: usize,
 }
 
-impl Block {
+impl ChunkRange {
     fn predicate(
         self,
         predicate: &Predicate,
@@ -296,8 +296,8 @@ struct TruthBuilder {
 }
 
 impl TruthBuilder {
-    fn new(block: Block) -> Self {
-        let room = (block.end - block.start).div_ceil(64);
+    fn new(range: ChunkRange) -> Self {
+        let room = (range.end - range.start).div_ceil(64);
         Self {
             truth: Truth {
                 yes: Vec::with_capacity(room),

@@ -4,18 +4,18 @@ use serde_json::json;
 
 use super::column::{Column, column_index, column_names};
 use super::error::KernelError;
-use super::rows::Rows;
+use super::row_order::RowOrder;
 use crate::semantics::{Pattern, check_find, may_hold};
 use crate::table::Table;
 use crate::text::{CellKind, CellText, TimeZones, write_cell};
 
-/// Cells that are looked at in one step.
+/// Cells that one step searches.
 const STEP_CELLS: usize = 4096;
 
 /// Bytes of text after which a step ends: nested values can be long.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Characters of a cell that are looked at: a nested value can show more than its memory holds.
+/// Characters of a cell that are searched: a nested value can show more than its memory holds.
 const MAX_CHARS: usize = 16 << 20;
 
 /// What to look for.
@@ -23,11 +23,11 @@ const MAX_CHARS: usize = 16 << 20;
 pub struct FindRequest {
     /// The text that a cell must hold, as cells show theirs.
     pub text: String,
-    /// The first position to look at.
+    /// The first position to search.
     pub from: usize,
     /// Rows to find at most.
     pub limit: usize,
-    /// Names of the columns to look at; `None` means all.
+    /// Names of the columns to search; `None` means all.
     pub columns: Option<Vec<String>>,
     /// Whether capital and small letters differ.
     pub match_case: bool,
@@ -36,7 +36,7 @@ pub struct FindRequest {
 /// Looks for a text in the cells of a view, row by row.
 #[derive(Debug)]
 pub struct FindJob {
-    base: Arc<Rows>,
+    base: Arc<RowOrder>,
     columns: Vec<Column>,
     pattern: Pattern,
     limit: usize,
@@ -52,7 +52,7 @@ impl FindJob {
     /// `bad_parameter`, `unknown_column`.
     pub fn try_new(
         table: &Table,
-        base: Arc<Rows>,
+        base: Arc<RowOrder>,
         request: &FindRequest,
     ) -> Result<Self, KernelError> {
         check_find(&request.text, request.limit)
@@ -131,7 +131,7 @@ impl FindJob {
     }
 
     /// `{"matches":[{"row","columns"}],"next","searched"}`, as the server answers; `row` is the
-    /// position in the view, `next` null once all rows were looked at.
+    /// position in the view, `next` null once all rows were searched.
     #[must_use]
     pub fn finish(self) -> String {
         let name = |position: &usize| self.columns[*position].name.as_str();

@@ -83,7 +83,7 @@ impl Physical {
     }
 }
 
-/// A key: compares as the value it stands for.
+/// A key: compares as its value does.
 pub(super) trait Key: Copy + Ord {
     /// Its 64 bits at `index`, the lowest first.
     fn limb(self, index: usize) -> u64;

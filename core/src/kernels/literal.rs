@@ -5,7 +5,7 @@ use arrow_schema::DataType;
 
 use super::key::{Key256, Keyed, Physical};
 use super::literal_time::{parse_date, parse_time, parse_timestamp};
-use crate::semantics::{DecimalPlace, from_hex};
+use crate::semantics::{DecimalPosition, from_hex};
 use crate::text::TimeZones;
 
 /// A value as the key of a type, or where it lies beside all keys.
@@ -94,14 +94,14 @@ fn decimal(text: &str, scale: i8, physical: Physical) -> Option<Literal> {
         true => Literal::Below,
         false => Literal::Above,
     };
-    Some(match DecimalPlace::of(text, scale)? {
-        DecimalPlace::At(value) => narrowed(value, physical).unwrap_or_else(|| beyond(value)),
-        DecimalPlace::After(value) => match narrowed(value, physical) {
+    Some(match DecimalPosition::of(text, scale)? {
+        DecimalPosition::At(value) => narrowed(value, physical).unwrap_or_else(|| beyond(value)),
+        DecimalPosition::After(value) => match narrowed(value, physical) {
             Some(literal) => Literal::After(Box::new(literal)),
             None => beyond(value),
         },
-        DecimalPlace::Below => Literal::Below,
-        DecimalPlace::Above => Literal::Above,
+        DecimalPosition::Below => Literal::Below,
+        DecimalPosition::Above => Literal::Above,
     })
 }
 

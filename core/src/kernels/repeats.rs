@@ -7,10 +7,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::column::{Column, pointed_values, pointers};
 use super::error::{KernelError, filled, with_room};
 use super::key::{Physical, each_bytes, each_native, with_native};
-use super::rows::Rows;
+use super::row_order::RowOrder;
 use crate::table::Table;
 
-/// The most different values that are told apart.
+/// The most different values that are distinguished.
 const MAX_VALUES: usize = 4096;
 /// The most bytes of them, since each is copied.
 const MAX_KEY_BYTES: usize = 16 << 20;
@@ -28,7 +28,7 @@ pub struct Repeats {
     /// For each position the number of its value, from 0; null is a value of its own.
     pub codes: Vec<u32>,
     /// For each value the first of the table's rows that holds it.
-    pub rows: Rows,
+    pub rows: RowOrder,
 }
 
 impl Repeats {
@@ -39,7 +39,7 @@ impl Repeats {
     /// `bad_parameter` for a table that is too long, `out_of_memory`.
     pub fn read(
         table: &Table,
-        rows: &Rows,
+        rows: &RowOrder,
         index: usize,
         positions: Range<usize>,
     ) -> Result<Option<Self>, KernelError> {
@@ -73,7 +73,7 @@ impl Repeats {
             .collect();
         Ok(Some(Self {
             codes: values.codes,
-            rows: Rows::List(first_rows),
+            rows: RowOrder::List(first_rows),
         }))
     }
 }
@@ -90,7 +90,7 @@ struct Values {
     slots: Vec<u32>,
 }
 
-/// The bytes of a value: up to 16 are told apart far faster as numbers.
+/// The bytes of a value: up to 16 are compared far faster as numbers.
 #[derive(PartialEq, Eq)]
 enum Key {
     Short(ShortKey),
@@ -139,7 +139,7 @@ impl Values {
         })
     }
 
-    /// More than are told apart, or so many that each is hardly there twice.
+    /// More than are distinguished, or so many that each is hardly there twice.
     fn are_many(&self) -> bool {
         let is_tried = self.codes.len() >= TRIED_ROWS;
         self.are_full() || is_tried && self.keys.len() * 2 > self.codes.len()

@@ -7,12 +7,12 @@ use super::column::{Column, column_index, num_rows, pointed_values, pointers};
 use super::error::{KernelError, with_room};
 use super::key::{Key, Keyed, Physical, each_boolean, each_bytes, each_native, with_native};
 use super::radix::Radix;
-use super::rows::Rows;
+use super::row_order::RowOrder;
 use super::text_sort::{TextSort, ranks};
 use crate::table::Table;
 
-/// Rows that are looked at in one step.
-const BLOCK_ROWS: usize = 32_768;
+/// Rows that one step reads.
+const STEP_ROWS: usize = 32_768;
 
 /// What a sort is by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ struct Pass {
 enum State {
     /// Lists the rows of a view.
     List {
-        base: Arc<Rows>,
+        base: Arc<RowOrder>,
     },
     Next,
     Gather(Gather),
@@ -96,7 +96,11 @@ impl SortJob {
     ///
     /// # Errors
     /// `unknown_column`, `bad_sort` for columns without an order, `out_of_memory`.
-    pub fn try_new(table: &Table, base: Arc<Rows>, keys: &[SortKey]) -> Result<Self, KernelError> {
+    pub fn try_new(
+        table: &Table,
+        base: Arc<RowOrder>,
+        keys: &[SortKey],
+    ) -> Result<Self, KernelError> {
         if keys.is_empty() {
             return Err(KernelError::new(
                 "bad_sort",
@@ -146,7 +150,7 @@ impl SortJob {
             },
             State::List { base } => {
                 let start = self.order.len();
-                let end = base.len().min(start + BLOCK_ROWS);
+                let end = base.len().min(start + STEP_ROWS);
                 self.order.extend((start..end).map_while(|at| base.get(at)));
                 if end < base.len() {
                     State::List { base }
@@ -179,7 +183,7 @@ impl SortJob {
                 mut rows,
                 mut last,
             } => {
-                let end = self.order.len().min(at + BLOCK_ROWS);
+                let end = self.order.len().min(at + STEP_ROWS);
                 for &row in &self.order[at..end] {
                     let (chunk, index) = pass.column.locate(row);
                     let kept = if chunk.is_null(index) {
@@ -243,8 +247,8 @@ impl SortJob {
 
     /// The rows in their order.
     #[must_use]
-    pub fn finish(self) -> Rows {
-        Rows::List(self.order)
+    pub fn finish(self) -> RowOrder {
+        RowOrder::List(self.order)
     }
 
     fn begin(&mut self, pass: Pass) -> Result<State, KernelError> {
@@ -304,7 +308,7 @@ impl Split {
 
     /// Takes the next rows; true once all were taken.
     fn step(&mut self) -> bool {
-        let end = self.order.len().min(self.at + BLOCK_ROWS);
+        let end = self.order.len().min(self.at + STEP_ROWS);
         for &row in &self.order[self.at..end] {
             let kind = self.kinds.get(row as usize).copied();
             match kind.unwrap_or(Kind::Value) {
@@ -333,7 +337,7 @@ impl Gather {
         let Some(array) = chunks.get(self.chunk) else {
             return true;
         };
-        let end = array.len().min(self.start + BLOCK_ROWS);
+        let end = array.len().min(self.start + STEP_ROWS);
         let mut out = Keys {
             keys: &mut self.keys,
             kinds: &mut self.kinds,

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef};
 use super::key::{Keyed, Physical, each_boolean, each_bytes, each_native, with_native};
 use crate::semantics::{Bins, FloatSum};
 
-/// How many of the most frequent values are told.
+/// How many of the most frequent values are reported.
 const NUM_TOP: usize = 10;
 
 /// The room of a counted value that is reckoned with.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::column::{Column, column_index, pointed_values, pointers};
 use super::error::KernelError;
 use super::key::Physical;
-use super::rows::Rows;
+use super::row_order::RowOrder;
 use super::spread::{Counts, Spread};
 use super::totals::{Extreme, Totals};
 use crate::semantics::{Bins, FloatSum, exact_edges, float_edges, value_type};
@@ -18,8 +18,8 @@ use crate::text::{
     CellKind, CellText, Extension, TimeZones, underlying, write_cell, write_decimal, write_f64,
 };
 
-/// Rows that are looked at in one step.
-const BLOCK_ROWS: usize = 16_384;
+/// Rows that one step reads.
+const STEP_ROWS: usize = 16_384;
 
 /// Counts of more values do not outlive their summary.
 const MAX_KEPT: usize = 1 << 16;
@@ -91,7 +91,7 @@ enum Pass {
 
 impl SummaryJob {
     /// Summarises the column `name` of `table` as it is now. Of texts with more than `max_counted`
-    /// different values, or that take more than 64 bytes for each of so many, none is told.
+    /// different values, or that take more than 64 bytes for each of so many, none is reported.
     ///
     /// # Errors
     /// `unknown_column`.
@@ -134,7 +134,7 @@ impl SummaryJob {
     ///
     /// # Errors
     /// `out_of_memory`.
-    pub fn within(&self, rows: &Rows) -> Result<Self, KernelError> {
+    pub fn within(&self, rows: &RowOrder) -> Result<Self, KernelError> {
         Ok(Self {
             column: self.column.clone(),
             type_name: self.type_name.clone(),
@@ -152,7 +152,7 @@ impl SummaryJob {
         })
     }
 
-    /// Works for about a millisecond; true once all rows were looked at twice.
+    /// Works for about a millisecond; true once all rows were read twice.
     pub fn step(&mut self) -> bool {
         if self.pass == Pass::Done {
             return true;
@@ -163,7 +163,7 @@ impl SummaryJob {
         }
         let array = Arc::clone(&self.column.chunks()[self.chunk]);
         let start = self.start;
-        let end = array.len().min(start + BLOCK_ROWS);
+        let end = array.len().min(start + STEP_ROWS);
         let values = pointed_values(&array);
         if self.kind == Kind::Other {
             let is_null = |index: &usize| {

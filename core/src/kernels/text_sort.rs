@@ -252,16 +252,16 @@ pub(super) fn ranks(chunks: &[ArrayRef]) -> Result<Vec<(ArrayRef, Vec<u64>)>, Ke
         });
     }
     entries.sort_unstable();
-    let mut places = with_room(entries.len())?;
+    let mut ranked = with_room(entries.len())?;
     let mut rank = 0;
     for (position, entry) in entries.iter().enumerate() {
         if position > 0 && entries[position - 1].0 != entry.0 {
             rank += 1;
         }
-        places.push((entry.1, entry.2, rank));
+        ranked.push((entry.1, entry.2, rank));
     }
     drop(entries);
-    for (dictionary, index, rank) in places {
+    for (dictionary, index, rank) in ranked {
         dictionaries[dictionary].1[index] = rank;
     }
     Ok(dictionaries)

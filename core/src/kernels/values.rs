@@ -6,7 +6,7 @@ use arrow_schema::DataType;
 use super::column::{Column, pointed_values, pointers};
 use super::error::{KernelError, with_room};
 use super::key::{Physical, each_boolean, each_native, with_native};
-use super::rows::Rows;
+use super::row_order::RowOrder;
 use crate::semantics::value_type;
 use crate::table::Table;
 
@@ -30,7 +30,7 @@ impl ColumnValues {
     /// `bad_parameter` for a table that is too long, `out_of_memory`.
     pub fn read(
         table: &Table,
-        rows: &Rows,
+        rows: &RowOrder,
         index: usize,
         start: usize,
         end: usize,

@@ -6,7 +6,7 @@ const MAX_DIGITS: usize = 76;
 /// Where a number lies among the decimals of one scale, which are integers here: their digits
 /// without the point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DecimalPlace {
+pub enum DecimalPosition {
     /// It is one of them.
     At(i256),
     /// Between this one and the next.
@@ -17,8 +17,8 @@ pub enum DecimalPlace {
     Above,
 }
 
-impl DecimalPlace {
-    /// The place of a number such as `-1.005`; `None` where the text is none, or has more than 76
+impl DecimalPosition {
+    /// The position of a number such as `-1.005`; `None` where the text is none, or has more than 76
     /// digits. Nothing is rounded.
     #[must_use]
     pub fn of(text: &str, scale: i8) -> Option<Self> {
@@ -40,17 +40,17 @@ impl DecimalPlace {
         if value == i256::ZERO {
             return Some(Self::At(value));
         }
-        let places = i64::from(scale) - fraction.len() as i64;
-        let power = |places: i64| i256::from_i128(10).checked_pow(u32::try_from(places).ok()?);
-        if places >= 0 {
-            let scaled = power(places).and_then(|power| value.checked_mul(power));
+        let num_digits = i64::from(scale) - fraction.len() as i64;
+        let power = |digits: i64| i256::from_i128(10).checked_pow(u32::try_from(digits).ok()?);
+        if num_digits >= 0 {
+            let scaled = power(num_digits).and_then(|power| value.checked_mul(power));
             return Some(match scaled {
                 Some(scaled) => Self::At(scaled),
                 None if is_negative => Self::Below,
                 None => Self::Above,
             });
         }
-        let Some(power) = power(-places) else {
+        let Some(power) = power(-num_digits) else {
             let floor = if is_negative {
                 i256::MINUS_ONE
             } else {
@@ -72,11 +72,11 @@ impl DecimalPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use DecimalPlace::{Above, After, At, Below};
+    use DecimalPosition::{Above, After, At, Below};
 
     #[test]
     fn nothing_is_rounded() {
-        let of = |text: &str| DecimalPlace::of(text, 2);
+        let of = |text: &str| DecimalPosition::of(text, 2);
         let number = i256::from_i128;
         assert_eq!(of("1.5"), Some(At(number(150))));
         assert_eq!(of("-.05"), Some(At(number(-5))));
@@ -87,17 +87,20 @@ mod tests {
         assert_eq!(of("-1.005"), Some(After(number(-101))));
         assert_eq!(of(&"9".repeat(76)), Some(Above));
         assert_eq!(of(&format!("-{}", "9".repeat(76))), Some(Below));
-        assert_eq!(DecimalPlace::of("1234", -3), Some(After(number(1))));
+        assert_eq!(DecimalPosition::of("1234", -3), Some(After(number(1))));
         let smallest = format!("-0.{}1", "0".repeat(75));
-        assert_eq!(DecimalPlace::of(&smallest, -3), Some(After(number(-1))));
+        assert_eq!(DecimalPosition::of(&smallest, -3), Some(After(number(-1))));
     }
 
     #[test]
     fn what_is_no_number() {
         for wrong in ["", "-", ".", "1e5", "a", "--1", "1.2.3", "١"] {
-            assert_eq!(DecimalPlace::of(wrong, 2), None, "{wrong}");
+            assert_eq!(DecimalPosition::of(wrong, 2), None, "{wrong}");
         }
-        assert_eq!(DecimalPlace::of(&"9".repeat(77), 2), None);
-        assert_eq!(DecimalPlace::of(&format!(".{}", "0".repeat(77)), 2), None);
+        assert_eq!(DecimalPosition::of(&"9".repeat(77), 2), None);
+        assert_eq!(
+            DecimalPosition::of(&format!(".{}", "0".repeat(77)), 2),
+            None
+        );
     }
 }

@@ -5,7 +5,7 @@ use super::Refusal;
 /// The longest text to look for.
 const MAX_TEXT_BYTES: usize = 10_000;
 
-/// Whether `limit` rows that hold `text` can be looked for.
+/// Whether `limit` rows that hold `text` can be searched for.
 ///
 /// # Errors
 /// They cannot.
@@ -25,7 +25,7 @@ pub fn check_find(text: &str, limit: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether some cell of the type could hold the text: most searches need not look at numbers.
+/// Whether some cell of the type could hold the text: most searches can skip numbers.
 #[must_use]
 pub fn may_hold(data_type: &DataType, text: &str) -> bool {
     let of = |characters: &str| text.chars().all(|c| characters.contains(c));

@@ -1,6 +1,6 @@
 //! What filters, searches and summaries mean, at the server and in the browser alike.
 //!
-//! No arrays here: the server's are of another version of arrow-rs than the kernels'.
+//! No arrays here: DataFusion computes with the server's, the kernels with the browser's.
 
 mod decimal;
 mod find;
@@ -10,7 +10,7 @@ mod names;
 mod pattern;
 mod predicate;
 
-pub use decimal::DecimalPlace;
+pub use decimal::DecimalPosition;
 pub use find::{check_find, may_hold, value_type};
 pub use histogram::{Bins, FloatSum, exact_edges, float_edges};
 pub use literal::{from_hex, literal_text};

@@ -65,8 +65,8 @@ impl Pattern {
         }
         room.clear();
         room.extend(text.chars().map(fold));
-        let mut places = room.windows(self.letters.len().max(1));
-        places.any(|place| place == self.letters)
+        let mut runs = room.windows(self.letters.len().max(1));
+        runs.any(|run| run == self.letters)
     }
 }
 

@@ -44,7 +44,7 @@ pub enum Test<'a> {
     StartsWith(&'a str),
 }
 
-/// How two values are to stand to each other.
+/// The relation that two values are to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// Equal.
@@ -62,7 +62,7 @@ pub enum Comparison {
 }
 
 impl<'a> Predicate<'a> {
-    /// Reads the JSON; columns and values are looked at by whoever knows the schema.
+    /// Reads the JSON; its caller, who knows the schema, checks columns and values.
     ///
     /// # Errors
     /// It is no predicate, too deep or too long.
@@ -71,7 +71,7 @@ impl<'a> Predicate<'a> {
     }
 }
 
-/// Why `contains` and `starts_with` do not look at a column of this type: only texts, integers and
+/// Why `contains` and `starts_with` cannot search a column of this type: only texts, integers and
 /// booleans have one text everywhere, in every program.
 #[must_use]
 pub fn no_plain_text(column: &str, type_name: &str) -> Refusal {
@@ -185,7 +185,7 @@ fn parse_test<'a>(
     }
 }
 
-/// The beginning of a value, for people.
+/// The first 100 characters of a value, for messages.
 fn shown(json: &Value) -> String {
     let text = json.to_string();
     match text.char_indices().nth(100) {

@@ -6,7 +6,7 @@ use arrow_schema::ArrowError;
 use super::batch::Batch;
 use crate::wire::{ColumnStart, StreamSchema};
 
-/// One column: an array for each batch that has rows, made when it is first looked at.
+/// One column: an array for each batch that has rows, made when it is first read.
 #[derive(Debug)]
 pub struct ChunkedColumn {
     schema: Arc<StreamSchema>,

@@ -14,7 +14,7 @@ pub(crate) use batch::{Batch, array_data, has_nulls};
 pub use chunked_column::ChunkedColumn;
 pub(crate) use content::Content;
 pub(crate) use dictionary::{DictionariesById, Dictionary};
-pub use window::{RowWindow, WindowError};
+pub use window::{CellWindow, WindowError};
 
 /// An append-only table. Row k is row k of the stream; batch boundaries show nowhere above it.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::text::{CellKind, CellText, TimeZones, write_decimal};
 /// units (a cell's text starts where the one before it ends), `n` bytes of [`CellKind`] with
 /// [`CellKind::CUT`] set where the text was cut, then all texts as UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowWindow {
+pub struct CellWindow {
     /// The packed bytes.
     pub bytes: Vec<u8>,
 }
@@ -106,7 +106,7 @@ impl Table {
         columns: &[usize],
         max_chars: usize,
         zones: &dyn TimeZones,
-    ) -> Result<RowWindow, WindowError> {
+    ) -> Result<CellWindow, WindowError> {
         if rows.start > rows.end || rows.end > self.num_rows() {
             return Err(WindowError::Rows {
                 start: rows.start,
@@ -121,36 +121,9 @@ impl Table {
         }
     }
 
-    /// The same for the rows at positions `[start, end)` of a view, with each text whole or cut.
-    ///
     /// # Errors
-    /// [`WindowError`] where a position or column does not exist, or there is too much text.
-    #[cfg(feature = "kernels")]
-    pub fn window_of(
-        &self,
-        view: &crate::kernels::Rows,
-        positions: Range<usize>,
-        columns: &[usize],
-        max_chars: usize,
-        zones: &dyn TimeZones,
-    ) -> Result<RowWindow, WindowError> {
-        if positions.start > positions.end || positions.end > view.len() {
-            return Err(WindowError::Rows {
-                start: positions.start as u64,
-                end: positions.end as u64,
-                num_rows: view.len() as u64,
-            });
-        }
-        if matches!(view, crate::kernels::Rows::All(_)) {
-            let rows = positions.start as u64..positions.end as u64;
-            return self.window(rows, columns, max_chars, zones);
-        }
-        self.check_columns(columns)?;
-        let rows = positions.map(|position| view.get(position).map_or(u64::MAX, u64::from));
-        self.write_window(rows, columns, max_chars, zones)
-    }
-
-    fn check_columns(&self, columns: &[usize]) -> Result<(), WindowError> {
+    /// [`WindowError::Column`] where one does not exist.
+    pub(crate) fn check_columns(&self, columns: &[usize]) -> Result<(), WindowError> {
         let num_columns = self.columns().len();
         match columns.iter().find(|&&index| index >= num_columns) {
             Some(&index) => Err(WindowError::Column { index, num_columns }),
@@ -158,13 +131,17 @@ impl Table {
         }
     }
 
-    fn write_window(
+    /// The window of `rows`, in this order, up to the first that does not exist.
+    ///
+    /// # Errors
+    /// [`WindowError::TooLarge`].
+    pub(crate) fn write_window(
         &self,
         rows: impl Iterator<Item = u64>,
         columns: &[usize],
         max_chars: usize,
         zones: &dyn TimeZones,
-    ) -> Result<RowWindow, WindowError> {
+    ) -> Result<CellWindow, WindowError> {
         let mut packing = Packing::try_new(rows.size_hint().0.saturating_mul(columns.len()))?;
         for row in rows {
             let Some((chunk, index)) = self.locate(row) else {
@@ -186,7 +163,7 @@ impl Table {
         rows: Range<u64>,
         column: usize,
         zones: &dyn TimeZones,
-    ) -> Result<RowWindow, WindowError> {
+    ) -> Result<CellWindow, WindowError> {
         let num_rows = usize::try_from(rows.end - rows.start).unwrap_or(usize::MAX);
         let mut packing = Packing::try_new(num_rows)?;
         let mut row = rows.start;
@@ -205,7 +182,7 @@ impl Table {
     }
 }
 
-/// A [`RowWindow`] in the making.
+/// Packs the cells of a [`CellWindow`].
 struct Packing {
     ends: Vec<u8>,
     kinds: Vec<u8>,
@@ -254,7 +231,7 @@ impl Packing {
     }
 
     /// Appends the texts of some rows of an array at once, or does nothing and returns false where
-    /// each row has to be looked at.
+    /// each row has to be read.
     fn extend(&mut self, array: &dyn Array, rows: Range<usize>) -> Result<bool, WindowError> {
         if array.null_count() > 0 {
             return Ok(false);
@@ -309,12 +286,12 @@ impl Packing {
         true
     }
 
-    fn finish(self) -> RowWindow {
+    fn finish(self) -> CellWindow {
         let mut bytes = self.ends;
         bytes.reserve_exact(self.kinds.len() + self.texts.len());
         bytes.extend_from_slice(&self.kinds);
         bytes.extend_from_slice(self.texts.as_bytes());
-        RowWindow { bytes }
+        CellWindow { bytes }
     }
 }
 

@@ -5,7 +5,7 @@ const RANK_WORDS: usize = 8;
 
 /// Which rows of a table a view shows, in which order. Row numbers are the table's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowOrder {
     /// The first so many.
     All(u32),
     /// Some, in row order.
@@ -14,7 +14,7 @@ pub enum Rows {
     List(Vec<u32>),
 }
 
-impl Rows {
+impl RowOrder {
     /// How many rows are shown.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -103,9 +103,9 @@ impl Bitmap {
     fn try_new(words: Vec<u64>) -> Result<Self, KernelError> {
         let mut ranks = with_room(words.len().div_ceil(RANK_WORDS))?;
         let mut count = 0;
-        for block in words.chunks(RANK_WORDS) {
+        for group in words.chunks(RANK_WORDS) {
             ranks.push(count);
-            count += block.iter().map(|word| word.count_ones()).sum::<u32>();
+            count += group.iter().map(|word| word.count_ones()).sum::<u32>();
         }
         Ok(Self {
             words,
@@ -120,9 +120,9 @@ impl Bitmap {
             return None;
         }
         let position = position as u32;
-        let block = self.ranks.partition_point(|&rank| rank <= position) - 1;
-        let mut left = position - self.ranks[block];
-        let start = block * RANK_WORDS;
+        let group = self.ranks.partition_point(|&rank| rank <= position) - 1;
+        let mut left = position - self.ranks[group];
+        let start = group * RANK_WORDS;
         for (index, &word) in self.words.iter().enumerate().skip(start) {
             let ones = word.count_ones();
             if left < ones {
@@ -151,7 +151,7 @@ mod tests {
         for row in &wanted {
             words[(row / 64) as usize] |= 1 << (row % 64);
         }
-        let rows = Rows::All(5000).intersect(words).unwrap();
+        let rows = RowOrder::All(5000).intersect(words).unwrap();
         let by_one: Vec<u32> = (0..).map_while(|position| rows.get(position)).collect();
         assert_eq!(by_one, wanted);
         assert_eq!(rows.len(), wanted.len());
