@@ -1,4 +1,4 @@
-//! The rows of framed messages as cells with exact text.
+//! Cells with exact text: the rows of framed messages, and the values of an array.
 //!
 //! The texts are written by the functions that the browser's decoder uses, so that a file, a summary
 //! and a search show what the screen shows.
@@ -6,12 +6,11 @@
 use bytes::BytesMut;
 use colonnade_core::decode::Decoder;
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellKind, CellText, FixedOffsets};
+use colonnade_core::text::{CellKind, CellText, Extension, FixedOffsets, write_cell};
 use colonnade_core::wire::Limits;
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::datatypes::Field;
 
-use crate::encode::{Encoder, schema_message};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, MessageKind, put_head};
 
@@ -63,37 +62,17 @@ impl CellReader {
     }
 }
 
-/// The exact texts of a batch, column by column; `None` is null. Named time zones are shown in UTC.
-///
-/// # Errors
-/// `internal`: a type that the IPC format cannot carry.
-pub fn texts(batch: &RecordBatch) -> Result<Vec<Vec<Option<String>>>, QueryError> {
-    let messages = encode(batch).map_err(unreadable)?;
-    let mut reader = CellReader::try_new(&messages[0])?;
-    let mut columns = vec![Vec::with_capacity(batch.num_rows()); batch.num_columns()];
-    for message in &messages[1..] {
-        let Some(table) = reader.read(message)? else {
-            continue;
-        };
-        let places = (0..table.num_rows()).filter_map(|row| table.locate(row));
-        for (chunk, index) in places {
-            for (column, texts) in columns.iter_mut().enumerate() {
-                let mut text = String::new();
-                let mut out = CellText::new(&mut text, 0);
-                let kind = table.write_cell(column, chunk, index, &FixedOffsets, &mut out);
-                texts.push((kind != CellKind::Null).then_some(text));
-            }
-        }
-    }
-    Ok(columns)
-}
-
-fn encode(batch: &RecordBatch) -> Result<Vec<IpcMessage>, ArrowError> {
-    let mut messages = vec![schema_message(&batch.schema())];
-    let mut encoder = Encoder::try_new(batch.schema(), usize::MAX / 8, None, None)?;
-    messages.extend(encoder.push(batch)?);
-    messages.extend(encoder.flush()?);
-    Ok(messages)
+/// The exact text of each value of an array of `field`; `None` is null. Named time zones are shown in
+/// UTC.
+pub fn texts(field: &Field, array: &ArrayRef) -> Vec<Option<String>> {
+    let extension = Extension::of(field);
+    let text = |index| {
+        let mut text = String::new();
+        let mut out = CellText::new(&mut text, 0);
+        let kind = write_cell(array, extension, index, &FixedOffsets, &mut out);
+        (kind != CellKind::Null).then_some(text)
+    };
+    (0..array.len()).map(text).collect()
 }
 
 pub(crate) fn unreadable(error: impl std::fmt::Display) -> QueryError {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use colonnade_core::wire::Codec;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::compute::{cast, concat_batches};
 use datafusion::arrow::datatypes::SchemaRef;
@@ -18,33 +19,6 @@ use crate::message::{IpcMessage, MessageKind};
 
 /// Rows of the very first message, so that they are on a screen at once.
 pub const FIRST_MESSAGE_ROWS: usize = 1024;
-
-/// How bodies are compressed, buffer by buffer.
-/// <https://arrow.apache.org/docs/format/Columnar.html#compression>
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Codec {
-    /// LZ4's frame format.
-    Lz4,
-    /// Zstandard.
-    Zstd,
-}
-
-impl Codec {
-    /// The name in `codecs=`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lz4 => "lz4",
-            Self::Zstd => "zstd",
-        }
-    }
-
-    fn arrow(self) -> CompressionType {
-        match self {
-            Self::Lz4 => CompressionType::LZ4_FRAME,
-            Self::Zstd => CompressionType::ZSTD,
-        }
-    }
-}
 
 /// Encodes the batches of one part. Small batches are gathered, large ones cut, so that a message
 /// holds about `batch_bytes` before compression. A dictionary is sent when it changes: as a delta
@@ -74,7 +48,7 @@ impl Encoder {
     ) -> Result<Self, ArrowError> {
         let options = IpcWriteOptions::default()
             .with_dictionary_handling(DictionaryHandling::Delta)
-            .try_with_compression(codec.map(Codec::arrow))?;
+            .try_with_compression(codec.map(compression_type))?;
         let generator = IpcDataGenerator::default();
         let mut dictionaries = DictionaryTracker::new(false);
         // Gives each dictionary its id; the schema itself is sent once for all parts.
@@ -229,6 +203,13 @@ impl Encoder {
             .collect::<Result<Vec<ArrayRef>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
+    }
+}
+
+fn compression_type(codec: Codec) -> CompressionType {
+    match codec {
+        Codec::Lz4 => CompressionType::LZ4_FRAME,
+        Codec::Zstd => CompressionType::ZSTD,
     }
 }
 

@@ -6,7 +6,8 @@ mod recode;
 mod schema;
 mod views;
 
+pub use colonnade_core::wire::Codec;
 pub use cut::{cut_message, decode_message};
-pub use encoder::{Codec, EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
+pub use encoder::{EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
 pub use recode::Recoder;
 pub use schema::{describe, schema_message, type_name, unpacked_schema, wire_schema};

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use colonnade_core::wire::{DecodeError, FieldDescription, Limits, describe_fields};
+use colonnade_core::wire::{
+    DecodeError, FieldDescription, Limits, column_type_name, describe_fields,
+};
 use datafusion::arrow::datatypes::{
     DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionFields,
 };
@@ -27,12 +29,8 @@ pub fn describe(schema: &Schema) -> Result<Vec<FieldDescription>, DecodeError> {
 }
 
 /// The type of a column, as pyarrow prints it.
-///
-/// # Errors
-/// See [`describe`].
-pub fn type_name(field: &Field) -> Result<String, DecodeError> {
-    let fields = describe(&Schema::new(vec![field.clone()]))?;
-    Ok(fields.into_iter().map(|field| field.type_name).collect())
+pub fn type_name(field: &Field) -> String {
+    column_type_name(field, field.dict_is_ordered().unwrap_or(false))
 }
 
 /// The schema without dictionaries: their values stand in their place.

@@ -1,10 +1,10 @@
 //! The JSON filter as an expression.
 
 use colonnade_core::semantics::{
-    Comparison, DecimalPlace, Predicate, Refusal, Test, from_hex, literal_text, near_names,
-    no_plain_text,
+    Comparison, DecimalPosition, Predicate, Refusal, Test, from_hex, literal_text, near_names,
+    no_plain_text, value_type,
 };
-use datafusion::arrow::datatypes::{DataType, Field, Schema, i256};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{Column, ScalarValue};
 use datafusion::functions::expr_fn::{contains, starts_with};
 use datafusion::logical_expr::{Expr, Operator, binary_expr, cast, lit, not};
@@ -98,21 +98,11 @@ fn as_text(column: Expr, field: &Field) -> Result<Expr, QueryError> {
     if is_text(field.data_type()) {
         return Ok(column);
     }
-    let values = value_type(field);
+    let values = value_type(field.data_type());
     if is_text(values) || values.is_integer() || *values == DataType::Boolean {
         return Ok(cast(column, DataType::Utf8));
     }
-    let type_name = type_name(field).map_err(|error| bad(error.to_string(), ""))?;
-    Err(refused(no_plain_text(field.name(), &type_name)))
-}
-
-/// The type of the values behind a dictionary or runs.
-fn value_type(field: &Field) -> &DataType {
-    match field.data_type() {
-        DataType::Dictionary(_, value) => value,
-        DataType::RunEndEncoded(_, values) => values.data_type(),
-        other => other,
-    }
+    Err(refused(no_plain_text(field.name(), &type_name(field))))
 }
 
 /// What a column is compared with.
@@ -158,7 +148,7 @@ fn never(column: Expr) -> Expr {
 /// A JSON value as a value of the column's type; exact, or an error.
 fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
     let text = literal_text(value, field.name()).map_err(refused)?;
-    let target = value_type(field);
+    let target = value_type(field.data_type());
     let refuse = || {
         bad(
             format!("{text:?} is not a value of column {:?}", field.name()),
@@ -181,8 +171,8 @@ fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
         | DataType::Decimal64(precision, scale)
         | DataType::Decimal128(precision, scale)
         | DataType::Decimal256(precision, scale) => {
-            let place = DecimalPlace::of(&text, *scale).ok_or_else(refuse)?;
-            return Ok(decimal(place, target, *precision, *scale));
+            let position = DecimalPosition::of(&text, *scale).ok_or_else(refuse)?;
+            return Ok(decimal(position, target, *precision, *scale));
         }
         _ => match ScalarValue::try_from_string(text.clone(), target) {
             Ok(value) if !value.is_null() => value,
@@ -193,12 +183,12 @@ fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
 }
 
 /// A decimal of the column's own type and scale, so that nothing is rounded or cast.
-fn decimal(place: DecimalPlace, data_type: &DataType, precision: u8, scale: i8) -> Literal {
-    let (number, wrap): (_, fn(ScalarValue) -> Literal) = match place {
-        DecimalPlace::At(number) => (number, Literal::Value),
-        DecimalPlace::After(number) => (number, Literal::After),
-        DecimalPlace::Below => return Literal::Below,
-        DecimalPlace::Above => return Literal::Above,
+fn decimal(position: DecimalPosition, data_type: &DataType, precision: u8, scale: i8) -> Literal {
+    let (number, wrap): (_, fn(ScalarValue) -> Literal) = match position {
+        DecimalPosition::At(number) => (number, Literal::Value),
+        DecimalPosition::After(number) => (number, Literal::After),
+        DecimalPosition::Below => return Literal::Below,
+        DecimalPosition::Above => return Literal::Above,
     };
     let narrow = || number.to_i128();
     let value = match data_type {
@@ -211,10 +201,7 @@ fn decimal(place: DecimalPlace, data_type: &DataType, precision: u8, scale: i8) 
         DataType::Decimal128(..) => {
             narrow().map(|number| ScalarValue::Decimal128(Some(number), precision, scale))
         }
-        _ => {
-            let number = i256::from_le_bytes(number.to_le_bytes());
-            Some(ScalarValue::Decimal256(Some(number), precision, scale))
-        }
+        _ => Some(ScalarValue::Decimal256(Some(number), precision, scale)),
     };
     match value {
         Some(value) => wrap(value),

@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use colonnade_core::semantics::{Bins, FloatSum, exact_edges, float_edges};
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
 use datafusion::arrow::error::ArrowError;
 use serde::Serialize;
 
@@ -169,9 +169,9 @@ fn floats(array: &ArrayRef) -> Result<Vec<f64>, ArrowError> {
 }
 
 fn cell_texts(array: Result<ArrayRef, ArrowError>) -> Result<Vec<String>, QueryError> {
-    let batch = array.and_then(|array| RecordBatch::try_from_iter([("value", array)]));
-    let batch = batch.map_err(|error| cannot_summarise(&error))?;
-    Ok(texts(&batch)?.remove(0).into_iter().flatten().collect())
+    let array = array.map_err(|error| cannot_summarise(&error))?;
+    let field = Field::new("value", array.data_type().clone(), true);
+    Ok(texts(&field, &array).into_iter().flatten().collect())
 }
 
 pub(super) fn cannot_summarise(error: &ArrowError) -> QueryError {

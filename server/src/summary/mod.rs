@@ -3,12 +3,10 @@
 mod histogram;
 mod number;
 
-use std::sync::Arc;
-
 use colonnade_core::semantics::near_names;
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, UInt64Type};
 use datafusion::common::Column;
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
@@ -167,11 +165,7 @@ pub async fn summarise(
             }
         }
         Kind::Category => {
-            answer.top = Some(
-                top(values)
-                    .await
-                    .map_err(|error| execution_error(&error))??,
-            );
+            answer.top = Some(top(values).await.map_err(|error| execution_error(&error))?);
         }
         Kind::Ordered | Kind::Other => {}
     }
@@ -228,8 +222,7 @@ async fn totals(
     let (rows, valid) = (number(0), number(1));
     let mut answer = Summary {
         column: field.name().clone(),
-        type_name: type_name(field)
-            .map_err(|error| DataFusionError::Internal(error.to_string()))?,
+        type_name: type_name(field),
         rows,
         nulls: rows - valid,
         distinct: None,
@@ -265,14 +258,12 @@ fn text_as(array: &ArrayRef, field: &Field) -> Result<Option<String>, DataFusion
         _ => ArrayRef::clone(array),
     };
     let value = Field::new("value", array.data_type().clone(), true);
-    let schema = Schema::new(vec![value.with_metadata(field.metadata().clone())]);
-    let batch = RecordBatch::try_new(Arc::new(schema), vec![array])?;
-    let mut columns = texts(&batch).map_err(|error| DataFusionError::Internal(error.message))?;
-    Ok(columns.remove(0).remove(0))
+    let value = value.with_metadata(field.metadata().clone());
+    Ok(texts(&value, &array).remove(0))
 }
 
 /// The most frequent values; those that are equally frequent in their own order.
-async fn top(values: DataFrame) -> Result<Result<Vec<TopValue>, QueryError>, DataFusionError> {
+async fn top(values: DataFrame) -> Result<Vec<TopValue>, DataFusionError> {
     let batches = values
         .filter(col("value").is_not_null())?
         .aggregate(vec![col("value")], vec![count(lit(1)).alias("count")])?
@@ -286,12 +277,8 @@ async fn top(values: DataFrame) -> Result<Result<Vec<TopValue>, QueryError>, Dat
     let mut top = Vec::new();
     for batch in &batches {
         let counts = batch.column(1).as_primitive::<Int64Type>();
-        let values = match texts(batch) {
-            Ok(mut columns) => columns.remove(0),
-            Err(error) => return Ok(Err(error)),
-        };
         top.extend(
-            values
+            texts(batch.schema().field(0), batch.column(0))
                 .into_iter()
                 .zip(counts.values())
                 .map(|(value, count)| TopValue {
@@ -300,5 +287,5 @@ async fn top(values: DataFrame) -> Result<Result<Vec<TopValue>, QueryError>, Dat
                 }),
         );
     }
-    Ok(Ok(top))
+    Ok(top)
 }

@@ -7,16 +7,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use colonnade_core::decode::check_batch;
 use colonnade_core::wire::{
-    BatchHeader, DecodeError, Message, MetadataVersion, SchemaField, SurveyedKind, SurveyedMessage,
-    read_layout,
+    DecodeError, Message, MetadataVersion, SchemaField, SurveyedKind, SurveyedMessage, read_layout,
+    write_batch,
 };
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use datafusion::arrow::error::ArrowError;
-use datafusion::arrow::ipc;
 use datafusion::arrow::ipc::reader::{read_dictionary, read_record_batch};
-use flatbuffers::FlatBufferBuilder;
+use datafusion::arrow::ipc::root_as_message;
 
-use super::body::{Body, write_message};
+use super::body::Body;
 use super::{ArrowFile, limits};
 use crate::message::{IpcMessage, MessageKind};
 
@@ -83,18 +82,17 @@ impl BlockReader {
         }
         file.file.confirm()?;
         let num_rows = if is_cut { end - first } else { header.num_rows };
-        let mut builder = FlatBufferBuilder::new();
-        let (root, bytes) = body.describe(&mut builder, num_rows);
-        builder.finish_minimal(root);
-        let described = flatbuffers::root::<ipc::RecordBatch>(builder.finished_data())
-            .map_err(|error| damaged(&error.to_string()))?;
+        let (header, bytes) = body.finish(num_rows);
+        let metadata = write_batch(&header, None, bytes.len());
+        let message = root_as_message(&metadata).map_err(|error| damaged(&error.to_string()))?;
+        let batch = message.header_as_record_batch();
         let batch = read_record_batch(
             &bytes,
-            described,
+            batch.ok_or_else(|| damaged("it is no record batch"))?,
             Arc::clone(&file.schema),
             &self.dictionaries,
             Some(&self.columns),
-            &version(&header),
+            &message.version(),
         )
         .map_err(|error| damaged(&error.to_string()))?;
         if batch.num_rows() != num_rows {
@@ -142,7 +140,7 @@ impl BlockReader {
         }
         Ok(Some(IpcMessage {
             kind: MessageKind::Batch,
-            metadata: Bytes::from(write_message(&header, body.len())),
+            metadata: Bytes::from(write_batch(&header, None, body.len())),
             body,
             num_rows,
         }))
@@ -191,23 +189,16 @@ impl BlockReader {
             body.take(slot)?;
         }
         file.file.confirm()?;
-        let mut builder = FlatBufferBuilder::new();
-        let (data, bytes) = body.describe(&mut builder, header.values.num_rows);
-        let arguments = ipc::DictionaryBatchArgs {
-            id: header.id,
-            data: Some(data),
-            isDelta: header.is_delta,
-        };
-        let root = ipc::DictionaryBatch::create(&mut builder, &arguments);
-        builder.finish_minimal(root);
-        let described = flatbuffers::root::<ipc::DictionaryBatch>(builder.finished_data())
-            .map_err(|error| damaged(&error.to_string()))?;
+        let (values, bytes) = body.finish(header.values.num_rows);
+        let metadata = write_batch(&values, Some((header.id, header.is_delta)), bytes.len());
+        let message = root_as_message(&metadata).map_err(|error| damaged(&error.to_string()))?;
+        let dictionary = message.header_as_dictionary_batch();
         read_dictionary(
             &bytes,
-            described,
+            dictionary.ok_or_else(|| damaged("it is no dictionary"))?,
             &file.schema,
             &mut self.dictionaries,
-            &version(&header.values),
+            &message.version(),
         )
         .map_err(|error| damaged(&error.to_string()))
     }
@@ -231,13 +222,6 @@ pub(super) fn collect_ids(field: &SchemaField, ids: &mut Vec<i64>) {
     ids.extend(field.dictionary.as_ref().map(|dictionary| dictionary.id));
     for child in &field.children {
         collect_ids(child, ids);
-    }
-}
-
-fn version(header: &BatchHeader) -> ipc::MetadataVersion {
-    match header.version {
-        MetadataVersion::V4 => ipc::MetadataVersion::V4,
-        MetadataVersion::V5 => ipc::MetadataVersion::V5,
     }
 }
 

@@ -7,8 +7,6 @@ use colonnade_core::wire::{
     ArraySlot, BatchHeader, BufferRange, BufferRole, FieldNode, decompress,
 };
 use datafusion::arrow::buffer::{Buffer, MutableBuffer};
-use datafusion::arrow::ipc;
-use flatbuffers::{FlatBufferBuilder, WIPOffset};
 
 use super::block::{Result, damaged, unsound};
 use super::{ArrowFile, limits};
@@ -61,7 +59,7 @@ impl<'a> Body<'a> {
             match self.header.compression {
                 _ if range.length == 0 => self.add(&[]),
                 Some(codec) => {
-                    let bytes = self.file.file.read_unconfirmed(self.place(*range))?;
+                    let bytes = self.file.file.read_unconfirmed(self.position(*range))?;
                     let plain = decompress(&bytes, codec, self.left_bytes)
                         .map_err(|error| unsound(&error))?;
                     self.left_bytes -= plain.len() as u64;
@@ -121,7 +119,7 @@ impl<'a> Body<'a> {
         }
         let at = self.align();
         self.bytes.resize(at + part.len(), 0);
-        let start = self.place(range).start + part.start as u64;
+        let start = self.position(range).start + part.start as u64;
         let bytes = &mut self.bytes[at..];
         self.file.file.read_into_unconfirmed(start, bytes)?;
         self.ranges.push(BufferRange {
@@ -146,68 +144,23 @@ impl<'a> Body<'a> {
         at
     }
 
-    fn place(&self, range: BufferRange) -> Range<u64> {
+    fn position(&self, range: BufferRange) -> Range<u64> {
         let start = self.body_start + range.offset as u64;
         start..start + range.length as u64
     }
 
-    /// The header of `num_rows` rows for arrow-rs, without compression, and the bytes.
-    pub(super) fn describe<'b>(
-        self,
-        builder: &mut FlatBufferBuilder<'b>,
-        num_rows: usize,
-    ) -> (WIPOffset<ipc::RecordBatch<'b>>, Buffer) {
+    /// The header of `num_rows` rows, without compression, and their bytes.
+    pub(super) fn finish(self, num_rows: usize) -> (BatchHeader, Buffer) {
         let header = BatchHeader {
             num_rows,
             nodes: self.nodes,
             buffers: self.ranges,
             variadic_buffer_counts: self.header.variadic_buffer_counts.clone(),
-            ..*self.header
+            compression: None,
+            version: self.header.version,
         };
-        (write_header(builder, &header), self.bytes.into())
+        (header, self.bytes.into())
     }
-}
-
-/// The metadata of a record batch message without compression and without custom metadata.
-pub(super) fn write_message(header: &BatchHeader, body_bytes: usize) -> Vec<u8> {
-    let mut builder = FlatBufferBuilder::new();
-    let batch = write_header(&mut builder, header);
-    let arguments = ipc::MessageArgs {
-        version: ipc::MetadataVersion::V5,
-        header_type: ipc::MessageHeader::RecordBatch,
-        header: Some(batch.as_union_value()),
-        bodyLength: body_bytes as i64,
-        custom_metadata: None,
-    };
-    let root = ipc::Message::create(&mut builder, &arguments);
-    builder.finish_minimal(root);
-    builder.finished_data().to_vec()
-}
-
-fn write_header<'b>(
-    builder: &mut FlatBufferBuilder<'b>,
-    header: &BatchHeader,
-) -> WIPOffset<ipc::RecordBatch<'b>> {
-    let nodes = header
-        .nodes
-        .iter()
-        .map(|node| ipc::FieldNode::new(node.num_rows as i64, node.null_count as i64));
-    let nodes = builder.create_vector_from_iter(nodes);
-    let ranges = header
-        .buffers
-        .iter()
-        .map(|range| ipc::Buffer::new(range.offset as i64, range.length as i64));
-    let buffers = builder.create_vector_from_iter(ranges);
-    let counts = header.variadic_buffer_counts.iter();
-    let counts = builder.create_vector_from_iter(counts.map(|count| *count as i64));
-    let arguments = ipc::RecordBatchArgs {
-        length: header.num_rows as i64,
-        nodes: Some(nodes),
-        buffers: Some(buffers),
-        compression: None,
-        variadicBufferCounts: Some(counts),
-    };
-    ipc::RecordBatch::create(builder, &arguments)
 }
 
 /// Set bits among the first `num_bits`.
