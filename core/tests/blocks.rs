@@ -68,7 +68,7 @@ fn a_message_beyond_the_budget_waits_until_there_is_more() {
 fn a_block_has_the_rows_of_the_whole() {
     let whole = whole();
     for first_row in [0, 1, 64, 129] {
-        let mut block = whole.block(first_row, 1 << 20);
+        let mut block = whole.row_block(first_row, 1 << 20);
         assert!(block.progress().has_schema);
         block.push(&response(first_row, 7)).unwrap();
         block.finish().unwrap();
@@ -85,7 +85,7 @@ fn a_block_takes_no_rows_of_another_place_or_state() {
     let mut whole = decoder();
     let old = with_snapshot(&response(0, 10), "00000000000000aa");
     whole.push(&old).unwrap();
-    let refused = |stream: &[u8]| whole.block(50, 1 << 20).push(stream).unwrap_err().kind;
+    let refused = |stream: &[u8]| whole.row_block(50, 1 << 20).push(stream).unwrap_err().kind;
     assert_eq!(refused(&response(49, 7)), DecodeErrorKind::RowOverlap);
     assert_eq!(refused(&response(51, 7)), DecodeErrorKind::RowGap);
     let other = with_snapshot(&response(50, 7), "00000000000000ab");

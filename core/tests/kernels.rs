@@ -19,7 +19,7 @@ use arrow_array::{Array, ArrayRef, Float64Array};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
 use colonnade_core::decode::Decoder;
-use colonnade_core::kernels::{FilterJob, KernelError, Rows, SortJob, SortKey};
+use colonnade_core::kernels::{FilterJob, KernelError, RowOrder, SortJob, SortKey};
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellText, FixedOffsets, write_cell};
 use colonnade_core::wire::Limits;
@@ -34,17 +34,17 @@ fn decode(stream: &[u8]) -> Decoder {
     decoder
 }
 
-fn listed(rows: &Rows) -> Vec<u32> {
+fn listed(rows: &RowOrder) -> Vec<u32> {
     (0..rows.len())
         .map(|position| rows.get(position).unwrap())
         .collect()
 }
 
-fn all(table: &Table) -> Rows {
-    Rows::All(table.num_rows() as u32)
+fn all(table: &Table) -> RowOrder {
+    RowOrder::All(table.num_rows() as u32)
 }
 
-fn sort(table: &Table, base: &Rows, keys: &[SortKey]) -> Result<Vec<u32>, KernelError> {
+fn sort(table: &Table, base: &RowOrder, keys: &[SortKey]) -> Result<Vec<u32>, KernelError> {
     let mut job = SortJob::try_new(table, Arc::new(base.clone()), keys)?;
     let mut fraction = 0.0;
     while !job.step()? {
@@ -59,7 +59,7 @@ fn sort(table: &Table, base: &Rows, keys: &[SortKey]) -> Result<Vec<u32>, Kernel
     Ok(listed(&job.finish()))
 }
 
-fn filter_of(table: &Table, base: Rows, predicate: &Value) -> Result<Rows, KernelError> {
+fn filter_of(table: &Table, base: RowOrder, predicate: &Value) -> Result<RowOrder, KernelError> {
     let base = Arc::new(base);
     let mut job = FilterJob::try_new(table, base, &predicate.to_string(), &FixedOffsets)?;
     while !job.step() {}
@@ -208,7 +208,7 @@ fn ties_are_broken_by_the_next_key_and_then_by_the_order_before() {
         });
         let sorted = sort(table, &base, &keys).unwrap();
         assert!(sorted == expected, "seed {}, {keys:?}", SEED + 1);
-        let again = sort(table, &Rows::List(sorted.clone()), &keys[1..]).unwrap();
+        let again = sort(table, &RowOrder::List(sorted.clone()), &keys[1..]).unwrap();
         expected.sort_by(|a, b| {
             compares[1..]
                 .iter()

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use colonnade_core::decode::Decoder;
 use colonnade_core::kernels::{
-    ColumnValues, FilterJob, FindJob, FindRequest, Repeats, Rows, SortJob, SortKey, StreamPieces,
-    SummaryJob,
+    ColumnValues, FilterJob, FindJob, FindRequest, Repeats, RowOrder, SortJob, SortKey,
+    StreamPieces, SummaryJob,
 };
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
@@ -42,7 +42,7 @@ pub(crate) fn use_table(decoder: &Decoder) {
             let _ = table.window(rows.clone(), &columns, max_chars, &FixedOffsets);
         }
     }
-    let all = Arc::new(Rows::All(u32::try_from(num_rows).unwrap_or(u32::MAX)));
+    let all = Arc::new(RowOrder::All(u32::try_from(num_rows).unwrap_or(u32::MAX)));
     if num_rows > MAX_WORK_ROWS {
         return;
     }
@@ -66,7 +66,7 @@ pub(crate) fn use_table(decoder: &Decoder) {
     run(|| pieces.next_piece().is_none());
 }
 
-fn use_column(table: &Table, all: &Arc<Rows>, index: usize) {
+fn use_column(table: &Table, all: &Arc<RowOrder>, index: usize) {
     let name = table.schema().fields[index].field.name().clone();
     if let Ok(mut job) = SummaryJob::try_new(table, &name, 1 << 20)
         && run(|| job.step())

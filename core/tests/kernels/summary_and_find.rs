@@ -7,7 +7,7 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, Int32Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use colonnade_core::decode::Decoder;
-use colonnade_core::kernels::{FindJob, FindRequest, Rows, SummaryJob};
+use colonnade_core::kernels::{FindJob, FindRequest, RowOrder, SummaryJob};
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
 use colonnade_core::wire::Limits;
@@ -147,7 +147,7 @@ fn bins_are_ranges_and_views_have_the_same_bins() {
         let name = field.name();
         let mut whole = SummaryJob::try_new(table, name, 1 << 20).unwrap();
         let whole_told = told(&mut whole);
-        let within = told(&mut whole.within(&Rows::List(some.clone())).unwrap());
+        let within = told(&mut whole.within(&RowOrder::List(some.clone())).unwrap());
         assert_eq!(within["rows"], json!(1000));
         let counted = |range: &Value| {
             let rows = filter(table, range).ok()?;
@@ -251,7 +251,7 @@ fn means_are_exact_or_rounded_to_the_unit() {
     assert_eq!(summary(table, "time")["mean"], "06:51:25.929");
 }
 
-fn find(table: &Table, base: Rows, request: &FindRequest) -> Value {
+fn find(table: &Table, base: RowOrder, request: &FindRequest) -> Value {
     let mut job = FindJob::try_new(table, Arc::new(base), request).unwrap();
     while !job.step(&FixedOffsets) {}
     serde_json::from_str(&job.finish()).unwrap()
@@ -293,7 +293,7 @@ fn texts_are_found_as_they_are_shown() {
     );
     let turned = find(
         table,
-        Rows::List(vec![7, 3]),
+        RowOrder::List(vec![7, 3]),
         &FindRequest {
             match_case: true,
             ..request("AIR")

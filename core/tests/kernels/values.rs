@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Decimal128Array, LargeStringArray, RecordBatch, StringArray};
-use colonnade_core::kernels::{ColumnValues, Repeats, Rows};
+use colonnade_core::kernels::{ColumnValues, Repeats, RowOrder};
 use colonnade_core::text::FixedOffsets;
 
 use super::random::stream;
@@ -15,7 +15,7 @@ use super::{all, decode, fixture};
 fn values_are_those_that_are_stored() {
     let decoder = decode(&fixture("predicates.arrows"));
     let table = decoder.table().unwrap();
-    let rows = Rows::List(vec![5, 4, 1, 2]);
+    let rows = RowOrder::List(vec![5, 4, 1, 2]);
     let index = |name: &str| {
         let fields = &table.schema().fields;
         fields
@@ -50,7 +50,7 @@ fn repeated_values_have_the_texts_of_their_rows() {
         let decoder = decode(&fixture(name));
         let table = decoder.table().unwrap();
         let num_rows = table.num_rows() as u32;
-        let twice = Rows::List((0..num_rows).chain((0..num_rows).rev()).collect());
+        let twice = RowOrder::List((0..num_rows).chain((0..num_rows).rev()).collect());
         let positions = 1..twice.len();
         let mut num_read = 0;
         for (index, field) in table.schema().fields.iter().enumerate() {
@@ -62,10 +62,10 @@ fn repeated_values_have_the_texts_of_their_rows() {
                 .codes
                 .iter()
                 .map(|&code| repeats.rows.get(code as usize).unwrap());
-            let window = |rows: &Rows, positions| {
+            let window = |rows: &RowOrder, positions| {
                 table.window_of(rows, positions, &[index], 0, &FixedOffsets)
             };
-            let texts = Rows::List(represented.collect());
+            let texts = RowOrder::List(represented.collect());
             assert_eq!(
                 window(&texts, 0..texts.len()),
                 window(&twice, positions.clone()),
@@ -145,7 +145,7 @@ fn a_column_read_at_once_has_the_texts_of_its_cells() {
     let table = decoder.table().unwrap();
     for column in 0..3 {
         for (start, end) in (0..=12).flat_map(|start| (start..=12).map(move |end| (start, end))) {
-            let by_cell = Rows::List((start..end).collect());
+            let by_cell = RowOrder::List((start..end).collect());
             let by_cell = table.window_of(&by_cell, 0..by_cell.len(), &[column], 0, &FixedOffsets);
             let range = u64::from(start)..u64::from(end);
             let at_once = table.window(range, &[column], 0, &FixedOffsets);

@@ -5,7 +5,7 @@ use arrow_ipc::{
     SchemaArgs, Struct_, Struct_Args, Type,
 };
 use arrow_schema::{DataType, Field};
-use colonnade_core::kernels::{FilterJob, Rows, SortJob, SortKey, SummaryJob};
+use colonnade_core::kernels::{FilterJob, RowOrder, SortJob, SortKey, SummaryJob};
 use colonnade_core::text::FixedOffsets;
 use colonnade_core::wire::DecodeErrorKind::{OverLimit, Unsupported};
 use flatbuffers::FlatBufferBuilder;
@@ -130,7 +130,7 @@ fn work_on_more_rows_than_there_is_memory_for() {
     let claim = Claim::batch(&[most], &[&[], &[]]);
     let decoder = accepted(&Stream::of(DataType::FixedSizeBinary(0), &[claim]));
     let table = decoder.table().unwrap();
-    let all = Arc::new(Rows::All(most as u32));
+    let all = Arc::new(RowOrder::All(most as u32));
     let key = SortKey {
         column: "c".to_owned(),
         descending: false,
