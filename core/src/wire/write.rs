@@ -2,11 +2,10 @@
 //!
 //! Spec: `format/Message.fbs`.
 
+use super::BatchHeader;
 use super::flatbuffer_writer::{FlatBufferWriter, MessageTable};
-use super::{BatchHeader, MetadataVersion};
-
 #[cfg(feature = "kernels")]
-use super::EncodedSchema;
+use super::{EncodedSchema, MetadataVersion};
 
 const DICTIONARY_VTABLE: [u16; 5] = [10, 24, 8, 4, 16];
 const BATCH_VTABLE: [u16; 7] = [14, 24, 8, 4, 16, 0, 20];
