@@ -4,6 +4,7 @@ const executablePath = process.env.COLONNADE_CHROMIUM;
 
 export default defineConfig({
   testDir: "tests",
+  globalSetup: "./global-setup.ts",
   outputDir: "results",
   fullyParallel: false,
   // Two cores: the server and a browser are enough for them.

@@ -39,36 +39,36 @@ interface Stage {
   folder: string;
   server: Server;
   guarded: Server;
+  /** The id that stands in one example, for all that follow. */
+  id?: string | undefined;
 }
 
-const test = base.extend<object, { stage: Stage }>({
-  stage: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const folder = mkdtempSync(join(tmpdir(), "colonnade-"));
-      writeWords(join(folder, "trips.arrows"));
-      writeFileSync(join(folder, "trips.csv.gz"), gzipSync("from,to\nA,B\n"));
-      writeFileSync(join(folder, "token"), TOKEN, { mode: 0o600 });
-      const server = await Server.start(["--writable"]);
-      const guarded = await Server.start(["--token-file", join(folder, "token")]);
-      await use({ folder, server, guarded });
-      await Promise.all([server.kill(), guarded.kill()]);
-      rmSync(folder, { recursive: true });
-    },
-    { scope: "worker" },
-  ],
+const test = base.extend<{ stage: Stage }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+  stage: async ({}, use) => {
+    const folder = mkdtempSync(join(tmpdir(), "colonnade-"));
+    writeWords(join(folder, "trips.arrows"));
+    writeFileSync(join(folder, "trips.csv.gz"), gzipSync("from,to\nA,B\n"));
+    writeFileSync(join(folder, "token"), TOKEN, { mode: 0o600 });
+    const server = await Server.start(["--writable"]);
+    const guarded = await Server.start(["--token-file", join(folder, "token")]);
+    await use({ folder, server, guarded });
+    await Promise.all([server.kill(), guarded.kill()]);
+    rmSync(folder, { recursive: true });
+  },
 });
 
 /** Runs an example; a status of 400 or more is a failure with exit code 22, as `curl --fail` has it. */
-async function run({ language, text }: Example, { folder, server, guarded }: Stage) {
+async function run({ language, text }: Example, stage: Stage) {
+  const { folder, server, guarded } = stage;
   const { host } = new URL(text.includes("$TOKEN") ? guarded.origin : server.origin);
   const program = text.replace(ADDRESS, host);
   const shell = `set -euo pipefail\ncurl() { command curl -sS --fail-with-body "$@"; }\n${program}`;
   const [command, args] =
     language === "python" ? ["python3", ["-c", program]] : ["bash", ["-c", shell]];
   const packages = process.env.COLONNADE_PYTHON_PACKAGES;
-  // The id stands in one example, for all that follow.
-  const env = { ...process.env, PYTHONPATH: packages, TOKEN, ID: idOf(program) };
+  stage.id = /^ID=(\S+)$/m.exec(program)?.[1] ?? stage.id;
+  const env = { ...process.env, PYTHONPATH: packages, TOKEN, ID: stage.id };
   const options = { cwd: folder, env, maxBuffer: 2 ** 26 };
   return promisify(execFile)(command as string, args as string[], options).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -76,11 +76,18 @@ async function run({ language, text }: Example, { folder, server, guarded }: Sta
   );
 }
 
-let knownId: string | undefined;
-
-function idOf(program: string): string | undefined {
-  knownId = /^ID=(\S+)$/m.exec(program)?.[1] ?? knownId;
-  return knownId;
+/** Runs an example, which succeeds, or answers what is shown with it. */
+async function expectWorks(example: Example, stage: Stage): Promise<void> {
+  const [, call, shown] = /^\$ (.*\n)([\s\S]*)$/.exec(example.text) ?? [];
+  if (call === undefined) {
+    const { code, stdout, stderr } = await run(example, stage);
+    expect(code, `${stdout}\n${stderr}`).toBe(0);
+  } else {
+    // What is shown with its answer is refused.
+    const { code, stdout } = await run({ ...example, text: call }, stage);
+    expect(code, stdout).toBe(22);
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(shown ?? ""));
+  }
 }
 
 for (const page of PAGES) {
@@ -95,21 +102,13 @@ for (const page of PAGES) {
     expect(examples.length).toBeGreaterThan(0);
   });
 
-  for (const example of examples) {
-    const [first = ""] = example.text.split("\n");
-    test(`${page}:${example.line} ${first}`, async ({ stage }) => {
+  // One after the other, since some use what others before them made.
+  test(`${page}: every example works`, async ({ stage }) => {
+    for (const example of examples) {
       const wantsPython = example.language === "python" || example.text.includes("python3");
-      test.skip(wantsPython && !hasPython, "pyarrow is not here; npm test said so");
-      const [, call, shown] = /^\$ (.*\n)([\s\S]*)$/.exec(example.text) ?? [];
-      if (call === undefined) {
-        const { code, stdout, stderr } = await run(example, stage);
-        expect(code, `${stdout}\n${stderr}`).toBe(0);
-      } else {
-        // What is shown with its answer is refused.
-        const { code, stdout } = await run({ ...example, text: call }, stage);
-        expect(code, stdout).toBe(22);
-        expect(JSON.parse(stdout)).toEqual(JSON.parse(shown ?? ""));
-      }
-    });
-  }
+      if (wantsPython && !hasPython) continue;
+      const [first = ""] = example.text.split("\n");
+      await test.step(`${page}:${example.line} ${first}`, () => expectWorks(example, stage));
+    }
+  });
 }

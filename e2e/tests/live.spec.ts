@@ -235,6 +235,25 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
+test("a sheet that is opened before the first rows says when they came", async ({ page, demo }) => {
+  let letIn = () => {};
+  const opened = new Promise<void>((resolve) => {
+    letIn = resolve;
+  });
+  await page.route("**/v1/tables/every_type/rows?*", async (route) => {
+    await opened;
+    await route.continue();
+  });
+  await page.goto(`${demo.origin}/?table=every_type`);
+  await expect(page.getByRole("status")).toContainText("Connecting");
+  await page.keyboard.press("?");
+  const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  await expect(sheet).toContainText("Filter the tables");
+  await expect(sheet).not.toContainText("First rows");
+  letIn();
+  await expect(sheet).toContainText(/First rows [\d.]+ m?s after this page was asked for/);
+});
+
 test("single keys lead to the parts of the page, but never while something is typed", async ({
   page,
   demo,

@@ -35,7 +35,6 @@ const test = base.extend<{ words: string[] }, { stage: Stage }>({
       });
       site.upstream = server.origin;
       far.folders = { "/colonnade/": embedder.path("node_modules", "colonnade") };
-      far.headers = { "access-control-allow-origin": "*" };
       await use({ embedder, site, far });
       await server.kill();
       for (const each of [site, far]) each.close();
@@ -55,7 +54,12 @@ const test = base.extend<{ words: string[] }, { stage: Stage }>({
 });
 
 /** Opens `folder` of an example as a site. */
-async function show(page: Page, { site, embedder }: Stage, ...folder: string[]): Promise<void> {
+async function show(
+  page: Page,
+  { site, far, embedder }: Stage,
+  ...folder: string[]
+): Promise<void> {
+  far.headers = { "access-control-allow-origin": "*" };
   site.folders = {
     "/": embedder.path(...folder),
     "/node_modules/": embedder.path("node_modules"),
@@ -133,6 +137,7 @@ test("styled: properties, parts and events reach the page", async ({ page, stage
 
 test("react: the element tells its parent, and the types fit", async ({ page, stage }) => {
   await stage.embedder.run("react", "check");
+  await stage.embedder.run("react", "build");
   await show(page, stage, "react", "dist");
   await expect(page.getByRole("heading", { name: /^[1-9]\d* columns$/ })).toBeVisible();
 });
@@ -149,8 +154,8 @@ test("a policy without workers from afar: the page's own thread", async ({
   stage,
   words,
 }) => {
-  stage.far.headers["cross-origin-resource-policy"] = "cross-origin";
   await show(page, stage, "other-origin");
+  stage.far.headers["cross-origin-resource-policy"] = "cross-origin";
   const policy = `${STRICT}; connect-src *`.replace(/script-src 'self'/, `$& ${stage.far.origin}`);
   stage.site.headers = { "content-security-policy": policy };
   await page.goto(`${stage.site.origin}/`);

@@ -35,8 +35,8 @@ async function startStore(): Promise<{ origin: string; process: ChildProcess } |
 
 const test = base.extend<object, { bucket: Server | null }>({
   bucket: [
-    // The demo tables are written by the first server that serves them.
-    async ({ demo: _ }, use) => {
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
       const store = await startStore();
       if (store === null) {
         await use(null);

@@ -1,4 +1,5 @@
 import { cancelledError } from "./errors.js";
+import type { TableWorker } from "./seat.js";
 import { prepareSource, type RequestOptions, type TableSource } from "./source.js";
 import { findWasm, startWorker, type WorkerOptions } from "./start.js";
 import { Table } from "./table.js";
@@ -45,16 +46,23 @@ export async function openFor(
   if (signal?.aborted) throw cancelledError();
   // First of all: it starts while the page goes on with what it is at.
   const starting = startWorker(options, signal);
+  const opening = new AbortController();
+  const releaseOnAbort = (worker: TableWorker) => {
+    // At once: a table that is opened in place of this one, in the same task, takes the worker.
+    signal?.addEventListener("abort", () => worker.release(), { signal: opening.signal });
+  };
+  starting.then(releaseOnAbort).catch(() => undefined);
   const asked = [starting, findWasm(options), prepareSource(source, options)] as const;
-  const [worker, wasm, prepared] = await Promise.all(asked).catch((thrown) => {
-    starting.then((unused) => unused.release()).catch(() => undefined);
-    throw thrown;
-  });
-  if (signal?.aborted) {
-    worker.release();
-    throw cancelledError();
+  try {
+    const [worker, wasm, prepared] = await Promise.all(asked).catch((thrown) => {
+      starting.then((unused) => unused.release()).catch(() => undefined);
+      throw thrown;
+    });
+    if (signal?.aborted) throw cancelledError();
+    const { wire } = prepared;
+    if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
+    return await Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm, isShown });
+  } finally {
+    opening.abort();
   }
-  const { wire } = prepared;
-  if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
-  return Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm, isShown });
 }

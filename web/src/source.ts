@@ -50,7 +50,9 @@ export async function prepareSource(
   }
   if (source instanceof Request) {
     const asked = source.clone();
-    const body = asked.body === null ? null : await asked.arrayBuffer();
+    // Not every browser has `Request.body` to ask.
+    const hasBody = asked.method !== "GET" && asked.method !== "HEAD";
+    const body = hasBody ? await asked.arrayBuffer() : null;
     const headers = new Headers(asked.headers);
     for (const [name, value] of new Headers(options.headers)) headers.set(name, value);
     const credentials = options.credentials ?? asked.credentials;

@@ -7,14 +7,16 @@ const MARK = "colonnade-first-rows";
 /**
  * Marks when the first rows are painted, where the address that was navigated to has rows and the
  * page could be seen all the time. To be called once, as the page begins.
+ *
+ * @param onMark called when they are marked
  */
-export function watchFirstRows(viewer: ColonnadeViewer): void {
+export function watchFirstRows(viewer: ColonnadeViewer, onMark: () => void): void {
   if (document.hidden || placeIn(location.search).subject === undefined) return;
   const onRows = () => {
     if (!viewer.table?.numRows) return;
     viewer.removeEventListener("colonnade-progress", onRows);
     viewer.removeEventListener("colonnade-schema", onRows);
-    markOncePainted(viewer);
+    markOncePainted(viewer, onMark);
   };
   viewer.addEventListener("colonnade-progress", onRows);
   viewer.addEventListener("colonnade-schema", onRows);
@@ -25,12 +27,12 @@ export function firstRowsMs(): number | undefined {
   return performance.getEntriesByName(MARK)[0]?.startTime;
 }
 
-function markOncePainted(viewer: ColonnadeViewer): void {
+function markOncePainted(viewer: ColonnadeViewer, onMark: () => void): void {
   requestAnimationFrame(() => {
     const cells = viewer.shadowRoot?.querySelectorAll("[role=gridcell]") ?? [];
     const hasText = [...cells].some(({ textContent }) => textContent?.trim());
     if (!hasText) {
-      if (viewer.table !== undefined) markOncePainted(viewer);
+      if (viewer.table !== undefined) markOncePainted(viewer, onMark);
       return;
     }
     // The frame that draws them has just been made; a task behind it comes after its paint.
@@ -38,6 +40,7 @@ function markOncePainted(viewer: ColonnadeViewer): void {
     port1.onmessage = () => {
       port1.close();
       performance.mark(MARK);
+      onMark();
     };
     port2.postMessage(null);
   });

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { TableSource } from "../src/source.js";
+
+const wasmSrc = "https://page.example/colonnade.wasm";
+
+/** A worker that starts, and then only takes note of what it is sent. */
+class FakeWorker extends EventTarget {
+  readonly sent: unknown[] = [];
+  constructor() {
+    super();
+    workers.push(this);
+    queueMicrotask(() => this.dispatchEvent(new MessageEvent("message", { data: "ready" })));
+  }
+  postMessage(message: unknown): void {
+    this.sent.push(message);
+  }
+  terminate(): void {}
+}
+
+let workers: FakeWorker[];
+beforeEach(() => {
+  vi.resetModules();
+  workers = [];
+  vi.stubGlobal("Worker", FakeWorker);
+});
+afterEach(() => vi.unstubAllGlobals());
+
+/** A request whose body never ends. */
+function endlessRequest(): Request {
+  const init = { method: "POST", body: new ReadableStream(), duplex: "half" };
+  return new Request("https://data.example/v1/query", init);
+}
+
+const sources: [string, () => TableSource][] = [
+  ["opened", () => new Uint8Array(8)],
+  ["prepared", endlessRequest],
+];
+test.each(
+  sources,
+)("a table takes the worker of one that is given up while it is %s", async (_, source) => {
+  const { open } = await import("../src/open.js");
+  const [first, second] = [new AbortController(), new AbortController()];
+  open(source(), { wasmSrc, signal: first.signal }).catch(() => undefined);
+  const port = expect.any(MessagePort);
+  await expect.poll(() => workers[0]?.sent).toEqual([port]);
+  // So that a request to open it has been sent, where it gets so far.
+  await new Promise((resolve) => setTimeout(resolve));
+  first.abort();
+  open(new Uint8Array(8), { wasmSrc, signal: second.signal }).catch(() => undefined);
+  await expect.poll(() => workers[0]?.sent).toEqual([port, "rest", port]);
+  expect(workers).toHaveLength(1);
+  second.abort();
+});
