@@ -1,4 +1,4 @@
-//! The application: engine, queries and routes, and how they end.
+//! The application: builds engine, results and routes from a configuration, runs and stops them.
 
 use std::future::Future;
 use std::num::NonZero;
@@ -23,18 +23,18 @@ use crate::query::{Results, ResultsConfig};
 use crate::source::Table;
 use crate::uploads::{UploadLimits, Uploads};
 
-/// What a run takes at least: what it decodes, encodes and keeps for its reader. Measured with 64
+/// The least memory of a run: to decode, to encode and to buffer for its reader. Measured with 64
 /// streams of TPC-H's lineitem within 512 MiB: 42 MB each.
 const RUN_BYTES: u64 = 40 << 20;
 
 /// Runs that are always permitted at the same time.
 const MIN_RUNS: u64 = 4;
 
-/// How often results that nobody asks for any more are looked for.
-const SWEEP: Duration = Duration::from_secs(5);
+/// How often expired results are removed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long connections have to end once their queries are cancelled.
-const ABORT_TIME: Duration = Duration::from_secs(1);
+/// How long connections may take to end after their queries are cancelled.
+const ABORT_GRACE: Duration = Duration::from_secs(1);
 
 /// The budgets and permissions of a server.
 #[derive(Debug, Clone)]
@@ -43,15 +43,15 @@ pub struct AppConfig {
     pub memory_bytes: u64,
     /// Memory that one stream may hold while its reader is slow.
     pub stream_memory_bytes: u64,
-    /// The longest time of execution.
+    /// The longest time that a query may execute; waiting for readers is not counted.
     pub query_timeout: Option<Duration>,
     /// Streams at the same time.
     pub max_streams: usize,
-    /// How long running streams may go on after the shutdown began.
+    /// How long running streams may continue after shutdown begins.
     pub grace: Duration,
     /// Threads of one query.
     pub num_threads: usize,
-    /// Where the server keeps what it writes; `None`: a temporary folder.
+    /// The folder for uploads, results and spilled sorts; `None`: a temporary folder.
     pub data_dir: Option<PathBuf>,
     /// Disk for results that wait for a reader, and as much for sorts that exceed the memory.
     pub spool_bytes: u64,
@@ -63,13 +63,14 @@ pub struct AppConfig {
     pub upload_quota_bytes: u64,
     /// Connections at the same time, beside those of streams.
     pub max_connections: usize,
-    /// From the opening of a connection, or the end of a response, to the end of the next header.
+    /// From the start of a connection, or the end of a response, to the end of the next request's
+    /// headers.
     pub header_timeout: Duration,
-    /// How long a body may take, or pause where it may be large.
+    /// How long a small body may take, or an upload may pause.
     pub body_timeout: Duration,
     /// How long a result is kept after its last request.
     pub keep_results: Duration,
-    /// Who may ask.
+    /// Which hosts, origins and tokens are accepted.
     pub guard: GuardConfig,
 }
 
@@ -107,15 +108,15 @@ impl App {
     /// A server of these tables.
     ///
     /// # Errors
-    /// The data folder cannot be used, or the engine cannot be made.
+    /// The data folder cannot be used, or the engine cannot be built.
     pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
         Self::build(config, tables, None)
     }
 
-    /// A server of an engine elsewhere.
+    /// A server of a remote engine.
     ///
     /// # Errors
-    /// As [`App::try_new`]; uploads are permitted, which only the embedded engine reads.
+    /// As [`App::try_new`], or uploads are permitted: only the embedded engine reads them.
     pub fn of_backend(config: &AppConfig, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
         if config.writable {
             return Err(StartError::BadArgument(
@@ -199,8 +200,8 @@ impl App {
         &self.state.results
     }
 
-    /// Serves until `shutdown` is ready; then running streams get their grace, and what still runs
-    /// is cancelled.
+    /// Serves until `shutdown` is ready. Running streams may then continue for `grace`; the rest is
+    /// cancelled.
     pub async fn run(
         &self,
         listener: TcpListener,
@@ -210,7 +211,7 @@ impl App {
         let connections = Connections::new(self.router(), metrics, self.limits);
         let results = Arc::clone(&self.state.results);
         let _sweeping = AbortOnDropHandle::new(tokio::spawn(async move {
-            let mut tick = tokio::time::interval(SWEEP);
+            let mut tick = tokio::time::interval(SWEEP_INTERVAL);
             let mut seen = 0;
             loop {
                 tick.tick().await;
@@ -218,7 +219,7 @@ impl App {
                 let ended = results.num_ended();
                 if ended != seen {
                     seen = ended;
-                    // Takes milliseconds, with the allocator locked.
+                    // Locks the allocator for milliseconds.
                     let _ = tokio::task::spawn_blocking(memory::give_back).await;
                 }
             }
@@ -226,8 +227,8 @@ impl App {
         connections.accept(listener, shutdown).await;
         if !connections.finish(self.grace).await {
             self.state.results.registry.cancel_all();
-            // Time for the aborted bodies to reach their readers.
-            connections.finish(ABORT_TIME).await;
+            // The aborted bodies must reach their readers.
+            connections.finish(ABORT_GRACE).await;
         }
     }
 }
@@ -239,7 +240,7 @@ impl Drop for App {
     }
 }
 
-/// Half of the machine's memory, or 4 GiB where that is not known.
+/// Half of the machine's memory, or 4 GiB where its size is unknown.
 pub fn default_memory_bytes() -> u64 {
     let total = std::fs::read_to_string("/proc/meminfo")
         .ok()

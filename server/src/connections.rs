@@ -1,4 +1,4 @@
-//! Connections: accepted up to a limit, each with time to say what it wants.
+//! TCP connections: accepted up to a limit, each with a timeout for the headers of its requests.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -22,28 +22,30 @@ use tower_service::Service;
 
 use crate::metrics::Metrics;
 
-/// How many connections too many may read their answer in peace; more are closed at once.
+/// Refused connections that are kept open until the client has read the refusal; others are closed
+/// at once.
 const MAX_REFUSALS: usize = 128;
 
-/// How long a connection too many may take to read that it is.
+/// How long a client may take to read the refusal.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The whole answer to a connection too many.
+/// The response on a connection beyond the limit.
 const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 197\r\n\r\n\
 {\"type\":\"urn:colonnade:error:too_many_connections\",\"title\":\"Too many connections\",\"status\":503,\
 \"code\":\"too_many_connections\",\"detail\":\"too many connections are open\",\"hint\":\"try again in a second\"}";
 
-/// The address at the other end of the connection, as an extension of each request.
+/// The client's address, an extension of each request.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub IpAddr);
 
-/// What a connection may cost.
+/// The limits of connections.
 #[derive(Debug, Clone, Copy)]
 pub struct ConnectionLimits {
-    /// Connections at the same time.
+    /// Open connections at the same time.
     pub max_connections: usize,
-    /// From the opening of a connection, or the end of a response, to the end of the next header.
+    /// From the start of a connection, or the end of a response, to the end of the next request's
+    /// headers.
     pub header_timeout: Duration,
 }
 
@@ -52,11 +54,13 @@ pub(crate) struct Connections {
     router: Router,
     metrics: Arc<Metrics>,
     header_timeout: Duration,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
     tasks: TaskTracker,
+    /// Idle connections close, the others after their response.
     closing: CancellationToken,
-    ending: CancellationToken,
+    /// All connections close at once.
+    aborting: CancellationToken,
 }
 
 impl Connections {
@@ -65,11 +69,11 @@ impl Connections {
             router,
             metrics,
             header_timeout: limits.header_timeout,
-            places: Arc::new(Semaphore::new(limits.max_connections)),
+            slots: Arc::new(Semaphore::new(limits.max_connections)),
             refusals: Arc::new(Semaphore::new(MAX_REFUSALS)),
             tasks: TaskTracker::new(),
             closing: CancellationToken::new(),
-            ending: CancellationToken::new(),
+            aborting: CancellationToken::new(),
         }
     }
 
@@ -82,10 +86,10 @@ impl Connections {
                 () = &mut shutdown => return,
             };
             match accepted {
-                Ok((socket, peer)) => self.take(socket, peer.ip()),
-                Err(error) if is_of_the_connection(&error) => {}
+                Ok((socket, peer)) => self.serve_or_refuse(socket, peer.ip()),
+                Err(error) if is_of_one_connection(&error) => {}
                 Err(error) => {
-                    // Most likely no descriptor is left: those that are open have to end first.
+                    // Most likely no file descriptor is free until a connection ends.
                     tracing::warn!("no connection can be accepted: {error}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -93,26 +97,26 @@ impl Connections {
         }
     }
 
-    /// Lets idle connections go, and waits until the others have answered. `false`: some have not
-    /// in that time.
+    /// Closes idle connections and waits for the responses on the others. Returns false if some
+    /// have not ended within `grace`.
     pub(crate) async fn finish(&self, grace: Duration) -> bool {
         self.closing.cancel();
         self.tasks.close();
         tokio::time::timeout(grace, self.tasks.wait()).await.is_ok()
     }
 
-    fn take(&self, socket: TcpStream, peer: IpAddr) {
-        if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
+    fn serve_or_refuse(&self, socket: TcpStream, peer: IpAddr) {
+        if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
             self.metrics.connections.inc();
             self.metrics.connections_open.inc();
-            self.tasks.spawn(self.serve(socket, peer, place));
+            self.tasks.spawn(self.serve(socket, peer, slot));
         } else {
             self.metrics.connections_refused.inc();
             let refused = refuse(socket);
             if let Some(socket) = refused
-                && let Ok(place) = Arc::clone(&self.refusals).try_acquire_owned()
+                && let Ok(slot) = Arc::clone(&self.refusals).try_acquire_owned()
             {
-                self.tasks.spawn(linger(socket, place));
+                self.tasks.spawn(read_to_end(socket, slot));
             }
         }
     }
@@ -121,7 +125,7 @@ impl Connections {
         &self,
         socket: TcpStream,
         peer: IpAddr,
-        place: OwnedSemaphorePermit,
+        slot: OwnedSemaphorePermit,
     ) -> impl Future<Output = ()> + Send + 'static {
         let router = self.router.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
@@ -132,21 +136,21 @@ impl Connections {
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(self.header_timeout);
-        let (closing, ending) = (self.closing.clone(), self.ending.clone());
-        let open = OpenConnection(Arc::clone(&self.metrics), place);
+        let (closing, aborting) = (self.closing.clone(), self.aborting.clone());
+        let open = OpenConnection(Arc::clone(&self.metrics), slot);
         async move {
             let _open = open;
-            // Without it small messages wait for the acknowledgement of those before.
+            // Otherwise small messages wait for the acknowledgement of earlier ones.
             let _ = socket.set_nodelay(true);
             let mut connection = pin!(builder.serve_connection(TokioIo::new(socket), service));
             let ended = tokio::select! {
                 ended = connection.as_mut() => ended,
-                () = ending.cancelled() => return,
+                () = aborting.cancelled() => return,
                 () = closing.cancelled() => {
                     connection.as_mut().graceful_shutdown();
                     tokio::select! {
                         ended = connection => ended,
-                        () = ending.cancelled() => return,
+                        () = aborting.cancelled() => return,
                     }
                 }
             };
@@ -159,7 +163,7 @@ impl Connections {
 
 impl Drop for Connections {
     fn drop(&mut self) {
-        self.ending.cancel();
+        self.aborting.cancel();
     }
 }
 
@@ -181,8 +185,8 @@ async fn answer(
     router.call(request).await
 }
 
-/// Writes the answer and closes the writing half. A fresh socket has room for it; where it has not,
-/// nobody listens.
+/// Writes the refusal and closes the writing half. A new socket's send buffer has room for it; if
+/// it has not, the socket is dropped.
 fn refuse(socket: TcpStream) -> Option<TcpStream> {
     let written = socket.try_write(REFUSAL).ok()?;
     let socket = socket.into_std().ok()?;
@@ -192,10 +196,10 @@ fn refuse(socket: TcpStream) -> Option<TcpStream> {
         .flatten()
 }
 
-/// Waits until the other end has read the answer: a socket that is closed with bytes unread takes
-/// back what was written.
-async fn linger(socket: TcpStream, _place: OwnedSemaphorePermit) {
-    let read_to_end = async {
+/// Reads until the client closes: closing a socket with unread bytes resets the connection, and the
+/// client loses the refusal.
+async fn read_to_end(socket: TcpStream, _slot: OwnedSemaphorePermit) {
+    let read = async {
         let mut unread = [0; 4096];
         loop {
             socket.readable().await?;
@@ -207,11 +211,11 @@ async fn linger(socket: TcpStream, _place: OwnedSemaphorePermit) {
             }
         }
     };
-    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, read_to_end).await;
+    let _ = tokio::time::timeout(REFUSAL_TIMEOUT, read).await;
 }
 
-/// Whether only the connection that was about to be accepted failed.
-fn is_of_the_connection(error: &std::io::Error) -> bool {
+/// Whether the error concerns the connection to be accepted, and not the listener.
+fn is_of_one_connection(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(
         error.kind(),

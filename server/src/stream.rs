@@ -1,4 +1,4 @@
-//! The body of an Arrow response: schema, batches, signs of life, and the end-of-stream marker
+//! The body of an Arrow response: schema, record batches, heartbeats, and the end-of-stream marker
 //! only after success.
 
 use std::collections::VecDeque;
@@ -16,25 +16,32 @@ use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind, put_head};
 use crate::query::Reader;
 
-/// The status waits for the first batch this long, then the schema leaves alone.
-const HOLD_MS: u64 = 100;
+/// How long the status waits for the first message. After it the schema is sent alone.
+pub(crate) const FIRST_MESSAGE_WAIT: Duration = Duration::from_millis(100);
 
-/// A silent stream says that it is alive this often.
-const HEARTBEAT_MS: u64 = 15_000;
+/// After this long without a message, an empty batch keeps proxies from closing the connection.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Between the last good bytes and the abort: hyper drops what it has buffered when a body fails
-/// at once after it was ready, and a browser what its page has not read when the connection breaks.
-pub(crate) const FLUSH_MS: u64 = 250;
+/// Between the last good bytes and the abort. Without it, hyper drops its buffer when a body fails
+/// right after it was ready, and a browser drops what its page has not read.
+const ABORT_DELAY: Duration = Duration::from_millis(250);
 
-/// Bodies up to this size leave in one piece with their metadata; a larger one is not copied.
+/// A body up to this size is copied behind its metadata; a larger one is a chunk of its own.
 const SMALL_BODY_BYTES: usize = 64 << 10;
 
-/// A result on its way to one reader. Dropping it takes the reader away.
-pub struct Delivery {
+/// Waits until the bytes before a failure have reached the client, then returns the error that
+/// aborts the body.
+pub(crate) async fn abort(error: QueryError) -> io::Error {
+    tokio::time::sleep(ABORT_DELAY).await;
+    io::Error::other(error)
+}
+
+/// The body of the Arrow response to one reader. Dropping it drops the reader.
+pub struct ArrowBody {
     reader: Reader,
     state: State,
     has_checksums: bool,
-    /// Dictionary and record batches that were sent.
+    /// Dictionary and record batches sent so far.
     num_messages: u64,
     num_batches: u64,
     has_dictionaries: bool,
@@ -43,26 +50,27 @@ pub struct Delivery {
 }
 
 enum State {
-    /// Nothing has been sent; perhaps the first message is here already, or the end.
+    /// Nothing has been sent. Holds the first message if it has come, and whether the result is
+    /// complete without any.
     Opening(Option<IpcMessage>, bool),
     /// Messages follow.
-    Rows,
+    Messages,
     /// Nothing follows.
     Ended,
 }
 
-impl Delivery {
-    /// Waits for the first message, a failure, or a tenth of a second.
+impl ArrowBody {
+    /// Waits for the first message, a failure, or [`FIRST_MESSAGE_WAIT`].
     ///
     /// # Errors
-    /// The query failed before there was a first message.
+    /// The query failed before its first message.
     pub async fn open(
         mut reader: Reader,
         has_checksums: bool,
         permit: OwnedSemaphorePermit,
     ) -> Result<Self, QueryError> {
-        let hold = Duration::from_millis(HOLD_MS);
-        let (first, is_complete) = match tokio::time::timeout(hold, reader.next()).await {
+        let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, reader.next());
+        let (first, is_complete) = match first.await {
             Ok(Some(Ok(first))) => (Some(first), false),
             Ok(Some(Err(error))) => return Err(error),
             Ok(None) => (None, true),
@@ -80,30 +88,25 @@ impl Delivery {
         })
     }
 
-    /// What it reads.
-    pub fn reader(&self) -> &Reader {
-        &self.reader
-    }
-
-    /// The body.
-    pub fn into_body(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
-        futures::stream::unfold(self, |mut delivery| async move {
-            let item = delivery.step().await?;
-            Some((item, delivery))
+    /// The chunks of the body.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
+        futures::stream::unfold(self, |mut body| async move {
+            let chunk = body.next_chunk().await?;
+            Some((chunk, body))
         })
     }
 
-    async fn step(&mut self) -> Option<Result<Bytes, io::Error>> {
+    async fn next_chunk(&mut self) -> Option<Result<Bytes, io::Error>> {
         loop {
             if let Some(bytes) = self.out.pop_front() {
                 return Some(Ok(bytes));
             }
-            let next = match std::mem::replace(&mut self.state, State::Rows) {
+            let next = match std::mem::replace(&mut self.state, State::Messages) {
                 State::Opening(first, is_complete) => {
                     let schema = self.reader.run().schema.frame();
                     self.reader.query().sent(0, schema.len() as u64, false);
-                    // Together with what is there, so that a reader that needs one more byte shows
-                    // the schema at once.
+                    // Sent together with the first message, because some decoders show the schema
+                    // only when one more byte has come.
                     let sent = match (first, is_complete) {
                         (Some(first), _) => self.send(&first, self.reader.row() - first.num_rows),
                         (None, true) => self.complete(),
@@ -113,7 +116,7 @@ impl Delivery {
                     self.out.push_front([schema, ready].concat().into());
                     sent
                 }
-                State::Rows => match self.next_message().await {
+                State::Messages => match self.next_message().await {
                     Some(Ok(Some(message))) => {
                         self.send(&message, self.reader.row() - message.num_rows)
                     }
@@ -129,22 +132,20 @@ impl Delivery {
             if let Err(error) = next {
                 self.state = State::Ended;
                 self.out.clear();
-                tokio::time::sleep(Duration::from_millis(FLUSH_MS)).await;
-                return Some(Err(io::Error::other(error)));
+                return Some(Err(abort(error).await));
             }
         }
     }
 
-    /// The next message, or `Ok(None)` when it is time for a sign of life.
+    /// The next message, or `Ok(None)` when a heartbeat is due.
     async fn next_message(&mut self) -> Option<Result<Option<IpcMessage>, QueryError>> {
-        let silence = Duration::from_millis(HEARTBEAT_MS);
-        match tokio::time::timeout(silence, self.reader.next()).await {
+        match tokio::time::timeout(HEARTBEAT_INTERVAL, self.reader.next()).await {
             Ok(next) => next.map(|message| message.map(Some)),
             Err(_) => Some(Ok(None)),
         }
     }
 
-    /// The totals and the marker.
+    /// Sends the totals and the end-of-stream marker.
     fn complete(&mut self) -> Result<(), QueryError> {
         self.state = State::Ended;
         let totals = [
@@ -163,7 +164,7 @@ impl Delivery {
         let empty = self.reader.run().empty.clone();
         let row = self.reader.row();
         if !self.has_dictionaries {
-            // A batch must not come before its dictionaries.
+            // Dictionaries must precede the first batch.
             for dictionary in &empty.dictionaries {
                 self.send(dictionary, row)?;
             }
@@ -200,14 +201,14 @@ impl Delivery {
         let mut metadata = front(&message.metadata, &entries).map_err(|error| {
             QueryError::new(
                 ErrorKind::Internal,
-                format!("a message could not be labelled: {error}"),
+                format!("a message's metadata cannot be extended: {error}"),
                 "run the query again",
             )
         })?;
         metadata.extend_from_slice(&message.metadata);
         let is_small = message.body.len() <= SMALL_BODY_BYTES;
-        let room = if is_small { message.body.len() } else { 0 };
-        let mut head = BytesMut::with_capacity(metadata.len() + room + 128);
+        let body_bytes = if is_small { message.body.len() } else { 0 };
+        let mut head = BytesMut::with_capacity(metadata.len() + body_bytes + 128);
         put_head(&mut head, &metadata);
         let mut num_bytes = head.len() as u64;
         if is_small {

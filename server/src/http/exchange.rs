@@ -1,25 +1,26 @@
-//! What every request and its response go through, outside of who may ask.
+//! Middleware of every route: counts and logs requests, and reads small bodies.
 
 use std::time::Instant;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use axum::http::header::{CONNECTION, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use http_body_util::LengthLimitError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::http::{AppState, MAX_BODY_BYTES};
 
-/// Counts and logs a request, and ends its connection where another reader of the same bytes could
-/// see a second request in them.
+/// Counts and logs a request. Closes its connection where a proxy could read the same bytes as two
+/// requests.
 pub(super) async fn observe(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
-    // hyper drops a Content-Length beside it, so that a request with both cannot be told apart.
-    // RFC 9112, 6.1: the connection ends after the response to such a request.
+    // RFC 9112, 6.1: a request with Transfer-Encoding and Content-Length closes its connection.
+    // hyper removes Content-Length from such a request, so every chunked one closes.
     let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
     let mut response = next.run(request).await;
     if is_chunked {
@@ -33,7 +34,7 @@ pub(super) async fn observe(State(app): State<AppState>, request: Request, next:
     response
 }
 
-/// Reads a small body before its handler begins, within a size and a time.
+/// Reads a small body before its handler runs, within `MAX_BODY_BYTES` and `body_timeout`.
 pub(super) async fn read_body(
     State(app): State<AppState>,
     request: Request,
@@ -49,12 +50,8 @@ pub(super) async fn read_body(
             "send a smaller query",
         )
     };
-    let announced = request
-        .headers()
-        .get(CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.parse::<u64>().ok());
-    if announced.is_some_and(|num_bytes| num_bytes > MAX_BODY_BYTES as u64) {
+    // The lower bound is Content-Length, or 0 where there is none.
+    if request.body().size_hint().lower() > MAX_BODY_BYTES as u64 {
         return too_large().into_response();
     }
     let (parts, body) = request.into_parts();
@@ -76,7 +73,7 @@ pub(super) async fn read_body(
     error.into_response()
 }
 
-/// A body that does not come.
+/// A body did not arrive within `body_timeout`.
 pub(super) fn body_timeout() -> QueryError {
     QueryError::new(
         ErrorKind::RequestTimeout,
@@ -86,12 +83,5 @@ pub(super) fn body_timeout() -> QueryError {
 }
 
 fn is_too_long(error: &axum::Error) -> bool {
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        if error.to_string().contains("length limit exceeded") {
-            return true;
-        }
-        source = error.source();
-    }
-    false
+    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<LengthLimitError>)
 }

@@ -1,32 +1,29 @@
 //! `GET /v1/query/{id}/export`.
 
-use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
-};
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::error::QueryError;
 use crate::export::{ExportOptions, ExportProgress, export};
 use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad};
-use crate::http::stream::{X_QUERY_ID, permit};
+use crate::http::headers::streaming_headers;
+use crate::http::stream::permit;
 use crate::request::{Request, Source};
 use crate::result::ResultStream;
-use crate::stream::FLUSH_MS;
+use crate::stream::{FIRST_MESSAGE_WAIT, abort};
 
-/// The status waits this long for the first rows, so that an early failure is one.
-const HOLD_MS: u64 = 100;
-
-/// The longest name of a file that is taken.
+/// The longest `name=`.
 const MAX_NAME_CHARS: usize = 128;
+
+/// All but the characters that every system takes in a file name.
+const NOT_PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
 
 /// The whole result as one file.
 pub(super) async fn file(
@@ -39,7 +36,7 @@ pub(super) async fn file(
     let permit = permit(&app)?;
     let query = app.results.registry.get(id)?;
     let mut result = app.results.whole(&query).await?;
-    hold(&mut result).await?;
+    wait_for_first_message(&mut result).await?;
     let progress = Arc::new(ExportProgress::new(options.format));
     let file = export(
         result,
@@ -50,43 +47,29 @@ pub(super) async fn file(
     query.set_export(progress);
     let name = name.unwrap_or_else(|| file_name(&query.request));
     let body = file.then(move |piece| {
-        // The place among the streams is held as long as the file is read.
+        // The permit is released when the body ends or is dropped.
         let _permit = &permit;
         async move {
             match piece {
                 Ok(bytes) => Ok(bytes),
-                Err(error) => {
-                    tokio::time::sleep(Duration::from_millis(FLUSH_MS)).await;
-                    Err(io::Error::other(error))
-                }
+                Err(error) => Err(abort(error).await),
             }
         }
     });
-
-    let mut response = Body::from_stream(body).into_response();
-    let headers = response.headers_mut();
-    let mut put = |name: HeaderName, value: &str| {
-        if let Ok(value) = HeaderValue::from_str(value) {
-            headers.insert(name, value);
-        }
-    };
-    put(CONTENT_TYPE, options.format.media_type());
-    put(
-        CONTENT_DISPOSITION,
-        &disposition(&name, options.format.name()),
-    );
-    put(CACHE_CONTROL, "no-store, no-transform");
-    put(X_CONTENT_TYPE_OPTIONS, "nosniff");
-    put(HeaderName::from_static("x-accel-buffering"), "no");
-    put(ACCEPT_RANGES, "none");
-    put(X_QUERY_ID, &id.to_string());
-    Ok(response)
+    let headers = [
+        (CONTENT_TYPE, options.format.media_type().to_owned()),
+        (
+            CONTENT_DISPOSITION,
+            disposition(&name, options.format.name()),
+        ),
+    ];
+    Ok((streaming_headers(id), headers, Body::from_stream(body)).into_response())
 }
 
-/// Waits a short time for the first message.
-async fn hold(result: &mut ResultStream) -> Result<(), QueryError> {
-    let hold = Duration::from_millis(HOLD_MS);
-    let Ok(first) = tokio::time::timeout(hold, result.messages.next()).await else {
+/// Waits for the first message, so that an early failure still decides the status.
+async fn wait_for_first_message(result: &mut ResultStream) -> Result<(), QueryError> {
+    let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, result.messages.next());
+    let Ok(first) = first.await else {
         return Ok(());
     };
     let first = first.transpose()?;
@@ -112,7 +95,7 @@ fn take_name(parameters: &mut Vec<(String, String)>) -> Result<Option<String>, Q
     ))
 }
 
-/// The table's name, or the beginning of the query's id.
+/// The table's name, or the first part of the result's id.
 fn file_name(request: &Request) -> String {
     match &request.source {
         Source::Table(query) => query.table.clone(),
@@ -120,21 +103,14 @@ fn file_name(request: &Request) -> String {
     }
 }
 
-/// RFC 6266: a plain name for all, and the exact one where it differs.
+/// RFC 6266: a plain ASCII name, and the exact name where it differs.
 fn disposition(name: &str, extension: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let plain = name.replace(|c| !is_plain(c), "_");
     let mut value = format!("attachment; filename=\"{plain}.{extension}\"");
     if plain != name {
-        value.push_str("; filename*=UTF-8''");
-        for byte in name.bytes() {
-            match byte {
-                byte if is_plain(char::from(byte)) => value.push(char::from(byte)),
-                byte => value.push_str(&format!("%{byte:02X}")),
-            }
-        }
-        value.push('.');
-        value.push_str(extension);
+        let exact = utf8_percent_encode(name, NOT_PLAIN);
+        value.push_str(&format!("; filename*=UTF-8''{exact}.{extension}"));
     }
     value
 }

@@ -1,4 +1,4 @@
-//! What handlers take of a request: ids, names, parameters.
+//! Extractors of ids, names and parameters, with this server's errors.
 
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
@@ -7,13 +7,13 @@ use uuid::Uuid;
 use crate::error::{ErrorKind, QueryError};
 use crate::request::parse_id;
 
-/// The one part of the path that is a name.
+/// The segment of the path that is a table's name.
 pub(super) struct Name(pub(super) String);
 
-/// The one part of the path that is a query's id.
+/// The segment of the path that is a result's id.
 pub(super) struct Id(pub(super) Uuid);
 
-/// The parameters of the URL, each of which may be given once.
+/// The parameters of the URL; each may be given once.
 pub(super) struct Parameters(pub(super) Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {
@@ -77,7 +77,7 @@ pub(super) fn checksum(value: &str) -> Result<bool, QueryError> {
     }
 }
 
-/// The value of a parameter that counts.
+/// The value of a numeric parameter.
 ///
 /// # Errors
 /// `bad_parameter`.
@@ -95,7 +95,7 @@ pub(super) fn number(key: &str, value: &str) -> Result<u64, QueryError> {
     })
 }
 
-/// A parameter that there is not.
+/// An unknown parameter: `bad_parameter`.
 pub(super) fn unknown(key: &str, known: &str) -> QueryError {
     bad(
         format!("there is no parameter {key:?}"),
@@ -103,6 +103,7 @@ pub(super) fn unknown(key: &str, known: &str) -> QueryError {
     )
 }
 
+/// `bad_parameter`.
 pub(super) fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
     QueryError::new(ErrorKind::BadParameter, message, hint)
 }

@@ -14,13 +14,13 @@ use crate::http::stream::permit;
 use crate::order::RowRange;
 use crate::plan::parse_columns;
 
-/// One answer takes no longer, so that a client can show how far it is, and stop.
-const SLICE: Duration = Duration::from_secs(2);
+/// The longest time of one answer, so that a client can show progress and stop.
+const MAX_TIME: Duration = Duration::from_secs(2);
 
 const DEFAULT_LIMIT: u64 = 100;
 const MAX_LIMIT: u64 = 10_000;
 
-/// The next rows that hold a text.
+/// The next rows that contain a text.
 pub(super) async fn matches(
     State(app): State<AppState>,
     Id(id): Id,
@@ -37,7 +37,7 @@ pub(super) async fn matches(
     };
     let result = app.results.stream(&query, range).await?;
     let schema = schema_of(&result.schema)?;
-    find(result, &schema, &request, SLICE).await.map(Json)
+    find(result, &schema, &request, MAX_TIME).await.map(Json)
 }
 
 fn parse(parameters: Vec<(String, String)>) -> Result<FindRequest, QueryError> {

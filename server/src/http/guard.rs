@@ -1,4 +1,4 @@
-//! Who may ask: the host that is addressed, the page that asks, the token.
+//! Access control: which hosts, origins and tokens are accepted.
 
 use std::net::IpAddr;
 
@@ -8,33 +8,37 @@ use axum::http::header::{
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
     AUTHORIZATION, HOST, ORIGIN, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use subtle::ConstantTimeEq;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
+use crate::http::headers::text;
 use crate::http::session::{Sessions, peer};
 
-/// Who may ask.
+/// Which hosts, origins and tokens are accepted.
 #[derive(Debug, Clone, Default)]
 pub struct GuardConfig {
-    /// Host names beside the loopback ones, without port, in lower case.
+    /// Host names that are accepted beside the loopback ones, without port, in lower case.
     pub hosts: Vec<String>,
-    /// Whether any address in digits will do: it cannot be rebound, unlike a name.
+    /// Whether every IP address is accepted as host: unlike a name, DNS cannot rebind it.
     pub any_address: bool,
-    /// Origins of other sites that may read, such as `https://example.org`.
+    /// Origins of other sites whose pages may use this server, such as `https://example.org`.
     pub origins: Vec<String>,
-    /// The token; `None` means that none is needed.
+    /// The token that clients must send; `None`: no token is required.
     pub token: Option<String>,
 }
 
-/// Checks a request before it reaches its handler, and adds what every response needs.
+/// Checks a request before its handler runs, and adds the headers that every response has.
 pub(super) async fn guard(State(app): State<AppState>, request: Request, next: Next) -> Response {
     let guard = app.guard;
     let origin = request.headers().get(ORIGIN).cloned();
-    let listed = origin.as_ref().is_some_and(|origin| guard.lists(origin));
-    let mut response = match guard.check(&request, listed, &app.sessions) {
+    let is_listed = origin
+        .as_ref()
+        .is_some_and(|origin| guard.lists_origin(origin));
+    let mut response = match guard.check(&request, is_listed, &app.sessions) {
         Err(error) => error.into_response(),
         Ok(Verdict::Preflight) => preflight(),
         Ok(Verdict::Pass) => next.run(request).await,
@@ -42,7 +46,7 @@ pub(super) async fn guard(State(app): State<AppState>, request: Request, next: N
     let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.append(VARY, HeaderValue::from_static("origin"));
-    if listed && let Some(origin) = origin {
+    if is_listed && let Some(origin) = origin {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
@@ -61,20 +65,12 @@ impl GuardConfig {
     fn check(
         &self,
         request: &Request,
-        listed: bool,
+        is_listed: bool,
         sessions: &Sessions,
     ) -> Result<Verdict, QueryError> {
         let headers = request.headers();
-        let host = headers
-            .get(HOST)
-            .and_then(|value| value.to_str().ok())
-            .or_else(|| {
-                request
-                    .uri()
-                    .authority()
-                    .map(|authority| authority.as_str())
-            })
-            .unwrap_or_default();
+        let authority = || Some(request.uri().authority()?.as_str());
+        let host = text(headers, HOST).or_else(authority).unwrap_or_default();
         if !self.allows_host(host) {
             return Err(QueryError::new(
                 ErrorKind::HostNotAllowed,
@@ -84,14 +80,14 @@ impl GuardConfig {
         }
         let path = request.uri().path();
         let is_interface = path.starts_with("/v1/") || path == "/v1";
-        if is_interface && !listed && is_cross_site(headers, host) {
+        if is_interface && !is_listed && is_cross_site(headers, host) {
             return Err(QueryError::new(
                 ErrorKind::OriginNotAllowed,
                 "a page of another site may not use this server",
                 "start the server with --allow-origin and that page's origin",
             ));
         }
-        if listed
+        if is_listed
             && request.method() == Method::OPTIONS
             && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
         {
@@ -99,59 +95,53 @@ impl GuardConfig {
         }
         match &self.token {
             Some(_) if (is_interface && path != "/v1/session") || path == "/metrics" => {
-                self.check_token(request, listed, sessions)?;
+                self.check_token(request, is_listed, sessions)?;
                 Ok(Verdict::Pass)
             }
             _ => Ok(Verdict::Pass),
         }
     }
 
-    /// The token, or from the server's own page the cookie of a session.
+    /// Accepts the token or, from the server's own page, the cookie of a session.
     fn check_token(
         &self,
         request: &Request,
-        listed: bool,
+        is_listed: bool,
         sessions: &Sessions,
     ) -> Result<(), QueryError> {
         let headers = request.headers();
-        let given = headers
-            .get(AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
+        let unauthorized = |message| {
+            let hint = "send Authorization: Bearer and the token of --token-file";
+            QueryError::new(ErrorKind::Unauthorized, message, hint)
+        };
+        let given = text(headers, AUTHORIZATION)
             .and_then(|value| value.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, given)| given.trim());
         let Some(given) = given else {
-            // A listed page has its own token: the cookie is not its own.
-            if !listed && sessions.has(headers) {
+            // The cookie belongs to the server's own page; a page of a listed origin sends the token.
+            if !is_listed && sessions.contains(headers) {
                 return Ok(());
             }
-            return Err(QueryError::new(
-                ErrorKind::Unauthorized,
-                "the token is missing",
-                "send Authorization: Bearer and the token of --token-file",
-            ));
+            return Err(unauthorized("the token is missing"));
         };
         let peer = peer(request.extensions());
         sessions.check_failures(peer)?;
         if self.is_token(given) {
             return Ok(());
         }
-        sessions.failed(peer);
-        Err(QueryError::new(
-            ErrorKind::Unauthorized,
-            "the token is wrong",
-            "send Authorization: Bearer and the token of --token-file",
-        ))
+        sessions.record_failure(peer);
+        Err(unauthorized("the token is wrong"))
     }
 
-    /// Whether that is the token.
+    /// Whether `given` is the token; takes the same time wherever the two differ.
     pub(super) fn is_token(&self, given: &str) -> bool {
-        self.token
-            .as_ref()
-            .is_some_and(|token| same(given.as_bytes(), token.as_bytes()))
+        let given = given.as_bytes();
+        let token = self.token.as_ref();
+        token.is_some_and(|token| given.ct_eq(token.as_bytes()).into())
     }
 
-    fn lists(&self, origin: &HeaderValue) -> bool {
+    fn lists_origin(&self, origin: &HeaderValue) -> bool {
         origin.to_str().is_ok_and(|origin| {
             self.origins
                 .iter()
@@ -184,7 +174,7 @@ fn host_name(host: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// Whether a page of another site asks. Programs that are no browsers send neither header.
+/// Whether the request comes from a page of another site. Only browsers send these headers.
 fn is_cross_site(headers: &HeaderMap, host: &str) -> bool {
     if let Some(origin) = headers.get(ORIGIN) {
         let same_origin = origin
@@ -194,36 +184,20 @@ fn is_cross_site(headers: &HeaderMap, host: &str) -> bool {
             .is_some_and(|(_, authority)| authority.eq_ignore_ascii_case(host));
         return !same_origin;
     }
-    matches!(
-        headers
-            .get("sec-fetch-site")
-            .and_then(|value| value.to_str().ok()),
-        Some("cross-site" | "same-site")
-    )
+    let site = text(headers, HeaderName::from_static("sec-fetch-site"));
+    matches!(site, Some("cross-site" | "same-site"))
 }
 
 fn preflight() -> Response {
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    let headers = response.headers_mut();
-    headers.insert(
-        ACCESS_CONTROL_ALLOW_METHODS,
-        HeaderValue::from_static("GET, POST, PUT, DELETE"),
-    );
-    headers.insert(
-        ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("accept, authorization, content-type"),
-    );
-    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
-    response
-}
-
-/// Compares without telling by its time where the two differ.
-fn same(given: &[u8], token: &[u8]) -> bool {
-    let mut difference = u8::from(given.len() != token.len());
-    for (index, byte) in token.iter().enumerate() {
-        difference |= byte ^ given.get(index).copied().unwrap_or(0);
-    }
-    std::hint::black_box(difference) == 0
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE"),
+        (
+            ACCESS_CONTROL_ALLOW_HEADERS,
+            "accept, authorization, content-type",
+        ),
+        (ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
 }
 
 #[cfg(test)]
@@ -264,12 +238,14 @@ mod tests {
 
     #[test]
     fn tokens() {
-        assert!(same(b"abc", b"abc"));
-        assert!(
-            !same(b"abd", b"abc")
-                && !same(b"ab", b"abc")
-                && !same(b"abcd", b"abc")
-                && !same(b"", b"abc")
-        );
+        let guard = GuardConfig {
+            token: Some("abc".into()),
+            ..GuardConfig::default()
+        };
+        assert!(guard.is_token("abc"));
+        for wrong in ["abd", "ab", "abcd", ""] {
+            assert!(!guard.is_token(wrong), "{wrong}");
+        }
+        assert!(!GuardConfig::default().is_token(""));
     }
 }

@@ -6,6 +6,7 @@ use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 use crate::http::AppState;
+use crate::http::headers::text;
 
 /// All counters as OpenMetrics text.
 pub(super) async fn metrics(State(app): State<AppState>, headers: HeaderMap) -> Response {
@@ -29,12 +30,10 @@ pub(super) async fn metrics(State(app): State<AppState>, headers: HeaderMap) -> 
         .set(spool.disk().used_bytes() as i64);
     let kept = results.registry.num_kept() as i64;
     app.metrics.results_kept.set(kept);
-    // The older format reads the same text: what it does not know in it are comments.
-    let accepts_new = headers
-        .get(ACCEPT)
-        .and_then(|value| value.to_str().ok())
+    // A reader of the older format takes the lines that it does not know for comments.
+    let accepts_openmetrics = text(&headers, ACCEPT)
         .is_some_and(|accept| accept.contains("application/openmetrics-text"));
-    let content_type = if accepts_new {
+    let content_type = if accepts_openmetrics {
         "application/openmetrics-text; version=1.0.0; charset=utf-8"
     } else {
         "text/plain; version=0.0.4; charset=utf-8"

@@ -1,4 +1,4 @@
-//! The HTTP interface.
+//! The HTTP interface: routes, access control, requests and responses.
 
 mod assets;
 mod exchange;
@@ -6,6 +6,7 @@ mod export;
 mod extract;
 mod find;
 mod guard;
+mod headers;
 mod metrics;
 mod problem;
 mod query;
@@ -39,32 +40,32 @@ use crate::uploads::Uploads;
 /// The largest JSON body.
 const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// What every handler may use.
+/// The state that handlers share.
 #[derive(Clone)]
 pub struct AppState {
     /// The embedded engine, for tables of files and kept rows.
     pub engine: Arc<Engine>,
-    /// Who answers for SQL and tables.
+    /// The engine that plans SQL and lists tables.
     pub backend: Arc<dyn Backend>,
-    /// The queries and their rows.
+    /// The results by id.
     pub results: Arc<Results>,
     /// One permit a running stream.
     pub streams: Arc<Semaphore>,
-    /// Who may ask.
+    /// Which hosts, origins and tokens are accepted.
     pub guard: Arc<GuardConfig>,
     /// The uploaded tables.
     pub uploads: Arc<Uploads>,
-    /// Who has shown the token.
+    /// The sessions that stand in for the token.
     pub sessions: Arc<Sessions>,
-    /// What is counted.
+    /// The counters of `/metrics`.
     pub metrics: Arc<Metrics>,
-    /// How long a body may take, or pause where it may be large.
+    /// How long a small body may take, or an upload may pause.
     pub body_timeout: Duration,
-    /// Where the server keeps what it writes.
+    /// The folder for uploads, results and spilled sorts.
     pub data_dir: Arc<DataDir>,
 }
 
-/// All routes, behind the guard.
+/// All routes, behind access control.
 pub fn router(state: AppState) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

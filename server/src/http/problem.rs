@@ -1,7 +1,7 @@
-//! Failures as `application/problem+json`, RFC 9457.
+//! Errors as `application/problem+json`, RFC 9457.
 
+use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -20,39 +20,31 @@ impl IntoResponse for QueryError {
         });
         let status =
             StatusCode::from_u16(self.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, body.to_string()).into_response();
-        let headers = response.headers_mut();
-        headers.insert(
-            CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        match self.kind {
-            ErrorKind::TooManyStreams | ErrorKind::ResourcesExhausted => {
-                headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            ErrorKind::TooManyAttempts => {
-                headers.insert(RETRY_AFTER, HeaderValue::from_static("60"));
-            }
-            // What is left of the body is not a request.
-            ErrorKind::RequestTimeout => {
-                headers.insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            ErrorKind::Unauthorized => {
-                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            _ => {}
-        }
-        response
+        let headers = [
+            (CONTENT_TYPE, "application/problem+json"),
+            (CACHE_CONTROL, "no-store"),
+        ];
+        let header_of_kind = match self.kind {
+            ErrorKind::TooManyStreams | ErrorKind::ResourcesExhausted => Some((RETRY_AFTER, "1")),
+            ErrorKind::TooManyAttempts => Some((RETRY_AFTER, "60")),
+            // The rest of the body must not be read as the next request.
+            ErrorKind::RequestTimeout => Some((CONNECTION, "close")),
+            ErrorKind::Unauthorized => Some((WWW_AUTHENTICATE, "Bearer")),
+            _ => None,
+        };
+        let header_of_kind = header_of_kind.map(|header| [header]);
+        (status, headers, header_of_kind, body.to_string()).into_response()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]
-    fn whoever_is_to_try_again_is_told_when() {
+    fn temporary_failures_have_a_retry_after() {
         for (kind, seconds) in [
             (ErrorKind::TooManyStreams, Some("1")),
             (ErrorKind::ResourcesExhausted, Some("1")),

@@ -1,9 +1,8 @@
-//! `/v1/query`: start, list, look at, delete.
+//! `/v1/query`: start a query; list results, show one, read its rows, delete it.
 
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad, checksum, number, unknown};
-use crate::http::stream::{accepted_codec, deliver, permit, respond};
+use crate::http::headers::{accepted_codec, is_json};
+use crate::http::stream::{permit, respond, stream_rows};
 use crate::order::RowRange;
 use crate::plan::parse_columns;
 use crate::query::{QueryStatus, Wish};
@@ -36,7 +36,7 @@ struct QueryBody {
     checksum: Option<String>,
 }
 
-/// `"-a"`, or the same written out.
+/// `"-a"`, or the same as an object.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum SortItem {
@@ -54,12 +54,7 @@ pub(super) async fn start(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, QueryError> {
-    let is_json = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split(';').next())
-        .is_some_and(|value| value.trim().eq_ignore_ascii_case("application/json"));
-    if !is_json {
+    if !is_json(&headers) {
         return Err(QueryError::new(
             ErrorKind::UnsupportedMediaType,
             "the body is not declared as JSON",
@@ -135,7 +130,7 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
     Ok((common.request(source)?, has_checksums))
 }
 
-/// A name as it is, or in SQL's quotes where a `-` is part of it.
+/// A column name, SQL-quoted if it starts with `-`; a `-` in front means descending.
 fn sort_key(item: SortItem) -> Result<SortKey, QueryError> {
     let text = match item {
         SortItem::Key { column, descending } => return Ok(SortKey { column, descending }),
@@ -169,7 +164,7 @@ pub(super) struct QueryList {
     queries: Vec<QueryStatus>,
 }
 
-/// All queries that are known.
+/// The running and kept results.
 pub(super) async fn list(State(app): State<AppState>) -> Json<QueryList> {
     Json(QueryList {
         queries: app
@@ -182,7 +177,7 @@ pub(super) async fn list(State(app): State<AppState>) -> Json<QueryList> {
     })
 }
 
-/// One query.
+/// The state of one result.
 pub(super) async fn status(
     State(app): State<AppState>,
     Id(id): Id,
@@ -190,7 +185,7 @@ pub(super) async fn status(
     Ok(Json(app.results.registry.get(id)?.status()))
 }
 
-/// Rows of a query that is known, as they were or will be for every other reader.
+/// Rows of a running or kept result: the same for every reader.
 pub(super) async fn rows(
     State(app): State<AppState>,
     Id(id): Id,
@@ -218,10 +213,10 @@ pub(super) async fn rows(
         linger: lingers.unwrap_or(request.linger),
     };
     let reader = app.results.reopen(id, range, wish).await?;
-    deliver(reader, has_checksums, permit).await
+    stream_rows(reader, has_checksums, permit).await
 }
 
-/// Cancels a query at once and forgets it.
+/// Cancels a query at once and deletes its result.
 pub(super) async fn delete(
     State(app): State<AppState>,
     Id(id): Id,

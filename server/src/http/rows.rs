@@ -11,7 +11,7 @@ use crate::http::stream::respond;
 use crate::plan::{parse_columns, parse_sort};
 use crate::request::{CommonParameters, Filter, Source, TableQuery};
 
-/// Rows of a table.
+/// Rows of a table: all, or those that the parameters select.
 pub(super) async fn rows(
     State(app): State<AppState>,
     Name(table): Name,

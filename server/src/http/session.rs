@@ -1,5 +1,5 @@
-//! `POST /v1/session` and `DELETE /v1/session`: a token for a cookie, so that a page does not have
-//! to keep the token.
+//! `POST /v1/session` and `DELETE /v1/session`: exchange the token for a cookie, so that a page does
+//! not have to store the token.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, SET_COOKIE};
-use axum::http::{Extensions, HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{CACHE_CONTROL, COOKIE, HOST, SET_COOKIE};
+use axum::http::{Extensions, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use uuid::Uuid;
@@ -17,16 +17,17 @@ use uuid::Uuid;
 use crate::connections::Peer;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
+use crate::http::headers::{is_json, text, texts};
 
 const MAX_AGE: Duration = Duration::from_secs(12 * 3600);
 const MAX_SESSIONS: usize = 1000;
 
-/// How many wrong tokens one address may send in `FAILURE_WINDOW`.
+/// Wrong tokens that one address may send within `FAILURE_WINDOW`.
 const MAX_FAILURES: u32 = 100;
 const FAILURE_WINDOW: Duration = Duration::from_secs(60);
 const MAX_ADDRESSES: usize = 4096;
 
-/// Who has shown the token, and who has shown wrong ones.
+/// The sessions, and the addresses that sent wrong tokens.
 #[derive(Debug, Default)]
 pub struct Sessions {
     expiries: Mutex<HashMap<String, Instant>>,
@@ -40,7 +41,7 @@ struct Failures {
 }
 
 impl Sessions {
-    /// A new session's secret; the oldest of too many ends.
+    /// The secret of a new session. Beyond `MAX_SESSIONS`, the oldest session ends.
     fn begin(&self) -> String {
         let secret = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let now = Instant::now();
@@ -59,7 +60,7 @@ impl Sessions {
     }
 
     /// Whether a request has the cookie of a session.
-    pub(super) fn has(&self, headers: &HeaderMap) -> bool {
+    pub(super) fn contains(&self, headers: &HeaderMap) -> bool {
         let expiries = lock(&self.expiries);
         secrets(headers).any(|secret| {
             expiries
@@ -75,7 +76,7 @@ impl Sessions {
         }
     }
 
-    /// Refuses an address that has sent too many wrong tokens.
+    /// Refuses an address that sent too many wrong tokens.
     ///
     /// # Errors
     /// `too_many_attempts`.
@@ -95,8 +96,8 @@ impl Sessions {
         }
     }
 
-    /// Notes a wrong token.
-    pub(super) fn failed(&self, peer: IpAddr) {
+    /// Counts a wrong token.
+    pub(super) fn record_failure(&self, peer: IpAddr) {
         tracing::warn!(%peer, "a wrong token");
         let mut failures = lock(&self.failures);
         if failures.len() >= MAX_ADDRESSES {
@@ -123,17 +124,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The address of whoever asks.
+/// The address of the client.
 pub(super) fn peer(extensions: &Extensions) -> IpAddr {
     extensions
         .get::<Peer>()
         .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0)
 }
 
-/// A browser keeps cookies by host without the port: two servers on one host need two names.
+/// Browsers store cookies by host, without the port, so two servers on one host need two names.
 fn cookie_name(headers: &HeaderMap) -> String {
-    let host = headers.get(HOST).and_then(|value| value.to_str().ok());
-    match host.and_then(|host| host.rsplit_once(':')) {
+    match text(headers, HOST).and_then(|host| host.rsplit_once(':')) {
         Some((_, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
             format!("colonnade_session_{port}")
         }
@@ -143,10 +143,7 @@ fn cookie_name(headers: &HeaderMap) -> String {
 
 fn secrets(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let name = cookie_name(headers);
-    headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
+    texts(headers, COOKIE)
         .flat_map(|value| value.split(';'))
         .filter_map(move |pair| {
             let (key, value) = pair.trim().split_once('=')?;
@@ -171,16 +168,7 @@ pub(super) async fn begin(
     }
     let peer = peer(&extensions);
     app.sessions.check_failures(peer)?;
-    let is_json = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| {
-            value
-                .trim_start()
-                .to_ascii_lowercase()
-                .starts_with("application/json")
-        });
-    let given = if is_json {
+    let given = if is_json(&headers) {
         serde_json::from_slice::<SessionBody>(&body)
             .map(|body| body.token)
             .map_err(|_| {
@@ -194,43 +182,28 @@ pub(super) async fn begin(
         String::from_utf8_lossy(&body).into_owned()
     };
     if !app.guard.is_token(given.trim()) {
-        app.sessions.failed(peer);
+        app.sessions.record_failure(peer);
         return Err(QueryError::new(
             ErrorKind::Unauthorized,
             "the token is wrong",
             "send the token of --token-file",
         ));
     }
-    let cookie = format!(
-        "{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}",
-        cookie_name(&headers),
-        app.sessions.begin(),
-        MAX_AGE.as_secs()
-    );
-    with_cookie(&cookie)
+    Ok(set_cookie(&headers, &app.sessions.begin(), MAX_AGE))
 }
 
-/// Ends the session of the cookie that is sent.
-pub(super) async fn end(
-    State(app): State<AppState>,
-    headers: HeaderMap,
-) -> Result<Response, QueryError> {
+/// Ends the session of the request's cookie.
+pub(super) async fn end(State(app): State<AppState>, headers: HeaderMap) -> Response {
     app.sessions.end(&headers);
-    with_cookie(&format!(
-        "{}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0",
-        cookie_name(&headers)
-    ))
+    set_cookie(&headers, "", Duration::ZERO)
 }
 
-fn with_cookie(cookie: &str) -> Result<Response, QueryError> {
-    let cookie = HeaderValue::from_str(cookie)
-        .map_err(|_| QueryError::new(ErrorKind::Internal, "the cookie cannot be written", ""))?;
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    response.headers_mut().insert(SET_COOKIE, cookie);
-    response
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    Ok(response)
+fn set_cookie(headers: &HeaderMap, secret: &str, max_age: Duration) -> Response {
+    let name = cookie_name(headers);
+    let max_age_s = max_age.as_secs();
+    let cookie = format!("{name}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={max_age_s}");
+    let headers = [(SET_COOKIE, cookie), (CACHE_CONTROL, "no-store".to_owned())];
+    (StatusCode::NO_CONTENT, headers).into_response()
 }
 
 #[cfg(test)]
@@ -249,15 +222,15 @@ mod tests {
         };
         let first = sessions.begin();
         assert_eq!(first.len(), 64);
-        assert!(sessions.has(&cookie(&first)) && !sessions.has(&cookie("")));
+        assert!(sessions.contains(&cookie(&first)) && !sessions.contains(&cookie("")));
         sessions.end(&cookie(&first));
-        assert!(!sessions.has(&cookie(&first)));
+        assert!(!sessions.contains(&cookie(&first)));
 
         let oldest = sessions.begin();
         for _ in 0..MAX_SESSIONS {
             sessions.begin();
         }
-        assert!(!sessions.has(&cookie(&oldest)));
+        assert!(!sessions.contains(&cookie(&oldest)));
         assert_eq!(lock(&sessions.expiries).len(), MAX_SESSIONS);
     }
 
@@ -267,7 +240,7 @@ mod tests {
         let [bad, good] = [1, 2].map(|n| IpAddr::V4(Ipv4Addr::new(10, 0, 0, n)));
         for _ in 0..MAX_FAILURES {
             assert!(sessions.check_failures(bad).is_ok());
-            sessions.failed(bad);
+            sessions.record_failure(bad);
         }
         assert!(sessions.check_failures(bad).is_err());
         assert!(sessions.check_failures(good).is_ok());

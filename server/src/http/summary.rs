@@ -19,7 +19,7 @@ use crate::query::{Query as KeptQuery, QueryRuntime, timed_out};
 use crate::request::Source;
 use crate::summary::{Summary, summarise};
 
-/// A column in short.
+/// The summary of a column.
 pub(super) async fn of_column(
     State(app): State<AppState>,
     Id(id): Id,
@@ -36,7 +36,7 @@ pub(super) async fn of_column(
     let _permit = permit(&app)?;
     let query = app.results.registry.get(id)?;
     let state = app.engine.state();
-    // Its threads have the stack that planning needs.
+    // Planning needs the stack size of these threads.
     let runtime = QueryRuntime::start(app.results.num_threads()).map_err(|error| {
         QueryError::new(
             ErrorKind::TooManyStreams,
@@ -45,7 +45,7 @@ pub(super) async fn of_column(
         )
     })?;
     let plan = match &query.request.source {
-        // All rows of a table are the same whoever reads them, and their source has less to read.
+        // All rows of a table are the same for every reader, and cheaper to read from its source.
         Source::Table(table)
             if is_of_files(&query) && query.request.range == RowRange::default() =>
         {
@@ -71,7 +71,7 @@ pub(super) async fn of_column(
     summary.map_err(|_| stopped())?.map(Json)
 }
 
-/// The rows that were asked for, as they were or will be for every other reader.
+/// The rows of the result: the same for every reader.
 async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, QueryError> {
     let table = app.results.table(query.id).await?;
     let source = provider_as_source(table.provider);
@@ -81,7 +81,7 @@ async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, Que
         .map_err(|error| execution_error(&error))
 }
 
-/// Whether the embedded engine can read the rows from their source.
+/// Whether the embedded engine can read the rows from files.
 fn is_of_files(query: &KeptQuery) -> bool {
     query.facts().is_some_and(|facts| !facts.sources.is_empty())
 }

@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use colonnade_core::semantics::near_names;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use crate::backend::{TableFacts, table_facts};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
+use crate::http::headers::is_not_modified;
 use crate::source::{ParquetFacts, Table};
 
 #[derive(Serialize)]
@@ -34,7 +35,7 @@ struct TableInfo {
     fields: Vec<FieldInfo>,
 }
 
-/// A table that is asked for by its name.
+/// What `GET /v1/tables/{name}` adds.
 #[derive(Serialize)]
 struct TableDetails {
     #[serde(flatten)]
@@ -51,7 +52,7 @@ struct FieldInfo {
     nullable: bool,
 }
 
-/// All tables, and whether others may be uploaded.
+/// All tables, and whether uploads are permitted.
 pub(super) async fn list(
     State(app): State<AppState>,
     headers: HeaderMap,
@@ -67,7 +68,7 @@ pub(super) async fn list(
     json_with_etag(&list, &headers)
 }
 
-/// One of them.
+/// One table.
 pub(super) async fn one(
     State(app): State<AppState>,
     Name(name): Name,
@@ -87,10 +88,10 @@ pub(super) async fn one(
     json_with_etag(&TableDetails { info, parquet }, &headers)
 }
 
-/// A table that was uploaded, as JSON.
+/// An uploaded table as JSON.
 ///
 /// # Errors
-/// `bad_upload`: it could not be listed.
+/// `bad_upload`: the table cannot be described.
 pub(super) fn describe(table: &Table) -> Result<String, QueryError> {
     let bad = |message: &str| {
         QueryError::new(
@@ -150,22 +151,10 @@ fn json_with_etag(value: &impl Serialize, headers: &HeaderMap) -> Result<Respons
     let mut hasher = DefaultHasher::new();
     body.hash(&mut hasher);
     let etag = format!("\"{:016x}\"", hasher.finish());
-    let known = headers
-        .get_all(IF_NONE_MATCH)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|value| matches!(value.trim().trim_start_matches("W/"), tag if tag == etag || tag == "*"));
-    let mut response = if known {
-        StatusCode::NOT_MODIFIED.into_response()
+    let validators = [(CACHE_CONTROL, "no-cache"), (ETAG, etag.as_str())];
+    Ok(if is_not_modified(headers, &etag) {
+        (StatusCode::NOT_MODIFIED, validators).into_response()
     } else {
-        ([(CONTENT_TYPE, "application/json")], body).into_response()
-    };
-    response
-        .headers_mut()
-        .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    if let Ok(etag) = HeaderValue::from_str(&etag) {
-        response.headers_mut().insert(ETAG, etag);
-    }
-    Ok(response)
+        (validators, [(CONTENT_TYPE, "application/json")], body).into_response()
+    })
 }

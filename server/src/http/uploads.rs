@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::State;
-use axum::http::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION,
-};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use tokio_util::sync::CancellationToken;
@@ -16,10 +14,11 @@ use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::exchange::body_timeout;
 use crate::http::extract::Name;
+use crate::http::headers::text;
 use crate::http::tables::describe;
 use crate::uploads::Upload;
 
-/// Makes a table of the body.
+/// Stores the body as a table.
 pub(super) async fn put(
     State(app): State<AppState>,
     Name(name): Name,
@@ -27,17 +26,9 @@ pub(super) async fn put(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    match receive(&app, &name, &uri, &headers, body).await {
-        Ok(response) => response,
-        Err(error) => {
-            let mut response = error.into_response();
-            // What is left of the body would have to be read before another request.
-            response
-                .headers_mut()
-                .insert(CONNECTION, HeaderValue::from_static("close"));
-            response
-        }
-    }
+    let response = receive(&app, &name, &uri, &headers, body).await;
+    // Otherwise the rest of the body would have to be read before the next request.
+    response.unwrap_or_else(|error| ([(CONNECTION, "close")], error).into_response())
 }
 
 async fn receive(
@@ -47,15 +38,11 @@ async fn receive(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, QueryError> {
-    let text = |header: HeaderName| {
-        headers
-            .get(header)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
-    };
-    let mut upload = app.uploads.begin(name, text(CONTENT_LENGTH).parse().ok())?;
-    let encoding = text(CONTENT_ENCODING).to_ascii_lowercase();
-    // A compressed text is kept as it is: its first bytes say so.
+    let mut upload = app.uploads.begin(name, body.size_hint().exact())?;
+    let encoding = text(headers, CONTENT_ENCODING)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    // Compressed text is stored compressed; its first bytes name the codec.
     if !matches!(encoding.as_str(), "" | "identity" | "gzip" | "zstd") {
         return upload.settle(Err(QueryError::new(
             ErrorKind::UnsupportedMediaType,
@@ -63,11 +50,12 @@ async fn receive(
             "send it as it is, or text as gzip or zstd",
         )));
     }
-    take_body(&mut upload, text(CONTENT_TYPE), app, body).await?;
+    let media_type = text(headers, CONTENT_TYPE).unwrap_or_default();
+    receive_body(&mut upload, media_type, app, body).await?;
 
     let shared = app.clone();
     let cancel = CancellationToken::new();
-    // The handler is dropped when the sender leaves.
+    // The handler is dropped when the client disconnects.
     let _cancel_when_dropped = cancel.clone().drop_guard();
     let committed = tokio::task::spawn_blocking(move || {
         shared
@@ -87,17 +75,15 @@ async fn receive(
         StatusCode::CREATED
     };
     let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
-        (CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (CONTENT_TYPE, "application/json"),
+        (CACHE_CONTROL, "no-store"),
     ];
-    let mut response = (status, headers, description).into_response();
-    if let Ok(location) = HeaderValue::from_str(uri.path()) {
-        response.headers_mut().insert(LOCATION, location);
-    }
-    Ok(response)
+    let location = HeaderValue::from_str(uri.path()).ok();
+    let location = location.map(|location| [(LOCATION, location)]);
+    Ok((status, headers, location, description).into_response())
 }
 
-async fn take_body(
+async fn receive_body(
     upload: &mut Upload,
     media_type: &str,
     app: &AppState,
