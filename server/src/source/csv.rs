@@ -11,10 +11,8 @@ use datafusion::arrow::error::ArrowError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::cursor::Cursor;
+use crate::source::text::{INFER_ROWS, of_sound_rows, open};
 use crate::source::{Compression, FileKind, SourceFile};
-
-/// Rows whose text decides the types.
-const INFER_ROWS: usize = 20_000;
 
 /// Rows that are tried at once when a broken one is looked for.
 const SEARCH_ROWS: usize = 64;
@@ -39,22 +37,8 @@ pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRe
         let (schema, _) = format.infer_schema(open(file, kind)?, Some(max_rows))?;
         Ok::<_, ArrowError>(schema)
     };
-    let schema = match infer(INFER_ROWS) {
-        Ok(schema) => schema,
-        Err(error) => {
-            // The longest sound beginning decides.
-            let (mut sound, mut broken) = (0, INFER_ROWS);
-            let mut best = infer(0).map_err(|_| error)?;
-            while broken - sound > 1 {
-                let middle = sound + (broken - sound) / 2;
-                match infer(middle) {
-                    Ok(schema) => (sound, best) = (middle, schema),
-                    Err(_) => broken = middle,
-                }
-            }
-            best
-        }
-    };
+    // Where no row is sound the header line decides.
+    let schema = of_sound_rows(infer).or_else(|error| infer(0).map_err(|_| error))?;
     if schema.fields().is_empty() {
         return Err(ArrowError::CsvError("the file has no header line".into()));
     }
@@ -157,24 +141,22 @@ fn search_quoted_newline(mut reader: impl Read) -> io::Result<bool> {
     }
 }
 
-/// Reads the files from the front and describes the first row that does not fit.
+/// Reads the file from the front and describes the first row that does not fit.
 pub(super) fn find_broken_row(
-    files: &[SourceFile],
+    file: &SourceFile,
     kind: FileKind,
     schema: &SchemaRef,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Option<QueryError> {
-    files.iter().find_map(|file| {
-        let reader = ReaderBuilder::new(Arc::clone(schema))
-            .with_header(true)
-            .with_delimiter(kind.format.delimiter())
-            .with_batch_size(SEARCH_ROWS)
-            .build(open(file, kind).ok()?)
-            .ok()?;
-        let mut batches = reader.into_iter().take_while(|_| !is_cancelled());
-        let error = batches.find_map(Result::err)?;
-        Some(describe(&error, file, kind, schema))
-    })
+    let reader = ReaderBuilder::new(Arc::clone(schema))
+        .with_header(true)
+        .with_delimiter(kind.format.delimiter())
+        .with_batch_size(SEARCH_ROWS)
+        .build(open(file, kind).ok()?)
+        .ok()?;
+    let mut batches = reader.into_iter().take_while(|_| !is_cancelled());
+    let error = batches.find_map(Result::err)?;
+    Some(describe(&error, file, kind, schema))
 }
 
 fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Schema) -> QueryError {
@@ -266,11 +248,4 @@ fn physical_line(file: &SourceFile, kind: FileKind, record: u64) -> Option<u64> 
         }
     }
     None
-}
-
-fn open(file: &SourceFile, kind: FileKind) -> Result<Box<dyn Read + Send>, ArrowError> {
-    kind.compression
-        .datafusion()
-        .convert_read(Cursor::buffered(file))
-        .map_err(|error| ArrowError::ExternalError(Box::new(error)))
 }
