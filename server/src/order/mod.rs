@@ -5,7 +5,7 @@ mod budget;
 mod part;
 mod stitch;
 
-pub use budget::{Budget, Pool, Reservation};
+pub use budget::{Budget, Reservation};
 pub use part::{Encoding, Held, Part, encode_part};
 pub use stitch::{StitchPlan, Stitcher};
 
