@@ -14,21 +14,15 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{cast, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, Int8Type, Schema, TimeUnit};
-use datafusion::arrow::ipc::reader::{FileReader, StreamReader};
+use datafusion::arrow::ipc::reader::FileReader;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use futures::StreamExt;
 use serde_json::Value;
 
 use crate::result_bytes::{column, file_of, fixture, messages, result_of, stream_of, text_of};
+use crate::support::read_stream;
 
 const FORMATS: [Format; 4] = [Format::Parquet, Format::Csv, Format::Arrow, Format::Ndjson];
-
-fn read_stream(stream: &[u8]) -> RecordBatch {
-    let reader = StreamReader::try_new(stream, None).unwrap();
-    let schema = reader.schema();
-    let batches: Vec<_> = reader.map(|batch| batch.unwrap()).collect();
-    concat_batches(&schema, &batches).unwrap()
-}
 
 fn read_arrow(file: Vec<u8>) -> RecordBatch {
     let reader = FileReader::try_new(Cursor::new(file), None).unwrap();
