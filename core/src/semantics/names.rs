@@ -1,7 +1,8 @@
 use std::collections::{HashMap, HashSet};
 
-/// Columns' names so that each is another: of several with one name the first keeps it, the next is
-/// `a (2)`, or the first such that no column has.
+/// The names, each made different from all others. The first of several equal names stays; each later
+/// one becomes `name (n)` with the least n ≥ 2 such that the result is neither one of `names` nor given
+/// before. `fixtures/distinct_names.json` holds all languages to this rule.
 pub fn distinct_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<&str> = names.into_iter().collect();
     let mut taken: HashSet<String> = names.iter().map(|&name| name.to_owned()).collect();
@@ -81,6 +82,24 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distinct_names_follow_the_fixture() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../fixtures/distinct_names.json"
+        );
+        let cases: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        let cases = cases.as_array().unwrap();
+        assert!(!cases.is_empty());
+        for case in cases {
+            let names = case["names"].as_array().unwrap();
+            let names = names.iter().map(|name| name.as_str().unwrap());
+            let distinct = distinct_names(names);
+            assert_eq!(serde_json::json!(distinct), case["distinct"], "{case}");
+        }
+    }
 
     #[test]
     fn near() {
