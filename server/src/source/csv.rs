@@ -1,9 +1,9 @@
 //! CSV and TSV: the columns of a file, and the place of a broken row.
 
-use std::collections::HashSet;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
+use colonnade_core::semantics::distinct_names;
 use datafusion::arrow::csv::ReaderBuilder;
 use datafusion::arrow::csv::reader::Format;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -42,22 +42,21 @@ pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRe
     if schema.fields().is_empty() {
         return Err(ArrowError::CsvError("the file has no header line".into()));
     }
-    let mut names = HashSet::new();
-    let fields: Vec<Field> = schema
+    let names: Vec<String> = schema
         .fields()
         .iter()
         .enumerate()
-        .map(|(index, field)| {
-            let stem = match field.name().trim_start_matches('\u{feff}') {
+        .map(
+            |(index, field)| match field.name().trim_start_matches('\u{feff}') {
                 "" => format!("column_{}", index + 1),
                 name => name.to_owned(),
-            };
-            let mut name = stem.clone();
-            let mut copy = 2;
-            while !names.insert(name.clone()) {
-                name = format!("{stem}_{copy}");
-                copy += 1;
-            }
+            },
+        )
+        .collect();
+    let fields: Vec<Field> = distinct_names(names.iter().map(String::as_str))
+        .into_iter()
+        .zip(schema.fields())
+        .map(|(name, field)| {
             let data_type = match field.data_type() {
                 DataType::Null => DataType::Utf8,
                 other => other.clone(),
