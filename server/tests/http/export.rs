@@ -367,13 +367,13 @@ async fn dictionaries_may_be_replaced_and_grow() {
 
 #[tokio::test]
 async fn repeated_names_differ_in_ndjson() {
-    let fields: Vec<Field> = ["a", "a", "a_2", "a"]
+    let fields: Vec<Field> = ["a", "a", "a (2)", "a"]
         .map(|name| Field::new(name, DataType::Int64, true))
         .to_vec();
     let columns = (0..4).map(|k| Arc::new(Int64Array::from(vec![k])) as ArrayRef);
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect()).unwrap();
     let text = text_of(&stream_of(&[batch], false), Format::Ndjson).await;
-    assert_eq!(text, "{\"a\":0,\"a_3\":1,\"a_2\":2,\"a_4\":3}\n");
+    assert_eq!(text, "{\"a\":0,\"a (3)\":1,\"a (2)\":2,\"a (4)\":3}\n");
 }
 
 #[tokio::test]

@@ -97,6 +97,16 @@ async fn every_kind_of_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn repeated_names_of_a_csv_differ() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("t.csv"), "a,a,a (2),,a\n1,2,3,4,5\n").unwrap();
+    let server = Server::of_files(&[path(folder.path(), "t.csv")]).await;
+    let schema = server.get("/v1/tables/t/rows").await.rows().schema();
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+    assert_eq!(names, ["a", "a (3)", "a (2)", "column_4", "a (4)"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_large_csv_is_cut_and_stays_in_order() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("a.csv"), csv(1_500_000)).unwrap();
