@@ -15,7 +15,8 @@ use colonnade_server::demo;
 use colonnade_server::encode::Codec;
 use colonnade_server::engine::{Engine, EngineConfig};
 use colonnade_server::message::IpcMessage;
-use colonnade_server::order::{Pool, StitchPlan, Stitcher};
+use colonnade_server::order::{StitchPlan, Stitcher};
+use colonnade_server::pool::Pool;
 use colonnade_server::query::QueryRuntime;
 use colonnade_server::request::{CommonParameters, Source, TableQuery};
 

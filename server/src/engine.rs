@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use colonnade_core::semantics::near_names;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -310,11 +309,7 @@ fn plan_table(
         .find(|entry| entry.table.name == query.table)
         .ok_or_else(|| {
             let names = entries.iter().map(|entry| entry.table.name.as_str());
-            QueryError::new(
-                ErrorKind::UnknownTable,
-                format!("there is no table {:?}", query.table),
-                near_names(&query.table, names, "tables"),
-            )
+            QueryError::unknown_table(&query.table, names)
         })?;
     let table = &entry.table;
     let error = |error: DataFusionError| plan_error(&error, ErrorKind::BadParameter, &[], &[]);
@@ -338,46 +333,21 @@ fn plan_table(
             .sort
             .iter()
             .map(|key| {
-                Ok(SortExpr::new(
-                    column(table, &key.column)?,
-                    !key.descending,
-                    false,
-                ))
+                let field = query.field(&key.column, &table.schema)?;
+                Ok(SortExpr::new(column(field.name()), !key.descending, false))
             })
             .collect::<Result<Vec<_>, QueryError>>()?;
         plan = plan.sort(keys).map_err(error)?;
     }
-    if let Some(columns) = &query.columns {
-        let mut seen = HashSet::new();
-        let mut exprs = Vec::with_capacity(columns.len());
-        for name in columns {
-            if !seen.insert(name) {
-                return Err(QueryError::new(
-                    ErrorKind::BadParameter,
-                    format!("column {name:?} is asked for twice"),
-                    "name each column once",
-                ));
-            }
-            exprs.push(column(table, name)?);
-        }
-        plan = plan.project(exprs).map_err(error)?;
+    if query.columns.is_some() {
+        let names = query.column_names(&table.schema)?;
+        plan = plan.project(names.into_iter().map(column)).map_err(error)?;
     }
     plan.build().map_err(error)
 }
 
-fn column(table: &Table, name: &str) -> Result<Expr, QueryError> {
-    match table.schema.field_with_name(name) {
-        Ok(field) => Ok(Expr::Column(Column::new_unqualified(field.name()))),
-        Err(_) => Err(QueryError::new(
-            ErrorKind::UnknownColumn,
-            format!("table {:?} has no column {name:?}", table.name),
-            near_names(
-                name,
-                table.schema.fields().iter().map(|f| f.name().as_str()),
-                "columns",
-            ),
-        )),
-    }
+fn column(name: &str) -> Expr {
+    Expr::Column(Column::new_unqualified(name))
 }
 
 fn empty_batch(schema: &SchemaRef) -> Result<EmptyBatch, QueryError> {

@@ -43,19 +43,14 @@ pub(crate) fn plan_error(
     if let Some(name) = unknown_table(&message) {
         let dotted = name.strip_prefix("datafusion.").unwrap_or(name);
         let bare = dotted.strip_prefix("public.").unwrap_or(dotted);
-        let hint = if let Some(table) = tables
+        let mut unknown = QueryError::unknown_table(bare, tables.iter().map(String::as_str));
+        if let Some(table) = tables
             .iter()
             .find(|table| *table == dotted || *table == name)
         {
-            format!("a name with a dot needs quotes: \"{table}\"")
-        } else {
-            near_names(bare, tables.iter().map(String::as_str), "tables")
-        };
-        return QueryError::new(
-            ErrorKind::UnknownTable,
-            format!("there is no table {bare:?}"),
-            hint,
-        );
+            unknown.hint = format!("a name with a dot needs quotes: \"{table}\"");
+        }
+        return unknown;
     }
     if let DataFusionError::NotImplemented(_) = root {
         return QueryError::new(kind, message, "write it another way");

@@ -1,5 +1,7 @@
 //! What can go wrong with a request, each kind with a stable code and an HTTP status.
 
+use colonnade_core::semantics::near_names;
+use datafusion::arrow::datatypes::Fields;
 use serde::Serialize;
 
 /// The kinds of failure a client can see. `code()` is stable; texts may change.
@@ -227,6 +229,26 @@ impl QueryError {
             message: one_line(message.as_ref()),
             hint: one_line(hint.as_ref()),
         }
+    }
+
+    /// There is no such column among `fields`. `has` begins the sentence: `the result has`, or
+    /// `there is`.
+    pub fn unknown_column(has: &str, name: &str, fields: &Fields) -> Self {
+        let names = fields.iter().map(|field| field.name().as_str());
+        Self::new(
+            ErrorKind::UnknownColumn,
+            format!("{has} no column {name:?}"),
+            near_names(name, names, "columns"),
+        )
+    }
+
+    /// There is no such table among those with these names.
+    pub fn unknown_table<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::new(
+            ErrorKind::UnknownTable,
+            format!("there is no table {name:?}"),
+            near_names(name, names, "tables"),
+        )
     }
 
     /// The failure as `GET /v1/query/{id}` shows it.

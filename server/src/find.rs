@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use colonnade_core::semantics::{Pattern, check_find, may_hold, near_names};
+use colonnade_core::semantics::{Pattern, check_find, may_hold};
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellKind, CellText, Extension, FixedOffsets};
 use datafusion::arrow::datatypes::Schema;
@@ -130,12 +130,8 @@ impl Search {
                     let before = columns.len();
                     columns.extend(named);
                     if columns.len() == before {
-                        let all = schema.fields().iter().map(|field| field.name().as_str());
-                        return Err(QueryError::new(
-                            ErrorKind::UnknownColumn,
-                            format!("the result has no column {name:?}"),
-                            near_names(name, all, "columns"),
-                        ));
+                        let fields = schema.fields();
+                        return Err(QueryError::unknown_column("the result has", name, fields));
                     }
                 }
                 columns.sort_by_key(|(index, _)| *index);

@@ -23,6 +23,7 @@ pub mod metrics;
 pub mod order;
 mod part_reader;
 pub mod plan;
+pub mod pool;
 pub mod query;
 mod read_at;
 pub mod request;

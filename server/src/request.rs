@@ -1,7 +1,9 @@
 //! What a query asks for, however it was written.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use datafusion::arrow::datatypes::{Field, Schema};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -40,6 +42,42 @@ pub struct TableQuery {
     pub filter: Option<Filter>,
     /// By what to sort; empty means the order of the source.
     pub sort: Vec<SortKey>,
+}
+
+impl TableQuery {
+    /// A column of the table, whose schema is given.
+    ///
+    /// # Errors
+    /// `unknown_column`.
+    pub fn field<'a>(&self, name: &str, schema: &'a Schema) -> Result<&'a Field, QueryError> {
+        schema.field_with_name(name).map_err(|_| {
+            let has = format!("table {:?} has", self.table);
+            QueryError::unknown_column(&has, name, schema.fields())
+        })
+    }
+
+    /// The names of the columns that are asked for, or of all.
+    ///
+    /// # Errors
+    /// `unknown_column`, or `bad_parameter` where one is asked for twice.
+    pub fn column_names<'a>(&'a self, schema: &'a Schema) -> Result<Vec<&'a str>, QueryError> {
+        let names: Vec<&str> = match &self.columns {
+            Some(columns) => columns.iter().map(String::as_str).collect(),
+            None => schema.fields().iter().map(|f| f.name().as_str()).collect(),
+        };
+        let mut seen = HashSet::new();
+        for name in &names {
+            self.field(name, schema)?;
+            if !seen.insert(name) {
+                return Err(QueryError::new(
+                    ErrorKind::BadParameter,
+                    format!("column {name:?} is asked for twice"),
+                    "name each column once",
+                ));
+            }
+        }
+        Ok(names)
+    }
 }
 
 /// Which rows.

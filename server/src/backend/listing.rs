@@ -3,8 +3,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use colonnade_core::wire::integrity::xxh3_64;
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::ipc::reader::StreamReader;
+use futures::StreamExt;
 use tokio::sync::Mutex;
 
+use crate::backend::received::bad_engine;
+use crate::backend::{ReceivedSchema, TableFacts};
+use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 
 /// A listing that is not older is not asked for again.
@@ -14,33 +22,98 @@ const FRESH: Duration = Duration::from_secs(10);
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// More tables are not listed; SQL reaches them all.
-pub(super) const MAX_TABLES: usize = 1000;
+const MAX_TABLES: usize = 1000;
 
 /// Schemas that are asked for at the same time.
-pub(super) const NUM_PARALLEL: usize = 8;
+const NUM_PARALLEL: usize = 8;
+
+/// A table of an engine elsewhere.
+#[derive(Debug, Clone)]
+pub(super) struct ListedTable {
+    /// As it is listed: behind its namespace's name, where it needs one.
+    pub(super) name: String,
+    /// As SQL writes it.
+    pub(super) relation: String,
+    /// Its columns.
+    pub(super) schema: SchemaRef,
+    /// Changes with the columns; such engines have no version for all kinds of tables.
+    version: String,
+}
+
+/// A table whose columns are not known yet.
+pub(super) struct Named<F> {
+    /// As [`ListedTable::name`].
+    pub(super) name: String,
+    /// As [`ListedTable::relation`].
+    pub(super) relation: String,
+    /// Gives its columns.
+    pub(super) schema: F,
+}
 
 /// The last listing.
 #[derive(Debug)]
-pub(super) struct Listing<T> {
-    last: Mutex<Option<(Instant, Arc<Vec<T>>)>>,
+pub(super) struct Listing {
+    /// The name of the tables' format.
+    format: &'static str,
+    last: Mutex<Option<(Instant, Arc<Vec<ListedTable>>)>>,
 }
 
-impl<T> Default for Listing<T> {
-    fn default() -> Self {
+impl Listing {
+    /// A listing that was not made yet, of tables in that `format`.
+    pub(super) fn new(format: &'static str) -> Self {
         Self {
+            format,
             last: Mutex::default(),
         }
     }
-}
 
-impl<T> Listing<T> {
+    /// The tables as they are listed for everybody.
+    ///
+    /// # Errors
+    /// As [`Listing::tables`], or a schema is none that could be sent.
+    pub(super) async fn facts<F>(&self, list: F) -> Result<Vec<TableFacts>, QueryError>
+    where
+        F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
+    {
+        let tables = self.tables(list).await?;
+        let facts = tables.iter().map(|table| {
+            Ok(TableFacts {
+                name: table.name.clone(),
+                format: self.format,
+                num_rows: None,
+                num_bytes: None,
+                version: table.version.clone(),
+                is_uploaded: false,
+                fields: encode::describe(&table.schema)
+                    .map_err(|error| bad_engine(&error.to_string()))?,
+            })
+        });
+        facts.collect()
+    }
+
+    /// The table of that name.
+    ///
+    /// # Errors
+    /// As [`Listing::tables`], or `unknown_table`.
+    pub(super) async fn table<F>(&self, name: &str, list: F) -> Result<ListedTable, QueryError>
+    where
+        F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
+    {
+        let tables = self.tables(list).await?;
+        let found = tables.iter().find(|table| table.name == name);
+        found.cloned().ok_or_else(|| {
+            let names = tables.iter().map(|table| table.name.as_str());
+            QueryError::unknown_table(name, names)
+        })
+    }
+
     /// The tables: the last listing, or where that is too old what `list` finds.
     ///
     /// # Errors
     /// What the engine says, or that it takes too long.
-    pub(super) async fn tables<F>(&self, list: F) -> Result<Arc<Vec<T>>, QueryError>
+    async fn tables<F>(&self, list: F) -> Result<Arc<Vec<ListedTable>>, QueryError>
     where
-        F: Future<Output = Result<Vec<T>, QueryError>>,
+        F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
     {
         // Whoever comes meanwhile waits for the same answer.
         let mut last = self.last.lock().await;
@@ -63,4 +136,50 @@ impl<T> Listing<T> {
         *last = Some((Instant::now(), Arc::clone(&tables)));
         Ok(tables)
     }
+}
+
+/// The tables in the order of their names, each name once. One whose columns `engine` does not tell is
+/// left out.
+pub(super) async fn described<F>(engine: &str, mut named: Vec<Named<F>>) -> Vec<ListedTable>
+where
+    F: Future<Output = Result<ReceivedSchema, QueryError>>,
+{
+    named.sort_by(|a, b| (&a.name, &a.relation).cmp(&(&b.name, &b.relation)));
+    named.dedup_by(|a, b| a.name == b.name);
+    if named.len() > MAX_TABLES {
+        tracing::warn!(
+            "{engine} has {} tables; the first {MAX_TABLES} are listed",
+            named.len()
+        );
+        named.truncate(MAX_TABLES);
+    }
+    let described = futures::stream::iter(named).map(|table| async move {
+        match table.schema.await {
+            Ok(known) => Some(ListedTable {
+                version: format!("{:016x}", xxh3_64(&known.message.metadata)),
+                schema: known.schema,
+                name: table.name,
+                relation: table.relation,
+            }),
+            Err(error) => {
+                tracing::warn!("table {:?} of {engine} is left out: {error}", table.name);
+                None
+            }
+        }
+    });
+    described
+        .buffered(NUM_PARALLEL)
+        .filter_map(|table| async { table })
+        .collect()
+        .await
+}
+
+/// The batches of a whole Arrow IPC stream, whose messages were checked.
+///
+/// # Errors
+/// `bad_engine`.
+pub(super) fn decode(stream: &[u8]) -> Result<Vec<RecordBatch>, QueryError> {
+    StreamReader::try_new(stream, None)
+        .and_then(Iterator::collect)
+        .map_err(|error| bad_engine(&error.to_string()))
 }

@@ -9,6 +9,7 @@ mod progress;
 mod received;
 mod sources;
 pub mod spark;
+mod statement;
 
 use std::sync::Arc;
 
@@ -21,7 +22,9 @@ pub use progress::{EngineProgress, EngineProgressStatus};
 pub use received::{Parts, Received, ReceivedSchema, split_stream};
 pub use sources::connect;
 pub use spark::Spark;
+pub(crate) use statement::{check_length, only_reading};
 
+use self::received::bad_engine;
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
@@ -68,6 +71,10 @@ pub struct TableFacts {
     pub fields: Vec<FieldDescription>,
 }
 
+/// What a part of an engine elsewhere reserves before its first batch; Spark's are smaller, unless rows
+/// are very large.
+const BATCH_BYTES: u64 = 1 << 20;
+
 /// A query that is planned and has not begun.
 pub struct Started {
     /// The schema message.
@@ -95,4 +102,36 @@ pub struct Started {
     pub num_rows: Option<u64>,
     /// How far the engine is, where it says.
     pub progress: Option<Arc<EngineProgress>>,
+}
+
+impl Started {
+    /// A query of an engine elsewhere, which sends all rows of `parts` and says nothing of what its tables
+    /// were when they were read.
+    ///
+    /// # Errors
+    /// `bad_engine`: no batch fits the schema.
+    fn elsewhere(
+        schema: ReceivedSchema,
+        order: Order,
+        parts: Vec<Part>,
+        range: RowRange,
+        progress: Option<Arc<EngineProgress>>,
+    ) -> Result<Self, QueryError> {
+        let empty =
+            EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
+        Ok(Self {
+            schema: schema.message,
+            empty,
+            codec: None,
+            batch_bytes: BATCH_BYTES,
+            order,
+            parts,
+            range,
+            sources: Vec::new(),
+            is_seekable: false,
+            is_repeatable: false,
+            num_rows: None,
+            progress,
+        })
+    }
 }

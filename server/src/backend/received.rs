@@ -53,6 +53,16 @@ impl ReceivedSchema {
             checked,
         })
     }
+
+    /// The schema at the front of a whole Arrow IPC stream in memory; `missing` says what has none.
+    ///
+    /// # Errors
+    /// `bad_engine`: there is none, or the bytes are not sound.
+    pub(super) fn of_stream(stream: &[u8], missing: &str) -> Result<Self, QueryError> {
+        let messages = split_stream(stream)?;
+        let (metadata, _) = messages.first().ok_or_else(|| bad_engine(missing))?;
+        Self::read(metadata)
+    }
 }
 
 impl Received {

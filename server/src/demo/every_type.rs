@@ -75,6 +75,10 @@ impl Columns {
     fn put(&mut self, name: &'static str, array: impl Array + 'static) {
         self.0.push((name, Arc::new(array)));
     }
+
+    fn values<T: ArrowPrimitiveType>(&mut self, name: &'static str, values: &[T::Native]) {
+        self.put(name, primitive::<T>(values));
+    }
 }
 
 fn every_type() -> Result<RecordBatch, Failure> {

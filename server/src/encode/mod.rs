@@ -11,3 +11,4 @@ pub use cut::{cut_message, decode_message};
 pub use encoder::{EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
 pub use recode::Recoder;
 pub use schema::{describe, schema_message, type_name, unpacked_schema, wire_schema};
+pub use views::batch_bytes;

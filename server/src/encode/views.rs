@@ -41,7 +41,7 @@ pub(super) fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowErr
 }
 
 /// Roughly the bytes that a batch takes on the wire.
-pub(super) fn batch_bytes(batch: &RecordBatch) -> usize {
+pub fn batch_bytes(batch: &RecordBatch) -> usize {
     let columns: usize = batch
         .columns()
         .iter()

@@ -1,8 +1,6 @@
-use std::collections::HashSet;
-
+use colonnade_core::semantics::distinct_names;
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellText, FixedOffsets, json_string};
-use datafusion::arrow::datatypes::Schema;
 
 use super::Pieces;
 use super::batches::schema_of;
@@ -17,7 +15,9 @@ struct NdjsonWriter {
 }
 
 pub(super) fn ndjson_file(result: ResultStream, num_threads: usize) -> Result<Pieces, QueryError> {
-    let keys = unique_names(schema_of(&result.schema)?.as_ref())
+    let schema = schema_of(&result.schema)?;
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    let keys = distinct_names(names)
         .iter()
         .enumerate()
         .map(|(index, name)| {
@@ -26,26 +26,6 @@ pub(super) fn ndjson_file(result: ResultStream, num_threads: usize) -> Result<Pi
         })
         .collect();
     text_file(result, NdjsonWriter { keys }, num_threads)
-}
-
-/// The columns' names, where a repeated one gets `_2`, `_3`, … so that it differs from all others.
-fn unique_names(schema: &Schema) -> Vec<String> {
-    let all: HashSet<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
-    let mut used = HashSet::new();
-    schema
-        .fields()
-        .iter()
-        .map(|field| {
-            let mut name = field.name().clone();
-            let mut number = 2;
-            while used.contains(&name) || (number > 2 && all.contains(name.as_str())) {
-                name = format!("{}_{number}", field.name());
-                number += 1;
-            }
-            used.insert(name.clone());
-            name
-        })
-        .collect()
 }
 
 impl RowWriter for NdjsonWriter {

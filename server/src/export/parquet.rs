@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use datafusion::arrow::array::{Array, RecordBatch};
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_writer::{
@@ -28,6 +28,7 @@ use super::batches::{BatchReader, cast_batch, schema_of};
 use super::format::Compression;
 use super::parquet_schema::parquet_schema;
 use super::{Piece, Pieces, blocking, cannot_write};
+use crate::encode::batch_bytes;
 use crate::error::QueryError;
 use crate::result::ResultStream;
 
@@ -325,15 +326,6 @@ fn num_leaves(field: &FieldRef) -> usize {
         Struct(fields) => fields.iter().map(num_leaves).sum(),
         _ => 1,
     }
-}
-
-fn batch_bytes(batch: &RecordBatch) -> usize {
-    let bytes = batch.columns().iter().map(|column| {
-        let data = column.to_data();
-        data.get_slice_memory_size()
-            .unwrap_or_else(|_| column.get_array_memory_size())
-    });
-    bytes.sum()
 }
 
 /// What the writer of the file has written since the last look.

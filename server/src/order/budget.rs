@@ -1,40 +1,14 @@
 //! One byte budget for all of a result that is in memory and not yet read.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::pool::Pool;
+
 /// How often a part looks whether other streams have left room in the pool.
 const POOL_WAIT: Duration = Duration::from_millis(20);
-
-/// What all streams of the server may run ahead together. The head of each line may go beyond it by
-/// one message, so that every stream moves.
-#[derive(Debug)]
-pub struct Pool {
-    limit_bytes: u64,
-    used_bytes: AtomicU64,
-}
-
-impl Pool {
-    /// A pool of that size.
-    pub fn new(limit_bytes: u64) -> Arc<Self> {
-        Arc::new(Self {
-            limit_bytes,
-            used_bytes: AtomicU64::new(0),
-        })
-    }
-
-    /// Bytes in use.
-    pub fn used_bytes(&self) -> u64 {
-        self.used_bytes.load(Ordering::Relaxed)
-    }
-
-    fn has_room(&self, bytes: u64) -> bool {
-        self.used_bytes().saturating_add(bytes) <= self.limit_bytes
-    }
-}
 
 /// The budget of one stream. A part must reserve room before it reads its next batch, and holds it
 /// until that batch has left as messages. The part at the head of the line always gets one message
@@ -42,6 +16,8 @@ impl Pool {
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: u64,
+    /// What all streams of the server may run ahead together. The head of each line may go beyond it by
+    /// one message, so that every stream moves.
     pool: Arc<Pool>,
     state: Mutex<State>,
     released: Notify,
@@ -111,12 +87,12 @@ impl Budget {
     fn add(&self, state: &mut State, bytes: u64) {
         state.used_bytes += bytes;
         state.peak_bytes = state.peak_bytes.max(state.used_bytes);
-        self.pool.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.pool.add(bytes);
     }
 
     fn remove(&self, state: &mut State, bytes: u64) {
         state.used_bytes -= bytes;
-        self.pool.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.pool.remove(bytes);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

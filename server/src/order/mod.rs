@@ -5,7 +5,7 @@ mod budget;
 mod part;
 mod stitch;
 
-pub use budget::{Budget, Pool, Reservation};
+pub use budget::{Budget, Reservation};
 pub use part::{Encoding, Held, Part, encode_part};
 pub use stitch::{StitchPlan, Stitcher};
 
@@ -24,13 +24,9 @@ impl RowRange {
     /// Rows `self` of the rows `inner` of a result, as rows of that result.
     pub fn within(self, inner: Self) -> Self {
         let left = inner.limit.map(|limit| limit.saturating_sub(self.offset));
-        let limit = match (left, self.limit) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
         Self {
             offset: inner.offset.saturating_add(self.offset),
-            limit,
+            limit: left.into_iter().chain(self.limit).min(),
         }
     }
 

@@ -14,7 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::encode::cut_message;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
-use crate::order::{Budget, Held, Part, Pool, Reservation, RowRange};
+use crate::order::{Budget, Held, Part, Reservation, RowRange};
+use crate::pool::Pool;
 
 /// Up to this many rows one part after the other is read: running ahead would be for nothing.
 const SEQUENTIAL_ROWS: u64 = 50_000;

@@ -1,8 +1,8 @@
 //! The JSON filter as an expression.
 
 use colonnade_core::semantics::{
-    Comparison, DecimalPosition, Predicate, Refusal, Test, from_hex, literal_text, near_names,
-    no_plain_text, value_type,
+    Comparison, DecimalPosition, Predicate, Refusal, Test, from_hex, literal_text, no_plain_text,
+    value_type,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{Column, ScalarValue};
@@ -27,14 +27,9 @@ fn expr_of(predicate: &Predicate, schema: &Schema) -> Result<Expr, QueryError> {
         Predicate::Or(items) => fold(items, Operator::Or, schema),
         Predicate::Not(inner) => Ok(not(expr_of(inner, schema)?)),
         Predicate::Test { column, test } => {
-            let field = schema.field_with_name(column).map_err(|_| {
-                let names = schema.fields().iter().map(|field| field.name().as_str());
-                QueryError::new(
-                    ErrorKind::UnknownColumn,
-                    format!("there is no column {column:?}"),
-                    near_names(column, names, "columns"),
-                )
-            })?;
+            let field = schema
+                .field_with_name(column)
+                .map_err(|_| QueryError::unknown_column("there is", column, schema.fields()))?;
             test_expr(test, field)
         }
     }

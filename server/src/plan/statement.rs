@@ -6,12 +6,10 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
+use crate::backend::{check_length, only_reading};
 use crate::engine_error::plan_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::plan::complexity::{check_tables, check_text};
-
-/// The longest SQL text that is looked at.
-const MAX_SQL_BYTES: usize = 256 << 10;
 
 /// Plans one read-only statement.
 ///
@@ -22,48 +20,16 @@ pub async fn plan_sql(
     sql: &str,
     tables: &[String],
 ) -> Result<LogicalPlan, QueryError> {
-    if sql.len() > MAX_SQL_BYTES {
-        return Err(QueryError::new(
-            ErrorKind::SqlError,
-            "the SQL is longer than 256 KiB",
-            "write a shorter query",
-        ));
-    }
+    check_length(sql)?;
     check_text(sql, ErrorKind::SqlError)?;
     let error = |error: &_| plan_error(error, ErrorKind::SqlError, &[], tables);
     let recursion_limit = state.config_options().sql_parser.recursion_limit.get();
-    let mut statements = DFParserBuilder::new(sql)
+    let statements = DFParserBuilder::new(sql)
         .with_recursion_limit(recursion_limit)
         .build()
         .and_then(|mut parser| parser.parse_statements())
         .map_err(|e| error(&e))?;
-    let statement = match (statements.pop_front(), statements.len()) {
-        (Some(statement), 0) => statement,
-        (None, _) => {
-            return Err(QueryError::new(
-                ErrorKind::SqlError,
-                "the SQL is empty",
-                "write one SELECT",
-            ));
-        }
-        (Some(_), more) => {
-            let message = format!("the SQL holds {} statements", more + 1);
-            return Err(QueryError::new(
-                ErrorKind::SqlError,
-                message,
-                "send one statement a query",
-            ));
-        }
-    };
-    if !reads(&statement) {
-        let text = statement.to_string();
-        let words: Vec<_> = text.split_whitespace().take(2).collect();
-        return Err(QueryError::new(
-            ErrorKind::ReadOnly,
-            format!("{} is refused: the server only reads", words.join(" ")),
-            "use SELECT, WITH, VALUES, EXPLAIN, DESCRIBE or SHOW",
-        ));
-    }
+    let statement = only_reading(statements, reads)?;
     if let Statement::Statement(statement) = &statement {
         check_tables(statement)?;
     }

@@ -96,10 +96,7 @@ fn unsorted(plan: Arc<dyn ExecutionPlan>) -> Resolved {
 }
 
 fn fewer(a: Option<usize>, b: Option<usize>) -> Option<usize> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
+    a.into_iter().chain(b).min()
 }
 
 fn with_child(plan: Arc<dyn ExecutionPlan>, child: Resolved) -> Result<Resolved> {

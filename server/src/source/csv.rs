@@ -1,9 +1,9 @@
 //! CSV and TSV: the columns of a file, and the place of a broken row.
 
-use std::collections::HashSet;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
+use colonnade_core::semantics::distinct_names;
 use datafusion::arrow::csv::ReaderBuilder;
 use datafusion::arrow::csv::reader::Format;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -11,10 +11,8 @@ use datafusion::arrow::error::ArrowError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::cursor::Cursor;
+use crate::source::text::{INFER_ROWS, of_sound_rows, open};
 use crate::source::{Compression, FileKind, SourceFile};
-
-/// Rows whose text decides the types.
-const INFER_ROWS: usize = 20_000;
 
 /// Rows that are tried at once when a broken one is looked for.
 const SEARCH_ROWS: usize = 64;
@@ -39,41 +37,26 @@ pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRe
         let (schema, _) = format.infer_schema(open(file, kind)?, Some(max_rows))?;
         Ok::<_, ArrowError>(schema)
     };
-    let schema = match infer(INFER_ROWS) {
-        Ok(schema) => schema,
-        Err(error) => {
-            // The longest sound beginning decides.
-            let (mut sound, mut broken) = (0, INFER_ROWS);
-            let mut best = infer(0).map_err(|_| error)?;
-            while broken - sound > 1 {
-                let middle = sound + (broken - sound) / 2;
-                match infer(middle) {
-                    Ok(schema) => (sound, best) = (middle, schema),
-                    Err(_) => broken = middle,
-                }
-            }
-            best
-        }
-    };
+    // Where no row is sound the header line decides.
+    let schema = of_sound_rows(infer).or_else(|error| infer(0).map_err(|_| error))?;
     if schema.fields().is_empty() {
         return Err(ArrowError::CsvError("the file has no header line".into()));
     }
-    let mut names = HashSet::new();
-    let fields: Vec<Field> = schema
+    let names: Vec<String> = schema
         .fields()
         .iter()
         .enumerate()
-        .map(|(index, field)| {
-            let stem = match field.name().trim_start_matches('\u{feff}') {
+        .map(
+            |(index, field)| match field.name().trim_start_matches('\u{feff}') {
                 "" => format!("column_{}", index + 1),
                 name => name.to_owned(),
-            };
-            let mut name = stem.clone();
-            let mut copy = 2;
-            while !names.insert(name.clone()) {
-                name = format!("{stem}_{copy}");
-                copy += 1;
-            }
+            },
+        )
+        .collect();
+    let fields: Vec<Field> = distinct_names(names.iter().map(String::as_str))
+        .into_iter()
+        .zip(schema.fields())
+        .map(|(name, field)| {
             let data_type = match field.data_type() {
                 DataType::Null => DataType::Utf8,
                 other => other.clone(),
@@ -157,24 +140,22 @@ fn search_quoted_newline(mut reader: impl Read) -> io::Result<bool> {
     }
 }
 
-/// Reads the files from the front and describes the first row that does not fit.
+/// Reads the file from the front and describes the first row that does not fit.
 pub(super) fn find_broken_row(
-    files: &[SourceFile],
+    file: &SourceFile,
     kind: FileKind,
     schema: &SchemaRef,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Option<QueryError> {
-    files.iter().find_map(|file| {
-        let reader = ReaderBuilder::new(Arc::clone(schema))
-            .with_header(true)
-            .with_delimiter(kind.format.delimiter())
-            .with_batch_size(SEARCH_ROWS)
-            .build(open(file, kind).ok()?)
-            .ok()?;
-        let mut batches = reader.into_iter().take_while(|_| !is_cancelled());
-        let error = batches.find_map(Result::err)?;
-        Some(describe(&error, file, kind, schema))
-    })
+    let reader = ReaderBuilder::new(Arc::clone(schema))
+        .with_header(true)
+        .with_delimiter(kind.format.delimiter())
+        .with_batch_size(SEARCH_ROWS)
+        .build(open(file, kind).ok()?)
+        .ok()?;
+    let mut batches = reader.into_iter().take_while(|_| !is_cancelled());
+    let error = batches.find_map(Result::err)?;
+    Some(describe(&error, file, kind, schema))
 }
 
 fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Schema) -> QueryError {
@@ -266,11 +247,4 @@ fn physical_line(file: &SourceFile, kind: FileKind, record: u64) -> Option<u64> 
         }
     }
     None
-}
-
-fn open(file: &SourceFile, kind: FileKind) -> Result<Box<dyn Read + Send>, ArrowError> {
-    kind.compression
-        .datafusion()
-        .convert_read(Cursor::buffered(file))
-        .map_err(|error| ArrowError::ExternalError(Box::new(error)))
 }

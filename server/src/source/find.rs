@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
-use crate::source::gather::{self, Found, Opened, reason, unreadable};
-use crate::source::{FileKind, KNOWN_EXTENSIONS, MAX_FILES, SourceFile, naming, remote};
+use crate::source::gather::{self, Found, Opened, no_glob, reason};
+use crate::source::{MAX_FILES, SourceFile, naming, remote};
 
 /// Wildcards of globs.
 pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
@@ -61,36 +61,16 @@ fn find_file(path: &Path, location: &str, given_name: Option<&str>) -> Result<Fo
         .file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy();
-    let (file, kind) = open(path, &label, None).map_err(|error| unreadable(location, &error))?;
-    let kind = kind.ok_or_else(|| no_known_kind(location))?;
-    Ok(Found::file(given_name, kind, file))
-}
-
-/// The error of a file that is not read.
-pub(super) fn no_known_kind(location: &str) -> StartError {
-    StartError::BadArgument(format!(
-        "{location}: not a kind of file that is read; give {KNOWN_EXTENSIONS}"
-    ))
-}
-
-fn open(
-    path: &Path,
-    label: &str,
-    root: Option<&Path>,
-) -> io::Result<(SourceFile, Option<FileKind>)> {
-    let file = SourceFile::open(path, label, root)?;
-    let kind = FileKind::detect_open(&file)?;
-    Ok((file, kind))
+    gather::file(location, given_name, SourceFile::open(path, &label, None))
 }
 
 /// Opens files below `folder`, named by where they are in it.
 fn open_all(paths: &[PathBuf], folder: &Path, root: &Path) -> Vec<Opened> {
     let opened = paths.iter().map(|path| {
         let label = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
-        Opened {
-            file: open(path, &label, Some(root)),
-            label: label.into_owned(),
-        }
+        Opened::new(label.into_owned(), |label| {
+            SourceFile::open(path, label, Some(root))
+        })
     });
     opened.collect()
 }
@@ -147,12 +127,7 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         require_literal_leading_dot: true,
         ..glob::MatchOptions::default()
     };
-    let matches = glob::glob_with(pattern, options).map_err(|error| {
-        StartError::BadArgument(format!(
-            "{pattern}: not a glob ({}); write *, ? or [a-z]",
-            error.msg
-        ))
-    })?;
+    let matches = glob::glob_with(pattern, options).map_err(|error| no_glob(pattern, &error))?;
     // The folder before the first wildcard names the table; links do not lead out of it.
     let literal: PathBuf = Path::new(pattern)
         .components()

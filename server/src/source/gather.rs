@@ -22,22 +22,50 @@ pub(super) struct Found {
 
 /// A file that was listed, and what came of opening it. The label is its path below the source.
 pub(super) struct Opened {
-    pub(super) label: String,
-    pub(super) file: io::Result<(SourceFile, Option<FileKind>)>,
+    label: String,
+    file: io::Result<(SourceFile, Option<FileKind>)>,
 }
 
-impl Found {
-    /// A table of one file that was named.
-    pub(super) fn file(given_name: Option<&str>, kind: FileKind, file: SourceFile) -> Self {
-        let name = PathBuf::from(&file.label);
+impl Opened {
+    /// Looks at the file, which `open` opens by its label.
+    pub(super) fn new(label: String, open: impl FnOnce(&str) -> io::Result<SourceFile>) -> Self {
         Self {
-            short_name: given_name.map_or_else(|| naming::name_of(&name), str::to_owned),
-            long_name: given_name.map_or_else(|| naming::dotted(&name), str::to_owned),
-            kind,
-            files: vec![file],
-            is_optional: false,
+            file: open(&label).and_then(with_kind),
+            label,
         }
     }
+}
+
+fn with_kind(file: SourceFile) -> io::Result<(SourceFile, Option<FileKind>)> {
+    let kind = FileKind::detect_open(&file)?;
+    Ok((file, kind))
+}
+
+/// The table of one file that was named.
+///
+/// # Errors
+/// It cannot be read, or is not of a kind that is read.
+pub(super) fn file(
+    location: &str,
+    given_name: Option<&str>,
+    opened: io::Result<SourceFile>,
+) -> Result<Found, StartError> {
+    let (file, kind) = opened
+        .and_then(with_kind)
+        .map_err(|error| unreadable(location, &error))?;
+    let kind = kind.ok_or_else(|| {
+        StartError::BadArgument(format!(
+            "{location}: not a kind of file that is read; give {KNOWN_EXTENSIONS}"
+        ))
+    })?;
+    let name = PathBuf::from(&file.label);
+    Ok(Found {
+        short_name: given_name.map_or_else(|| naming::name_of(&name), str::to_owned),
+        long_name: given_name.map_or_else(|| naming::dotted(&name), str::to_owned),
+        kind,
+        files: vec![file],
+        is_optional: false,
+    })
 }
 
 /// The tables of a folder named `folder_name`: each file one, but for those in folders such as
@@ -171,4 +199,12 @@ pub(super) fn reason(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => error.to_string(),
     }
+}
+
+/// A glob that cannot be read.
+pub(super) fn no_glob(location: &str, error: &glob::PatternError) -> StartError {
+    StartError::BadArgument(format!(
+        "{location}: not a glob ({}); write *, ? or [a-z]",
+        error.msg
+    ))
 }

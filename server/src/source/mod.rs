@@ -22,6 +22,7 @@ mod remote;
 mod snapshot;
 mod store_error;
 mod table;
+mod text;
 
 pub(crate) use arrow::read_rows;
 pub use file::{Identity, SourceFile};

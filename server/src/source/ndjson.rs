@@ -9,11 +9,8 @@ use datafusion::arrow::json::ReaderBuilder;
 use datafusion::arrow::json::reader::infer_json_schema;
 
 use crate::error::{ErrorKind, QueryError};
-use crate::source::cursor::Cursor;
+use crate::source::text::{of_sound_rows, open};
 use crate::source::{FileKind, SourceFile};
-
-/// Lines whose values decide the types.
-const INFER_LINES: usize = 20_000;
 
 /// Lines that are tried at once when a broken one is looked for.
 const SEARCH_LINES: usize = 1024;
@@ -28,22 +25,9 @@ const SEARCH_BYTES: usize = 1 << 20;
 /// The file cannot be read or none of its first lines is an object.
 pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRef, ArrowError> {
     let infer = |max_lines: usize| {
-        Ok::<_, ArrowError>(infer_json_schema(open(file, kind)?, Some(max_lines))?.0)
+        Ok::<_, ArrowError>(infer_json_schema(lines(file, kind)?, Some(max_lines))?.0)
     };
-    let schema = match infer(INFER_LINES) {
-        Ok(schema) => schema,
-        Err(error) => {
-            let (mut sound, mut broken, mut best) = (0, INFER_LINES, None);
-            while broken - sound > 1 {
-                let middle = sound + (broken - sound) / 2;
-                match infer(middle) {
-                    Ok(schema) => (sound, best) = (middle, Some(schema)),
-                    Err(_) => broken = middle,
-                }
-            }
-            best.ok_or(error)?
-        }
-    };
+    let schema = of_sound_rows(infer)?;
     if schema.fields().is_empty() {
         return Err(ArrowError::JsonError(
             "the file has no line with an object".into(),
@@ -75,25 +59,14 @@ fn without_null_type(field: &FieldRef) -> FieldRef {
     }
 }
 
-/// Reads the files from the front and describes the first line that does not fit.
+/// Reads the file from the front and describes the first line that does not fit.
 pub(super) fn find_broken_row(
-    files: &[SourceFile],
-    kind: FileKind,
-    schema: &SchemaRef,
-    is_cancelled: &dyn Fn() -> bool,
-) -> Option<QueryError> {
-    files
-        .iter()
-        .find_map(|file| search(file, kind, schema, is_cancelled))
-}
-
-fn search(
     file: &SourceFile,
     kind: FileKind,
     schema: &SchemaRef,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Option<QueryError> {
-    let mut lines = open(file, kind).ok()?.split(b'\n');
+    let mut lines = lines(file, kind).ok()?.split(b'\n');
     let mut first_line = 1;
     loop {
         let (mut block, mut block_bytes) = (Vec::new(), 0);
@@ -147,11 +120,6 @@ fn decode(bytes: &[u8], schema: &SchemaRef) -> Result<(), ArrowError> {
         .try_for_each(|batch| batch.map(drop))
 }
 
-fn open(file: &SourceFile, kind: FileKind) -> Result<impl BufRead, ArrowError> {
-    let plain = kind
-        .compression
-        .datafusion()
-        .convert_read(Cursor::buffered(file))
-        .map_err(|error| ArrowError::ExternalError(Box::new(error)))?;
-    Ok(BufReader::with_capacity(1 << 16, plain))
+fn lines(file: &SourceFile, kind: FileKind) -> Result<impl BufRead, ArrowError> {
+    Ok(BufReader::with_capacity(1 << 16, open(file, kind)?))
 }

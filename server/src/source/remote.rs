@@ -13,12 +13,12 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use percent_encoding::percent_decode_str;
 
 use crate::error::StartError;
-use crate::source::find::{WILDCARDS, no_known_kind};
-use crate::source::gather::{self, Found, Opened, unreadable};
+use crate::source::find::WILDCARDS;
+use crate::source::gather::{self, Found, Opened, no_glob, unreadable};
 use crate::source::object::{Object, wait};
 use crate::source::parallel::in_parallel;
 use crate::source::store_error::explained;
-use crate::source::{FileKind, MAX_FILES, SourceFile};
+use crate::source::{MAX_FILES, SourceFile};
 
 /// The file at an address of a web server, which has to answer `Range` requests.
 ///
@@ -45,10 +45,8 @@ pub(super) fn find_by_http(url: &str, given_name: Option<&str>) -> Result<Found,
         .decode_utf8_lossy()
         .replace('/', "_");
     // The store's address is all of it, so that nothing in it is written anew.
-    let object = Object::new(Arc::new(store), Path::default(), 1);
-    let (file, kind) = open(object, &label).map_err(|error| unreadable(&shown, &error))?;
-    let kind = kind.ok_or_else(|| no_known_kind(&shown))?;
-    Ok(Found::file(given_name, kind, file))
+    let object = Arc::new(Object::new(Arc::new(store), Path::default(), 1));
+    gather::file(&shown, given_name, SourceFile::open_object(object, &label))
 }
 
 /// The address without what may be a password or a signature.
@@ -100,11 +98,11 @@ pub(super) fn find_in_bucket(
     if key.is_empty() || key.ends_with('/') {
         return bucket.folder(key, given_name);
     }
-    match bucket.file(bucket.parse(key)?, given_name) {
+    let path = bucket.parse(key)?;
+    let label = path.filename().unwrap_or(name).to_owned();
+    match bucket.open(path, &label, 1) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => bucket.folder(key, given_name),
-        Err(error) => Err(unreadable(location, &error)),
-        Ok(None) => Err(no_known_kind(location)),
-        Ok(Some(found)) => Ok(vec![found]),
+        opened => gather::file(location, given_name, opened).map(|found| vec![found]),
     }
 }
 
@@ -146,12 +144,6 @@ struct Bucket<'a> {
 }
 
 impl Bucket<'_> {
-    fn file(&self, path: Path, given_name: Option<&str>) -> io::Result<Option<Found>> {
-        let label = path.filename().unwrap_or(self.name).to_owned();
-        let (file, kind) = open(Object::new(Arc::clone(&self.store), path, 1), &label)?;
-        Ok(kind.map(|kind| Found::file(given_name, kind, file)))
-    }
-
     fn folder(&self, key: &str, given_name: Option<&str>) -> Result<Vec<Found>, StartError> {
         let folder = self.parse(key)?;
         let paths = self.list(&folder)?;
@@ -171,12 +163,7 @@ impl Bucket<'_> {
     }
 
     fn glob(&self, key: &str, given_name: Option<&str>) -> Result<Found, StartError> {
-        let pattern = glob::Pattern::new(key).map_err(|error| {
-            StartError::BadArgument(format!(
-                "{}: not a glob ({}); write *, ? or [a-z]",
-                self.location, error.msg
-            ))
-        })?;
+        let pattern = glob::Pattern::new(key).map_err(|error| no_glob(self.location, &error))?;
         let options = glob::MatchOptions {
             require_literal_separator: true,
             require_literal_leading_dot: true,
@@ -245,19 +232,15 @@ impl Bucket<'_> {
         let start = folder.as_ref().len();
         in_parallel(paths.into_iter(), |path| {
             let label = path.as_ref()[start..].trim_start_matches('/').to_owned();
-            let object = Object::new(Arc::clone(&self.store), path, num_objects);
-            Opened {
-                file: open(object, &label),
-                label,
-            }
+            Opened::new(label, |label| self.open(path, label, num_objects))
         })
     }
-}
 
-fn open(object: Object, label: &str) -> io::Result<(SourceFile, Option<FileKind>)> {
-    let file = SourceFile::open_object(Arc::new(object), label)?;
-    let kind = FileKind::detect_open(&file)?;
-    Ok((file, kind))
+    /// Opens one of the `num_objects` of the source.
+    fn open(&self, path: Path, label: &str, num_objects: usize) -> io::Result<SourceFile> {
+        let object = Object::new(Arc::clone(&self.store), path, num_objects);
+        SourceFile::open_object(Arc::new(object), label)
+    }
 }
 
 #[cfg(test)]

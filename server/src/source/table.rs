@@ -153,15 +153,14 @@ impl Table {
     /// until `is_cancelled`; blocks.
     pub fn find_broken_row(&self, is_cancelled: &dyn Fn() -> bool) -> Option<QueryError> {
         let set = self.files.as_ref()?;
-        match set.kind.format {
-            FileFormat::Csv | FileFormat::Tsv => {
-                csv::find_broken_row(&set.files, set.kind, set.table.file_schema(), is_cancelled)
-            }
-            FileFormat::Ndjson => {
-                ndjson::find_broken_row(&set.files, set.kind, set.table.file_schema(), is_cancelled)
-            }
-            _ => None,
-        }
+        let find = match set.kind.format {
+            FileFormat::Csv | FileFormat::Tsv => csv::find_broken_row,
+            FileFormat::Ndjson => ndjson::find_broken_row,
+            _ => return None,
+        };
+        let schema = set.table.file_schema();
+        let mut files = set.files.iter();
+        files.find_map(|file| find(file, set.kind, schema, is_cancelled))
     }
 
     /// The folders of the files on disk, so that messages can leave them out.

@@ -289,7 +289,7 @@ impl Log {
     }
 
     fn make_room(&self, num_bytes: u64, free: &impl Fn() -> bool) -> bool {
-        if num_bytes > self.spool.disk.limit_bytes {
+        if num_bytes > self.spool.disk.limit_bytes() {
             return false;
         }
         while !self.spool.has_room(num_bytes) {

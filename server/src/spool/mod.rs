@@ -5,10 +5,11 @@ mod segment;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use log::{Fetched, Log, Position};
 pub use segment::{Place, Segment};
+
+use crate::pool::Pool;
 
 /// The smallest and the largest segment of a log on disk.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
@@ -17,41 +18,8 @@ const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
-    memory: Arc<Usage>,
-    disk: Arc<Usage>,
-}
-
-/// Bytes in use, and how many may be.
-#[derive(Debug)]
-pub struct Usage {
-    limit_bytes: u64,
-    used_bytes: AtomicU64,
-}
-
-impl Usage {
-    fn new(limit_bytes: u64) -> Arc<Self> {
-        Arc::new(Self {
-            limit_bytes,
-            used_bytes: AtomicU64::new(0),
-        })
-    }
-
-    /// Bytes in use.
-    pub fn used_bytes(&self) -> u64 {
-        self.used_bytes.load(Ordering::Relaxed)
-    }
-
-    fn add(&self, bytes: u64) {
-        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn remove(&self, bytes: u64) {
-        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn has_room(&self, bytes: u64) -> bool {
-        self.used_bytes().saturating_add(bytes) <= self.limit_bytes
-    }
+    memory: Arc<Pool>,
+    disk: Arc<Pool>,
 }
 
 impl Spool {
@@ -59,18 +27,18 @@ impl Spool {
     pub fn new(folder: PathBuf, memory_bytes: u64, disk_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             folder,
-            memory: Usage::new(memory_bytes),
-            disk: Usage::new(disk_bytes),
+            memory: Pool::new(memory_bytes),
+            disk: Pool::new(disk_bytes),
         })
     }
 
     /// Memory that logs use.
-    pub fn memory(&self) -> &Usage {
+    pub fn memory(&self) -> &Pool {
         &self.memory
     }
 
     /// Disk that logs use.
-    pub fn disk(&self) -> &Usage {
+    pub fn disk(&self) -> &Pool {
         &self.disk
     }
 
@@ -81,6 +49,6 @@ impl Spool {
 
     /// The size at which a log begins a new segment: a log that must give up its head gives up one.
     fn segment_bytes(&self) -> u64 {
-        (self.disk.limit_bytes / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end())
+        (self.disk.limit_bytes() / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end())
     }
 }

@@ -3,7 +3,6 @@
 mod histogram;
 mod number;
 
-use colonnade_core::semantics::near_names;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, UInt64Type};
@@ -19,7 +18,7 @@ use serde::Serialize;
 use crate::cells::texts;
 use crate::encode::type_name;
 use crate::engine_error::execution_error;
-use crate::error::{ErrorKind, QueryError};
+use crate::error::QueryError;
 use histogram::{Numbers, cannot_summarise};
 
 pub use histogram::Histogram;
@@ -119,12 +118,8 @@ pub async fn summarise(
 ) -> Result<Summary, QueryError> {
     let schema = plan.schema();
     let Some((qualifier, field)) = schema.iter().find(|(_, field)| field.name() == column) else {
-        let names = schema.fields().iter().map(|field| field.name().as_str());
-        return Err(QueryError::new(
-            ErrorKind::UnknownColumn,
-            format!("the result has no column {column:?}"),
-            near_names(column, names, "columns"),
-        ));
+        let fields = schema.fields();
+        return Err(QueryError::unknown_column("the result has", column, fields));
     };
     let field = field.as_ref().clone();
     let computed = computed_type(field.data_type());

@@ -14,21 +14,15 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::compute::{cast, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, Int8Type, Schema, TimeUnit};
-use datafusion::arrow::ipc::reader::{FileReader, StreamReader};
+use datafusion::arrow::ipc::reader::FileReader;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use futures::StreamExt;
 use serde_json::Value;
 
 use crate::result_bytes::{column, file_of, fixture, messages, result_of, stream_of, text_of};
+use crate::support::read_stream;
 
 const FORMATS: [Format; 4] = [Format::Parquet, Format::Csv, Format::Arrow, Format::Ndjson];
-
-fn read_stream(stream: &[u8]) -> RecordBatch {
-    let reader = StreamReader::try_new(stream, None).unwrap();
-    let schema = reader.schema();
-    let batches: Vec<_> = reader.map(|batch| batch.unwrap()).collect();
-    concat_batches(&schema, &batches).unwrap()
-}
 
 fn read_arrow(file: Vec<u8>) -> RecordBatch {
     let reader = FileReader::try_new(Cursor::new(file), None).unwrap();
@@ -373,13 +367,13 @@ async fn dictionaries_may_be_replaced_and_grow() {
 
 #[tokio::test]
 async fn repeated_names_differ_in_ndjson() {
-    let fields: Vec<Field> = ["a", "a", "a_2", "a"]
+    let fields: Vec<Field> = ["a", "a", "a (2)", "a"]
         .map(|name| Field::new(name, DataType::Int64, true))
         .to_vec();
     let columns = (0..4).map(|k| Arc::new(Int64Array::from(vec![k])) as ArrayRef);
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns.collect()).unwrap();
     let text = text_of(&stream_of(&[batch], false), Format::Ndjson).await;
-    assert_eq!(text, "{\"a\":0,\"a_3\":1,\"a_2\":2,\"a_4\":3}\n");
+    assert_eq!(text, "{\"a\":0,\"a (3)\":1,\"a (2)\":2,\"a (4)\":3}\n");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow_flight::flight_service_server::{FlightService, FlightServiceServer};
 use arrow_flight::sql::{Any, Command};
@@ -22,7 +22,7 @@ use tonic::{Request, Response, Result, Status, Streaming, async_trait};
 use tower_service::Service;
 
 use crate::played;
-use crate::support::{PATIENCE, batch};
+use crate::support::{batch, until};
 
 /// The ticket of the list of tables.
 const TABLES: &str = "tables";
@@ -85,20 +85,14 @@ impl Seen {
 
     /// Polls until no endpoint is read.
     pub(crate) async fn until_idle(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.running.load(Ordering::SeqCst) > 0 {
-            assert!(Instant::now() < deadline, "endpoints are still read");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let is_idle = || self.running.load(Ordering::SeqCst) == 0;
+        until(is_idle, "endpoints are still read").await;
     }
 
     /// Polls until a query was cancelled.
     pub(crate) async fn until_cancelled(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.cancelled.load(Ordering::SeqCst) == 0 {
-            assert!(Instant::now() < deadline, "nothing is cancelled");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let is_cancelled = || self.cancelled.load(Ordering::SeqCst) > 0;
+        until(is_cancelled, "nothing is cancelled").await;
     }
 }
 

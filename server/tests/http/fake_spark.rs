@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::future::{Ready, ready};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -27,7 +27,7 @@ use tonic_prost::ProstCodec;
 use tower_service::Service;
 
 use crate::played;
-use crate::support::{PATIENCE, batch};
+use crate::support::{batch, until};
 
 const SERVER_SIDE_ID: &str = "the driver's own";
 
@@ -96,11 +96,9 @@ impl Seen {
 
     /// Polls until the query was interrupted or forgotten, and its session released.
     pub(crate) async fn until_released(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.calls("ReleaseSession") < 1 || self.running.load(Ordering::SeqCst) > 0 {
-            assert!(Instant::now() < deadline, "Spark still works");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let is_released =
+            || self.calls("ReleaseSession") >= 1 && self.running.load(Ordering::SeqCst) == 0;
+        until(is_released, "Spark still works").await;
     }
 
     fn script(&self) -> MutexGuard<'_, Script> {

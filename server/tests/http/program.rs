@@ -4,16 +4,18 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::served::Running;
 use crate::support::PATIENCE;
 
 struct Program {
-    child: Child,
+    child: Running,
     address: String,
+    out: BufReader<ChildStdout>,
 }
 
 impl Program {
@@ -30,13 +32,14 @@ impl Program {
         let address = line.trim().strip_prefix("listening on http://").unwrap();
         Self {
             address: address.to_owned(),
-            child,
+            child: Running(child),
+            out,
         }
     }
 
     fn signal(&self) {
         let killed = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
+            .args(["-TERM", &self.child.0.id().to_string()])
             .status()
             .unwrap();
         assert!(killed.success());
@@ -45,19 +48,12 @@ impl Program {
     fn wait(&mut self) -> ExitStatus {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.0.try_wait().unwrap() {
                 return status;
             }
             assert!(Instant::now() < deadline, "it goes on");
             std::thread::sleep(Duration::from_millis(10));
         }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -113,7 +109,7 @@ fn the_temporary_folder_goes_with_the_program() {
         assert!(Instant::now() < deadline, "it still listens");
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(program.child.try_wait().unwrap().is_none());
+    assert!(program.child.0.try_wait().unwrap().is_none());
     program.signal();
     assert_eq!(program.wait().code(), Some(0));
     assert_eq!(num_entries(temporary.path()), 0);
@@ -136,4 +132,18 @@ fn a_data_folder_has_one_server() {
     drop(program);
     drop(Program::start(folder.path(), &source, &options));
     assert!(data.join("uploads").is_dir());
+}
+
+#[test]
+fn the_program_stops_when_asked() {
+    let folder = TempDir::new().unwrap();
+    let source = folder.path().join("t.csv");
+    fs::write(&source, "a,b\n1,2\n").unwrap();
+    let mut program = Program::start(folder.path(), &source, &[]);
+    assert!(program.address.starts_with("127.0.0.1:"));
+    program.signal();
+    assert_eq!(program.wait().code(), Some(0));
+    let mut rest = String::new();
+    program.out.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "standard output holds one line");
 }

@@ -1,6 +1,8 @@
 //! Tables that behave as a test wants.
 
+use std::fs::File;
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
@@ -13,11 +15,12 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use futures::Stream;
 
-use crate::support::PATIENCE;
+use crate::support::{PATIENCE, until};
 
 /// Rows `[start, start + num_rows)`: the number and a text of it.
 pub(crate) fn batch(start: i64, num_rows: i64) -> RecordBatch {
@@ -27,6 +30,14 @@ pub(crate) fn batch(start: i64, num_rows: i64) -> RecordBatch {
         Arc::new(text),
     ];
     RecordBatch::try_new(schema(), columns).unwrap()
+}
+
+/// Writes [`batch`] as a Parquet file.
+pub(crate) fn write_rows(path: &Path, start: i64, num_rows: i64) {
+    let file = File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, schema(), None).unwrap();
+    writer.write(&batch(start, num_rows)).unwrap();
+    writer.close().unwrap();
 }
 
 pub(crate) fn schema() -> SchemaRef {
@@ -85,11 +96,8 @@ pub(crate) struct Counts {
 impl Counts {
     /// Polls until no stream exists any more.
     pub(crate) async fn until_idle(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while self.running.load(Ordering::SeqCst) > 0 {
-            assert!(Instant::now() < deadline, "work goes on");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let is_idle = || self.running.load(Ordering::SeqCst) == 0;
+        until(is_idle, "work goes on").await;
     }
 
     /// Polls until rows no longer come, and returns how many did.

@@ -48,12 +48,6 @@ fn write(path: &Path, start: i64, num_rows: i64) {
     }
 }
 
-fn write_rows(path: &Path, start: i64, num_rows: i64) {
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), schema(), None).unwrap();
-    writer.write(&batch(start, num_rows)).unwrap();
-    writer.close().unwrap();
-}
-
 type Change = fn(&Path);
 
 const CHANGES: [(&str, Change); 4] = [

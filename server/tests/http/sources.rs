@@ -4,20 +4,12 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use colonnade_server::source::{Compression, open_all};
 use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
-use datafusion::parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 
 use crate::support::*;
-
-fn write_parquet(path: &Path, start: i64, num_rows: i64) {
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), schema(), None).unwrap();
-    writer.write(&batch(start, num_rows)).unwrap();
-    writer.close().unwrap();
-}
 
 fn csv(num_rows: i64) -> String {
     let mut text = String::from("n,t\n");
@@ -54,7 +46,7 @@ async fn every_kind_of_file() {
     compress(text.as_bytes(), Compression::Zstd, &at("d.csv.zst"));
     fs::write(at("e.ndjson"), &lines).unwrap();
     compress(lines.as_bytes(), Compression::Gzip, &at("f.jsonl.gz"));
-    write_parquet(&at("g.parquet"), 0, 3000);
+    write_rows(&at("g.parquet"), 0, 3000);
     let mut file = FileWriter::try_new(File::create(at("h.arrow")).unwrap(), &schema()).unwrap();
     let mut stream =
         StreamWriter::try_new(File::create(at("i.arrows")).unwrap(), &schema()).unwrap();
@@ -102,6 +94,16 @@ async fn every_kind_of_file() {
         assert_eq!(read.rows().column(1), batch(0, 3000).column(1), "{name}");
     }
     assert_eq!(server.get("/v1/tables/m/rows").await.rows().num_rows(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_names_of_a_csv_differ() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("t.csv"), "a,a,a (2),,a\n1,2,3,4,5\n").unwrap();
+    let server = Server::of_files(&[path(folder.path(), "t.csv")]).await;
+    let schema = server.get("/v1/tables/t/rows").await.rows().schema();
+    let names: Vec<_> = schema.fields().iter().map(|field| field.name()).collect();
+    assert_eq!(names, ["a", "a (3)", "a (2)", "column_4", "a (4)"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -259,12 +261,12 @@ fn sources_are_refused() {
 async fn a_file_that_changes_is_loaded_again() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("t.parquet");
-    write_parquet(&file, 0, 10);
+    write_rows(&file, 0, 10);
     let server = Server::of_files(&[file.display().to_string()]).await;
     let before = server.json("/v1/tables/t").await;
     assert_eq!(before["rows"], 10);
     fs::remove_file(&file).unwrap();
-    write_parquet(&file, 100, 20);
+    write_rows(&file, 100, 20);
     assert!(server.get("/v1/tables/t/rows").await.has_numbers(100..120));
     assert_eq!(server.sql("select count(*) from t").await.numbers(), [20]);
     let after = server.json("/v1/tables/t").await;
@@ -273,7 +275,7 @@ async fn a_file_that_changes_is_loaded_again() {
     fs::remove_file(&file).unwrap();
     let gone = server.get("/v1/tables/t/rows").await;
     gone.assert_refused(409, "source_changed");
-    write_parquet(&file, 0, 5);
+    write_rows(&file, 0, 5);
     assert_eq!(server.get("/v1/tables/t/rows").await.numbers().len(), 5);
 }
 
@@ -368,44 +370,4 @@ fn the_program_refuses_in_one_line() {
         assert!(line.contains(part), "{arguments:?}: {line}");
         assert!(output.stdout.is_empty());
     }
-}
-
-#[cfg(unix)]
-#[test]
-fn the_program_stops_when_asked() {
-    use std::io::{BufRead, BufReader, Read};
-    let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("t.csv"), "a,b\n1,2\n").unwrap();
-    let mut program = Command::new(env!("CARGO_BIN_EXE_colonnade"))
-        .args([
-            "serve",
-            &path(folder.path(), "t.csv"),
-            "--listen",
-            "127.0.0.1:0",
-        ])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut out = BufReader::new(program.stdout.take().unwrap());
-    let mut line = String::new();
-    out.read_line(&mut line).unwrap();
-    assert!(line.starts_with("listening on http://127.0.0.1:"), "{line}");
-    let killed = Command::new("kill")
-        .args(["-TERM", &program.id().to_string()])
-        .status()
-        .unwrap();
-    assert!(killed.success());
-    let deadline = Instant::now() + PATIENCE;
-    let status = loop {
-        if let Some(status) = program.try_wait().unwrap() {
-            break status;
-        }
-        assert!(Instant::now() < deadline, "it goes on");
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    assert_eq!(status.code(), Some(0));
-    let mut rest = String::new();
-    out.read_to_string(&mut rest).unwrap();
-    assert_eq!(rest, "", "standard output holds one line");
 }

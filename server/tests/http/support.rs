@@ -24,6 +24,15 @@ pub(crate) const MARKER: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 /// How long a test waits for what must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Polls until `is_done`; `problem` is what is said where it takes too long.
+pub(crate) async fn until(is_done: impl Fn() -> bool, problem: &str) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_done() {
+        assert!(Instant::now() < deadline, "{problem}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 pub(crate) struct Server {
     pub(crate) url: String,
     stop: Option<oneshot::Sender<()>>,
@@ -176,10 +185,7 @@ impl Outcome {
     pub(crate) fn rows(&self) -> RecordBatch {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
         assert!(self.is_complete(), "the stream is not complete");
-        let reader = StreamReader::try_new(self.body.as_slice(), None).unwrap();
-        let schema = reader.schema();
-        let batches: Vec<_> = reader.map(|batch| batch.unwrap()).collect();
-        concat_batches(&schema, &batches).unwrap()
+        read_stream(&self.body)
     }
 
     /// Column 0 as numbers.
@@ -213,6 +219,14 @@ impl Outcome {
     pub(crate) fn code(&self) -> String {
         self.problem()["code"].as_str().unwrap().to_owned()
     }
+}
+
+/// The rows of a stream.
+pub(crate) fn read_stream(stream: &[u8]) -> RecordBatch {
+    let reader = StreamReader::try_new(stream, None).unwrap();
+    let schema = reader.schema();
+    let batches: Vec<_> = reader.map(|batch| batch.unwrap()).collect();
+    concat_batches(&schema, &batches).unwrap()
 }
 
 /// Column 0 of the rows that can be read of a stream, whatever end it has.

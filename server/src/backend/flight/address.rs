@@ -1,18 +1,16 @@
 //! Where a Flight SQL server is, as the source says.
 
+use tokio::runtime::Handle;
 use tonic::transport::{Channel, Endpoint};
-use url::{Host, Url};
+use url::Url;
 
 use super::error::unreachable;
-use crate::backend::connection::{Entry, endpoint, entry, is_loopback};
+use crate::backend::connection::{Entry, authority, connect, endpoint, entry, percent_decoded};
 use crate::error::QueryError;
 
 const DEFAULT_PORT: u16 = 32010;
 
 const FORM: &str = "write flightsql://host:port, perhaps with user:password@ and ?tls=true&token=…";
-
-/// What a call carries.
-pub(super) type Metadata = Vec<Entry>;
 
 /// A Flight SQL server and how to speak to it.
 #[derive(Debug, Clone)]
@@ -22,7 +20,7 @@ pub(super) struct Address {
     /// User and password.
     pub(super) user: Option<(String, String)>,
     /// What every call carries: the token, and what else the server wants.
-    pub(super) metadata: Metadata,
+    pub(super) metadata: Vec<Entry>,
     endpoint: Endpoint,
 }
 
@@ -49,14 +47,11 @@ impl Address {
             1,
         ))
         .map_err(|error| format!("{error}; {FORM}"))?;
-        let host = url
-            .host()
-            .filter(|host| *host != Host::Domain(""))
-            .ok_or_else(|| format!("it names no host; {FORM}"))?;
+        let (shown, is_loopback) =
+            authority(&url, DEFAULT_PORT).ok_or_else(|| format!("it names no host; {FORM}"))?;
         if !matches!(url.path(), "" | "/") {
             return Err(format!("{:?} is no part of an address; {FORM}", url.path()));
         }
-        let is_loopback = is_loopback(&host);
         let mut tls = url.scheme() == "flightsql+tls";
         let mut metadata = Vec::new();
         let mut has_secret = false;
@@ -75,15 +70,10 @@ impl Address {
                 _ => metadata.push(entry(&key, &value)?),
             }
         }
-        let decoded = |text: &str| {
-            percent_encoding::percent_decode_str(text)
-                .decode_utf8_lossy()
-                .into_owned()
-        };
         let user = (!url.username().is_empty()).then(|| {
             (
-                decoded(url.username()),
-                decoded(url.password().unwrap_or_default()),
+                percent_decoded(url.username()),
+                percent_decoded(url.password().unwrap_or_default()),
             )
         });
         if user.is_some() && has_secret {
@@ -92,7 +82,6 @@ impl Address {
         if (user.is_some() || has_secret) && !tls && !is_loopback {
             return Err("it would send the password or token readable; add ?tls=true".to_owned());
         }
-        let shown = format!("{host}:{}", url.port().unwrap_or(DEFAULT_PORT));
         Ok(Self {
             endpoint: endpoint(&shown, tls).map_err(|error| format!("{error}; {FORM}"))?,
             shown,
@@ -125,15 +114,15 @@ impl Address {
         })
     }
 
-    /// A connection, whose work is done on the runtime of the caller.
+    /// A connection, for which `runtime` works.
     ///
     /// # Errors
     /// `engine_unavailable`.
-    pub(super) async fn connect(&self) -> Result<Channel, QueryError> {
-        self.endpoint
-            .connect()
-            .await
-            .map_err(|error| unreachable(&self.shown, &error))
+    pub(super) async fn connect(&self, runtime: &Handle) -> Result<Channel, QueryError> {
+        connect(&self.endpoint, runtime, |error| {
+            unreachable(&self.shown, error)
+        })
+        .await
     }
 }
 

@@ -16,9 +16,9 @@ use tokio::runtime::Handle;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Streaming};
 
-use super::address::{Address, Metadata};
-use super::error::{refused, unreachable};
-use crate::backend::connection::{Entry, entry};
+use super::address::Address;
+use super::error::refused;
+use crate::backend::connection::{Entry, entry, request};
 use crate::backend::received::bad_engine;
 use crate::error::QueryError;
 
@@ -56,7 +56,7 @@ impl Caller {
     /// Whatever the engine says of it.
     pub(super) async fn info(&self, command: &Any) -> Result<FlightInfo, QueryError> {
         let descriptor = FlightDescriptor::new_cmd(command.encode_to_vec());
-        let mut client = client(connect(&self.address, &self.runtime).await?);
+        let mut client = client(self.address.connect(&self.runtime).await?);
         let answer = client.get_flight_info(self.request(descriptor)).await;
         Ok(answer.map_err(|status| refused(&status))?.into_inner())
     }
@@ -87,7 +87,7 @@ impl Caller {
                 false => self.address.elsewhere(&location.uri),
             };
             match place {
-                Some(place) => match connect(&place, &self.runtime).await {
+                Some(place) => match place.connect(&self.runtime).await {
                     Ok(channel) => return Ok(channel),
                     Err(error) => failed = Some(error),
                 },
@@ -100,7 +100,7 @@ impl Caller {
         }
         match failed {
             Some(error) => Err(error),
-            None => connect(&self.address, &self.runtime).await,
+            None => self.address.connect(&self.runtime).await,
         }
     }
 
@@ -114,7 +114,7 @@ impl Caller {
                     .encode_to_vec()
                     .into(),
             };
-            let channel = connect(&caller.address, &caller.runtime).await?;
+            let channel = caller.address.connect(&caller.runtime).await?;
             let done = client(channel).do_action(caller.request(action)).await;
             done.map(drop).map_err(|status| refused(&status))
         };
@@ -126,14 +126,14 @@ impl Caller {
     }
 
     fn request<T>(&self, message: T) -> Request<T> {
-        with_metadata(message, &self.address.metadata)
+        request(message, &self.address.metadata)
     }
 }
 
 /// What calls carry once the user is known: a token that the server gives, or user and password where
 /// it knows no handshake.
 async fn sign_in(address: &Address, runtime: &Handle) -> Result<Option<Entry>, QueryError> {
-    let channel = connect(address, runtime).await?;
+    let channel = address.connect(runtime).await?;
     let Some((user, password)) = &address.user else {
         return Ok(None);
     };
@@ -142,10 +142,7 @@ async fn sign_in(address: &Address, runtime: &Handle) -> Result<Option<Entry>, Q
     let hello = futures::stream::iter([HandshakeRequest::default()]);
     let mut metadata = address.metadata.clone();
     metadata.push(basic.clone());
-    match client(channel)
-        .handshake(with_metadata(hello, &metadata))
-        .await
-    {
+    match client(channel).handshake(request(hello, &metadata)).await {
         Ok(answer) => {
             let given = answer.metadata().get("authorization").cloned();
             Ok(Some(given.map_or(basic.clone(), |given| (basic.0, given))))
@@ -153,22 +150,6 @@ async fn sign_in(address: &Address, runtime: &Handle) -> Result<Option<Entry>, Q
         Err(status) if status.code() == Code::Unimplemented => Ok(Some(basic)),
         Err(status) => Err(refused(&status)),
     }
-}
-
-fn with_metadata<T>(message: T, metadata: &Metadata) -> Request<T> {
-    let mut request = Request::new(message);
-    for (key, value) in metadata {
-        request.metadata_mut().insert(key.clone(), value.clone());
-    }
-    request
-}
-
-async fn connect(address: &Address, runtime: &Handle) -> Result<Channel, QueryError> {
-    let connecting = address.clone();
-    let connected = runtime.spawn(async move { connecting.connect().await });
-    connected
-        .await
-        .map_err(|error| unreachable(&address.shown, &error))?
 }
 
 fn client(channel: Channel) -> FlightServiceClient<Channel> {

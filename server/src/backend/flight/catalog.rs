@@ -4,70 +4,26 @@ use std::sync::Arc;
 
 use arrow_flight::sql::{CommandGetTables, CommandStatementQuery, ProstMessageExt};
 use bytes::BytesMut;
-use colonnade_core::wire::integrity::xxh3_64;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::ipc::reader::StreamReader;
-use futures::{StreamExt, TryStreamExt};
+use futures::TryStreamExt;
 
 use super::caller::Caller;
 use super::part::Query;
 use super::sql::quoted;
-use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
+use crate::backend::ReceivedSchema;
+use crate::backend::listing::{ListedTable, Named, decode, described};
 use crate::backend::received::bad_engine;
-use crate::backend::{ReceivedSchema, TableFacts, split_stream};
-use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, MessageKind};
 
 /// The bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 64 << 20;
 
-/// A table of the engine.
-#[derive(Debug, Clone)]
-pub(super) struct FlightTable {
-    /// As it is listed: behind its schema's name, where it has one.
-    pub(super) name: String,
-    /// As SQL writes it.
-    pub(super) relation: String,
-    /// Its columns.
-    pub(super) schema: SchemaRef,
-    /// Changes with the columns; Flight SQL knows no version.
-    version: String,
-}
-
-impl FlightTable {
-    /// The table as it is listed for everybody.
-    ///
-    /// # Errors
-    /// Its schema is none that could be sent.
-    pub(super) fn facts(&self) -> Result<TableFacts, QueryError> {
-        Ok(TableFacts {
-            name: self.name.clone(),
-            format: "flight",
-            num_rows: None,
-            num_bytes: None,
-            version: self.version.clone(),
-            is_uploaded: false,
-            fields: encode::describe(&self.schema)
-                .map_err(|error| bad_engine(&error.to_string()))?,
-        })
-    }
-}
-
-/// A line of the listing.
-struct Listed {
-    name: String,
-    relation: String,
-    /// The columns, where the engine says them in the listing.
-    schema: Option<ReceivedSchema>,
-}
-
-/// The tables and their columns.
+/// The tables and their columns, each behind its schema's name where it has one.
 ///
 /// # Errors
 /// What the engine says.
-pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<FlightTable>, QueryError> {
+pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<ListedTable>, QueryError> {
     let command = CommandGetTables {
         include_schema: true,
         ..CommandGetTables::default()
@@ -79,7 +35,7 @@ pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<FlightTable>, Query
         }
         query => query?,
     };
-    let mut listed = Vec::new();
+    let mut named = Vec::new();
     for batch in read(query).await? {
         let texts = |name: &str| {
             let texts = batch.column_by_name(name)?.as_string_opt::<i32>()?;
@@ -108,69 +64,33 @@ pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<FlightTable>, Query
                     format!("{}.{}", quoted(&namespace), quoted(&table)),
                 ),
             };
-            listed.push(Listed {
+            // The engine may say the columns in the listing.
+            let said = schema
+                .and_then(|bytes| ReceivedSchema::of_stream(bytes, "a table has no schema").ok());
+            let query = format!("select * from {relation} where 1 = 0");
+            named.push(Named {
                 name,
                 relation,
-                schema: schema.and_then(|bytes| first_schema(bytes).ok()),
+                schema: async move {
+                    match said {
+                        Some(schema) => Ok(schema),
+                        None => schema_of(caller, query).await,
+                    }
+                },
             });
         }
     }
-    listed.sort_by(|a, b| a.name.cmp(&b.name));
-    listed.dedup_by(|a, b| a.name == b.name);
-    if listed.len() > MAX_TABLES {
-        tracing::warn!(
-            "the engine has {} tables; the first {MAX_TABLES} are listed",
-            listed.len()
-        );
-        listed.truncate(MAX_TABLES);
-    }
-    let described = futures::stream::iter(listed)
-        .map(|listed| async move {
-            let name = listed.name.clone();
-            describe(caller, listed)
-                .await
-                .inspect_err(|error| {
-                    tracing::warn!("table {name:?} of the engine is left out: {error}");
-                })
-                .ok()
-        })
-        .buffered(NUM_PARALLEL);
-    Ok(described
-        .filter_map(|table| async { table })
-        .collect()
-        .await)
+    Ok(described("the engine", named).await)
 }
 
-async fn describe(caller: &Arc<Caller>, listed: Listed) -> Result<FlightTable, QueryError> {
-    let schema = match listed.schema {
-        Some(schema) => schema,
-        None => {
-            let command = CommandStatementQuery {
-                query: format!("select * from {} where 1 = 0", listed.relation),
-                transaction_id: None,
-            };
-            Query::begin(caller, &command.as_any())
-                .await?
-                .parts()
-                .await?
-                .0
-        }
+/// The schema of a query's result.
+async fn schema_of(caller: &Arc<Caller>, query: String) -> Result<ReceivedSchema, QueryError> {
+    let command = CommandStatementQuery {
+        query,
+        transaction_id: None,
     };
-    Ok(FlightTable {
-        version: format!("{:016x}", xxh3_64(&schema.message.metadata)),
-        name: listed.name,
-        relation: listed.relation,
-        schema: schema.schema,
-    })
-}
-
-/// The schema in a message with its prefix, as Flight sends it outside of streams.
-fn first_schema(bytes: &[u8]) -> Result<ReceivedSchema, QueryError> {
-    let messages = split_stream(bytes)?;
-    let (metadata, _) = messages
-        .first()
-        .ok_or_else(|| bad_engine("a table has no schema"))?;
-    ReceivedSchema::read(metadata)
+    let query = Query::begin(caller, &command.as_any()).await?;
+    Ok(query.parts().await?.0)
 }
 
 /// All rows of a small result.
@@ -189,7 +109,5 @@ async fn read(query: Arc<Query>) -> Result<Vec<RecordBatch>, QueryError> {
         }
     }
     stream.extend_from_slice(&END_OF_STREAM);
-    StreamReader::try_new(stream.as_ref(), None)
-        .and_then(Iterator::collect)
-        .map_err(|error| bad_engine(&error.to_string()))
+    decode(&stream)
 }

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use tonic::{Code, Status};
 
+use crate::backend::connection;
 use crate::error::{ErrorKind, QueryError};
 
 /// The longest text of an engine that is shown.
@@ -48,11 +49,9 @@ pub(super) fn refused(status: &Status) -> QueryError {
 
 /// The server cannot be connected to, or the connection broke.
 pub(super) fn unreachable(address: &str, error: &(dyn Error + 'static)) -> QueryError {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    let root = causes.last().map_or_else(String::new, ToString::to_string);
-    QueryError::new(
-        ErrorKind::EngineUnavailable,
-        format!("the engine at {address} cannot be reached: {root}"),
+    connection::unreachable(
+        &format!("the engine at {address}"),
+        error,
         "check that its Flight SQL server runs there, and whether it wants ?tls=true",
     )
 }

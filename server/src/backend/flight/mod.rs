@@ -12,30 +12,25 @@ use std::sync::Arc;
 
 use arrow_flight::sql::{CommandStatementQuery, ProstMessageExt};
 use async_trait::async_trait;
-use colonnade_core::semantics::near_names;
 
 use self::address::Address;
 pub(super) use self::address::shown;
 use self::caller::Caller;
-use self::catalog::{FlightTable, list};
+use self::catalog::list;
 use self::part::Query;
 use self::sql::{read_only, table_sql};
 use crate::backend::listing::Listing;
-use crate::backend::received::bad_engine;
 use crate::backend::{Backend, Started, TableFacts};
-use crate::encode::{Codec, EmptyBatch};
+use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::plan::Order;
 use crate::query::QueryRuntime;
-use crate::request::{Request, Source, TableQuery};
-
-/// What a part reserves before its first batch.
-const BATCH_BYTES: u64 = 1 << 20;
+use crate::request::{Request, Source};
 
 /// A Flight SQL server.
 pub struct FlightSql {
     caller: Arc<Caller>,
-    listing: Listing<FlightTable>,
+    listing: Listing,
     /// Works for the connections, whatever becomes of the queries that use them.
     _runtime: QueryRuntime,
 }
@@ -62,25 +57,8 @@ impl FlightSql {
             })?;
         Ok(Self {
             caller: Arc::new(caller),
-            listing: Listing::default(),
+            listing: Listing::new("flight"),
             _runtime: runtime,
-        })
-    }
-
-    async fn listed(&self) -> Result<Arc<Vec<FlightTable>>, QueryError> {
-        self.listing.tables(list(&self.caller)).await
-    }
-
-    async fn table(&self, query: &TableQuery) -> Result<FlightTable, QueryError> {
-        let tables = self.listed().await?;
-        let found = tables.iter().find(|table| table.name == query.table);
-        found.cloned().ok_or_else(|| {
-            let names = tables.iter().map(|table| table.name.as_str());
-            QueryError::new(
-                ErrorKind::UnknownTable,
-                format!("there is no table {:?}", query.table),
-                near_names(&query.table, names, "tables"),
-            )
         })
     }
 }
@@ -88,14 +66,16 @@ impl FlightSql {
 #[async_trait]
 impl Backend for FlightSql {
     async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
-        let tables = self.listed().await?;
-        tables.iter().map(FlightTable::facts).collect()
+        self.listing.facts(list(&self.caller)).await
     }
 
     async fn start(&self, request: &Request, _: Option<Codec>) -> Result<Started, QueryError> {
         let query = match &request.source {
             Source::Sql(sql) => read_only(sql)?.to_owned(),
-            Source::Table(query) => table_sql(&self.table(query).await?, query)?,
+            Source::Table(query) => {
+                let listed = list(&self.caller);
+                table_sql(&self.listing.table(&query.table, listed).await?, query)?
+            }
             Source::Query(_) => {
                 return Err(QueryError::new(
                     ErrorKind::Internal,
@@ -115,22 +95,6 @@ impl Backend for FlightSql {
             Order::None
         };
         let (schema, parts) = query.parts().await?;
-        let empty =
-            EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
-        Ok(Started {
-            schema: schema.message,
-            empty,
-            codec: None,
-            batch_bytes: BATCH_BYTES,
-            order,
-            parts,
-            range: request.range,
-            sources: Vec::new(),
-            is_seekable: false,
-            // An engine says nothing of what its tables were when they were read.
-            is_repeatable: false,
-            num_rows: None,
-            progress: None,
-        })
+        Started::elsewhere(schema, order, parts, request.range, None)
     }
 }

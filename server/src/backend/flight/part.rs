@@ -12,7 +12,7 @@ use tonic::Streaming;
 use super::caller::Caller;
 use super::error::refused;
 use crate::backend::received::bad_engine;
-use crate::backend::{Received, ReceivedSchema, split_stream};
+use crate::backend::{Received, ReceivedSchema};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
 use crate::order::Part;
@@ -73,11 +73,9 @@ impl Query {
     /// The first endpoint cannot be read.
     pub(super) async fn parts(self: Arc<Self>) -> Result<(ReceivedSchema, Vec<Part>), QueryError> {
         let Some(first) = self.info.endpoint.first() else {
-            let messages = split_stream(&self.info.schema)?;
-            let (metadata, _) = messages
-                .first()
-                .ok_or_else(|| bad_engine("it has neither rows nor a schema"))?;
-            return Ok((ReceivedSchema::read(metadata)?, Vec::new()));
+            let missing = "it has neither rows nor a schema";
+            let schema = ReceivedSchema::of_stream(&self.info.schema, missing)?;
+            return Ok((schema, Vec::new()));
         };
         let mut messages = self.caller.get(first).await?;
         let schema = loop {

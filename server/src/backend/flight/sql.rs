@@ -1,19 +1,14 @@
 //! What may be asked of an engine whose dialect is not known.
 
-use std::collections::HashSet;
-
-use colonnade_core::semantics::near_names;
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
-use super::catalog::FlightTable;
+use crate::backend::listing::ListedTable;
+use crate::backend::statement::{check_length, only_reading};
 use crate::error::{ErrorKind, QueryError};
 use crate::request::TableQuery;
-
-/// The longest SQL text that is sent.
-const MAX_SQL_BYTES: usize = 256 << 10;
 
 /// How deeply a statement may be nested.
 const MAX_DEPTH: usize = 64;
@@ -23,13 +18,7 @@ const MAX_DEPTH: usize = 64;
 /// # Errors
 /// `read_only`, or `sql_error` where it cannot be seen that it only reads.
 pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
-    if sql.len() > MAX_SQL_BYTES {
-        return Err(QueryError::new(
-            ErrorKind::SqlError,
-            "the SQL is longer than 256 KiB",
-            "write a shorter query",
-        ));
-    }
+    check_length(sql)?;
     let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
     if has_unclear_comments(sql) {
         return Err(QueryError::new(
@@ -49,28 +38,8 @@ pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
                 "write it closer to standard SQL",
             )
         })?;
-    match statements.as_slice() {
-        [] => Err(QueryError::new(
-            ErrorKind::SqlError,
-            "the SQL is empty",
-            "write one SELECT",
-        )),
-        [statement] if reads(statement) => Ok(sql),
-        [statement] => {
-            let text = statement.to_string();
-            let words: Vec<_> = text.split_whitespace().take(2).collect();
-            Err(QueryError::new(
-                ErrorKind::ReadOnly,
-                format!("{} is refused: the server only reads", words.join(" ")),
-                "use SELECT, WITH, VALUES, EXPLAIN, DESCRIBE or SHOW",
-            ))
-        }
-        more => Err(QueryError::new(
-            ErrorKind::SqlError,
-            format!("the SQL holds {} statements", more.len()),
-            "send one statement a query",
-        )),
-    }
+    only_reading(statements, reads)?;
+    Ok(sql)
 }
 
 /// Whether there are comments within comments, or such as are none for some engines.
@@ -120,7 +89,7 @@ pub(super) fn quoted(name: &str) -> String {
 ///
 /// # Errors
 /// `unknown_column`, or `not_supported` where the engine could answer otherwise than others.
-pub(super) fn table_sql(table: &FlightTable, query: &TableQuery) -> Result<String, QueryError> {
+pub(super) fn table_sql(table: &ListedTable, query: &TableQuery) -> Result<String, QueryError> {
     if query.filter.is_some() || !query.sort.is_empty() {
         return Err(QueryError::new(
             ErrorKind::NotSupported,
@@ -128,38 +97,14 @@ pub(super) fn table_sql(table: &FlightTable, query: &TableQuery) -> Result<Strin
             "write it in the engine's SQL, with WHERE and ORDER BY",
         ));
     }
-    let Some(columns) = &query.columns else {
-        return Ok(format!("select * from {}", table.relation));
+    let columns = match &query.columns {
+        None => "*".to_owned(),
+        Some(_) => {
+            let names = query.column_names(&table.schema)?;
+            names.into_iter().map(quoted).collect::<Vec<_>>().join(", ")
+        }
     };
-    let mut seen = HashSet::new();
-    let mut names = Vec::with_capacity(columns.len());
-    for name in columns {
-        if table.schema.field_with_name(name).is_err() {
-            let all = table
-                .schema
-                .fields()
-                .iter()
-                .map(|field| field.name().as_str());
-            return Err(QueryError::new(
-                ErrorKind::UnknownColumn,
-                format!("table {:?} has no column {name:?}", table.name),
-                near_names(name, all, "columns"),
-            ));
-        }
-        if !seen.insert(name) {
-            return Err(QueryError::new(
-                ErrorKind::BadParameter,
-                format!("column {name:?} is asked for twice"),
-                "name each column once",
-            ));
-        }
-        names.push(quoted(name));
-    }
-    Ok(format!(
-        "select {} from {}",
-        names.join(", "),
-        table.relation
-    ))
+    Ok(format!("select {columns} from {}", table.relation))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Where a Spark Connect server is, as its connection string says.
 //! <https://github.com/apache/spark/blob/master/sql/connect/docs/client-connection-string.md>
 
+use tokio::runtime::Handle;
 use tonic::transport::{Channel, Endpoint};
-use url::{Host, Url};
+use url::Url;
 
 use super::error::unreachable;
-use crate::backend::connection::{Entry, endpoint, entry, is_loopback};
+use crate::backend::connection::{Entry, authority, connect, endpoint, entry, percent_decoded};
 use crate::error::QueryError;
 
 const DEFAULT_PORT: u16 = 15002;
@@ -31,11 +32,9 @@ impl Address {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let form = "write sc://host:port, perhaps with /;token=…;use_ssl=true";
         let url = Url::parse(text).map_err(|error| format!("{error}; {form}"))?;
-        let host = url
-            .host()
-            .filter(|host| *host != Host::Domain(""))
-            .ok_or_else(|| format!("it names no host; {form}"))?;
-        if matches!(&host, Host::Domain(name) if name.contains(';')) {
+        let (shown, is_loopback) =
+            authority(&url, DEFAULT_PORT).ok_or_else(|| format!("it names no host; {form}"))?;
+        if shown.contains(';') {
             return Err(format!(
                 "its parameters do not stand behind a slash; {form}"
             ));
@@ -49,8 +48,6 @@ impl Address {
                 format!("what stands behind the host is no list of parameters; {form}")
             })?,
         };
-        let shown = format!("{host}:{}", url.port().unwrap_or(DEFAULT_PORT));
-        let is_loopback = is_loopback(&host);
         let (mut user, mut token, mut use_ssl) = ("colonnade".to_owned(), None, None);
         let mut metadata = Vec::new();
         for parameter in parameters.split(';').filter(|text| !text.is_empty()) {
@@ -89,25 +86,16 @@ impl Address {
         })
     }
 
-    /// A connection, whose work is done on the runtime of the caller.
+    /// A connection, for which `runtime` works.
     ///
     /// # Errors
     /// `engine_unavailable`.
-    pub(super) async fn connect(&self) -> Result<Channel, QueryError> {
-        self.endpoint
-            .connect()
-            .await
-            .map_err(|error| unreachable(&self.shown, &error))
+    pub(super) async fn connect(&self, runtime: &Handle) -> Result<Channel, QueryError> {
+        connect(&self.endpoint, runtime, |error| {
+            unreachable(&self.shown, error)
+        })
+        .await
     }
-}
-
-fn percent_decoded(text: &str) -> String {
-    // `a=` so that an empty value is one, and `+` stays what it is.
-    let query = format!("a={}", text.replace('+', "%2B").replace('&', "%26"));
-    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
-    pairs
-        .next()
-        .map_or_else(String::new, |(_, value)| value.into_owned())
 }
 
 #[cfg(test)]

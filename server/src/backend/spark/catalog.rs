@@ -2,66 +2,30 @@
 
 use std::sync::Arc;
 
-use colonnade_core::wire::integrity::xxh3_64;
 use datafusion::arrow::array::{AsArray, RecordBatch};
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::ipc::reader::StreamReader;
-use futures::StreamExt;
 
 use super::execution::Execution;
 use super::part::{order_of, schema_of};
 use super::proto::Plan;
 use super::session::Session;
 use super::sql::{quoted, without_rows};
-use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
+use crate::backend::listing::{ListedTable, Named, decode, described};
 use crate::backend::received::bad_engine;
-use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
-use crate::encode;
+use crate::backend::{EngineProgress, Received, ReceivedSchema, split_stream};
 use crate::error::QueryError;
 use crate::plan::Order;
 
 /// The bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 16 << 20;
 
-/// A table of Spark.
-#[derive(Debug, Clone)]
-pub(super) struct SparkTable {
-    /// As it is listed: the current namespace's by their own names, others behind their namespace's.
-    pub(super) name: String,
-    /// As SQL writes it.
-    pub(super) relation: String,
-    /// Its columns.
-    pub(super) schema: SchemaRef,
-    /// Changes with the schema; Spark has no version for all kinds of tables.
-    version: String,
-}
-
-impl SparkTable {
-    /// The table as it is listed for everybody.
-    ///
-    /// # Errors
-    /// Its schema is none that could be sent.
-    pub(super) fn facts(&self) -> Result<TableFacts, QueryError> {
-        Ok(TableFacts {
-            name: self.name.clone(),
-            format: "spark",
-            num_rows: None,
-            num_bytes: None,
-            version: self.version.clone(),
-            is_uploaded: false,
-            fields: encode::describe(&self.schema)
-                .map_err(|error| bad_engine(&error.to_string()))?,
-        })
-    }
-}
-
-/// The tables and their columns.
+/// The tables and their columns: the current namespace's by their own names, others behind their
+/// namespace's.
 ///
 /// # Errors
 /// What the engine says.
-pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, QueryError> {
+pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<ListedTable>, QueryError> {
     let current = texts(session, Plan::command("show current namespace"), 1).await?;
-    let mut names = Vec::new();
+    let mut named = Vec::new();
     for namespace in texts(session, Plan::command("show namespaces"), 0).await? {
         let is_current = current.contains(&namespace);
         let sql = format!("show tables in {}", quoted_path(&namespace));
@@ -71,37 +35,15 @@ pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, Quer
                 true => table,
                 false => format!("{namespace}.{table}"),
             };
-            names.push((name, relation));
+            let query = format!("select * from {relation}");
+            named.push(Named {
+                name,
+                relation,
+                schema: async move { Ok(schema(session, &query).await?.0) },
+            });
         }
     }
-    names.sort_unstable();
-    names.dedup_by(|a, b| a.0 == b.0);
-    if names.len() > MAX_TABLES {
-        tracing::warn!(
-            "Spark has {} tables; the first {MAX_TABLES} are listed",
-            names.len()
-        );
-        names.truncate(MAX_TABLES);
-    }
-    let described = futures::stream::iter(names)
-        .map(|(name, relation)| async move {
-            match schema(session, &format!("select * from {relation}")).await {
-                Ok((received, _)) => Some(SparkTable {
-                    version: format!("{:016x}", xxh3_64(&received.message.metadata)),
-                    schema: received.schema,
-                    name,
-                    relation,
-                }),
-                Err(error) => {
-                    tracing::warn!("table {name:?} of Spark is left out: {error}");
-                    None
-                }
-            }
-        })
-        .buffered(NUM_PARALLEL)
-        .collect::<Vec<_>>()
-        .await;
-    Ok(described.into_iter().flatten().collect())
+    Ok(described("Spark", named).await)
 }
 
 /// A namespace's parts in quotes; `SHOW NAMESPACES` quotes those that need it itself.
@@ -146,7 +88,7 @@ async fn texts(
         if num_bytes > MAX_LISTING_BYTES {
             return Err(bad_engine("it lists more names than fit into 16 MiB"));
         }
-        for batch in decode(&batch.data)? {
+        for batch in batches(&batch.data)? {
             let names = batch
                 .columns()
                 .get(column)
@@ -158,16 +100,15 @@ async fn texts(
     Ok(texts)
 }
 
-fn decode(stream: &[u8]) -> Result<Vec<RecordBatch>, QueryError> {
+/// The batches of a stream, each message of which is checked.
+fn batches(stream: &[u8]) -> Result<Vec<RecordBatch>, QueryError> {
     let mut messages = split_stream(stream)?.into_iter();
     let Some((metadata, _)) = messages.next() else {
         return Ok(Vec::new());
     };
-    let mut received = crate::backend::Received::new(ReceivedSchema::read(metadata)?);
+    let mut received = Received::new(ReceivedSchema::read(metadata)?);
     for (metadata, body) in messages {
         received.take(metadata, body)?;
     }
-    StreamReader::try_new(stream, None)
-        .and_then(Iterator::collect)
-        .map_err(|error| bad_engine(&error.to_string()))
+    decode(stream)
 }

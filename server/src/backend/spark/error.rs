@@ -6,6 +6,7 @@ use prost::Message;
 use tonic::{Code, Status};
 
 use super::proto::{ErrorInfo, RpcStatus};
+use crate::backend::connection;
 use crate::error::{ErrorKind, QueryError};
 
 /// Lines that stand before a statement when it is sent; see [`read_only`](super::sql::read_only).
@@ -81,11 +82,9 @@ impl SparkError {
 
 /// The server cannot be connected to, or the connection broke.
 pub(super) fn unreachable(address: &str, error: &(dyn Error + 'static)) -> QueryError {
-    let causes = std::iter::successors(Some(error), |&error| error.source());
-    let root = causes.last().map_or_else(String::new, ToString::to_string);
-    QueryError::new(
-        ErrorKind::EngineUnavailable,
-        format!("Spark at {address} cannot be reached: {root}"),
+    connection::unreachable(
+        &format!("Spark at {address}"),
+        error,
         "check that its Connect server runs there, and whether it wants use_ssl=true",
     )
 }

@@ -13,39 +13,35 @@ mod sql;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use colonnade_core::semantics::near_names;
 use futures::{Stream, StreamExt, TryStreamExt};
 
 use self::address::Address;
-use self::catalog::{SparkTable, list};
+use self::catalog::list;
 use self::execution::Execution;
 use self::part::{messages, schema_of};
 use self::proto::Plan;
 use self::session::Session;
 use self::sql::{Statement, read_only, table_sql};
-use crate::backend::listing::Listing;
+use crate::backend::listing::{ListedTable, Listing};
 use crate::backend::received::bad_engine;
 use crate::backend::{Backend, EngineProgress, ReceivedSchema, Started, TableFacts};
-use crate::encode::{Codec, EmptyBatch};
+use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
 use crate::order::Part;
 use crate::plan::Order;
 use crate::query::QueryRuntime;
-use crate::request::{Request, Source, TableQuery};
+use crate::request::{Request, Source};
 
 /// The source without its parameters: one of them may be a token.
 pub(super) fn shown(source: &str) -> &str {
     source.split(';').next().unwrap_or_default()
 }
 
-/// What a part reserves before its first batch; Spark's are smaller, unless rows are very large.
-const BATCH_BYTES: u64 = 1 << 20;
-
 /// A Spark Connect server.
 pub struct Spark {
     address: Arc<Address>,
-    listing: Listing<SparkTable>,
+    listing: Listing,
     /// Works for the connections, whatever becomes of the queries that use them.
     runtime: QueryRuntime,
 }
@@ -63,7 +59,7 @@ impl Spark {
             .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
         let spark = Self {
             address: Arc::new(address),
-            listing: Listing::default(),
+            listing: Listing::new("spark"),
             runtime,
         };
         spark.session().await.map_err(|error| {
@@ -76,37 +72,22 @@ impl Spark {
         Session::open(&self.address, self.runtime.handle()).await
     }
 
-    async fn listed(&self) -> Result<Arc<Vec<SparkTable>>, QueryError> {
-        let listing = async { list(&self.session().await?).await };
-        self.listing.tables(listing).await
-    }
-
-    async fn table(&self, query: &TableQuery) -> Result<SparkTable, QueryError> {
-        let tables = self.listed().await?;
-        let found = tables.iter().find(|table| table.name == query.table);
-        found.cloned().ok_or_else(|| {
-            let names = tables.iter().map(|table| table.name.as_str());
-            QueryError::new(
-                ErrorKind::UnknownTable,
-                format!("there is no table {:?}", query.table),
-                near_names(&query.table, names, "tables"),
-            )
-        })
+    async fn list(&self) -> Result<Vec<ListedTable>, QueryError> {
+        list(&self.session().await?).await
     }
 }
 
 #[async_trait]
 impl Backend for Spark {
     async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
-        let tables = self.listed().await?;
-        tables.iter().map(SparkTable::facts).collect()
+        self.listing.facts(self.list()).await
     }
 
     async fn start(&self, request: &Request, _: Option<Codec>) -> Result<Started, QueryError> {
         let statement = match &request.source {
             Source::Sql(sql) => read_only(sql)?,
             Source::Table(query) => {
-                let table = self.table(query).await?;
+                let table = self.listing.table(&query.table, self.list()).await?;
                 let sql = table_sql(&table.relation, &table.schema, query)?;
                 Statement::Query(format!("select * from (\n{sql}\n)"))
             }
@@ -133,23 +114,8 @@ impl Backend for Spark {
                 (schema, Order::Partition, part)
             }
         };
-        let empty =
-            EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
-        Ok(Started {
-            schema: schema.message,
-            empty,
-            codec: None,
-            batch_bytes: BATCH_BYTES,
-            order,
-            parts: vec![part],
-            range: request.range,
-            sources: Vec::new(),
-            is_seekable: false,
-            // Spark says nothing of what its tables were when they were read.
-            is_repeatable: false,
-            num_rows: None,
-            progress: Some(progress),
-        })
+        let progress = Some(progress);
+        Started::elsewhere(schema, order, vec![part], request.range, progress)
     }
 }
 

@@ -106,9 +106,5 @@ pub(super) fn order_of(batch: &Batch) -> Order {
 /// # Errors
 /// `bad_engine`.
 pub(super) fn schema_of(batch: &Batch) -> Result<ReceivedSchema, QueryError> {
-    let messages = split_stream(&batch.data)?;
-    let Some((metadata, _)) = messages.first() else {
-        return Err(bad_engine("a batch has no schema"));
-    };
-    ReceivedSchema::read(metadata)
+    ReceivedSchema::of_stream(&batch.data, "a batch has no schema")
 }

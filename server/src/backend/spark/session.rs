@@ -19,6 +19,7 @@ use super::proto::{
     InterruptRequest, KeyValue, Plan, ReattachExecuteRequest, ReattachOptions,
     ReleaseExecuteRequest, ReleaseSessionRequest, RequestOption, UserContext,
 };
+use crate::backend::connection::request;
 use crate::error::QueryError;
 
 /// What Spark itself permits for one message.
@@ -59,14 +60,9 @@ impl Session {
         address: &Arc<Address>,
         runtime: &Handle,
     ) -> Result<Arc<Self>, QueryError> {
-        let connecting = Arc::clone(address);
-        let connected = runtime.spawn(async move { connecting.connect().await });
-        let channel = connected
-            .await
-            .map_err(|error| unreachable(&address.shown, &error))??;
         let client = Client {
             address: Arc::clone(address),
-            channel,
+            channel: address.connect(runtime).await?,
             session_id: Uuid::new_v4().to_string(),
         };
         let pairs = SETTINGS.map(|(key, value)| KeyValue {
@@ -202,11 +198,7 @@ impl Client {
     }
 
     fn request<M>(&self, message: M) -> Request<M> {
-        let mut request = Request::new(message);
-        for (key, value) in &self.address.metadata {
-            request.metadata_mut().insert(key.clone(), value.clone());
-        }
-        request
+        request(message, &self.address.metadata)
     }
 
     async fn client(&self) -> Result<Grpc<Channel>, Status> {

@@ -1,18 +1,13 @@
 //! Requests in Spark's SQL.
 
-use std::collections::HashSet;
-
-use colonnade_core::semantics::near_names;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator};
 
+use crate::backend::statement::{changes, check_length, empty};
 use crate::error::{ErrorKind, QueryError};
 use crate::plan::predicate_expr;
 use crate::request::{Filter, TableQuery};
-
-/// The longest SQL text that is sent.
-const MAX_SQL_BYTES: usize = 256 << 10;
 
 /// Numbers the rows of a table in their order, so that it decides ties.
 const ROW: &str = "__colonnade_row";
@@ -31,22 +26,12 @@ pub(super) enum Statement {
 /// # Errors
 /// `read_only` or `sql_error`.
 pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
-    if sql.len() > MAX_SQL_BYTES {
-        return Err(QueryError::new(
-            ErrorKind::SqlError,
-            "the SQL is longer than 256 KiB",
-            "write a shorter query",
-        ));
-    }
+    check_length(sql)?;
     let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
     let statement = behind_comments(sql);
     let word = first_word(statement);
     match word.as_str() {
-        "" => Err(QueryError::new(
-            ErrorKind::SqlError,
-            "the SQL is empty",
-            "write one SELECT",
-        )),
+        "" => Err(empty()),
         // Nothing but a query can stand in brackets behind FROM. The line's end, because the last
         // line may be a comment.
         "select" | "with" | "values" | "from" | "table" => {
@@ -66,9 +51,8 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
             let blank: String = before.map(|c| if c == '\n' { c } else { ' ' }).collect();
             Ok(Statement::Tell(format!("\n{blank}{statement}")))
         }
-        _ => Err(QueryError::new(
-            ErrorKind::ReadOnly,
-            format!("{} is refused: the server only reads", word.to_uppercase()),
+        _ => Err(changes(
+            &word.to_uppercase(),
             "use SELECT, WITH, VALUES, TABLE, FROM, EXPLAIN, DESCRIBE or SHOW",
         )),
     }
@@ -124,34 +108,11 @@ pub(super) fn table_sql(
     schema: &Schema,
     query: &TableQuery,
 ) -> Result<String, QueryError> {
-    let mut seen = HashSet::new();
-    let column = |name: &str| match schema.field_with_name(name) {
-        Ok(_) => Ok(quoted(name)),
-        Err(_) => Err(QueryError::new(
-            ErrorKind::UnknownColumn,
-            format!("table {:?} has no column {name:?}", query.table),
-            near_names(
-                name,
-                schema.fields().iter().map(|f| f.name().as_str()),
-                "columns",
-            ),
-        )),
-    };
-    let names: Vec<&str> = match &query.columns {
-        Some(columns) => columns.iter().map(String::as_str).collect(),
-        None => schema.fields().iter().map(|f| f.name().as_str()).collect(),
-    };
-    let mut columns = Vec::with_capacity(names.len());
-    for name in names {
-        if !seen.insert(name) {
-            return Err(QueryError::new(
-                ErrorKind::BadParameter,
-                format!("column {name:?} is asked for twice"),
-                "name each column once",
-            ));
-        }
-        columns.push(column(name)?);
-    }
+    let columns: Vec<_> = query
+        .column_names(schema)?
+        .into_iter()
+        .map(quoted)
+        .collect();
     let columns = columns.join(", ");
     let filter = match &query.filter {
         None => String::new(),
@@ -171,7 +132,8 @@ pub(super) fn table_sql(
     let mut keys = Vec::with_capacity(query.sort.len() + 1);
     for key in &query.sort {
         let direction = if key.descending { "desc" } else { "asc" };
-        keys.push(format!("{} {direction} nulls last", column(&key.column)?));
+        let name = query.field(&key.column, schema)?.name();
+        keys.push(format!("{} {direction} nulls last", quoted(name)));
     }
     keys.push(quoted(ROW));
     Ok(format!(

@@ -7,34 +7,25 @@ use super::{Columns, Failure, primitive};
 
 /// Adds them.
 pub(super) fn add(columns: &mut Columns) -> Result<(), Failure> {
-    columns.put("int8", primitive::<Int8Type>(&[0, 1, -1, i8::MIN, i8::MAX]));
-    columns.put(
-        "int16",
-        primitive::<Int16Type>(&[0, 1, -1, i16::MIN, i16::MAX]),
-    );
-    columns.put(
-        "int32",
-        primitive::<Int32Type>(&[0, 1, -1, i32::MIN, i32::MAX]),
-    );
+    columns.values::<Int8Type>("int8", &[0, 1, -1, i8::MIN, i8::MAX]);
+    columns.values::<Int16Type>("int16", &[0, 1, -1, i16::MIN, i16::MAX]);
+    columns.values::<Int32Type>("int32", &[0, 1, -1, i32::MIN, i32::MAX]);
     // 2^53 + 1 is the first whole number that a double cannot hold.
-    columns.put(
+    columns.values::<Int64Type>(
         "int64",
-        primitive::<Int64Type>(&[
+        &[
             0,
             -1,
             9_007_199_254_740_993,
             -9_007_199_254_740_993,
             i64::MIN,
             i64::MAX,
-        ]),
+        ],
     );
-    columns.put("uint8", primitive::<UInt8Type>(&[0, 1, u8::MAX]));
-    columns.put("uint16", primitive::<UInt16Type>(&[0, 1, u16::MAX]));
-    columns.put("uint32", primitive::<UInt32Type>(&[0, 1, u32::MAX]));
-    columns.put(
-        "uint64",
-        primitive::<UInt64Type>(&[0, 1, 9_007_199_254_740_993, u64::MAX]),
-    );
+    columns.values::<UInt8Type>("uint8", &[0, 1, u8::MAX]);
+    columns.values::<UInt16Type>("uint16", &[0, 1, u16::MAX]);
+    columns.values::<UInt32Type>("uint32", &[0, 1, u32::MAX]);
+    columns.values::<UInt64Type>("uint64", &[0, 1, 9_007_199_254_740_993, u64::MAX]);
     let halves = [
         0.0,
         -0.0,
@@ -47,7 +38,7 @@ pub(super) fn add(columns: &mut Columns) -> Result<(), Failure> {
         f32::NAN,
     ]
     .map(f16::from_f32);
-    columns.put("float16", primitive::<Float16Type>(&halves));
+    columns.values::<Float16Type>("float16", &halves);
     let singles = [
         0.0,
         -0.0,
@@ -60,7 +51,7 @@ pub(super) fn add(columns: &mut Columns) -> Result<(), Failure> {
         f32::NEG_INFINITY,
         f32::NAN,
     ];
-    columns.put("float32", primitive::<Float32Type>(&singles));
+    columns.values::<Float32Type>("float32", &singles);
     let doubles = [
         0.0,
         -0.0,
@@ -74,7 +65,7 @@ pub(super) fn add(columns: &mut Columns) -> Result<(), Failure> {
         f64::NEG_INFINITY,
         f64::NAN,
     ];
-    columns.put("float64", primitive::<Float64Type>(&doubles));
+    columns.values::<Float64Type>("float64", &doubles);
     let small = primitive::<Decimal32Type>(&[0, 1, -1, 123_456_789, -999_999_999, 999_999_999]);
     columns.put("decimal32", small.with_precision_and_scale(9, 2)?);
     let middle =

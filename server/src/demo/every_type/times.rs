@@ -19,7 +19,7 @@ pub(super) fn add(columns: &mut Columns) {
         i32::MIN,
         i32::MAX,
     ];
-    columns.put("date32", primitive::<Date32Type>(&days));
+    columns.values::<Date32Type>("date32", &days);
     let days_ms = [
         0,
         -1,
@@ -31,22 +31,13 @@ pub(super) fn add(columns: &mut Columns) {
         100_000_000,
     ]
     .map(|day: i64| day * 86_400_000);
-    columns.put("date64", primitive::<Date64Type>(&days_ms));
-    columns.put(
-        "time32[s]",
-        primitive::<Time32SecondType>(&[0, 1, 43_200, 86_399]),
-    );
-    columns.put(
-        "time32[ms]",
-        primitive::<Time32MillisecondType>(&[0, 1, 43_200_500, 86_399_999]),
-    );
-    columns.put(
-        "time64[us]",
-        primitive::<Time64MicrosecondType>(&[0, 1, 43_200_000_001, 86_399_999_999]),
-    );
-    columns.put(
+    columns.values::<Date64Type>("date64", &days_ms);
+    columns.values::<Time32SecondType>("time32[s]", &[0, 1, 43_200, 86_399]);
+    columns.values::<Time32MillisecondType>("time32[ms]", &[0, 1, 43_200_500, 86_399_999]);
+    columns.values::<Time64MicrosecondType>("time64[us]", &[0, 1, 43_200_000_001, 86_399_999_999]);
+    columns.values::<Time64NanosecondType>(
         "time64[ns]",
-        primitive::<Time64NanosecondType>(&[0, 1, 43_200_000_000_001, 86_399_999_999_999]),
+        &[0, 1, 43_200_000_000_001, 86_399_999_999_999],
     );
     // 2024-02-29 12:34:56, the second before 1970, years 1, 0 and 9999, and the edges of 64 bits.
     let seconds: [i64; 7] = [
@@ -58,7 +49,7 @@ pub(super) fn add(columns: &mut Columns) {
         253_402_300_799,
         i64::MIN,
     ];
-    columns.put("timestamp[s]", primitive::<TimestampSecondType>(&seconds));
+    columns.values::<TimestampSecondType>("timestamp[s]", &seconds);
     let ms = [
         0,
         -1,
@@ -67,7 +58,7 @@ pub(super) fn add(columns: &mut Columns) {
         253_402_300_799_999,
         i64::MAX,
     ];
-    columns.put("timestamp[ms]", primitive::<TimestampMillisecondType>(&ms));
+    columns.values::<TimestampMillisecondType>("timestamp[ms]", &ms);
     let us = [
         0,
         -1,
@@ -76,9 +67,9 @@ pub(super) fn add(columns: &mut Columns) {
         253_402_300_799_999_999,
         i64::MAX,
     ];
-    columns.put("timestamp[us]", primitive::<TimestampMicrosecondType>(&us));
+    columns.values::<TimestampMicrosecondType>("timestamp[us]", &us);
     let ns = [0, -1, 1_709_210_096_789_012_345, i64::MIN, i64::MAX];
-    columns.put("timestamp[ns]", primitive::<TimestampNanosecondType>(&ns));
+    columns.values::<TimestampNanosecondType>("timestamp[ns]", &ns);
     let zoned = primitive::<TimestampMicrosecondType>(&us);
     columns.put("timestamp UTC", zoned.clone().with_timezone("UTC"));
     columns.put("timestamp +05:30", zoned.clone().with_timezone("+05:30"));
@@ -92,32 +83,18 @@ pub(super) fn add(columns: &mut Columns) {
     ];
     let paris = primitive::<TimestampMicrosecondType>(&changes);
     columns.put("timestamp Paris", paris.with_timezone("Europe/Paris"));
-    columns.put(
-        "duration[s]",
-        primitive::<DurationSecondType>(&[0, 1, -1, 90_061, i64::MIN, i64::MAX]),
-    );
-    columns.put(
-        "duration[ms]",
-        primitive::<DurationMillisecondType>(&[0, 1, -1, 90_061_001, i64::MAX]),
-    );
-    columns.put(
-        "duration[us]",
-        primitive::<DurationMicrosecondType>(&[0, 1, -1, 90_061_000_001, i64::MAX]),
-    );
-    columns.put(
+    columns.values::<DurationSecondType>("duration[s]", &[0, 1, -1, 90_061, i64::MIN, i64::MAX]);
+    columns.values::<DurationMillisecondType>("duration[ms]", &[0, 1, -1, 90_061_001, i64::MAX]);
+    columns
+        .values::<DurationMicrosecondType>("duration[us]", &[0, 1, -1, 90_061_000_001, i64::MAX]);
+    columns.values::<DurationNanosecondType>(
         "duration[ns]",
-        primitive::<DurationNanosecondType>(&[0, 1, -1, 90_061_000_000_001, i64::MAX]),
+        &[0, 1, -1, 90_061_000_000_001, i64::MAX],
     );
-    columns.put(
-        "interval months",
-        primitive::<IntervalYearMonthType>(&[0, 1, -1, 14, i32::MIN, i32::MAX]),
-    );
+    columns.values::<IntervalYearMonthType>("interval months", &[0, 1, -1, 14, i32::MIN, i32::MAX]);
     let day_times = [(0, 0), (1, 500), (-1, -500), (i32::MIN, i32::MAX)]
         .map(|(d, ms)| IntervalDayTime::new(d, ms));
-    columns.put(
-        "interval days",
-        primitive::<IntervalDayTimeType>(&day_times),
-    );
+    columns.values::<IntervalDayTimeType>("interval days", &day_times);
     let mixed = [
         (0, 0, 0),
         (1, 2, 3),
@@ -125,8 +102,5 @@ pub(super) fn add(columns: &mut Columns) {
         (i32::MAX, i32::MIN, i64::MAX),
     ];
     let mixed = mixed.map(|(months, days, ns)| IntervalMonthDayNano::new(months, days, ns));
-    columns.put(
-        "interval mixed",
-        primitive::<IntervalMonthDayNanoType>(&mixed),
-    );
+    columns.values::<IntervalMonthDayNanoType>("interval mixed", &mixed);
 }
