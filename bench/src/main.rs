@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use colonnade_server::backend::embedded::engine::{Engine, EngineConfig};
+use colonnade_server::backend::request::{CommonParameters, Source, TableQuery};
+use colonnade_server::backend::runtime::QueryRuntime;
 use colonnade_server::demo;
 use colonnade_server::encode::Codec;
-use colonnade_server::engine::{Engine, EngineConfig};
 use colonnade_server::message::IpcMessage;
 use colonnade_server::order::{Pool, StitchPlan, Stitcher};
-use colonnade_server::query::QueryRuntime;
-use colonnade_server::request::{CommonParameters, Source, TableQuery};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

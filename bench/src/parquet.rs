@@ -5,10 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use colonnade_server::export::{ExportOptions, ExportProgress, Format, export};
-use colonnade_server::query::QueryRuntime;
-use colonnade_server::request::TableQuery;
-use colonnade_server::result::ResultStream;
+use colonnade_server::backend::request::TableQuery;
+use colonnade_server::backend::runtime::QueryRuntime;
+use colonnade_server::results::export::{ExportOptions, ExportProgress, Format, export};
+use colonnade_server::results::stream::ResultStream;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use futures::{StreamExt, stream};
 

@@ -11,15 +11,16 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::backend::{Backend, Local};
-use crate::connections::{ConnectionLimits, Connections};
+use crate::backend::Backend;
+use crate::backend::embedded::Local;
+use crate::backend::embedded::engine::{Engine, EngineConfig};
 use crate::data_dir::DataDir;
-use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
+use crate::http::connections::{ConnectionLimits, Connections};
 use crate::http::{AppState, GuardConfig, Sessions, router};
 use crate::memory;
 use crate::metrics::Metrics;
-use crate::query::{Results, ResultsConfig};
+use crate::results::{Results, ResultsConfig};
 use crate::source::Table;
 use crate::uploads::{UploadLimits, Uploads};
 

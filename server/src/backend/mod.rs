@@ -2,11 +2,14 @@
 //! one part after the other, are the result.
 
 mod connection;
+pub mod embedded;
 mod flight;
 mod listing;
-mod local;
+mod predicate;
 mod progress;
 mod received;
+pub mod request;
+pub mod runtime;
 mod sources;
 pub mod spark;
 
@@ -16,18 +19,17 @@ use async_trait::async_trait;
 use colonnade_core::wire::FieldDescription;
 
 pub use flight::FlightSql;
-pub(crate) use local::{Local, table_facts};
 pub use progress::{EngineProgress, EngineProgressStatus};
 pub use received::{Parts, Received, ReceivedSchema, split_stream};
 pub use sources::connect;
 pub use spark::Spark;
 
+use crate::backend::request::Request;
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
+use crate::order::Order;
 use crate::order::{Part, RowRange};
-use crate::plan::Order;
-use crate::request::Request;
 use crate::source::Table;
 
 /// An engine. Every implementation holds to this: a part that ends without the engine's own word

@@ -1,5 +1,6 @@
 //! From record batches to messages of a good size, and pieces of messages.
 
+pub mod cells;
 mod cut;
 mod encoder;
 mod recode;

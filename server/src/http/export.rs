@@ -13,14 +13,14 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 
+use crate::backend::request::{Request, Source};
 use crate::error::QueryError;
-use crate::export::{ExportOptions, ExportProgress, export};
 use crate::http::AppState;
+use crate::http::body::FLUSH_MS;
 use crate::http::extract::{Id, Parameters, bad};
 use crate::http::stream::{X_QUERY_ID, permit};
-use crate::request::{Request, Source};
-use crate::result::ResultStream;
-use crate::stream::FLUSH_MS;
+use crate::results::export::{ExportOptions, ExportProgress, export};
+use crate::results::stream::ResultStream;
 
 /// The status waits this long for the first rows, so that an early failure is one.
 const HOLD_MS: u64 = 100;

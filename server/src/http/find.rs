@@ -6,13 +6,13 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::error::QueryError;
-use crate::export::schema_of;
-use crate::find::{FindRequest, Found, find};
 use crate::http::AppState;
+use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, number, unknown};
 use crate::http::stream::permit;
 use crate::order::RowRange;
-use crate::plan::parse_columns;
+use crate::results::export::schema_of;
+use crate::results::find::{FindRequest, Found, find};
 
 /// One answer takes no longer, so that a client can show how far it is, and stop.
 const SLICE: Duration = Duration::from_secs(2);

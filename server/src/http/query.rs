@@ -8,16 +8,16 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
+use crate::backend::request::{
+    CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
+};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
+use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, checksum, number, unknown};
 use crate::http::stream::{accepted_codec, deliver, permit, respond};
 use crate::order::RowRange;
-use crate::plan::parse_columns;
-use crate::query::{QueryStatus, Wish};
-use crate::request::{
-    CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
-};
+use crate::results::{QueryStatus, Wish};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object was expected")]

@@ -8,12 +8,12 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::backend::request::Request;
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::query::{Reader, Wish};
-use crate::request::Request;
-use crate::stream::Delivery;
+use crate::http::body::Delivery;
+use crate::results::{Reader, Wish};
 
 /// The media type, <https://www.iana.org/assignments/media-types/application/vnd.apache.arrow.stream>.
 pub(super) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";

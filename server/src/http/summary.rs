@@ -9,15 +9,16 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::engine_error::execution_error;
+use crate::backend::request::Source;
+use crate::backend::runtime::QueryRuntime;
+use crate::error::datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad, unknown};
 use crate::http::stream::permit;
 use crate::order::RowRange;
-use crate::query::{Query as KeptQuery, QueryRuntime, timed_out};
-use crate::request::Source;
-use crate::summary::{Summary, summarise};
+use crate::results::summary::{Summary, summarise};
+use crate::results::{Query as KeptQuery, timed_out};
 
 /// A column in short.
 pub(super) async fn of_column(

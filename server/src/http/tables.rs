@@ -10,7 +10,8 @@ use axum::response::{IntoResponse, Response};
 use colonnade_core::semantics::near_names;
 use serde::Serialize;
 
-use crate::backend::{TableFacts, table_facts};
+use crate::backend::TableFacts;
+use crate::backend::embedded::table_facts;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;

@@ -1,6 +1,7 @@
 //! Sources on the command line, and the tables they become.
 
 mod arrow;
+pub mod catalog;
 mod csv;
 mod cursor;
 mod disk;
@@ -21,6 +22,7 @@ mod provider;
 mod remote;
 mod snapshot;
 mod store_error;
+pub(crate) mod stored;
 mod table;
 
 pub(crate) use arrow::read_rows;

@@ -14,8 +14,8 @@ use crate::source::hive::Partitions;
 use crate::source::parallel::try_in_parallel;
 use crate::source::parquet::ParquetFile;
 use crate::source::provider::Contents;
+use crate::source::stored::StoredFile;
 use crate::source::{Compression, FileFormat, FileKind, FileTable, SourceFile, csv, ndjson};
-use crate::uploads::StoredFile;
 
 /// A table that is served.
 #[derive(Debug, Clone)]
@@ -85,6 +85,19 @@ impl Table {
             }),
             stored: None,
         })
+    }
+
+    /// The table of one file on disk, of the kind that its bytes and its extension say.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    pub fn load_file(name: &str, path: &Path) -> Result<Self, String> {
+        let kind = FileKind::detect(path)
+            .map_err(|error| format!("{name}: {error}"))?
+            .ok_or_else(|| format!("{name}: not a kind of file that is read"))?;
+        let file =
+            SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
+        Self::load(name, kind, vec![file])
     }
 
     /// A table that is not made of files.

@@ -1,10 +1,8 @@
 //! Tables that came over HTTP: files below the data folder, each with a manifest beside it.
 
 mod check;
-mod quota;
 mod read;
 mod receive;
-mod stored;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -16,16 +14,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub use receive::Upload;
-pub use stored::StoredFile;
 
-use crate::catalog::Catalog;
-use crate::engine::Engine;
+use crate::backend::embedded::engine::Engine;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::metrics::Metrics;
 use crate::source::Table;
-
-use quota::Quota;
-use stored::Manifest;
+use crate::source::catalog::Catalog;
+use crate::source::stored::quota::{self, Quota};
+use crate::source::stored::{self, Manifest, StoredFile};
 
 /// Uploads at the same time.
 const MAX_UPLOADS: usize = 8;
@@ -139,7 +135,7 @@ impl Uploads {
             if self.sources.contains(&name) {
                 tracing::warn!("the upload {name:?} is hidden by a source of its name");
             } else {
-                match stored.load(&name) {
+                match Table::load_file(&name, &stored.path()) {
                     Ok(table) => {
                         tables.push(table.with_stored(Arc::clone(&stored)));
                         self.lock().insert(name, stored);

@@ -11,15 +11,15 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::engine::Engine;
+use crate::backend::embedded::engine::Engine;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
 use crate::source::Table;
+use crate::source::stored::quota::Quota;
+use crate::source::stored::{Manifest, Unpublished};
 use crate::uploads::Uploads;
 use crate::uploads::check::{bad, extension, kind_of, suggested_extension};
-use crate::uploads::quota::Quota;
 use crate::uploads::read::read_whole;
-use crate::uploads::stored::{Manifest, Unpublished};
 
 /// Pieces of a body that may wait for the disk.
 const MAX_WAITING_PIECES: usize = 16;
@@ -167,7 +167,7 @@ impl Upload {
         let stored = Unpublished::new(&self.folder, &self.part, manifest, num_bytes, quota)
             .map_err(|error| disk(&error))?;
         // A damaged file can make a reader panic.
-        let loaded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stored.load()))
+        let loaded = std::panic::catch_unwind(|| Table::load_file(&self.name, &stored.path()))
             .map_err(|_| bad(format!("{}: the file is damaged", self.name)))?;
         let table = loaded.map_err(bad)?;
         if table.schema.fields().is_empty() {

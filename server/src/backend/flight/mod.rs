@@ -22,12 +22,12 @@ use self::part::Query;
 use self::sql::{read_only, table_sql};
 use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
+use crate::backend::request::{Request, Source, TableQuery};
+use crate::backend::runtime::QueryRuntime;
 use crate::backend::{Backend, Started, TableFacts};
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError, StartError};
-use crate::plan::Order;
-use crate::query::QueryRuntime;
-use crate::request::{Request, Source, TableQuery};
+use crate::order::Order;
 
 /// What a part reserves before its first batch.
 const BATCH_BYTES: u64 = 1 << 20;

@@ -9,8 +9,8 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use super::catalog::FlightTable;
+use crate::backend::request::TableQuery;
 use crate::error::{ErrorKind, QueryError};
-use crate::request::TableQuery;
 
 /// The longest SQL text that is sent.
 const MAX_SQL_BYTES: usize = 256 << 10;

@@ -18,7 +18,7 @@ use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
 use crate::encode;
 use crate::error::QueryError;
-use crate::plan::Order;
+use crate::order::Order;
 
 /// The bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 16 << 20;

@@ -25,14 +25,14 @@ use self::session::Session;
 use self::sql::{Statement, read_only, table_sql};
 use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
+use crate::backend::request::{Request, Source, TableQuery};
+use crate::backend::runtime::QueryRuntime;
 use crate::backend::{Backend, EngineProgress, ReceivedSchema, Started, TableFacts};
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
+use crate::order::Order;
 use crate::order::Part;
-use crate::plan::Order;
-use crate::query::QueryRuntime;
-use crate::request::{Request, Source, TableQuery};
 
 /// The source without its parameters: one of them may be a token.
 pub(super) fn shown(source: &str) -> &str {

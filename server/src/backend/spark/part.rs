@@ -9,7 +9,7 @@ use crate::backend::received::bad_engine;
 use crate::backend::{Received, ReceivedSchema, split_stream};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
-use crate::plan::Order;
+use crate::order::Order;
 
 /// The messages of an execution, each checked; none is lost, doubled or out of its place.
 pub(super) fn messages(

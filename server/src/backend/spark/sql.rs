@@ -7,9 +7,9 @@ use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator};
 
+use crate::backend::predicate::predicate_expr;
+use crate::backend::request::{Filter, TableQuery};
 use crate::error::{ErrorKind, QueryError};
-use crate::plan::predicate_expr;
-use crate::request::{Filter, TableQuery};
 
 /// The longest SQL text that is sent.
 const MAX_SQL_BYTES: usize = 256 << 10;
@@ -285,7 +285,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::SortKey;
+    use crate::backend::request::SortKey;
 
     #[test]
     fn only_what_reads_is_sent() {

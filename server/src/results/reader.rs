@@ -1,0 +1,237 @@
+//! One reader of a result.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::arrow::error::ArrowError;
+use futures::Stream;
+
+use crate::encode::{Codec, Recoder, cut_message};
+use crate::error::{ErrorKind, QueryError};
+use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
+use crate::results::{Query, Results, Run};
+use crate::spool::{Fetched, Position};
+
+/// What a reader asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// Its first row.
+    pub row: u64,
+    /// The row before which it stops; `None`: at the end.
+    pub end_row: Option<u64>,
+    /// How bodies may be compressed.
+    pub codec: Option<Codec>,
+    /// How long the run waits for the next reader after this one has left.
+    pub linger: Duration,
+}
+
+/// Reads the rows of a result from some row on. Dropping it leaves the run.
+pub struct Reader {
+    results: Arc<Results>,
+    query: Arc<Query>,
+    run: Arc<Run>,
+    id: u64,
+    index: u64,
+    wish: Wish,
+    /// Those that this reader was given.
+    dictionaries: LiveDictionaries,
+    has_begun: bool,
+    recoder: Option<Recoder>,
+    ready: VecDeque<IpcMessage>,
+}
+
+impl Reader {
+    pub(super) async fn open(
+        results: Arc<Results>,
+        query: Arc<Query>,
+        run: Arc<Run>,
+        id: u64,
+        position: Position,
+        wish: Wish,
+    ) -> Result<Self, QueryError> {
+        let mut reader = Self {
+            results,
+            query,
+            run,
+            id,
+            index: position.index,
+            wish,
+            dictionaries: LiveDictionaries::default(),
+            has_begun: false,
+            recoder: None,
+            ready: VecDeque::new(),
+        };
+        reader.dictionaries = position.dictionaries().await?;
+        reader.set_recoder()?;
+        Ok(reader)
+    }
+
+    fn set_recoder(&mut self) -> Result<(), QueryError> {
+        let must_recode = self.run.codec.is_some() && self.run.codec != self.wish.codec;
+        self.recoder = must_recode
+            .then(|| Recoder::try_new(&self.run.schema))
+            .transpose()
+            .map_err(|error| broken(&error))?;
+        Ok(())
+    }
+
+    /// The query that it reads.
+    pub fn query(&self) -> &Arc<Query> {
+        &self.query
+    }
+
+    /// The run that it reads at present.
+    pub fn run(&self) -> &Arc<Run> {
+        &self.run
+    }
+
+    /// The compression that its messages may have.
+    pub fn codec(&self) -> Option<Codec> {
+        self.run
+            .codec
+            .filter(|codec| self.wish.codec == Some(*codec))
+    }
+
+    /// The next row to come.
+    pub fn row(&self) -> u64 {
+        self.wish.row
+    }
+
+    /// The next message; `None` after the last row. Safe to cancel.
+    ///
+    /// # Errors
+    /// The query failed or was cancelled, or the rows are no longer kept.
+    pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                self.wish.row += message.num_rows;
+                return Some(Ok(message));
+            }
+            let Wish { row, end_row, .. } = self.wish;
+            // The run's own end is more than its last row: that its sources are still the same.
+            let is_within = self.run.end_row != end_row;
+            if is_within && end_row.is_some_and(|end| row >= end) {
+                return None;
+            }
+            let (run, id) = (&self.run, self.id);
+            // A reader far ahead of the tail waits for its own row.
+            let fetched = run.log.wait(self.index, || run.want(id, Some(row))).await;
+            run.want(id, None);
+            let outcome = match fetched {
+                Fetched::Entry(entry) => {
+                    let first_row = entry.first_row();
+                    match entry.read().await {
+                        Ok(message) => {
+                            self.index += 1;
+                            self.take(message, first_row)
+                        }
+                        Err(error) => Err(error),
+                    }
+                }
+                Fetched::End(Ok(())) => return None,
+                Fetched::End(Err(error)) => Err(error),
+                Fetched::Gone => self.reopen().await,
+                Fetched::NotYet => Ok(()),
+            };
+            if let Err(error) = outcome {
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// All messages to come.
+    pub fn into_messages(self) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
+        futures::stream::unfold(Some(self), |reader| async move {
+            let mut reader = reader?;
+            let message = reader.next().await?;
+            let goes_on = message.is_ok();
+            Some((message, goes_on.then_some(reader)))
+        })
+    }
+
+    /// Makes ready what of a message was asked for.
+    fn take(&mut self, message: IpcMessage, first_row: u64) -> Result<(), QueryError> {
+        if message.kind != MessageKind::Batch {
+            // Before the first row only the last state of the dictionaries matters.
+            if self.dictionaries.note(&message) && self.has_begun {
+                self.put(message)?;
+            }
+            return Ok(());
+        }
+        let num_rows = message.num_rows;
+        let start = self.wish.row.saturating_sub(first_row).min(num_rows);
+        let wanted = self.wish.end_row.unwrap_or(u64::MAX) - self.wish.row;
+        let rows = wanted.min(num_rows - start);
+        if rows == 0 {
+            return Ok(());
+        }
+        if rows < num_rows {
+            let cut = cut_message(&self.run.schema, &self.dictionaries, &message, start, rows);
+            for piece in cut.map_err(|error| broken(&error))? {
+                self.put(piece)?;
+            }
+        } else {
+            if !self.has_begun {
+                let dictionaries: Vec<_> = self.dictionaries.messages().cloned().collect();
+                for dictionary in dictionaries {
+                    self.put(dictionary)?;
+                }
+            }
+            self.put(message)?;
+        }
+        self.has_begun = true;
+        Ok(())
+    }
+
+    fn put(&mut self, message: IpcMessage) -> Result<(), QueryError> {
+        match &mut self.recoder {
+            Some(recoder) => self
+                .ready
+                .extend(recoder.recode(&message).map_err(|error| broken(&error))?),
+            None => self.ready.push_back(message),
+        }
+        Ok(())
+    }
+
+    /// Goes on in another run where the rows can be read from their source again.
+    async fn reopen(&mut self) -> Result<(), QueryError> {
+        if !self.query.is_seekable() {
+            return Err(rows_expired(self.wish.row, self.run.log.rows().start));
+        }
+        let (run, id, position) = self.results.join(&self.query, self.wish).await?;
+        self.run.leave(self.id);
+        (self.run, self.id, self.index) = (run, id, position.index);
+        self.dictionaries = position.dictionaries().await?;
+        // As for a new reader: the dictionaries of this run come first.
+        self.has_begun = false;
+        self.set_recoder()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.run.leave(self.id);
+        self.query.touch();
+    }
+}
+
+pub(super) fn rows_expired(row: u64, first_row: u64) -> QueryError {
+    QueryError::new(
+        ErrorKind::RowsExpired,
+        format!("row {row} of the result is no longer kept"),
+        if first_row > row {
+            format!("rows from {first_row} on are; run the query again for those before")
+        } else {
+            "run the query again".to_owned()
+        },
+    )
+}
+
+pub(super) fn broken(error: &ArrowError) -> QueryError {
+    QueryError::new(
+        ErrorKind::Internal,
+        format!("a message of the result cannot be cut or unpacked: {error}"),
+        "run the query again",
+    )
+}
