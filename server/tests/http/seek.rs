@@ -8,10 +8,9 @@ use std::time::Duration;
 
 use colonnade_core::wire::{Limits, SurveyedKind, survey_file, survey_stream};
 use colonnade_server::backend::Started;
-use colonnade_server::engine::{Engine, EngineConfig};
-use colonnade_server::order::RowRange;
-use colonnade_server::plan::Order;
-use colonnade_server::request::{Request, Source, TableQuery};
+use colonnade_server::backend::embedded::engine::{Engine, EngineConfig};
+use colonnade_server::backend::request::{Request, Source, TableQuery};
+use colonnade_server::order::{Order, RowRange};
 use colonnade_server::source::open_all;
 use datafusion::arrow::array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch,
