@@ -7,43 +7,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
 
 use bytes::Bytes;
 
 use crate::read_at::{read_exact_at, read_vec_at};
 use crate::source::disk::DiskFile;
+use crate::source::identity::{Identity, ReadError};
 use crate::source::object::Object;
-
-/// What tells one state of a file from another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Identity {
-    /// The disk, where there is such a number.
-    pub device: u64,
-    /// The file's number on that disk.
-    pub inode: u64,
-    /// Its size.
-    pub size_bytes: u64,
-    /// When it was last written, as exactly as its place knows.
-    pub modified: Option<SystemTime>,
-    /// What a store says of the state of an object.
-    pub e_tag: Option<String>,
-}
-
-/// Why bytes of a certain state of a file cannot be had.
-#[derive(Debug)]
-pub(super) enum ReadError {
-    /// It is in another state.
-    Changed,
-    /// The disk or the store fails.
-    Failed(io::Error),
-}
-
-impl From<io::Error> for ReadError {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
 
 /// A file as it was when it was looked at, on disk or in a store.
 #[derive(Debug, Clone)]
@@ -270,6 +240,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
     use std::path::PathBuf;
+    use std::time::SystemTime;
 
     fn made(name: &str, text: &str) -> (tempfile::TempDir, PathBuf, SourceFile) {
         let folder = tempfile::TempDir::new().unwrap();

@@ -9,6 +9,7 @@ mod file;
 mod find;
 mod gather;
 mod hive;
+mod identity;
 mod kind;
 mod naming;
 mod ndjson;
@@ -26,7 +27,8 @@ pub(crate) mod stored;
 mod table;
 
 pub(crate) use arrow::read_rows;
-pub use file::{Identity, SourceFile};
+pub use file::SourceFile;
+pub use identity::Identity;
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 pub use parquet_facts::ParquetFacts;
 pub use provider::{FileTable, RowScan};

@@ -16,7 +16,7 @@ use object_store::{
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::source::file::{Identity, ReadError};
+use crate::source::identity::{Identity, ReadError};
 use crate::source::store_error::explained;
 
 /// The most bytes of one request, so that none runs into its time limit.

@@ -23,7 +23,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::backend::Started;
 use crate::backend::embedded::functions::{check_constants, limit_functions};
-use crate::backend::embedded::partition_reader::encode_parts;
+use crate::backend::embedded::partition_reader::{MAX_PARTS, PART_BYTES, encode_parts};
 use crate::backend::embedded::plan::{order_of, parse_filter, plan_sql, resolve_ties, strip_limit};
 use crate::backend::embedded::seek::Seek;
 use crate::backend::predicate::predicate_expr;
@@ -34,13 +34,6 @@ use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::{Encoding, Order, RowRange};
 use crate::source::Table;
 use crate::source::catalog::{Catalog, Entry};
-
-/// Bytes of source files for one part. Small parts let later ones run ahead a little each, inside
-/// the budget, instead of one far ahead of all.
-pub(crate) const PART_BYTES: u64 = 4 << 20;
-
-/// The most parts that a scan is cut into.
-pub(crate) const MAX_PARTS: u64 = 1024;
 
 /// The budgets of the engine.
 #[derive(Debug, Clone)]

@@ -9,12 +9,18 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use crate::backend::embedded::engine::PART_BYTES;
 use crate::error::datafusion::{execution_error, is_about_text};
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::Rows;
 use crate::order::{Encoding, Part, encode_part};
 use crate::source::{Table, read_rows};
+
+/// Bytes of source files for one part. Small parts let later ones run ahead a little each, inside
+/// the budget, instead of one far ahead of all.
+pub(super) const PART_BYTES: u64 = 4 << 20;
+
+/// The most parts that a scan is cut into.
+pub(super) const MAX_PARTS: u64 = 1024;
 
 /// The partitions of a plan as parts. With `part_rows` each has to yield so many rows.
 pub(crate) fn encode_parts(

@@ -7,7 +7,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::backend::embedded::engine::{MAX_PARTS, PART_BYTES};
+use crate::backend::embedded::partition_reader::{MAX_PARTS, PART_BYTES};
 use crate::backend::embedded::plan::PlainScan;
 use crate::error::datafusion::execution_error;
 use crate::error::{QueryError, source_changed};

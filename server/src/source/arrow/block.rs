@@ -7,20 +7,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use colonnade_core::decode::check_batch;
 use colonnade_core::wire::{
-    BatchHeader, DecodeError, Message, MetadataVersion, SchemaField, SurveyedKind, SurveyedMessage,
-    read_layout,
+    BatchHeader, Message, MetadataVersion, SchemaField, SurveyedKind, SurveyedMessage, read_layout,
 };
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc;
 use datafusion::arrow::ipc::reader::{read_dictionary, read_record_batch};
 use flatbuffers::FlatBufferBuilder;
 
 use super::body::{Body, write_message};
+use super::error::{Result, damaged, unsound};
 use super::{ArrowFile, limits};
 use crate::message::{IpcMessage, MessageKind};
-
-pub(super) type Result<T> = std::result::Result<T, ArrowError>;
 
 /// Reads messages of one file one after the other, with the dictionaries that they need.
 pub(super) struct BlockReader {
@@ -239,12 +236,4 @@ fn version(header: &BatchHeader) -> ipc::MetadataVersion {
         MetadataVersion::V4 => ipc::MetadataVersion::V4,
         MetadataVersion::V5 => ipc::MetadataVersion::V5,
     }
-}
-
-pub(super) fn unsound(error: &DecodeError) -> ArrowError {
-    damaged(&error.message)
-}
-
-pub(super) fn damaged(what: &str) -> ArrowError {
-    ArrowError::IpcError(what.to_owned())
 }

@@ -10,7 +10,7 @@ use datafusion::arrow::buffer::{Buffer, MutableBuffer};
 use datafusion::arrow::ipc;
 use flatbuffers::{FlatBufferBuilder, WIPOffset};
 
-use super::block::{Result, damaged, unsound};
+use super::error::{Result, damaged, unsound};
 use super::{ArrowFile, limits};
 
 /// Where arrow-rs wants buffers to begin.

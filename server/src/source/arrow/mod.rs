@@ -3,6 +3,7 @@
 
 mod block;
 mod body;
+mod error;
 mod scan;
 
 use std::io::BufReader;

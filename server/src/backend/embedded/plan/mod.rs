@@ -5,6 +5,7 @@ mod filter;
 mod limit;
 mod order;
 mod plain_scan;
+mod resolved_sort;
 mod sort_key;
 mod statement;
 mod ties;

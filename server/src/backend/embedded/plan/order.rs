@@ -12,8 +12,8 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
+use crate::backend::embedded::plan::resolved_sort::ResolvedSort;
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
-use crate::backend::embedded::plan::ties::ResolvedSort;
 use crate::order::Order;
 
 /// The order of a plan whose partitions are read one after the other. Only nodes that are known to

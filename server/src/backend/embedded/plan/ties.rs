@@ -5,10 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::compute::SortOptions;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::row::{RowConverter, SortField};
-use datafusion::common::internal_err;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::TaskContext;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -17,11 +14,11 @@ use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
-    PlanProperties, ReplaceChildrenOptions, SendableRecordBatchStream,
+    ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
 };
 
 use crate::backend::embedded::plan::order::order_of;
+use crate::backend::embedded::plan::resolved_sort::ResolvedSort;
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
 use crate::order::Order;
 
@@ -185,7 +182,7 @@ fn total_sort(
             alias: field.name().clone(),
         });
     let plan = Arc::new(ProjectionExec::try_new(columns, sorted)?);
-    Ok(Some(Arc::new(ResolvedSort { plan })))
+    Ok(Some(Arc::new(ResolvedSort::new(plan))))
 }
 
 fn is_float(key: &PhysicalSortExpr, schema: &SchemaRef) -> bool {
@@ -193,56 +190,4 @@ fn is_float(key: &PhysicalSortExpr, schema: &SchemaRef) -> bool {
         key.expr.data_type(schema),
         Ok(DataType::Float16 | DataType::Float32 | DataType::Float64)
     )
-}
-
-/// Marks a sort whose ties are resolved; otherwise the plan inside.
-#[derive(Debug)]
-pub(super) struct ResolvedSort {
-    plan: Arc<dyn ExecutionPlan>,
-}
-
-impl DisplayAs for ResolvedSort {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ResolvedSort")
-    }
-}
-
-impl ExecutionPlan for ResolvedSort {
-    fn name(&self) -> &'static str {
-        "ResolvedSort"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.plan.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.plan]
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    // The default `replace_children` comes here too.
-    fn with_new_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(plan), true) => Ok(Arc::new(Self { plan })),
-            _ => internal_err!("a sort has one input"),
-        }
-    }
-
-    fn execute(
-        &self,
-        partition: usize,
-        context: Arc<TaskContext>,
-    ) -> Result<SendableRecordBatchStream> {
-        self.plan.execute(partition, context)
-    }
 }
