@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
-use colonnade_server::backend::embedded::engine::{Engine, EngineConfig};
+use colonnade_server::backend::embedded::{Engine, EngineConfig};
 use colonnade_server::backend::request::{CommonParameters, Source, TableQuery};
 use colonnade_server::backend::runtime::QueryRuntime;
 use colonnade_server::demo;
@@ -163,17 +163,17 @@ async fn stitch(
         ..CommonParameters::default()
     };
     let request = parameters.request(Source::Table(query))?;
-    let started = engine.start(&request, None, codec).await?;
-    let schema = started.schema.clone();
+    let planned = engine.plan(&request, None, codec).await?;
+    let schema = planned.schema.clone();
     let plan = StitchPlan {
         schema: schema.clone(),
-        range: started.range,
+        range: planned.range,
         num_parallel: num_threads,
         budget_bytes: BUDGET_BYTES,
-        batch_bytes: started.batch_bytes,
+        batch_bytes: planned.batch_bytes,
         pool: Pool::new(BUDGET_BYTES),
     };
-    let stitcher = Stitcher::start(started.parts, plan, runtime.handle());
+    let stitcher = Stitcher::start(planned.parts, plan, runtime.handle());
     Ok((schema, stitcher))
 }
 

@@ -12,8 +12,7 @@ use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::backend::Backend;
-use crate::backend::embedded::Local;
-use crate::backend::embedded::engine::{Engine, EngineConfig};
+use crate::backend::embedded::{Engine, EngineConfig};
 use crate::data_dir::DataDir;
 use crate::error::StartError;
 use crate::http::connections::{ConnectionLimits, Connections};
@@ -161,10 +160,12 @@ impl App {
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
         };
-        let backend = backend.unwrap_or_else(|| Arc::new(Local(Arc::clone(&engine))));
+        let embedded: Arc<dyn Backend> = Arc::clone(&engine) as _;
+        let backend = backend.unwrap_or_else(|| Arc::clone(&embedded));
         let results = Results::new(
-            Arc::clone(&engine),
+            Arc::clone(engine.catalog()),
             Arc::clone(&backend),
+            embedded,
             Arc::clone(&metrics),
             results_config,
         );
@@ -216,7 +217,7 @@ impl App {
             loop {
                 tick.tick().await;
                 results.registry.sweep();
-                let ended = results.num_ended();
+                let ended = results.registry.num_ended();
                 if ended != seen {
                     seen = ended;
                     // Takes milliseconds, with the allocator locked.

@@ -1,5 +1,5 @@
-//! Engines behind one face: each answers a request with parts of framed Arrow messages, whose rows,
-//! one part after the other, are the result.
+//! Engines behind one trait: each answers a request with partitions of framed Arrow messages, whose
+//! rows, one partition after the other, are the result.
 
 mod connection;
 pub mod embedded;
@@ -43,12 +43,18 @@ pub trait Backend: Send + Sync {
     /// The engine cannot say.
     async fn tables(&self) -> Result<Vec<TableFacts>, QueryError>;
 
-    /// Plans a request for SQL or a table; what runs begins when its part is begun. `codec` is how
-    /// the reader lets bodies be compressed; another, or none, is as good.
+    /// Plans the rows `request.range` of a request; nothing runs until a partition is begun. `base` are
+    /// the rows of the result that the request reads, where it reads one; only the embedded engine
+    /// takes them. `codec` is how bodies may be compressed; another, or none, is permitted.
     ///
     /// # Errors
     /// Whatever is wrong with the request, or that the engine cannot do it.
-    async fn start(&self, request: &Request, codec: Option<Codec>) -> Result<Started, QueryError>;
+    async fn plan(
+        &self,
+        request: &Request,
+        base: Option<Table>,
+        codec: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError>;
 }
 
 /// A table as it is listed.
@@ -71,7 +77,7 @@ pub struct TableFacts {
 }
 
 /// A query that is planned and has not begun.
-pub struct Started {
+pub struct PlannedQuery {
     /// The schema message.
     pub schema: IpcMessage,
     /// A batch of no rows that fits the schema.

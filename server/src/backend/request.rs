@@ -119,7 +119,7 @@ impl CommonParameters {
             id,
             source,
             range: RowRange {
-                offset: self.offset.unwrap_or(0),
+                first_row: self.offset.unwrap_or(0),
                 limit: self.limit,
             },
             batch_bytes,

@@ -101,11 +101,13 @@ impl Delivery {
             let next = match std::mem::replace(&mut self.state, State::Rows) {
                 State::Opening(first, is_complete) => {
                     let schema = self.reader.run().schema.frame();
-                    self.reader.query().sent(0, schema.len() as u64, false);
+                    self.reader.record().sent(0, schema.len() as u64, false);
                     // Together with what is there, so that a reader that needs one more byte shows
                     // the schema at once.
                     let sent = match (first, is_complete) {
-                        (Some(first), _) => self.send(&first, self.reader.row() - first.num_rows),
+                        (Some(first), _) => {
+                            self.send(&first, self.reader.next_row() - first.num_rows)
+                        }
                         (None, true) => self.complete(),
                         (None, false) => Ok(()),
                     };
@@ -115,7 +117,7 @@ impl Delivery {
                 }
                 State::Rows => match self.next_message().await {
                     Some(Ok(Some(message))) => {
-                        self.send(&message, self.reader.row() - message.num_rows)
+                        self.send(&message, self.reader.next_row() - message.num_rows)
                     }
                     Some(Ok(None)) => self.send_empty(&[]),
                     Some(Err(error)) => Err(error),
@@ -148,20 +150,20 @@ impl Delivery {
     fn complete(&mut self) -> Result<(), QueryError> {
         self.state = State::Ended;
         let totals = [
-            (TOTAL_ROWS, self.reader.row()),
+            (TOTAL_ROWS, self.reader.next_row()),
             (TOTAL_BATCHES, self.num_batches),
         ];
         self.send_empty(&totals)?;
         self.out.push_back(Bytes::from_static(&END_OF_STREAM));
         self.reader
-            .query()
+            .record()
             .sent(0, END_OF_STREAM.len() as u64, false);
         Ok(())
     }
 
     fn send_empty(&mut self, entries: &[(&str, u64)]) -> Result<(), QueryError> {
         let empty = self.reader.run().empty.clone();
-        let row = self.reader.row();
+        let row = self.reader.next_row();
         if !self.has_dictionaries {
             // A batch must not come before its dictionaries.
             for dictionary in &empty.dictionaries {
@@ -224,7 +226,7 @@ impl Delivery {
         self.num_batches += u64::from(is_batch);
         self.has_dictionaries |= !is_batch;
         self.reader
-            .query()
+            .record()
             .sent(message.num_rows, num_bytes, is_batch);
         Ok(())
     }

@@ -37,8 +37,8 @@ pub(super) async fn file(
     let name = take_name(&mut parameters)?;
     let options = ExportOptions::parse(&parameters)?;
     let permit = permit(&app)?;
-    let query = app.results.registry.get(id)?;
-    let mut result = app.results.whole(&query).await?;
+    let record = app.results.registry.get(id)?;
+    let mut result = app.results.whole(&record).await?;
     hold(&mut result).await?;
     let progress = Arc::new(ExportProgress::new(options.format));
     let file = export(
@@ -47,8 +47,8 @@ pub(super) async fn file(
         app.results.num_threads(),
         Arc::clone(&progress),
     )?;
-    query.set_export(progress);
-    let name = name.unwrap_or_else(|| file_name(&query.request));
+    record.set_export(progress);
+    let name = name.unwrap_or_else(|| file_name(&record.request));
     let body = file.then(move |piece| {
         // The place among the streams is held as long as the file is read.
         let _permit = &permit;

@@ -10,7 +10,6 @@ use crate::http::AppState;
 use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, number, unknown};
 use crate::http::stream::permit;
-use crate::order::RowRange;
 use crate::results::export::schema_of;
 use crate::results::find::{FindRequest, Found, find};
 
@@ -28,14 +27,11 @@ pub(super) async fn matches(
 ) -> Result<Json<Found>, QueryError> {
     let mut request = parse(parameters)?;
     let _permit = permit(&app)?;
-    let query = app.results.registry.get(id)?;
-    let asked = query.request.range;
-    request.from = request.from.max(asked.offset);
-    let range = RowRange {
-        offset: request.from,
-        limit: asked.end().map(|end| end.saturating_sub(request.from)),
-    };
-    let result = app.results.stream(&query, range).await?;
+    let record = app.results.registry.get(id)?;
+    let range = record.request.range;
+    request.from = request.from.max(range.first_row);
+    let range = range.from_row(request.from);
+    let result = app.results.stream(&record, range).await?;
     let schema = schema_of(&result.schema)?;
     find(result, &schema, &request, SLICE).await.map(Json)
 }

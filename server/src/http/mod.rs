@@ -32,7 +32,7 @@ pub use guard::GuardConfig;
 pub use session::Sessions;
 
 use crate::backend::Backend;
-use crate::backend::embedded::engine::Engine;
+use crate::backend::embedded::Engine;
 use crate::data_dir::DataDir;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;

@@ -13,7 +13,7 @@ use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::body::Delivery;
-use crate::results::{Reader, Wish};
+use crate::results::Reader;
 
 /// The media type, <https://www.iana.org/assignments/media-types/application/vnd.apache.arrow.stream>.
 pub(super) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
@@ -35,13 +35,7 @@ pub(super) async fn respond(
     headers: &HeaderMap,
 ) -> Result<Response, QueryError> {
     let permit = permit(app)?;
-    let wish = Wish {
-        row: request.range.offset,
-        end_row: request.range.end(),
-        codec: accepted_codec(headers),
-        linger: request.linger,
-    };
-    let reader = app.results.open(request, wish).await?;
+    let reader = app.results.open(request, accepted_codec(headers)).await?;
     deliver(reader, has_checksums, permit).await
 }
 
@@ -68,8 +62,8 @@ pub(super) async fn deliver(
     has_checksums: bool,
     permit: OwnedSemaphorePermit,
 ) -> Result<Response, QueryError> {
-    let id = reader.query().id;
-    let order = reader.query().order();
+    let id = reader.record().id;
+    let order = reader.record().order();
     let content_type = match reader.codec() {
         Some(codec) => format!("{ARROW_STREAM}; codecs={}", codec.name()),
         None => ARROW_STREAM.to_owned(),

@@ -18,7 +18,7 @@ use crate::http::extract::{Id, Parameters, bad, unknown};
 use crate::http::stream::permit;
 use crate::order::RowRange;
 use crate::results::summary::{Summary, summarise};
-use crate::results::{Query as KeptQuery, timed_out};
+use crate::results::{ResultRecord, timed_out};
 
 /// A column in short.
 pub(super) async fn of_column(
@@ -35,7 +35,7 @@ pub(super) async fn of_column(
     }
     let column = column.ok_or_else(|| bad("no column is named", "give column="))?;
     let _permit = permit(&app)?;
-    let query = app.results.registry.get(id)?;
+    let record = app.results.registry.get(id)?;
     let state = app.engine.state();
     // Its threads have the stack that planning needs.
     let runtime = QueryRuntime::start(app.results.num_threads()).map_err(|error| {
@@ -45,19 +45,19 @@ pub(super) async fn of_column(
             "try again in a second",
         )
     })?;
-    let plan = match &query.request.source {
+    let plan = match &record.request.source {
         // All rows of a table are the same whoever reads them, and their source has less to read.
         Source::Table(table)
-            if is_of_files(&query) && query.request.range == RowRange::default() =>
+            if is_of_files(&record) && record.request.range == RowRange::default() =>
         {
-            app.results.compare_sources(&query).await?;
+            app.results.compare_sources(&record).await?;
             let (engine, table) = (Arc::clone(&app.engine), table.clone());
             let planning = runtime
                 .handle()
                 .spawn(async move { engine.table_plan(&table) });
             planning.await.map_err(|_| stopped())??
         }
-        _ => kept_rows(&app, &query).await?,
+        _ => kept_rows(&app, &record).await?,
     };
     let work = runtime
         .handle()
@@ -73,8 +73,8 @@ pub(super) async fn of_column(
 }
 
 /// The rows that were asked for, as they were or will be for every other reader.
-async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, QueryError> {
-    let table = app.results.table(query.id).await?;
+async fn kept_rows(app: &AppState, record: &ResultRecord) -> Result<LogicalPlan, QueryError> {
+    let table = app.results.table(record.id).await?;
     let source = provider_as_source(table.provider);
     let name = TableReference::bare(table.name);
     LogicalPlanBuilder::scan(name, source, None)
@@ -83,8 +83,10 @@ async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, Que
 }
 
 /// Whether the embedded engine can read the rows from their source.
-fn is_of_files(query: &KeptQuery) -> bool {
-    query.facts().is_some_and(|facts| !facts.sources.is_empty())
+fn is_of_files(record: &ResultRecord) -> bool {
+    record
+        .properties()
+        .is_some_and(|properties| !properties.sources.is_empty())
 }
 
 fn stopped() -> QueryError {

@@ -2,11 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Rows `[offset, offset + limit)` of a result.
+/// Rows `[first_row, first_row + limit)` of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RowRange {
-    /// Rows to leave out at the front.
-    pub offset: u64,
+    /// The number of the first row.
+    #[serde(rename = "offset")]
+    pub first_row: u64,
     /// Rows to take at most; `None` means all.
     pub limit: Option<u64>,
 }
@@ -14,20 +15,30 @@ pub struct RowRange {
 impl RowRange {
     /// Rows `self` of the rows `inner` of a result, as rows of that result.
     pub fn within(self, inner: Self) -> Self {
-        let left = inner.limit.map(|limit| limit.saturating_sub(self.offset));
+        let left = inner
+            .limit
+            .map(|limit| limit.saturating_sub(self.first_row));
         let limit = match (left, self.limit) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
         Self {
-            offset: inner.offset.saturating_add(self.offset),
+            first_row: inner.first_row.saturating_add(self.first_row),
             limit,
         }
     }
 
-    /// Rows of the result after which nothing more is needed.
+    /// What is left of the range from `row` on.
+    pub fn from_row(self, row: u64) -> Self {
+        Self {
+            first_row: row,
+            limit: self.end().map(|end| end.saturating_sub(row)),
+        }
+    }
+
+    /// The row after the last; `None` where the range has no limit.
     pub fn end(self) -> Option<u64> {
-        self.limit.map(|limit| self.offset.saturating_add(limit))
+        self.limit.map(|limit| self.first_row.saturating_add(limit))
     }
 }
 
@@ -37,7 +48,7 @@ mod tests {
 
     #[test]
     fn a_range_of_a_range() {
-        let range = |offset, limit| RowRange { offset, limit };
+        let range = |first_row, limit| RowRange { first_row, limit };
         let inner = range(10, Some(20));
         assert_eq!(range(0, None).within(inner), inner);
         assert_eq!(range(5, Some(100)).within(inner), range(15, Some(15)));

@@ -87,7 +87,7 @@ impl Stitcher {
             lines,
             head: 0,
             budget,
-            to_skip: plan.range.offset,
+            to_skip: plan.range.first_row,
             to_take: plan.range.limit,
             dictionaries: LiveDictionaries::default(),
             has_begun: false,
@@ -461,7 +461,7 @@ mod tests {
             })
             .collect();
         let range = RowRange {
-            offset: 1500,
+            first_row: 1500,
             limit: Some(3),
         };
         let mut stitcher = stitcher(parts, MESSAGE_BYTES * 4, range);

@@ -1,4 +1,4 @@
-//! What the log and the metrics learn of a query.
+//! What the log and the metrics say of a result.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,19 +6,19 @@ use std::time::Instant;
 
 use crate::backend::request::{Request, Source};
 use crate::metrics::Metrics;
-use crate::results::QueryStatus;
+use crate::results::status::ResultStatus;
 
-/// Counts one query, and writes its line into the log when it ends.
+/// Counts one result, and logs it when it ends.
 #[derive(Debug)]
-pub struct QueryObserver {
+pub struct ResultObserver {
     metrics: Arc<Metrics>,
     what: String,
     began: Instant,
     has_batch: AtomicBool,
 }
 
-impl QueryObserver {
-    /// A query has begun.
+impl ResultObserver {
+    /// Counts a new result.
     pub fn new(metrics: Arc<Metrics>, request: &Request) -> Self {
         metrics.streams_started.inc();
         metrics.streams_running.inc();
@@ -36,7 +36,7 @@ impl QueryObserver {
         }
     }
 
-    /// A message was given to the connection.
+    /// Counts a message that was given to a connection.
     pub fn sent(&self, num_rows: u64, num_bytes: u64, is_batch: bool) {
         self.metrics.rows_sent.inc_by(num_rows);
         self.metrics.bytes_sent.inc_by(num_bytes);
@@ -47,14 +47,14 @@ impl QueryObserver {
         }
     }
 
-    /// The query, which had ended before its last row, goes on.
+    /// Counts a result that had ended before its last row and goes on.
     pub fn goes_on(&self) {
         self.metrics.streams_started.inc();
         self.metrics.streams_running.inc();
     }
 
-    /// The query has ended.
-    pub fn ended(&self, status: &QueryStatus) {
+    /// Counts and logs the end of a result.
+    pub fn ended(&self, status: &ResultStatus) {
         self.metrics.streams_running.dec();
         self.metrics.stream_ended(status.state);
         tracing::info!(

@@ -1,4 +1,4 @@
-//! One reader of a result.
+//! A reader of a result.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,33 +7,43 @@ use std::time::Duration;
 use datafusion::arrow::error::ArrowError;
 use futures::Stream;
 
+use crate::backend::request::Request;
 use crate::encode::{Codec, Recoder, cut_message};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
-use crate::results::{Query, Results, Run};
+use crate::order::RowRange;
+use crate::results::Results;
+use crate::results::record::ResultRecord;
+use crate::results::run::Run;
 use crate::spool::{Fetched, Position};
 
-/// What a reader asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct Wish {
-    /// Its first row.
-    pub row: u64,
-    /// The row before which it stops; `None`: at the end.
-    pub end_row: Option<u64>,
+/// Which rows a reader wants, and how.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReadOptions {
+    /// The rows of the result that are still wanted.
+    pub range: RowRange,
     /// How bodies may be compressed.
     pub codec: Option<Codec>,
-    /// How long the run waits for the next reader after this one has left.
-    pub linger: Duration,
+    /// How long the run waits for the next reader after this one has left; `None`: as long as the
+    /// request says.
+    pub linger: Option<Duration>,
+}
+
+impl ReadOptions {
+    /// How long a run waits after a reader with these options.
+    pub(super) fn linger(&self, request: &Request) -> Duration {
+        self.linger.unwrap_or(request.linger)
+    }
 }
 
 /// Reads the rows of a result from some row on. Dropping it leaves the run.
 pub struct Reader {
     results: Arc<Results>,
-    query: Arc<Query>,
+    record: Arc<ResultRecord>,
     run: Arc<Run>,
     id: u64,
     index: u64,
-    wish: Wish,
+    options: ReadOptions,
     /// Those that this reader was given.
     dictionaries: LiveDictionaries,
     has_begun: bool,
@@ -44,19 +54,19 @@ pub struct Reader {
 impl Reader {
     pub(super) async fn open(
         results: Arc<Results>,
-        query: Arc<Query>,
+        record: Arc<ResultRecord>,
         run: Arc<Run>,
         id: u64,
         position: Position,
-        wish: Wish,
+        options: ReadOptions,
     ) -> Result<Self, QueryError> {
         let mut reader = Self {
             results,
-            query,
+            record,
             run,
             id,
             index: position.index,
-            wish,
+            options,
             dictionaries: LiveDictionaries::default(),
             has_begun: false,
             recoder: None,
@@ -68,7 +78,7 @@ impl Reader {
     }
 
     fn set_recoder(&mut self) -> Result<(), QueryError> {
-        let must_recode = self.run.codec.is_some() && self.run.codec != self.wish.codec;
+        let must_recode = self.run.codec.is_some() && self.run.codec != self.options.codec;
         self.recoder = must_recode
             .then(|| Recoder::try_new(&self.run.schema))
             .transpose()
@@ -76,9 +86,9 @@ impl Reader {
         Ok(())
     }
 
-    /// The query that it reads.
-    pub fn query(&self) -> &Arc<Query> {
-        &self.query
+    /// The result that it reads.
+    pub fn record(&self) -> &Arc<ResultRecord> {
+        &self.record
     }
 
     /// The run that it reads at present.
@@ -90,12 +100,12 @@ impl Reader {
     pub fn codec(&self) -> Option<Codec> {
         self.run
             .codec
-            .filter(|codec| self.wish.codec == Some(*codec))
+            .filter(|codec| self.options.codec == Some(*codec))
     }
 
-    /// The next row to come.
-    pub fn row(&self) -> u64 {
-        self.wish.row
+    /// The number of the next row.
+    pub fn next_row(&self) -> u64 {
+        self.options.range.first_row
     }
 
     /// The next message; `None` after the last row. Safe to cancel.
@@ -105,18 +115,22 @@ impl Reader {
     pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
         loop {
             if let Some(message) = self.ready.pop_front() {
-                self.wish.row += message.num_rows;
+                let next_row = self.next_row() + message.num_rows;
+                self.options.range = self.options.range.from_row(next_row);
                 return Some(Ok(message));
             }
-            let Wish { row, end_row, .. } = self.wish;
-            // The run's own end is more than its last row: that its sources are still the same.
-            let is_within = self.run.end_row != end_row;
-            if is_within && end_row.is_some_and(|end| row >= end) {
+            let RowRange { first_row, limit } = self.options.range;
+            // The end of a run also says that its sources are still the same.
+            let ends_before_run = self.run.range.end() != self.options.range.end();
+            if ends_before_run && limit == Some(0) {
                 return None;
             }
             let (run, id) = (&self.run, self.id);
-            // A reader far ahead of the tail waits for its own row.
-            let fetched = run.log.wait(self.index, || run.want(id, Some(row))).await;
+            // A reader far ahead of the last row waits for its own row.
+            let fetched = run
+                .log
+                .wait(self.index, || run.want(id, Some(first_row)))
+                .await;
             run.want(id, None);
             let outcome = match fetched {
                 Fetched::Entry(entry) => {
@@ -160,8 +174,8 @@ impl Reader {
             return Ok(());
         }
         let num_rows = message.num_rows;
-        let start = self.wish.row.saturating_sub(first_row).min(num_rows);
-        let wanted = self.wish.end_row.unwrap_or(u64::MAX) - self.wish.row;
+        let start = self.next_row().saturating_sub(first_row).min(num_rows);
+        let wanted = self.options.range.limit.unwrap_or(u64::MAX);
         let rows = wanted.min(num_rows - start);
         if rows == 0 {
             return Ok(());
@@ -194,12 +208,12 @@ impl Reader {
         Ok(())
     }
 
-    /// Goes on in another run where the rows can be read from their source again.
+    /// Joins another run where the rows can be read from their source again.
     async fn reopen(&mut self) -> Result<(), QueryError> {
-        if !self.query.is_seekable() {
-            return Err(rows_expired(self.wish.row, self.run.log.rows().start));
+        if !self.record.is_seekable() {
+            return Err(rows_expired(self.next_row(), self.run.log.rows().start));
         }
-        let (run, id, position) = self.results.join(&self.query, self.wish).await?;
+        let (run, id, position) = self.results.join(&self.record, self.options).await?;
         self.run.leave(self.id);
         (self.run, self.id, self.index) = (run, id, position.index);
         self.dictionaries = position.dictionaries().await?;
@@ -212,7 +226,7 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         self.run.leave(self.id);
-        self.query.touch();
+        self.record.touch();
     }
 }
 

@@ -1,21 +1,20 @@
-//! What is known about one query, and its runs.
+//! What is known about one result, and its runs.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::backend::EngineProgress;
 use crate::backend::request::Request;
-use crate::backend::{EngineProgress, EngineProgressStatus};
-use crate::error::{ErrorKind, ErrorSummary, QueryError};
+use crate::error::{ErrorKind, QueryError};
 use crate::order::Order;
 use crate::results::asked::asked;
-use crate::results::export::{ExportProgress, ExportStatus};
-use crate::results::{Facts, QueryObserver, Run};
+use crate::results::export::ExportProgress;
+use crate::results::{ResultObserver, ResultProperties, Run};
 
-/// The life of a query.
+/// The state of a result.
 #[derive(Debug, Clone)]
 enum State {
     /// It is planned, runs, or waits for a reader.
@@ -43,70 +42,29 @@ struct Progress {
     is_expired: bool,
 }
 
-/// One query, from its first request until it is forgotten.
+/// One result, from its first request until it is forgotten.
 #[derive(Debug)]
-pub struct Query {
+pub struct ResultRecord {
     /// Its id.
     pub id: Uuid,
-    /// What was asked for first.
+    /// The first request for it.
     pub request: Request,
-    /// Cancelled when the query is deleted.
+    /// Cancelled when the result is deleted.
     pub deleted: CancellationToken,
     /// Held by whoever begins a run, so that no two are begun for the same rows.
     pub(super) opening: tokio::sync::Mutex<()>,
     started: Instant,
-    facts: OnceLock<Facts>,
+    properties: OnceLock<ResultProperties>,
     runs: Mutex<Vec<Arc<Run>>>,
     progress: Mutex<Progress>,
-    observer: Option<QueryObserver>,
+    observer: Option<ResultObserver>,
     export: Mutex<Option<Arc<ExportProgress>>>,
     engine_progress: Mutex<Option<Arc<EngineProgress>>>,
 }
 
-/// The record as `GET /v1/query/{id}` shows it.
-#[derive(Debug, Clone, Serialize)]
-pub struct QueryStatus {
-    /// The id.
-    pub id: Uuid,
-    /// What was asked for: the members of `POST /v1/query` that say which rows.
-    pub request: serde_json::Value,
-    /// `running`, `done`, `failed` or `cancelled`.
-    pub state: &'static str,
-    /// `total`, `partition`, `none`; null while the query is being planned.
-    pub order: Option<&'static str>,
-    /// How rows are read again: `seek` from their source, `spool` from what is kept.
-    pub way: Option<&'static str>,
-    /// Rows in all; null until known.
-    pub rows: Option<u64>,
-    /// The first row that can be read.
-    pub first_row: u64,
-    /// The row after the last that was produced.
-    pub rows_ready: u64,
-    /// Rows that were given to connections.
-    pub rows_sent: u64,
-    /// Record batches that were given to connections.
-    pub batches_sent: u64,
-    /// Bytes that were given to connections.
-    pub bytes_sent: u64,
-    /// Time from the request to the end, or to now.
-    pub elapsed_ms: u64,
-    /// What its rows take of the memory that is kept for readers.
-    pub memory_bytes: u64,
-    /// What they take of the disk.
-    pub disk_bytes: u64,
-    /// How far the engine is, where it says.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub engine: Option<EngineProgressStatus>,
-    /// Why it failed.
-    pub error: Option<ErrorSummary>,
-    /// How far its latest export is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub export: Option<ExportStatus>,
-}
-
-impl Query {
-    /// A query that has just been asked for.
-    pub(super) fn new(request: Request, observer: Option<QueryObserver>) -> Self {
+impl ResultRecord {
+    /// The record of a new request.
+    pub(super) fn new(request: Request, observer: Option<ResultObserver>) -> Self {
         let now = Instant::now();
         Self {
             id: request.id,
@@ -114,7 +72,7 @@ impl Query {
             deleted: CancellationToken::new(),
             opening: tokio::sync::Mutex::new(()),
             started: now,
-            facts: OnceLock::new(),
+            properties: OnceLock::new(),
             runs: Mutex::default(),
             progress: Mutex::new(Progress {
                 state: State::Running,
@@ -133,13 +91,13 @@ impl Query {
         }
     }
 
-    /// A query of an earlier process, whose rows are no longer there.
-    pub(super) fn restored(request: Request, facts: Facts) -> Self {
-        let query = Self::new(request, None);
-        query.end(State::Cancelled);
+    /// A result of an earlier process, whose rows are no longer there.
+    pub(super) fn restored(request: Request, properties: ResultProperties) -> Self {
+        let record = Self::new(request, None);
+        record.end(State::Cancelled);
         // New, so that nothing was set before.
-        let _ = query.facts.set(facts);
-        query
+        let _ = record.properties.set(properties);
+        record
     }
 
     /// When it was asked for.
@@ -148,17 +106,18 @@ impl Query {
     }
 
     /// What planning found out; `None` before.
-    pub fn facts(&self) -> Option<&Facts> {
-        self.facts.get()
+    pub fn properties(&self) -> Option<&ResultProperties> {
+        self.properties.get()
     }
 
-    pub(super) fn set_facts(&self, facts: Facts) -> &Facts {
-        self.facts.get_or_init(|| facts)
+    pub(super) fn set_properties(&self, properties: ResultProperties) -> &ResultProperties {
+        self.properties.get_or_init(|| properties)
     }
 
     /// Whether its rows can be read from their source again, from any row on.
     pub fn is_seekable(&self) -> bool {
-        self.facts().is_some_and(|facts| facts.is_seekable)
+        self.properties()
+            .is_some_and(|properties| properties.is_seekable)
     }
 
     /// Notes a message that was given to a connection.
@@ -244,7 +203,7 @@ impl Query {
                 let end_row = run.log.rows().end;
                 let mut progress = self.lock();
                 let whole = progress.rows.is_none_or(|rows| rows < end_row);
-                if whole && (end_row > run.start_row || run.start_row == 0) {
+                if whole && (end_row > run.range.first_row || run.range.first_row == 0) {
                     progress.rows = Some(end_row);
                 }
                 drop(progress);
@@ -266,7 +225,7 @@ impl Query {
 
     /// Whether a run that ended well saw the last row of the result, and not only of a part of it.
     fn reached_end(&self, run: &Run) -> bool {
-        let Some(end_row) = run.end_row else {
+        let Some(end_row) = run.range.end() else {
             return true;
         };
         run.log.rows().end < end_row || self.request.range.end() == Some(end_row)
@@ -335,7 +294,7 @@ impl Query {
     }
 
     /// What to show.
-    pub fn status(&self) -> QueryStatus {
+    pub fn status(&self) -> ResultStatus {
         let first_row = self.first_row();
         let kept = self.runs().into_iter().map(|run| run.log.kept_bytes());
         let (memory_bytes, disk_bytes) =
@@ -348,13 +307,13 @@ impl Query {
             State::Cancelled => ("cancelled", None),
         };
         let until = progress.ended.unwrap_or_else(Instant::now);
-        let facts = self.facts();
-        QueryStatus {
+        let properties = self.properties();
+        ResultStatus {
             id: self.id,
-            request: asked(&self.request),
+            request: request_json(&self.request),
             state,
-            order: facts.map(|facts| facts.order.name()),
-            way: facts.map(Facts::way),
+            order: properties.map(|properties| properties.order.name()),
+            way: properties.map(ResultProperties::way),
             rows: progress.rows.or(self.rows_by_metadata()),
             first_row,
             rows_ready: progress.rows_ready,
@@ -375,11 +334,11 @@ impl Query {
 
     /// What its order means; `None` before it is planned.
     pub fn order(&self) -> Option<Order> {
-        self.facts().map(|facts| facts.order)
+        self.properties().map(|properties| properties.order)
     }
 
     fn rows_by_metadata(&self) -> Option<u64> {
-        let num_rows = self.facts()?.num_rows?;
+        let num_rows = self.properties()?.num_rows?;
         Some(num_rows.min(self.request.range.end().unwrap_or(u64::MAX)))
     }
 
@@ -388,7 +347,7 @@ impl Query {
             return 0;
         }
         let firsts = self.runs().into_iter().map(|run| run.log.rows().start);
-        firsts.min().unwrap_or(self.request.range.offset)
+        firsts.min().unwrap_or(self.request.range.first_row)
     }
 
     fn end(&self, state: State) {

@@ -1,6 +1,7 @@
-//! All queries by id.
+//! All results by id.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,40 +10,43 @@ use uuid::Uuid;
 use crate::backend::request::Request;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
-use crate::results::saved::Saved;
-use crate::results::{Query, QueryObserver};
+use crate::results::observer::ResultObserver;
+use crate::results::record::ResultRecord;
+use crate::results::saved_records::SavedRecords;
 
-/// How many queries that do nothing are kept at most.
+/// How many results that do nothing are kept at most.
 const MAX_IDLE: usize = 1000;
 
-/// How many deleted queries can be told from unknown ones.
+/// How many deleted results can be told from unknown ones.
 const MAX_DELETED: usize = 1000;
 
-/// The queries that run, and those that were asked for a short time ago.
+/// The results that run, and those that were asked for a short time ago.
 #[derive(Debug)]
 pub struct Registry {
-    queries: Mutex<HashMap<Uuid, Arc<Query>>>,
-    saved: Saved,
+    records: Mutex<HashMap<Uuid, Arc<ResultRecord>>>,
+    saved: SavedRecords,
     keep: Duration,
     deleted: Mutex<VecDeque<Uuid>>,
+    num_ended: AtomicU64,
 }
 
 impl Registry {
-    /// A registry with the queries that an earlier process saved.
-    pub(super) fn new(saved: Saved, keep: Duration) -> Self {
-        let queries = saved
+    /// A registry with the results that an earlier process saved.
+    pub(super) fn new(saved: SavedRecords, keep: Duration) -> Self {
+        let records = saved
             .load()
             .into_iter()
-            .map(|query| (query.id, Arc::new(query)));
+            .map(|record| (record.id, Arc::new(record)));
         Self {
-            queries: Mutex::new(queries.collect()),
+            records: Mutex::new(records.collect()),
             saved,
             keep,
             deleted: Mutex::default(),
+            num_ended: AtomicU64::new(0),
         }
     }
 
-    /// The query with the request's id: a new one, or the one that asked for the same. Says whether
+    /// The record with the request's id: a new one, or the one that asked for the same. Says whether
     /// it is new.
     ///
     /// # Errors
@@ -51,13 +55,13 @@ impl Registry {
         &self,
         request: &Request,
         metrics: &Arc<Metrics>,
-    ) -> Result<(Arc<Query>, bool), QueryError> {
-        let mut queries = self.lock();
-        self.forget_old(&mut queries);
-        if let Some(query) = queries.get(&request.id) {
-            if query.request.has_rows_of(request) {
-                query.touch();
-                return Ok((Arc::clone(query), false));
+    ) -> Result<(Arc<ResultRecord>, bool), QueryError> {
+        let mut records = self.lock();
+        self.forget_old(&mut records);
+        if let Some(record) = records.get(&request.id) {
+            if record.request.has_rows_of(request) {
+                record.touch();
+                return Ok((Arc::clone(record), false));
             }
             return Err(QueryError::new(
                 ErrorKind::IdInUse,
@@ -65,36 +69,36 @@ impl Registry {
                 "use a new id for a new query, or leave it out",
             ));
         }
-        let observer = QueryObserver::new(Arc::clone(metrics), request);
-        let query = Arc::new(Query::new(request.clone(), Some(observer)));
-        queries.insert(request.id, Arc::clone(&query));
-        Ok((query, true))
+        let observer = ResultObserver::new(Arc::clone(metrics), request);
+        let record = Arc::new(ResultRecord::new(request.clone(), Some(observer)));
+        records.insert(request.id, Arc::clone(&record));
+        Ok((record, true))
     }
 
-    /// The query with that id.
+    /// The record with that id.
     ///
     /// # Errors
     /// `unknown_query`.
-    pub fn get(&self, id: Uuid) -> Result<Arc<Query>, QueryError> {
-        let mut queries = self.lock();
-        self.forget_old(&mut queries);
-        let query = queries.get(&id).map(Arc::clone).ok_or_else(|| {
+    pub fn get(&self, id: Uuid) -> Result<Arc<ResultRecord>, QueryError> {
+        let mut records = self.lock();
+        self.forget_old(&mut records);
+        let record = records.get(&id).map(Arc::clone).ok_or_else(|| {
             QueryError::new(
                 ErrorKind::UnknownQuery,
                 format!("no query {id} is running or was asked for a short time ago"),
                 "GET /v1/query lists those that are known",
             )
         })?;
-        query.touch();
-        Ok(query)
+        record.touch();
+        Ok(record)
     }
 
-    /// The query whose rows are asked for.
+    /// The record of a result whose rows are requested.
     ///
     /// # Errors
     /// `unknown_query`; `rows_expired` where it was deleted, so that its reader does not take it for
     /// one that a restart has lost.
-    pub fn get_rows(&self, id: Uuid) -> Result<Arc<Query>, QueryError> {
+    pub fn get_rows(&self, id: Uuid) -> Result<Arc<ResultRecord>, QueryError> {
         self.get(id).map_err(|unknown| {
             if !self.lock_deleted().contains(&id) {
                 return unknown;
@@ -107,14 +111,14 @@ impl Registry {
         })
     }
 
-    /// Cancels a query at once and forgets it.
+    /// Cancels a result at once and forgets it.
     ///
     /// # Errors
     /// `unknown_query`.
     pub fn delete(&self, id: Uuid) -> Result<(), QueryError> {
-        let query = self.get(id)?;
-        query.deleted.cancel();
-        query.cancel();
+        let record = self.get(id)?;
+        record.deleted.cancel();
+        record.cancel();
         self.lock().remove(&id);
         self.saved.remove(id);
         let mut deleted = self.lock_deleted();
@@ -123,24 +127,34 @@ impl Registry {
         Ok(())
     }
 
-    /// All queries, the latest first.
-    pub fn all(&self) -> Vec<Arc<Query>> {
-        let mut queries = self.lock();
-        self.forget_old(&mut queries);
-        let mut all: Vec<_> = queries.values().map(Arc::clone).collect();
-        drop(queries);
-        all.sort_by_key(|query| std::cmp::Reverse(query.started()));
+    /// All results, the latest first.
+    pub fn all(&self) -> Vec<Arc<ResultRecord>> {
+        let mut records = self.lock();
+        self.forget_old(&mut records);
+        let mut all: Vec<_> = records.values().map(Arc::clone).collect();
+        drop(records);
+        all.sort_by_key(|record| std::cmp::Reverse(record.started()));
         all
     }
 
     /// How many runs have not ended.
     pub fn num_runs(&self) -> usize {
-        self.lock().values().map(|query| query.num_runs()).sum()
+        self.lock().values().map(|record| record.num_runs()).sum()
+    }
+
+    /// How many runs have ended.
+    pub fn num_ended(&self) -> u64 {
+        self.num_ended.load(Ordering::Relaxed)
+    }
+
+    /// Counts a run that has ended.
+    pub(super) fn note_end(&self) {
+        self.num_ended.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many hold rows for their next reader.
     pub fn num_kept(&self) -> usize {
-        let holds = |query: &&Arc<Query>| query.has_rows();
+        let holds = |record: &&Arc<ResultRecord>| record.has_rows();
         self.lock().values().filter(holds).count()
     }
 
@@ -152,18 +166,18 @@ impl Registry {
     /// Gives up the kept rows that nobody reads and nobody has asked for in the longest time. False
     /// where there are none.
     pub fn free_disk(&self) -> bool {
-        let idle = |query: &&Arc<Query>| !query.is_active() && query.has_disk();
-        let queries = self.lock();
-        let oldest = queries
+        let idle = |record: &&Arc<ResultRecord>| !record.is_active() && record.has_disk();
+        let records = self.lock();
+        let oldest = records
             .values()
             .filter(idle)
-            .max_by_key(|query| query.unused_for())
+            .max_by_key(|record| record.unused_for())
             .map(Arc::clone);
-        drop(queries);
+        drop(records);
         match oldest {
-            Some(query) => {
-                tracing::info!(id = %query.id, "the rows of a result make room for others");
-                query.expire_rows();
+            Some(record) => {
+                tracing::info!(id = %record.id, "the rows of a result make room for others");
+                record.expire_rows();
                 true
             }
             None => false,
@@ -172,30 +186,30 @@ impl Registry {
 
     /// Cancels everything that runs.
     pub fn cancel_all(&self) {
-        for query in self.lock().values() {
-            query.cancel();
+        for record in self.lock().values() {
+            record.cancel();
         }
     }
 
-    /// Removes what is saved of a query.
+    /// Removes the saved record of a result.
     pub(super) fn forget(&self, id: Uuid) {
         self.saved.remove(id);
     }
 
-    pub(super) fn save(&self, query: &Query) {
-        self.saved.save(query);
+    pub(super) fn save(&self, record: &ResultRecord) {
+        self.saved.save(record);
     }
 
-    fn forget_old(&self, queries: &mut HashMap<Uuid, Arc<Query>>) {
-        let mut idle: Vec<(Duration, Uuid)> = queries
+    fn forget_old(&self, records: &mut HashMap<Uuid, Arc<ResultRecord>>) {
+        let mut idle: Vec<(Duration, Uuid)> = records
             .values()
-            .filter(|query| !query.is_active())
-            .map(|query| (query.unused_for(), query.id))
+            .filter(|record| !record.is_active())
+            .map(|record| (record.unused_for(), record.id))
             .collect();
         idle.sort_unstable();
         for (index, (unused_for, id)) in idle.into_iter().enumerate() {
             if unused_for > self.keep || index >= MAX_IDLE {
-                queries.remove(&id);
+                records.remove(&id);
                 self.saved.remove(id);
             }
         }
@@ -205,7 +219,7 @@ impl Registry {
         self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Query>>> {
-        self.queries.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<ResultRecord>>> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

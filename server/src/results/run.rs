@@ -1,27 +1,23 @@
-//! One execution of a query from some row on, and who reads it.
+//! One execution of a query over a range of rows, and its readers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::runtime::QueryRuntime;
 use crate::encode::{Codec, EmptyBatch};
-use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::error::{ErrorKind, QueryError};
 use crate::message::IpcMessage;
-use crate::order::Stitcher;
-use crate::results::{Query, Results};
-use crate::source::Table;
+use crate::order::RowRange;
 use crate::spool::Log;
 
 /// What a run is made of.
 #[derive(Debug)]
-pub(super) struct RunParts {
-    pub(super) start_row: u64,
-    pub(super) end_row: Option<u64>,
+pub(super) struct NewRun {
+    pub(super) range: RowRange,
     pub(super) codec: Option<Codec>,
     pub(super) schema: IpcMessage,
     pub(super) empty: EmptyBatch,
@@ -31,14 +27,12 @@ pub(super) struct RunParts {
     pub(super) runtime: Handle,
 }
 
-/// The rows of a query from `start_row` on, as they come. It works only while a reader wants rows
-/// that are not there yet, and is cancelled when its last reader has left for longer than it lingers.
+/// A range of the rows of a result, as they come. It works only while a reader wants rows that are
+/// not there yet, and is cancelled when its last reader has left for longer than it lingers.
 #[derive(Debug)]
 pub struct Run {
-    /// Its first row.
-    pub start_row: u64,
-    /// The row before which it stops; `None`: at the last row of the result.
-    pub end_row: Option<u64>,
+    /// Its rows of the result.
+    pub range: RowRange,
     /// How its messages are compressed.
     pub codec: Option<Codec>,
     /// Its schema message.
@@ -68,19 +62,18 @@ struct Readers {
 
 impl Run {
     /// A run that has not begun.
-    pub(super) fn new(parts: RunParts) -> Self {
+    pub(super) fn new(run: NewRun) -> Self {
         Self {
-            start_row: parts.start_row,
-            end_row: parts.end_row,
-            codec: parts.codec,
-            schema: parts.schema,
-            empty: parts.empty,
-            snapshot: parts.snapshot,
-            log: parts.log,
+            range: run.range,
+            codec: run.codec,
+            schema: run.schema,
+            empty: run.empty,
+            snapshot: run.snapshot,
+            log: run.log,
             cancel: CancellationToken::new(),
             readers: Mutex::default(),
             demand: Notify::new(),
-            runtime: parts.runtime,
+            runtime: run.runtime,
         }
     }
 
@@ -147,7 +140,7 @@ impl Run {
     }
 
     /// Waits until a reader wants a row that is not there yet.
-    async fn demanded(&self) {
+    pub(super) async fn demanded(&self) {
         loop {
             let wanted = self.lock().wanted.values().flatten().max().copied();
             if wanted.is_some_and(|row| row >= self.log.rows().end) {
@@ -159,85 +152,6 @@ impl Run {
 
     fn lock(&self) -> MutexGuard<'_, Readers> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What drives a run.
-pub(super) struct Pump {
-    pub(super) results: Arc<Results>,
-    pub(super) query: Arc<Query>,
-    pub(super) run: Arc<Run>,
-    pub(super) stitcher: Stitcher,
-    /// Its threads.
-    pub(super) runtime: QueryRuntime,
-    /// The tables that it reads, as they were when it was planned.
-    pub(super) sources: Vec<Arc<Table>>,
-    /// Time of execution that is left; the time in which readers are waited for is not counted.
-    pub(super) time_left: Option<Duration>,
-}
-
-impl Pump {
-    /// Runs to the end, whatever end that is.
-    pub(super) async fn drive(mut self) {
-        let end = loop {
-            tokio::select! {
-                biased;
-                () = self.run.cancel.cancelled() => break Err(cancelled()),
-                () = self.run.demanded() => {}
-            }
-            match self.next().await {
-                Some(Ok(message)) => {
-                    let registry = &self.results.registry;
-                    self.run.log.append(message, || registry.free_disk()).await;
-                    self.query.note_ready(self.run.log.rows().end);
-                }
-                Some(Err(error)) => break Err(error),
-                None => break self.compare_sources().await,
-            }
-        };
-        tracing::debug!(id = %self.query.id, peak_bytes = self.stitcher.peak_bytes(), "run ended");
-        // In this order, so that whoever sees the end of the stream sees it in the record too.
-        self.query.run_ended(&self.run, &end);
-        self.run.log.finish(end);
-        drop(self.stitcher);
-        drop(self.runtime);
-        self.results.note_end();
-    }
-
-    async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
-        let asked = Instant::now();
-        let time_left = self.time_left;
-        let timeout = async {
-            match time_left {
-                Some(time_left) => tokio::time::sleep(time_left).await,
-                None => std::future::pending().await,
-            }
-        };
-        let next = tokio::select! {
-            biased;
-            () = self.run.cancel.cancelled() => Some(Err(cancelled())),
-            next = self.stitcher.next() => next,
-            () = timeout => Some(Err(timed_out())),
-        };
-        if let Some(time_left) = &mut self.time_left {
-            *time_left = time_left.saturating_sub(asked.elapsed());
-        }
-        next
-    }
-
-    /// A source that has changed since the plan was made gives no complete result.
-    async fn compare_sources(&self) -> Result<(), QueryError> {
-        let sources = self.sources.clone();
-        let changed = tokio::task::spawn_blocking(move || {
-            sources
-                .iter()
-                .find(|table| table.has_changed())
-                .map(|table| table.name.clone())
-        });
-        match changed.await {
-            Ok(Some(name)) => Err(source_changed(&name)),
-            _ => Ok(()),
-        }
     }
 }
 

@@ -45,8 +45,14 @@ impl Catalog {
         Arc::clone(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Loads again what has changed on disk. Reads files: call it where blocking is allowed.
-    pub fn refresh(&self) {
+    /// The tables, after those that have changed on disk were loaded again. Reads files: call it
+    /// where blocking is allowed.
+    pub fn refreshed(&self) -> Arc<Vec<Entry>> {
+        self.refresh();
+        self.entries()
+    }
+
+    fn refresh(&self) {
         let is_stale = |entry: &Entry| entry.broken.is_some() || entry.table.has_changed();
         if !self.entries().iter().any(is_stale) {
             return;

@@ -5,11 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
-use crate::source::gather::{self, Found, Opened, reason, unreadable};
-use crate::source::{FileKind, KNOWN_EXTENSIONS, MAX_FILES, SourceFile, naming, remote};
-
-/// Wildcards of globs.
-pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
+use crate::source::gather::{self, Found, Opened, WILDCARDS, no_known_kind, reason, unreadable};
+use crate::source::{FileKind, MAX_FILES, SourceFile, naming, remote};
 
 /// The tables of `source`, in their order.
 ///
@@ -64,13 +61,6 @@ fn find_file(path: &Path, location: &str, given_name: Option<&str>) -> Result<Fo
     let (file, kind) = open(path, &label, None).map_err(|error| unreadable(location, &error))?;
     let kind = kind.ok_or_else(|| no_known_kind(location))?;
     Ok(Found::file(given_name, kind, file))
-}
-
-/// The error of a file that is not read.
-pub(super) fn no_known_kind(location: &str) -> StartError {
-    StartError::BadArgument(format!(
-        "{location}: not a kind of file that is read; give {KNOWN_EXTENSIONS}"
-    ))
 }
 
 fn open(

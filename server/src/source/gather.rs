@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::error::StartError;
 use crate::source::{FileKind, KNOWN_EXTENSIONS, SourceFile, hive, naming};
 
+/// Wildcards of globs.
+pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
+
 /// A table that was found, not yet loaded.
 pub(super) struct Found {
     /// Its name, unless another table has it too.
@@ -151,6 +154,13 @@ pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Fou
             "{pattern}: no file matches; write a glob that matches, in quotes"
         ))
     })
+}
+
+/// The error of a file that is not read.
+pub(super) fn no_known_kind(location: &str) -> StartError {
+    StartError::BadArgument(format!(
+        "{location}: not a kind of file that is read; give {KNOWN_EXTENSIONS}"
+    ))
 }
 
 /// A source that cannot be read. A store that may answer later is no wrong argument.

@@ -13,8 +13,7 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use percent_encoding::percent_decode_str;
 
 use crate::error::StartError;
-use crate::source::find::{WILDCARDS, no_known_kind};
-use crate::source::gather::{self, Found, Opened, unreadable};
+use crate::source::gather::{self, Found, Opened, WILDCARDS, no_known_kind, unreadable};
 use crate::source::object::{Object, wait};
 use crate::source::parallel::in_parallel;
 use crate::source::store_error::explained;

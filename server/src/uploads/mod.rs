@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use receive::Upload;
 
-use crate::backend::embedded::engine::Engine;
+use crate::backend::embedded::Engine;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::metrics::Metrics;
 use crate::source::Table;

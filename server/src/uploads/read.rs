@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::embedded::engine::Engine;
+use crate::backend::embedded::Engine;
 use crate::backend::embedded::read_through;
 use crate::backend::runtime::QueryRuntime;
 use crate::error::{ErrorKind, QueryError};

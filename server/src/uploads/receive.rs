@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::backend::embedded::engine::Engine;
+use crate::backend::embedded::Engine;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
 use crate::source::Table;

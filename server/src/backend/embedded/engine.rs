@@ -1,4 +1,4 @@
-//! The embedded engine: plans a request and hands back its parts, in order, not yet begun.
+//! The embedded engine: plans a request and returns its partitions, in order, not yet begun.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
-use crate::backend::Started;
+use crate::backend::PlannedQuery;
 use crate::backend::embedded::functions::{check_constants, limit_functions};
 use crate::backend::embedded::partition_reader::{MAX_PARTS, PART_BYTES, encode_parts};
 use crate::backend::embedded::plan::{order_of, parse_filter, plan_sql, resolve_ties, strip_limit};
@@ -138,14 +138,8 @@ impl Engine {
         })
     }
 
-    /// The tables, after a look at their files. Blocks on the file system.
-    pub fn tables(&self) -> Arc<Vec<Entry>> {
-        self.catalog.refresh();
-        self.catalog.entries()
-    }
-
-    /// The tables, to add and remove some.
-    pub fn catalog(&self) -> &Catalog {
+    /// Its tables.
+    pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
 
@@ -158,23 +152,23 @@ impl Engine {
         }
     }
 
-    /// Plans a request; `kept` are the rows of the query that it reads, if it reads one. Nothing runs
-    /// until a part is begun.
+    /// Plans a request; `base` are the rows of the result that it reads, where it reads one. Nothing
+    /// runs until a partition is begun.
     ///
     /// # Errors
     /// Whatever is wrong with the request.
-    pub async fn start(
+    pub async fn plan(
         &self,
         request: &Request,
-        kept: Option<Table>,
+        base: Option<Table>,
         codec: Option<Codec>,
-    ) -> Result<Started, QueryError> {
-        let entries = match kept {
+    ) -> Result<PlannedQuery, QueryError> {
+        let entries = match base {
             Some(table) => Arc::new(vec![Entry {
                 table: Arc::new(table),
                 broken: None,
             }]),
-            None => self.tables(),
+            None => self.catalog.refreshed(),
         };
         let names: Vec<String> = entries
             .iter()
@@ -197,7 +191,7 @@ impl Engine {
         if let Some(seek) = Seek::plan(&state, &logical, range, &used)? {
             let encoding = encoding(&seek.plan);
             let num_rows = seek.num_rows_within(inner);
-            return Ok(Started {
+            return Ok(PlannedQuery {
                 order: Order::Partition,
                 schema: schema_message(&encoding.schema),
                 empty: empty_batch(&encoding.schema)?,
@@ -205,7 +199,7 @@ impl Engine {
                 batch_bytes: encoding.batch_bytes as u64,
                 parts: encode_parts(seek.plan, state, &used, &encoding, Some(seek.part_rows)),
                 range: RowRange {
-                    offset: 0,
+                    first_row: 0,
                     limit: range.limit.map(|_| seek.num_rows),
                 },
                 sources: used,
@@ -228,7 +222,7 @@ impl Engine {
         let order = order_of(&plan);
         let encoding = encoding(&plan);
         let parts = encode_parts(plan, state, &used, &encoding, None);
-        Ok(Started {
+        Ok(PlannedQuery {
             schema: schema_message(&encoding.schema),
             empty: empty_batch(&encoding.schema)?,
             codec,
@@ -253,7 +247,7 @@ impl Engine {
             sort: Vec::new(),
             ..query.clone()
         };
-        let entries = self.tables();
+        let entries = self.catalog.refreshed();
         let plan = plan_table(&self.context.state(), &entries, &unsorted)?;
         used_tables(&plan, &entries)?;
         Ok(plan)

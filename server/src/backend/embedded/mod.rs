@@ -1,6 +1,6 @@
 //! The embedded engine as a backend.
 
-pub mod engine;
+mod engine;
 mod functions;
 mod partition_reader;
 mod plan;
@@ -10,23 +10,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::backend::embedded::engine::Engine;
-use crate::backend::{Backend, Started, TableFacts};
+use crate::backend::{Backend, PlannedQuery, TableFacts};
 use crate::encode::{self, Codec, wire_schema};
+pub use engine::{Engine, EngineConfig, EngineUsage};
 pub(crate) use partition_reader::read_through;
 
 use crate::backend::request::Request;
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
 
-/// The engine whose tables are files.
-pub(crate) struct Local(pub(crate) Arc<Engine>);
-
 #[async_trait]
-impl Backend for Local {
+impl Backend for Engine {
     async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
-        let engine = Arc::clone(&self.0);
-        let entries = tokio::task::spawn_blocking(move || engine.tables());
+        let catalog = Arc::clone(self.catalog());
+        let entries = tokio::task::spawn_blocking(move || catalog.refreshed());
         let entries = entries.await.map_err(|_| {
             QueryError::new(
                 ErrorKind::Internal,
@@ -40,8 +37,13 @@ impl Backend for Local {
             .collect()
     }
 
-    async fn start(&self, request: &Request, codec: Option<Codec>) -> Result<Started, QueryError> {
-        self.0.start(request, None, codec).await
+    async fn plan(
+        &self,
+        request: &Request,
+        base: Option<Table>,
+        codec: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
+        Engine::plan(self, request, base, codec).await
     }
 }
 

@@ -68,7 +68,7 @@ impl Seek {
         let end = range
             .end()
             .map_or(num_table_rows, |end| end.min(num_table_rows));
-        let start = range.offset.min(end);
+        let start = range.first_row.min(end);
         let part_bytes = PART_BYTES.max(table.num_bytes() / MAX_PARTS);
         let Some(rows) = table.scan_rows(state, &scan.columns, start..end, part_bytes)? else {
             return Ok(None);
@@ -83,7 +83,7 @@ impl Seek {
 
     /// Rows of a result that is rows `inner` of the table.
     pub(crate) fn num_rows_within(&self, inner: RowRange) -> u64 {
-        let left = self.num_table_rows.saturating_sub(inner.offset);
+        let left = self.num_table_rows.saturating_sub(inner.first_row);
         inner.limit.map_or(left, |limit| limit.min(left))
     }
 }

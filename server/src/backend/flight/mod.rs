@@ -24,10 +24,11 @@ use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source, TableQuery};
 use crate::backend::runtime::QueryRuntime;
-use crate::backend::{Backend, Started, TableFacts};
+use crate::backend::{Backend, PlannedQuery, TableFacts};
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::Order;
+use crate::source::Table;
 
 /// What a part reserves before its first batch.
 const BATCH_BYTES: u64 = 1 << 20;
@@ -92,7 +93,12 @@ impl Backend for FlightSql {
         tables.iter().map(FlightTable::facts).collect()
     }
 
-    async fn start(&self, request: &Request, _: Option<Codec>) -> Result<Started, QueryError> {
+    async fn plan(
+        &self,
+        request: &Request,
+        _: Option<Table>,
+        _: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
         let query = match &request.source {
             Source::Sql(sql) => read_only(sql)?.to_owned(),
             Source::Table(query) => table_sql(&self.table(query).await?, query)?,
@@ -117,7 +123,7 @@ impl Backend for FlightSql {
         let (schema, parts) = query.parts().await?;
         let empty =
             EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
-        Ok(Started {
+        Ok(PlannedQuery {
             schema: schema.message,
             empty,
             codec: None,

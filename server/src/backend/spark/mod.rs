@@ -27,12 +27,13 @@ use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source, TableQuery};
 use crate::backend::runtime::QueryRuntime;
-use crate::backend::{Backend, EngineProgress, ReceivedSchema, Started, TableFacts};
+use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableFacts};
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
 use crate::order::Order;
 use crate::order::Part;
+use crate::source::Table;
 
 /// The source without its parameters: one of them may be a token.
 pub(super) fn shown(source: &str) -> &str {
@@ -102,7 +103,12 @@ impl Backend for Spark {
         tables.iter().map(SparkTable::facts).collect()
     }
 
-    async fn start(&self, request: &Request, _: Option<Codec>) -> Result<Started, QueryError> {
+    async fn plan(
+        &self,
+        request: &Request,
+        _: Option<Table>,
+        _: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
         let statement = match &request.source {
             Source::Sql(sql) => read_only(sql)?,
             Source::Table(query) => {
@@ -135,7 +141,7 @@ impl Backend for Spark {
         };
         let empty =
             EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
-        Ok(Started {
+        Ok(PlannedQuery {
             schema: schema.message,
             empty,
             codec: None,

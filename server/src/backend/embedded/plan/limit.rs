@@ -16,7 +16,7 @@ pub fn strip_limit(plan: LogicalPlan) -> (LogicalPlan, RowRange) {
             break;
         };
         let inner = RowRange {
-            offset: skip as u64,
+            first_row: skip as u64,
             limit: fetch.map(|fetch| fetch as u64),
         };
         range = range.within(inner);

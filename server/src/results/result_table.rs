@@ -1,4 +1,4 @@
-//! The rows of a known query as a table of the engine.
+//! The rows of a result as a table of the embedded engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,47 +15,46 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use futures::{Stream, TryStreamExt};
 use uuid::Uuid;
 
-use crate::backend::request::Request;
 use crate::encode::decode_message;
 use crate::error::QueryError;
 use crate::message::{LiveDictionaries, MessageKind};
 use crate::order::RowRange;
-use crate::results::reader::broken;
-use crate::results::{Reader, Results, Wish};
+use crate::results::Results;
+use crate::results::reader::{ReadOptions, Reader, broken};
 use crate::source::Table;
 
-/// One partition: all rows of a query, in order.
+/// One partition: all rows of a result, in order.
 #[derive(Clone)]
-struct KeptRows {
+struct ResultRows {
     results: Arc<Results>,
     id: Uuid,
-    range: RowRange,
+    options: ReadOptions,
     schema: SchemaRef,
 }
 
-impl std::fmt::Debug for KeptRows {
+impl std::fmt::Debug for ResultRows {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "KeptRows({})", self.id)
+        write!(f, "ResultRows({})", self.id)
     }
 }
 
 impl Results {
-    /// The rows that a query asked for as a table, whose name is the query's id.
+    /// The rows of a result as a table, whose name is the result's id.
     ///
     /// # Errors
     /// As [`Results::reopen`].
     pub async fn table(self: &Arc<Self>, id: Uuid) -> std::result::Result<Table, QueryError> {
-        // Also looks whether the rows are still there.
-        let range = self.registry.get(id)?.request.range;
-        let reader = self.reopen(id, range, plain).await?;
+        // Fails where the rows are no longer kept.
+        let options = all_rows(self.registry.get(id)?.request.range);
+        let reader = self.reopen(id, options).await?;
         let frame = reader.run().schema.frame();
         let schema = StreamReader::try_new(frame.as_ref(), None)
             .map_err(|error| broken(&error))?
             .schema();
-        let rows = KeptRows {
+        let rows = ResultRows {
             results: Arc::clone(self),
             id,
-            range,
+            options,
             schema: Arc::clone(&schema),
         };
         let provider = StreamingTable::try_new(schema, vec![Arc::new(rows)])
@@ -64,7 +63,7 @@ impl Results {
     }
 }
 
-impl PartitionStream for KeptRows {
+impl PartitionStream for ResultRows {
     fn schema(&self) -> &SchemaRef {
         &self.schema
     }
@@ -72,7 +71,7 @@ impl PartitionStream for KeptRows {
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let rows = self.clone();
         let batches = futures::stream::once(async move {
-            let reader = rows.results.reopen(rows.id, rows.range, plain).await;
+            let reader = rows.results.reopen(rows.id, rows.options).await;
             Ok::<_, DataFusionError>(decode(reader.map_err(external)?))
         });
         let batches = batches.try_flatten();
@@ -83,13 +82,12 @@ impl PartitionStream for KeptRows {
     }
 }
 
-/// All rows, without compression, while anybody wants them.
-fn plain(_: &Request) -> Wish {
-    Wish {
-        row: 0,
-        end_row: None,
+/// Without compression; the run ends with its last reader.
+fn all_rows(range: RowRange) -> ReadOptions {
+    ReadOptions {
+        range,
         codec: None,
-        linger: Duration::ZERO,
+        linger: Some(Duration::ZERO),
     }
 }
 

@@ -1,11 +1,11 @@
-//! What was asked for, as `POST /v1/query` takes it.
+//! A request as `POST /v1/query` takes it.
 
 use serde_json::{Map, Value, json};
 
 use crate::backend::request::{Filter, Request, Source, TableQuery};
 
-/// The members of a request that say which rows it is for; without those that have no effect.
-pub(super) fn asked(request: &Request) -> Value {
+/// The members of a request that say which rows it is for, without those that have no effect.
+pub(super) fn request_json(request: &Request) -> Value {
     let mut members = Map::new();
     let mut rows = |kind: &str, query: &TableQuery| {
         members.insert(kind.to_owned(), json!(query.table));
@@ -26,8 +26,8 @@ pub(super) fn asked(request: &Request) -> Value {
         Source::Table(query) => rows("table", query),
         Source::Query(query) => rows("query", query),
     }
-    if request.range.offset > 0 {
-        members.insert("offset".to_owned(), json!(request.range.offset));
+    if request.range.first_row > 0 {
+        members.insert("offset".to_owned(), json!(request.range.first_row));
     }
     if let Some(limit) = request.range.limit {
         members.insert("limit".to_owned(), json!(limit));

@@ -1,12 +1,12 @@
-//! What planning found out about a query.
+//! What planning found out about a result.
 
 use serde::{Deserialize, Serialize};
 
 use crate::order::Order;
 
-/// What stays true about a query whatever becomes of its rows.
+/// What stays true of a result whatever becomes of its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
+pub struct ResultProperties {
     /// What the order of the rows means.
     pub order: Order,
     /// Whether rows can be read from their source again, from any row on.
@@ -19,7 +19,7 @@ pub struct Facts {
     pub sources: Vec<(String, String)>,
 }
 
-impl Facts {
+impl ResultProperties {
     /// The word for `is_seekable` in a record.
     pub fn way(&self) -> &'static str {
         if self.is_seekable { "seek" } else { "spool" }
