@@ -173,7 +173,7 @@ async fn stitch(
         batch_bytes: planned.batch_bytes,
         pool: Pool::new(BUDGET_BYTES),
     };
-    let stitcher = Stitcher::start(planned.parts, plan, runtime.handle());
+    let stitcher = Stitcher::start(planned.partitions, plan, runtime.handle());
     Ok((schema, stitcher))
 }
 

@@ -145,8 +145,8 @@ async fn write_ours(
     let progress = Arc::new(ExportProgress::new(Format::Parquet));
     let mut file = export(result, &options, num_threads, progress)?;
     let mut output = tokio::fs::File::create(path).await?;
-    while let Some(piece) = file.next().await {
-        tokio::io::AsyncWriteExt::write_all(&mut output, &piece?).await?;
+    while let Some(chunk) = file.next().await {
+        tokio::io::AsyncWriteExt::write_all(&mut output, &chunk?).await?;
     }
     Ok(())
 }

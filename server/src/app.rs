@@ -30,7 +30,7 @@ const RUN_BYTES: u64 = 40 << 20;
 /// Runs that are always permitted at the same time.
 const MIN_RUNS: u64 = 4;
 
-/// How often results that nobody asks for any more are looked for.
+/// How often results without a recent request are removed.
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// How long connections have to end once their queries are cancelled.
@@ -151,7 +151,7 @@ impl App {
         let results_config = ResultsConfig {
             stream_memory_bytes: config.stream_memory_bytes,
             ahead_bytes: config.memory_bytes / 4,
-            log_memory_bytes: config.memory_bytes / 8,
+            spool_memory_bytes: config.memory_bytes / 8,
             spool_bytes: config.spool_bytes,
             max_runs: (config.memory_bytes / RUN_BYTES).max(MIN_RUNS) as usize,
             spool_folder: data_dir.spool(),

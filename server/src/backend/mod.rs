@@ -20,7 +20,7 @@ use colonnade_core::wire::FieldDescription;
 
 pub use flight::FlightSql;
 pub use progress::{EngineProgress, EngineProgressStatus};
-pub use received::{Parts, Received, ReceivedSchema, split_stream};
+pub use received::{MessageBytes, Received, ReceivedSchema, split_stream};
 pub use sources::connect;
 pub use spark::Spark;
 
@@ -29,19 +29,19 @@ use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
 use crate::order::Order;
-use crate::order::{Part, RowRange};
+use crate::order::{Partition, RowRange};
 use crate::source::Table;
 
-/// An engine. Every implementation holds to this: a part that ends without the engine's own word
-/// that it is complete yields an error; a part that is dropped stops what it began; messages of an
-/// engine elsewhere have passed [`Received`].
+/// An engine. In every implementation a partition that ends before the engine says that it is complete
+/// yields an error, a partition that is dropped stops what it began, and messages of an engine
+/// elsewhere have passed [`Received`].
 #[async_trait]
 pub trait Backend: Send + Sync {
     /// Its tables as they are now, by name.
     ///
     /// # Errors
     /// The engine cannot say.
-    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError>;
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError>;
 
     /// Plans the rows `request.range` of a request; nothing runs until a partition is begun. `base` are
     /// the rows of the result that the request reads, where it reads one; only the embedded engine
@@ -59,7 +59,7 @@ pub trait Backend: Send + Sync {
 
 /// A table as it is listed.
 #[derive(Debug, Clone)]
-pub struct TableFacts {
+pub struct TableDescription {
     /// Its name.
     pub name: String,
     /// The name of its format.
@@ -84,18 +84,18 @@ pub struct PlannedQuery {
     pub empty: EmptyBatch,
     /// How the bodies of the messages are compressed.
     pub codec: Option<Codec>,
-    /// Bytes that a part reserves before it reads its first message.
+    /// Bytes that a partition reserves before it reads its first message.
     pub batch_bytes: u64,
-    /// What the order of the parts means.
+    /// What the order of the partitions means.
     pub order: Order,
-    /// The parts; one after the other they are the result before `range` is applied.
-    pub parts: Vec<Part>,
-    /// The rows of the parts to send.
+    /// The partitions; one after the other they are the result before `range` is applied.
+    pub partitions: Vec<Partition>,
+    /// The rows of the partitions to send.
     pub range: RowRange,
     /// The tables that are read, as they were when the query was planned.
     pub sources: Vec<Arc<Table>>,
-    /// Whether the rows can be read from their source from any row on; then the parts begin at the
-    /// row that was asked for.
+    /// Whether the rows can be read from their source from any row on; then the partitions begin at the
+    /// first row of the request.
     pub is_seekable: bool,
     /// Whether running the query again, while `sources` stay as they are, gives the same rows.
     pub is_repeatable: bool,

@@ -17,7 +17,7 @@ use crate::error::{ErrorKind, QueryError};
 ///
 /// # Errors
 /// `bad_filter` or `unknown_column`, with what would be right.
-pub fn predicate_expr(json: &Value, schema: &Schema) -> Result<Expr, QueryError> {
+pub(crate) fn predicate_expr(json: &Value, schema: &Schema) -> Result<Expr, QueryError> {
     expr_of(&Predicate::parse(json).map_err(refused)?, schema)
 }
 

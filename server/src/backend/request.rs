@@ -1,4 +1,4 @@
-//! What a query asks for, however it was written.
+//! A request for rows, however it was written.
 
 use std::time::Duration;
 

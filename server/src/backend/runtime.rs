@@ -1,3 +1,5 @@
+//! The threads of a query.
+
 use std::io;
 
 use tokio::runtime::{Builder, Handle, Runtime};

@@ -1,4 +1,4 @@
-//! From record batches to messages of a good size, and pieces of messages.
+//! From record batches to messages of a good size, cut messages, and cell texts.
 
 pub mod cells;
 mod cut;

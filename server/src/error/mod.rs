@@ -80,7 +80,7 @@ pub enum ErrorKind {
     EngineUnavailable,
     /// The engine elsewhere answered with something that is not sound.
     BadEngine,
-    /// The engine elsewhere cannot do what was asked for.
+    /// The engine elsewhere cannot do what was requested.
     NotSupported,
     /// A fault of this program.
     Internal,

@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, QueryError};
 ///
 /// # Errors
 /// `bad_parameter`.
-pub fn parse_columns(text: &str) -> Result<Vec<String>, QueryError> {
+pub(crate) fn parse_columns(text: &str) -> Result<Vec<String>, QueryError> {
     let keys = parse_list("columns", text, false)?;
     Ok(keys.into_iter().map(|key| key.column).collect())
 }
@@ -16,7 +16,7 @@ pub fn parse_columns(text: &str) -> Result<Vec<String>, QueryError> {
 ///
 /// # Errors
 /// `bad_parameter`.
-pub fn parse_sort(text: &str) -> Result<Vec<SortKey>, QueryError> {
+pub(crate) fn parse_sort(text: &str) -> Result<Vec<SortKey>, QueryError> {
     parse_list("sort", text, true)
 }
 

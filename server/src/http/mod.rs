@@ -1,7 +1,7 @@
 //! The HTTP interface.
 
 mod assets;
-mod body;
+pub mod body;
 mod column_list;
 pub mod connections;
 mod exchange;

@@ -15,16 +15,16 @@ use crate::encode::cells::CellReader;
 use crate::error::{ErrorKind, QueryError};
 use crate::results::stream::ResultStream;
 
-/// What to look for.
+/// A search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindRequest {
     /// The text that a cell must hold.
     pub text: String,
-    /// The first row to look at.
+    /// The first row to search.
     pub from: u64,
     /// Rows to find at most.
     pub limit: usize,
-    /// Columns to look at; `None` means all.
+    /// Columns to search; `None` means all.
     pub columns: Option<Vec<String>>,
     /// Whether capital and small letters differ.
     pub match_case: bool,
@@ -35,9 +35,9 @@ pub struct FindRequest {
 pub struct Found {
     /// The rows, in row order.
     pub matches: Vec<Match>,
-    /// The row to go on from; null when all rows were looked at.
+    /// The row to go on from; null when all rows were searched.
     pub next: Option<u64>,
-    /// Rows that were looked at.
+    /// Rows that were searched.
     pub searched: u64,
 }
 
@@ -50,9 +50,9 @@ pub struct Match {
     pub columns: Vec<String>,
 }
 
-/// Looks at the rows of `result` from `request.from` on, until enough are found or `time` is over.
-/// `result` may begin at any row up to that. Without time at least one message is looked at where
-/// one is ready, so that going on from `next` always comes to an end.
+/// Searches the rows of `result` from `request.from` on, until enough are found or `time` is over.
+/// `result` may begin at any row up to that. Without time at least one ready message is
+/// searched, so that repeated searches from `next` come to an end.
 ///
 /// # Errors
 /// `bad_parameter`, `unknown_column`, and whatever ends the result too early.
@@ -90,8 +90,8 @@ pub async fn find(
         let skipped = request.from.saturating_sub(first_row);
         let wanted = request.limit - found.matches.len();
         let search = Arc::clone(&search);
-        let looked = tokio::task::spawn_blocking(move || search.look(&rows, skipped, wanted));
-        let (matches, end) = looked.await.map_err(|_| {
+        let searched = tokio::task::spawn_blocking(move || search.search(&rows, skipped, wanted));
+        let (matches, end) = searched.await.map_err(|_| {
             QueryError::new(ErrorKind::Internal, "the search stopped", "search again")
         })?;
         let matches = matches.into_iter().map(|(row, columns)| Match {
@@ -107,7 +107,7 @@ pub async fn find(
     }
 }
 
-/// Where and for what to look.
+/// The text and the columns of a search.
 struct Search {
     text: String,
     pattern: Pattern,
@@ -153,9 +153,9 @@ impl Search {
         })
     }
 
-    /// Looks at rows `[start, …)` of one message for at most `limit` rows; returns them, and the row
-    /// after the last one that was looked at.
-    fn look(&self, rows: &Table, start: u64, limit: usize) -> (Vec<(u64, Vec<String>)>, u64) {
+    /// Searches rows `[start, …)` of one message for at most `limit` rows; returns them, and the row
+    /// after the last one that was searched.
+    fn search(&self, rows: &Table, start: u64, limit: usize) -> (Vec<(u64, Vec<String>)>, u64) {
         let mut matches = Vec::new();
         let (mut text, mut letters) = (String::new(), Vec::new());
         let fields = &rows.schema().fields;

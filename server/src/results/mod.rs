@@ -1,4 +1,4 @@
-//! Results by id: what was asked, the runs that give its rows, and their readers.
+//! Results by id: the record of each, the runs that produce its rows, and their readers.
 
 pub mod export;
 pub mod find;
@@ -39,7 +39,7 @@ use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::metrics::Metrics;
 use crate::order::{Pool, RowRange};
 use crate::source::catalog::Catalog;
-use crate::spool::{Position, Spool};
+use crate::spool::{Position, SpoolStorage};
 
 use reader::rows_expired;
 use run::cancelled;
@@ -54,7 +54,7 @@ pub struct ResultsConfig {
     /// Memory of what all streams have read ahead.
     pub ahead_bytes: u64,
     /// Memory of all spools.
-    pub log_memory_bytes: u64,
+    pub spool_memory_bytes: u64,
     /// Disk of all spools.
     pub spool_bytes: u64,
     /// Where that disk is.
@@ -76,7 +76,7 @@ pub struct Results {
     /// The results by id.
     pub registry: Arc<Registry>,
     /// Where rows are kept.
-    pub spool: Arc<Spool>,
+    pub spool_storage: Arc<SpoolStorage>,
     /// What streams have read ahead.
     pub pool: Arc<Pool>,
     /// The tables of the embedded engine.
@@ -104,9 +104,9 @@ impl Results {
         let saved = SavedRecords::new(config.queries_folder.clone());
         Arc::new(Self {
             registry: Arc::new(Registry::new(saved, config.keep)),
-            spool: Spool::new(
+            spool_storage: SpoolStorage::new(
                 config.spool_folder.clone(),
-                config.log_memory_bytes,
+                config.spool_memory_bytes,
                 config.spool_bytes,
             ),
             pool: Pool::new(config.ahead_bytes),
@@ -271,8 +271,8 @@ impl Results {
         let id = run
             .join(options.linger(&record.request))
             .ok_or_else(cancelled)?;
-        let position = run.log.seek(first_row);
-        let position = position.ok_or_else(|| rows_expired(first_row, run.log.rows().start))?;
+        let position = run.spool.seek(first_row);
+        let position = position.ok_or_else(|| rows_expired(first_row, run.spool.rows().start))?;
         Ok((run, id, position))
     }
 
@@ -320,7 +320,7 @@ fn join_run(
     run: &Arc<Run>,
     options: ReadOptions,
 ) -> Option<Result<(u64, Position), QueryError>> {
-    let kept = run.log.rows();
+    let kept = run.spool.rows();
     let first_row = options.range.first_row;
     let ends_early = match (run.range.end(), options.range.end()) {
         (None, _) => false,
@@ -334,7 +334,7 @@ fn join_run(
         return None;
     }
     let id = run.join(options.linger(&record.request))?;
-    match run.log.seek(first_row) {
+    match run.spool.seek(first_row) {
         Some(position) => Some(Ok((id, position))),
         None => {
             run.leave(id);

@@ -10,7 +10,7 @@ use crate::results::status::ResultStatus;
 
 /// Counts one result, and logs it when it ends.
 #[derive(Debug)]
-pub struct ResultObserver {
+pub(super) struct ResultObserver {
     metrics: Arc<Metrics>,
     what: String,
     began: Instant,
@@ -19,7 +19,7 @@ pub struct ResultObserver {
 
 impl ResultObserver {
     /// Counts a new result.
-    pub fn new(metrics: Arc<Metrics>, request: &Request) -> Self {
+    pub(super) fn new(metrics: Arc<Metrics>, request: &Request) -> Self {
         metrics.streams_started.inc();
         metrics.streams_running.inc();
         // No text of a statement: it may hold what nobody else should read.
@@ -37,7 +37,7 @@ impl ResultObserver {
     }
 
     /// Counts a message that was given to a connection.
-    pub fn sent(&self, num_rows: u64, num_bytes: u64, is_batch: bool) {
+    pub(super) fn sent(&self, num_rows: u64, num_bytes: u64, is_batch: bool) {
         self.metrics.rows_sent.inc_by(num_rows);
         self.metrics.bytes_sent.inc_by(num_bytes);
         self.metrics.batches_sent.inc_by(u64::from(is_batch));
@@ -48,13 +48,13 @@ impl ResultObserver {
     }
 
     /// Counts a result that had ended before its last row and goes on.
-    pub fn goes_on(&self) {
+    pub(super) fn goes_on(&self) {
         self.metrics.streams_started.inc();
         self.metrics.streams_running.inc();
     }
 
     /// Counts and logs the end of a result.
-    pub fn ended(&self, status: &ResultStatus) {
+    pub(super) fn ended(&self, status: &ResultStatus) {
         self.metrics.streams_running.dec();
         self.metrics.stream_ended(status.state);
         tracing::info!(

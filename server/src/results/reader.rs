@@ -119,16 +119,16 @@ impl Reader {
                 self.options.range = self.options.range.from_row(next_row);
                 return Some(Ok(message));
             }
-            let RowRange { first_row, limit } = self.options.range;
+            let (first_row, end) = (self.next_row(), self.options.range.end());
             // The end of a run also says that its sources are still the same.
-            let ends_before_run = self.run.range.end() != self.options.range.end();
-            if ends_before_run && limit == Some(0) {
+            let ends_before_run = self.run.range.end() != end;
+            if ends_before_run && end.is_some_and(|end| first_row >= end) {
                 return None;
             }
             let (run, id) = (&self.run, self.id);
             // A reader far ahead of the last row waits for its own row.
             let fetched = run
-                .log
+                .spool
                 .wait(self.index, || run.want(id, Some(first_row)))
                 .await;
             run.want(id, None);
@@ -164,7 +164,7 @@ impl Reader {
         })
     }
 
-    /// Makes ready what of a message was asked for.
+    /// Queues the wanted rows of a message.
     fn take(&mut self, message: IpcMessage, first_row: u64) -> Result<(), QueryError> {
         if message.kind != MessageKind::Batch {
             // Before the first row only the last state of the dictionaries matters.
@@ -182,8 +182,8 @@ impl Reader {
         }
         if rows < num_rows {
             let cut = cut_message(&self.run.schema, &self.dictionaries, &message, start, rows);
-            for piece in cut.map_err(|error| broken(&error))? {
-                self.put(piece)?;
+            for message in cut.map_err(|error| broken(&error))? {
+                self.put(message)?;
             }
         } else {
             if !self.has_begun {
@@ -211,7 +211,7 @@ impl Reader {
     /// Joins another run where the rows can be read from their source again.
     async fn reopen(&mut self) -> Result<(), QueryError> {
         if !self.record.is_seekable() {
-            return Err(rows_expired(self.next_row(), self.run.log.rows().start));
+            return Err(rows_expired(self.next_row(), self.run.spool.rows().start));
         }
         let (run, id, position) = self.results.join(&self.record, self.options).await?;
         self.run.leave(self.id);

@@ -10,9 +10,12 @@ use crate::backend::EngineProgress;
 use crate::backend::request::Request;
 use crate::error::{ErrorKind, QueryError};
 use crate::order::Order;
-use crate::results::asked::asked;
 use crate::results::export::ExportProgress;
-use crate::results::{ResultObserver, ResultProperties, Run};
+use crate::results::observer::ResultObserver;
+use crate::results::properties::ResultProperties;
+use crate::results::request_json::request_json;
+use crate::results::run::Run;
+use crate::results::status::ResultStatus;
 
 /// The state of a result.
 #[derive(Debug, Clone)]
@@ -38,7 +41,7 @@ struct Progress {
     bytes_sent: u64,
     ended: Option<Instant>,
     last_used: Instant,
-    /// Its rows had to make room for others.
+    /// Its rows were dropped to free disk for others.
     is_expired: bool,
 }
 
@@ -100,7 +103,7 @@ impl ResultRecord {
         record
     }
 
-    /// When it was asked for.
+    /// When it was first requested.
     pub fn started(&self) -> Instant {
         self.started
     }
@@ -161,7 +164,7 @@ impl ResultRecord {
         self.lock().last_used = Instant::now();
     }
 
-    /// How long nobody has asked for it.
+    /// Time since its last request.
     pub(super) fn unused_for(&self) -> Duration {
         self.lock().last_used.elapsed()
     }
@@ -193,14 +196,14 @@ impl ResultRecord {
     }
 
     fn keeps(&self, run: &Run) -> bool {
-        !self.is_seekable() && matches!(run.log.end(), Some(Ok(())))
+        !self.is_seekable() && matches!(run.spool.end(), Some(Ok(())))
     }
 
     /// A run has ended.
     pub(super) fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
         match end {
             Ok(()) if self.reached_end(run) => {
-                let end_row = run.log.rows().end;
+                let end_row = run.spool.rows().end;
                 let mut progress = self.lock();
                 let whole = progress.rows.is_none_or(|rows| rows < end_row);
                 if whole && (end_row > run.range.first_row || run.range.first_row == 0) {
@@ -212,7 +215,7 @@ impl ResultRecord {
             Err(error) if error.kind != ErrorKind::Cancelled => {
                 self.end(State::Failed(error.clone()));
             }
-            // Stopped, or all that was asked for here.
+            // Stopped, or complete up to the end of its own range.
             _ => {
                 let others =
                     |other: &Arc<Run>| !std::ptr::eq(other.as_ref(), run) && other.is_running();
@@ -223,12 +226,12 @@ impl ResultRecord {
         }
     }
 
-    /// Whether a run that ended well saw the last row of the result, and not only of a part of it.
+    /// Whether a run that ended well saw the last row of the result.
     fn reached_end(&self, run: &Run) -> bool {
         let Some(end_row) = run.range.end() else {
             return true;
         };
-        run.log.rows().end < end_row || self.request.range.end() == Some(end_row)
+        run.spool.rows().end < end_row || self.request.range.end() == Some(end_row)
     }
 
     /// Why it failed, if it did.
@@ -259,18 +262,18 @@ impl ResultRecord {
         self.lock().is_expired = true;
         for run in std::mem::take(&mut *self.lock_runs()) {
             run.cancel.cancel();
-            run.log.clear();
+            run.spool.clear();
         }
     }
 
-    /// Whether its rows had to make room for others.
+    /// Whether its rows were dropped to free disk for others.
     pub(super) fn is_expired(&self) -> bool {
         self.lock().is_expired
     }
 
     /// Whether rows are on disk.
     pub(super) fn has_disk(&self) -> bool {
-        self.lock_runs().iter().any(|run| run.log.has_disk())
+        self.lock_runs().iter().any(|run| run.spool.has_disk())
     }
 
     /// How many of its runs have not ended.
@@ -283,7 +286,7 @@ impl ResultRecord {
     pub(super) fn has_rows(&self) -> bool {
         self.lock_runs()
             .iter()
-            .any(|run| !run.log.rows().is_empty())
+            .any(|run| !run.spool.rows().is_empty())
     }
 
     /// Stops all that runs.
@@ -296,7 +299,7 @@ impl ResultRecord {
     /// What to show.
     pub fn status(&self) -> ResultStatus {
         let first_row = self.first_row();
-        let kept = self.runs().into_iter().map(|run| run.log.kept_bytes());
+        let kept = self.runs().into_iter().map(|run| run.spool.kept_bytes());
         let (memory_bytes, disk_bytes) =
             kept.fold((0, 0), |sum, kept| (sum.0 + kept.0, sum.1 + kept.1));
         let progress = self.lock();
@@ -346,7 +349,7 @@ impl ResultRecord {
         if self.is_seekable() {
             return 0;
         }
-        let firsts = self.runs().into_iter().map(|run| run.log.rows().start);
+        let firsts = self.runs().into_iter().map(|run| run.spool.rows().start);
         firsts.min().unwrap_or(self.request.range.first_row)
     }
 

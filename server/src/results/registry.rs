@@ -17,10 +17,10 @@ use crate::results::saved_records::SavedRecords;
 /// How many results that do nothing are kept at most.
 const MAX_IDLE: usize = 1000;
 
-/// How many deleted results can be told from unknown ones.
+/// How many ids of deleted results are kept, so that they differ from unknown ones.
 const MAX_DELETED: usize = 1000;
 
-/// The results that run, and those that were asked for a short time ago.
+/// The results that run, and those that were requested a short time ago.
 #[derive(Debug)]
 pub struct Registry {
     records: Mutex<HashMap<Uuid, Arc<ResultRecord>>>,
@@ -46,8 +46,8 @@ impl Registry {
         }
     }
 
-    /// The record with the request's id: a new one, or the one that asked for the same. Says whether
-    /// it is new.
+    /// The record with the request's id: a new one, or the one of the same rows. Returns whether it
+    /// is new.
     ///
     /// # Errors
     /// `id_in_use`.
@@ -158,13 +158,13 @@ impl Registry {
         self.lock().values().filter(holds).count()
     }
 
-    /// Forgets what nobody has asked for in a long time.
+    /// Forgets results without a recent request.
     pub fn sweep(&self) {
         self.forget_old(&mut self.lock());
     }
 
-    /// Gives up the kept rows that nobody reads and nobody has asked for in the longest time. False
-    /// where there are none.
+    /// Drops the rows on disk of the result without readers whose last request is the oldest. Returns
+    /// false where there is none.
     pub fn free_disk(&self) -> bool {
         let idle = |record: &&Arc<ResultRecord>| !record.is_active() && record.has_disk();
         let records = self.lock();

@@ -12,7 +12,7 @@ use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::IpcMessage;
 use crate::order::RowRange;
-use crate::spool::Log;
+use crate::spool::RunSpool;
 
 /// What a run is made of.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct NewRun {
     pub(super) schema: IpcMessage,
     pub(super) empty: EmptyBatch,
     pub(super) snapshot: u64,
-    pub(super) log: Log,
+    pub(super) spool: RunSpool,
     /// Where its timers live.
     pub(super) runtime: Handle,
 }
@@ -42,7 +42,7 @@ pub struct Run {
     /// Tells whether two responses may be joined: both say the same.
     pub snapshot: u64,
     /// Its messages.
-    pub log: Log,
+    pub spool: RunSpool,
     /// Stops it.
     pub cancel: CancellationToken,
     readers: Mutex<Readers>,
@@ -69,7 +69,7 @@ impl Run {
             schema: run.schema,
             empty: run.empty,
             snapshot: run.snapshot,
-            log: run.log,
+            spool: run.spool,
             cancel: CancellationToken::new(),
             readers: Mutex::default(),
             demand: Notify::new(),
@@ -80,7 +80,7 @@ impl Run {
     /// Takes a reader; `None` where the run was cancelled and has not ended well.
     pub(super) fn join(&self, linger: Duration) -> Option<u64> {
         let mut readers = self.lock();
-        if self.cancel.is_cancelled() && !matches!(self.log.end(), Some(Ok(()))) {
+        if self.cancel.is_cancelled() && !matches!(self.spool.end(), Some(Ok(()))) {
             return None;
         }
         let id = readers.next_id;
@@ -106,7 +106,7 @@ impl Run {
         let mut readers = self.lock();
         readers.wanted.remove(&reader);
         readers.changes += 1;
-        if !readers.wanted.is_empty() || self.log.end().is_some() {
+        if !readers.wanted.is_empty() || self.spool.end().is_some() {
             return;
         }
         if readers.linger.is_zero() {
@@ -136,14 +136,14 @@ impl Run {
 
     /// Whether it has not ended.
     pub fn is_running(&self) -> bool {
-        self.log.end().is_none()
+        self.spool.end().is_none()
     }
 
     /// Waits until a reader wants a row that is not there yet.
     pub(super) async fn demanded(&self) {
         loop {
             let wanted = self.lock().wanted.values().flatten().max().copied();
-            if wanted.is_some_and(|row| row >= self.log.rows().end) {
+            if wanted.is_some_and(|row| row >= self.spool.rows().end) {
                 return;
             }
             self.demand.notified().await;

@@ -38,8 +38,11 @@ impl RunDriver {
             match self.next().await {
                 Some(Ok(message)) => {
                     let registry = &self.registry;
-                    self.run.log.append(message, || registry.free_disk()).await;
-                    self.record.note_ready(self.run.log.rows().end);
+                    self.run
+                        .spool
+                        .append(message, || registry.free_disk())
+                        .await;
+                    self.record.note_ready(self.run.spool.rows().end);
                 }
                 Some(Err(error)) => break Err(error),
                 None => break self.compare_sources().await,
@@ -48,7 +51,7 @@ impl RunDriver {
         tracing::debug!(id = %self.record.id, peak_bytes = self.stitcher.peak_bytes(), "run ended");
         // In this order, so that whoever sees the end of the stream sees it in the record too.
         self.record.run_ended(&self.run, &end);
-        self.run.log.finish(end);
+        self.run.spool.finish(end);
         drop(self.stitcher);
         drop(self.runtime);
         self.registry.note_end();

@@ -19,7 +19,7 @@ use crate::results::run::{NewRun, Run, cancelled, timed_out};
 use crate::results::run_driver::RunDriver;
 use crate::results::{Results, cannot_plan};
 use crate::source::Table;
-use crate::spool::Log;
+use crate::spool::RunSpool;
 
 /// What a partition needs while it runs, beside the messages that wait: pages, a batch, its encoded
 /// form. Measured with TPC-H's lineitem: 10 MiB.
@@ -69,8 +69,8 @@ impl Results {
         }
         record.set_engine_progress(planned.progress);
         let connections = self.runtime.get_or_init(Handle::current);
-        let log = Log::new(
-            Arc::clone(&self.spool),
+        let spool = RunSpool::new(
+            Arc::clone(&self.spool_storage),
             options.range.first_row,
             !planned.is_seekable,
         );
@@ -80,7 +80,7 @@ impl Results {
             schema: planned.schema.clone(),
             empty: planned.empty,
             snapshot: snapshot_of(&record.request, &properties),
-            log,
+            spool,
             runtime: connections.clone(),
         }));
         let plan = StitchPlan {
@@ -95,7 +95,7 @@ impl Results {
             registry: Arc::clone(&self.registry),
             record: Arc::clone(record),
             run: Arc::clone(&run),
-            stitcher: Stitcher::start(planned.parts, plan, runtime.handle()),
+            stitcher: Stitcher::start(planned.partitions, plan, runtime.handle()),
             runtime,
             sources: planned.sources,
             time_left: self.config.query_timeout,

@@ -12,7 +12,7 @@ use crate::results::export::ExportStatus;
 pub struct ResultStatus {
     /// The id.
     pub id: Uuid,
-    /// What was asked for: the members of `POST /v1/query` that say which rows.
+    /// The request: the members of `POST /v1/query` that say which rows.
     pub request: serde_json::Value,
     /// `running`, `done`, `failed` or `cancelled`.
     pub state: &'static str,

@@ -83,8 +83,8 @@ impl Catalog {
         self.set(now);
     }
 
-    /// Adds a table, or puts it in the place of the one of its name. Queries that read the one
-    /// before go on with it.
+    /// Adds a table, or replaces the one of its name. Queries that read the old one go on
+    /// with it.
     pub fn put(&self, table: Arc<Table>) {
         let _changing = self.changing();
         let mut entries = self.entries().as_ref().clone();

@@ -16,7 +16,7 @@ use crate::source::{Compression, FileKind, SourceFile};
 /// Rows whose text decides the types.
 const INFER_ROWS: usize = 20_000;
 
-/// Rows that are tried at once when a broken one is looked for.
+/// Rows that are tried at once in the search for a broken one.
 const SEARCH_ROWS: usize = 64;
 
 /// Uncompressed files up to this size are searched for line breaks inside quotes. A larger one is

@@ -1,9 +1,9 @@
-//! Which state of a file was looked at.
+//! The identity of one state of a file.
 
 use std::io;
 use std::time::SystemTime;
 
-/// What tells one state of a file from another.
+/// Differs between two states of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// The disk, where there is such a number.
@@ -12,9 +12,9 @@ pub struct Identity {
     pub inode: u64,
     /// Its size.
     pub size_bytes: u64,
-    /// When it was last written, as exactly as its place knows.
+    /// When it was last written, as exactly as the disk or the object store says.
     pub modified: Option<SystemTime>,
-    /// What a store says of the state of an object.
+    /// The object store's ETag.
     pub e_tag: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub struct Identity {
 pub(super) enum ReadError {
     /// It is in another state.
     Changed,
-    /// The disk or the store fails.
+    /// The disk or the object store fails.
     Failed(io::Error),
 }
 

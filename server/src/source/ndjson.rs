@@ -15,7 +15,7 @@ use crate::source::{FileKind, SourceFile};
 /// Lines whose values decide the types.
 const INFER_LINES: usize = 20_000;
 
-/// Lines that are tried at once when a broken one is looked for.
+/// Lines that are tried at once in the search for a broken one.
 const SEARCH_LINES: usize = 1024;
 
 /// No more lines are tried at once when they are that large.

@@ -23,7 +23,9 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::backend::PlannedQuery;
 use crate::backend::embedded::functions::{check_constants, limit_functions};
-use crate::backend::embedded::partition_reader::{MAX_PARTS, PART_BYTES, encode_parts};
+use crate::backend::embedded::partition_reader::{
+    MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
+};
 use crate::backend::embedded::plan::{order_of, parse_filter, plan_sql, resolve_ties, strip_limit};
 use crate::backend::embedded::seek::Seek;
 use crate::backend::predicate::predicate_expr;
@@ -197,7 +199,13 @@ impl Engine {
                 empty: empty_batch(&encoding.schema)?,
                 codec,
                 batch_bytes: encoding.batch_bytes as u64,
-                parts: encode_parts(seek.plan, state, &used, &encoding, Some(seek.part_rows)),
+                partitions: encode_partitions(
+                    seek.plan,
+                    state,
+                    &used,
+                    &encoding,
+                    Some(seek.partition_rows),
+                ),
                 range: RowRange {
                     first_row: 0,
                     limit: range.limit.map(|_| seek.num_rows),
@@ -211,7 +219,7 @@ impl Engine {
         }
         let num_bytes = used.iter().filter_map(|table| table.num_bytes).sum();
         let physical = self
-            .plan_parts(&state, &logical, range, num_bytes)
+            .plan_partitions(&state, &logical, range, num_bytes)
             .await
             .map_err(error)?;
         let batch_rows = state.config().batch_size();
@@ -221,14 +229,14 @@ impl Engine {
         let plan = resolved.plan;
         let order = order_of(&plan);
         let encoding = encoding(&plan);
-        let parts = encode_parts(plan, state, &used, &encoding, None);
+        let partitions = encode_partitions(plan, state, &used, &encoding, None);
         Ok(PlannedQuery {
             schema: schema_message(&encoding.schema),
             empty: empty_batch(&encoding.schema)?,
             codec,
             batch_bytes: encoding.batch_bytes as u64,
             order,
-            parts,
+            partitions,
             range,
             sources: used,
             is_seekable: false,
@@ -259,8 +267,8 @@ impl Engine {
     }
 
     /// A physical plan; where it keeps the order of large files, of which there are `num_bytes`, one
-    /// of many small parts.
-    async fn plan_parts(
+    /// of many small partitions.
+    async fn plan_partitions(
         &self,
         state: &SessionState,
         logical: &LogicalPlan,
@@ -268,15 +276,15 @@ impl Engine {
         num_bytes: u64,
     ) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
         let physical = state.create_physical_plan(logical).await?;
-        let num_parts = (num_bytes / PART_BYTES).min(MAX_PARTS) as usize;
-        if num_parts <= self.num_threads
+        let num_partitions = (num_bytes / PARTITION_BYTES).min(MAX_PARTITIONS) as usize;
+        if num_partitions <= self.num_threads
             || order_of(&physical) != Order::Partition
             || range.limit == Some(0)
         {
             return Ok(physical);
         }
         let mut state = state.clone();
-        state.config_mut().options_mut().execution.target_partitions = num_parts;
+        state.config_mut().options_mut().execution.target_partitions = num_partitions;
         let finer = state.create_physical_plan(logical).await?;
         Ok(if order_of(&finer) == Order::Partition {
             finer

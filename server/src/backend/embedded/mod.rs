@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::backend::{Backend, PlannedQuery, TableFacts};
+use crate::backend::{Backend, PlannedQuery, TableDescription};
 use crate::encode::{self, Codec, wire_schema};
 pub use engine::{Engine, EngineConfig, EngineUsage};
 pub(crate) use partition_reader::read_through;
@@ -21,7 +21,7 @@ use crate::source::Table;
 
 #[async_trait]
 impl Backend for Engine {
-    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
         let catalog = Arc::clone(self.catalog());
         let entries = tokio::task::spawn_blocking(move || catalog.refreshed());
         let entries = entries.await.map_err(|_| {
@@ -33,7 +33,7 @@ impl Backend for Engine {
         })?;
         entries
             .iter()
-            .map(|entry| table_facts(&entry.table))
+            .map(|entry| describe_table(&entry.table))
             .collect()
     }
 
@@ -51,7 +51,7 @@ impl Backend for Engine {
 ///
 /// # Errors
 /// Its schema is none that could be sent.
-pub(crate) fn table_facts(table: &Table) -> Result<TableFacts, QueryError> {
+pub(crate) fn describe_table(table: &Table) -> Result<TableDescription, QueryError> {
     let fields = encode::describe(&wire_schema(&table.schema)).map_err(|error| {
         QueryError::new(
             ErrorKind::Internal,
@@ -59,7 +59,7 @@ pub(crate) fn table_facts(table: &Table) -> Result<TableFacts, QueryError> {
             "",
         )
     })?;
-    Ok(TableFacts {
+    Ok(TableDescription {
         name: table.name.clone(),
         format: table.format,
         num_rows: table.num_rows,

@@ -1,4 +1,4 @@
-//! The partitions of a physical plan as parts of a result.
+//! Reads and encodes the partitions of a physical plan.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -11,36 +11,36 @@ use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use crate::error::datafusion::{execution_error, is_about_text};
 use crate::error::{ErrorKind, QueryError, source_changed};
-use crate::message::Rows;
-use crate::order::{Encoding, Part, encode_part};
+use crate::message::MaybeEncoded;
+use crate::order::{Encoding, Partition, encode_partition};
 use crate::source::{Table, read_rows};
 
-/// Bytes of source files for one part. Small parts let later ones run ahead a little each, inside
-/// the budget, instead of one far ahead of all.
-pub(super) const PART_BYTES: u64 = 4 << 20;
+/// Bytes of source files for one partition. Small partitions let several later ones run ahead a little
+/// within the budget, instead of one far.
+pub(super) const PARTITION_BYTES: u64 = 4 << 20;
 
-/// The most parts that a scan is cut into.
-pub(super) const MAX_PARTS: u64 = 1024;
+/// The most partitions that a scan is cut into.
+pub(super) const MAX_PARTITIONS: u64 = 1024;
 
-/// The partitions of a plan as parts. With `part_rows` each has to yield so many rows.
-pub(crate) fn encode_parts(
+/// The partitions of a plan, encoded. With `partition_rows` each has to yield so many rows.
+pub(crate) fn encode_partitions(
     plan: Arc<dyn ExecutionPlan>,
     state: SessionState,
     used: &[Arc<Table>],
     encoding: &Encoding,
-    part_rows: Option<Vec<u64>>,
-) -> Vec<Part> {
-    let num_parts = match &part_rows {
-        Some(part_rows) => part_rows.len(),
+    partition_rows: Option<Vec<u64>>,
+) -> Vec<Partition> {
+    let num_partitions = match &partition_rows {
+        Some(partition_rows) => partition_rows.len(),
         None => plan.output_partitioning().partition_count(),
     };
-    let reader = Arc::new(PartReader {
+    let reader = Arc::new(PartitionReader {
         plan,
         state,
         used: used.to_vec(),
-        part_rows,
+        partition_rows,
     });
-    (0..num_parts)
+    (0..num_partitions)
         .map(|index| {
             let reader = Arc::clone(&reader);
             let encoding = encoding.clone();
@@ -48,8 +48,8 @@ pub(crate) fn encode_parts(
                 // The first message is a small one, so it has to be encoded.
                 let passes = index > 0 && encoding.codec.is_none();
                 let pass = passes.then(|| good_sizes(encoding.batch_bytes));
-                encode_part(reader.read(index, pass), &encoding, index == 0, held)
-            }) as Part
+                encode_partition(reader.read(index, pass), &encoding, index == 0, held)
+            }) as Partition
         })
         .collect()
 }
@@ -66,19 +66,19 @@ pub(crate) async fn read_through(
     let columns: Vec<usize> = (0..table.schema.fields().len()).collect();
     let rows = 0..table.num_rows.unwrap_or(0);
     let files = table.file_table();
-    let scan = files.map(|files| files.scan_rows(&state, &columns, rows, PART_BYTES));
+    let scan = files.map(|files| files.scan_rows(&state, &columns, rows, PARTITION_BYTES));
     let scan = scan.transpose().map_err(|error| execution_error(&error))?;
     let Some(scan) = scan.flatten() else {
         return Ok(false);
     };
-    let num_parts = scan.part_rows.len();
-    let reader = Arc::new(PartReader {
+    let num_partitions = scan.partition_rows.len();
+    let reader = Arc::new(PartitionReader {
         plan: scan.plan,
         state,
         used: vec![Arc::clone(table)],
-        part_rows: Some(scan.part_rows),
+        partition_rows: Some(scan.partition_rows),
     });
-    for index in 0..num_parts {
+    for index in 0..num_partitions {
         let mut rows = Arc::clone(&reader).read(index, None);
         while rows.next().await.transpose()?.is_some() {}
     }
@@ -92,22 +92,22 @@ fn good_sizes(batch_bytes: usize) -> RangeInclusive<u64> {
 }
 
 /// Reads the partitions of one plan.
-struct PartReader {
+struct PartitionReader {
     plan: Arc<dyn ExecutionPlan>,
     state: SessionState,
     used: Vec<Arc<Table>>,
-    part_rows: Option<Vec<u64>>,
+    partition_rows: Option<Vec<u64>>,
 }
 
-impl PartReader {
+impl PartitionReader {
     /// The rows of a partition; see [`read_rows`] for `pass`.
     fn read(
         self: Arc<Self>,
         index: usize,
         pass: Option<RangeInclusive<u64>>,
-    ) -> BoxStream<'static, Result<Rows, QueryError>> {
+    ) -> BoxStream<'static, Result<MaybeEncoded, QueryError>> {
         let rows = Arc::clone(&self).run(index, pass);
-        let Some(expected) = self.part_rows.as_ref().map(|rows| rows[index]) else {
+        let Some(expected) = self.partition_rows.as_ref().map(|rows| rows[index]) else {
             return rows;
         };
         // Rows are numbered by what the metadata says; a file that lies would shift them.
@@ -143,14 +143,14 @@ impl PartReader {
         self: Arc<Self>,
         index: usize,
         pass: Option<RangeInclusive<u64>>,
-    ) -> BoxStream<'static, Result<Rows, QueryError>> {
+    ) -> BoxStream<'static, Result<MaybeEncoded, QueryError>> {
         let passed = pass.and_then(|sizes| read_rows(self.plan.as_ref(), index, sizes));
         let rows = match passed {
             Some(rows) => Ok(rows),
             None => self
                 .plan
                 .execute(index, self.state.task_ctx())
-                .map(|batches| batches.map_ok(Rows::Batch).boxed()),
+                .map(|batches| batches.map_ok(MaybeEncoded::Batch).boxed()),
         };
         match rows {
             Ok(rows) => rows

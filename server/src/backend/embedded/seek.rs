@@ -7,19 +7,19 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 
-use crate::backend::embedded::partition_reader::{MAX_PARTS, PART_BYTES};
+use crate::backend::embedded::partition_reader::{MAX_PARTITIONS, PARTITION_BYTES};
 use crate::backend::embedded::plan::PlainScan;
 use crate::error::datafusion::execution_error;
 use crate::error::{QueryError, source_changed};
 use crate::order::RowRange;
 use crate::source::Table;
 
-/// A plan of exactly the rows that were asked for.
+/// A plan of exactly the wanted rows.
 pub(crate) struct Seek {
     /// Its partitions are the rows in order.
     pub(crate) plan: Arc<dyn ExecutionPlan>,
     /// The rows of each partition.
-    pub(crate) part_rows: Vec<u64>,
+    pub(crate) partition_rows: Vec<u64>,
     /// Rows of all partitions.
     pub(crate) num_rows: u64,
     /// Rows of the query without any range.
@@ -69,13 +69,13 @@ impl Seek {
             .end()
             .map_or(num_table_rows, |end| end.min(num_table_rows));
         let start = range.first_row.min(end);
-        let part_bytes = PART_BYTES.max(table.num_bytes() / MAX_PARTS);
-        let Some(rows) = table.scan_rows(state, &scan.columns, start..end, part_bytes)? else {
+        let partition_bytes = PARTITION_BYTES.max(table.num_bytes() / MAX_PARTITIONS);
+        let Some(rows) = table.scan_rows(state, &scan.columns, start..end, partition_bytes)? else {
             return Ok(None);
         };
         Ok(Some(Self {
             plan: scan.project(rows.plan)?,
-            part_rows: rows.part_rows,
+            partition_rows: rows.partition_rows,
             num_rows: end - start,
             num_table_rows,
         }))

@@ -11,11 +11,11 @@ use datafusion::arrow::ipc::reader::StreamReader;
 use futures::{StreamExt, TryStreamExt};
 
 use super::caller::Caller;
-use super::part::Query;
+use super::endpoint::Query;
 use super::sql::quoted;
 use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
 use crate::backend::received::bad_engine;
-use crate::backend::{ReceivedSchema, TableFacts, split_stream};
+use crate::backend::{ReceivedSchema, TableDescription, split_stream};
 use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, MessageKind};
@@ -41,8 +41,8 @@ impl FlightTable {
     ///
     /// # Errors
     /// Its schema is none that could be sent.
-    pub(super) fn facts(&self) -> Result<TableFacts, QueryError> {
-        Ok(TableFacts {
+    pub(super) fn facts(&self) -> Result<TableDescription, QueryError> {
+        Ok(TableDescription {
             name: self.name.clone(),
             format: "flight",
             num_rows: None,
@@ -151,7 +151,7 @@ async fn describe(caller: &Arc<Caller>, listed: Listed) -> Result<FlightTable, Q
             };
             Query::begin(caller, &command.as_any())
                 .await?
-                .parts()
+                .partitions()
                 .await?
                 .0
         }
@@ -175,10 +175,10 @@ fn first_schema(bytes: &[u8]) -> Result<ReceivedSchema, QueryError> {
 
 /// All rows of a small result.
 async fn read(query: Arc<Query>) -> Result<Vec<RecordBatch>, QueryError> {
-    let (schema, parts) = query.parts().await?;
+    let (schema, partitions) = query.partitions().await?;
     let mut stream = BytesMut::from(schema.message.frame().as_ref());
-    for part in parts {
-        let mut messages = part(Default::default());
+    for partition in partitions {
+        let mut messages = partition(Default::default());
         while let Some(message) = messages.try_next().await? {
             if message.kind != MessageKind::Schema {
                 stream.extend_from_slice(&message.frame());

@@ -4,8 +4,8 @@
 mod address;
 mod caller;
 mod catalog;
+mod endpoint;
 mod error;
-mod part;
 mod sql;
 
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use self::address::Address;
 pub(super) use self::address::shown;
 use self::caller::Caller;
 use self::catalog::{FlightTable, list};
-use self::part::Query;
+use self::endpoint::Query;
 use self::sql::{read_only, table_sql};
 use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source, TableQuery};
 use crate::backend::runtime::QueryRuntime;
-use crate::backend::{Backend, PlannedQuery, TableFacts};
+use crate::backend::{Backend, PlannedQuery, TableDescription};
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::Order;
 use crate::source::Table;
 
-/// What a part reserves before its first batch.
+/// What a partition reserves before its first batch.
 const BATCH_BYTES: u64 = 1 << 20;
 
 /// A Flight SQL server.
@@ -88,7 +88,7 @@ impl FlightSql {
 
 #[async_trait]
 impl Backend for FlightSql {
-    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
         let tables = self.listed().await?;
         tables.iter().map(FlightTable::facts).collect()
     }
@@ -120,7 +120,7 @@ impl Backend for FlightSql {
         } else {
             Order::None
         };
-        let (schema, parts) = query.parts().await?;
+        let (schema, partitions) = query.partitions().await?;
         let empty =
             EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
         Ok(PlannedQuery {
@@ -129,7 +129,7 @@ impl Backend for FlightSql {
             codec: None,
             batch_bytes: BATCH_BYTES,
             order,
-            parts,
+            partitions,
             range: request.range,
             sources: Vec::new(),
             is_seekable: false,

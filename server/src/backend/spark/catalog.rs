@@ -9,13 +9,13 @@ use datafusion::arrow::ipc::reader::StreamReader;
 use futures::StreamExt;
 
 use super::execution::Execution;
-use super::part::{order_of, schema_of};
+use super::messages::{order_of, schema_of};
 use super::proto::Plan;
 use super::session::Session;
 use super::sql::{quoted, without_rows};
 use crate::backend::listing::{MAX_TABLES, NUM_PARALLEL};
 use crate::backend::received::bad_engine;
-use crate::backend::{EngineProgress, ReceivedSchema, TableFacts, split_stream};
+use crate::backend::{EngineProgress, ReceivedSchema, TableDescription, split_stream};
 use crate::encode;
 use crate::error::QueryError;
 use crate::order::Order;
@@ -41,8 +41,8 @@ impl SparkTable {
     ///
     /// # Errors
     /// Its schema is none that could be sent.
-    pub(super) fn facts(&self) -> Result<TableFacts, QueryError> {
-        Ok(TableFacts {
+    pub(super) fn facts(&self) -> Result<TableDescription, QueryError> {
+        Ok(TableDescription {
             name: self.name.clone(),
             format: "spark",
             num_rows: None,
@@ -104,13 +104,13 @@ pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<SparkTable>, Quer
     Ok(described.into_iter().flatten().collect())
 }
 
-/// A namespace's parts in quotes; `SHOW NAMESPACES` quotes those that need it itself.
+/// A namespace with each of its names in quotes; `SHOW NAMESPACES` quotes those that need it itself.
 fn quoted_path(namespace: &str) -> String {
     if namespace.contains('`') {
         return namespace.to_owned();
     }
-    let parts: Vec<String> = namespace.split('.').map(quoted).collect();
-    parts.join(".")
+    let names: Vec<String> = namespace.split('.').map(quoted).collect();
+    names.join(".")
 }
 
 /// The schema of a query's result, and what the order of its rows means.

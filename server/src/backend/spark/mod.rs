@@ -5,7 +5,7 @@ mod address;
 mod catalog;
 mod error;
 mod execution;
-mod part;
+mod messages;
 pub mod proto;
 mod session;
 mod sql;
@@ -19,7 +19,7 @@ use futures::{Stream, StreamExt, TryStreamExt};
 use self::address::Address;
 use self::catalog::{SparkTable, list};
 use self::execution::Execution;
-use self::part::{messages, schema_of};
+use self::messages::{messages, messages_after, schema_of};
 use self::proto::Plan;
 use self::session::Session;
 use self::sql::{Statement, read_only, table_sql};
@@ -27,12 +27,12 @@ use crate::backend::listing::Listing;
 use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source, TableQuery};
 use crate::backend::runtime::QueryRuntime;
-use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableFacts};
+use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableDescription};
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
 use crate::order::Order;
-use crate::order::Part;
+use crate::order::Partition;
 use crate::source::Table;
 
 /// The source without its parameters: one of them may be a token.
@@ -40,7 +40,7 @@ pub(super) fn shown(source: &str) -> &str {
     source.split(';').next().unwrap_or_default()
 }
 
-/// What a part reserves before its first batch; Spark's are smaller, unless rows are very large.
+/// What a partition reserves before its first batch; Spark's are smaller, unless rows are very large.
 const BATCH_BYTES: u64 = 1 << 20;
 
 /// A Spark Connect server.
@@ -98,7 +98,7 @@ impl Spark {
 
 #[async_trait]
 impl Backend for Spark {
-    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
         let tables = self.listed().await?;
         tables.iter().map(SparkTable::facts).collect()
     }
@@ -126,17 +126,18 @@ impl Backend for Spark {
         };
         let session = self.session().await?;
         let progress = Arc::<EngineProgress>::default();
-        let (schema, order, part) = match statement {
+        let (schema, order, partition) = match statement {
             Statement::Query(query) => {
                 let (schema, order) = catalog::schema(&session, &query).await?;
-                let part = query_part(session, query, schema.clone(), Arc::clone(&progress));
-                (schema, order, part)
+                let partition =
+                    query_partition(session, query, schema.clone(), Arc::clone(&progress));
+                (schema, order, partition)
             }
-            Statement::Tell(command) => {
+            Statement::Command(command) => {
                 let plan = Plan::command(&command);
                 let execution = Execution::start(&session, plan, Arc::clone(&progress)).await?;
-                let (schema, part) = told(execution).await?;
-                (schema, Order::Partition, part)
+                let (schema, partition) = command_rows(execution).await?;
+                (schema, Order::Partition, partition)
             }
         };
         let empty =
@@ -147,7 +148,7 @@ impl Backend for Spark {
             codec: None,
             batch_bytes: BATCH_BYTES,
             order,
-            parts: vec![part],
+            partitions: vec![partition],
             range: request.range,
             sources: Vec::new(),
             is_seekable: false,
@@ -160,12 +161,12 @@ impl Backend for Spark {
 }
 
 /// The rows of a query, which begins when they are asked for.
-fn query_part(
+fn query_partition(
     session: Arc<Session>,
     query: String,
     schema: ReceivedSchema,
     progress: Arc<EngineProgress>,
-) -> Part {
+) -> Partition {
     Box::new(move |_| {
         let begun = async move {
             let execution = Execution::start(&session, Plan::query(&query), progress).await?;
@@ -176,14 +177,14 @@ fn query_part(
 }
 
 /// The rows of a command, whose schema stands in its first batch.
-async fn told(mut execution: Execution) -> Result<(ReceivedSchema, Part), QueryError> {
+async fn command_rows(mut execution: Execution) -> Result<(ReceivedSchema, Partition), QueryError> {
     let first = execution.next().await?;
     let first = first.ok_or_else(|| bad_engine("a result without a batch"))?;
     let schema = schema_of(&first)?;
-    let rows = part::messages_after(first, execution, schema.clone());
+    let rows = messages_after(first, execution, schema.clone());
     Ok((schema, boxed(rows)))
 }
 
-fn boxed(rows: impl Stream<Item = Result<IpcMessage, QueryError>> + Send + 'static) -> Part {
+fn boxed(rows: impl Stream<Item = Result<IpcMessage, QueryError>> + Send + 'static) -> Partition {
     Box::new(move |_| rows.boxed())
 }

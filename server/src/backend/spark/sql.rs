@@ -23,7 +23,7 @@ pub(super) enum Statement {
     /// A query, written so that Spark refuses whatever else it holds.
     Query(String),
     /// A command that tells something.
-    Tell(String),
+    Command(String),
 }
 
 /// Looks at a statement and refuses what would change something.
@@ -64,7 +64,7 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
         "show" | "describe" | "desc" | "explain" => {
             let before = sql[..sql.len() - statement.len()].chars();
             let blank: String = before.map(|c| if c == '\n' { c } else { ' ' }).collect();
-            Ok(Statement::Tell(format!("\n{blank}{statement}")))
+            Ok(Statement::Command(format!("\n{blank}{statement}")))
         }
         _ => Err(QueryError::new(
             ErrorKind::ReadOnly,
@@ -304,7 +304,7 @@ mod tests {
         );
         assert_eq!(
             read_only("SHOW tables").unwrap(),
-            Statement::Tell("\nSHOW tables".to_owned())
+            Statement::Command("\nSHOW tables".to_owned())
         );
         for (sql, sent) in [
             ("/* a\n*/ show tables", "\n    \n   show tables"),
@@ -314,7 +314,7 @@ mod tests {
             ),
             ("--\\\nshow\ndrop table t", "\n   \nshow\ndrop table t"),
         ] {
-            assert_eq!(read_only(sql).unwrap(), Statement::Tell(sent.to_owned()));
+            assert_eq!(read_only(sql).unwrap(), Statement::Command(sent.to_owned()));
         }
         for changes in [
             "drop table t",

@@ -6,7 +6,7 @@ use flatbuffers::FlatBufferBuilder;
 use futures::{StreamExt, TryStreamExt, future};
 
 use super::batches::{BatchReader, cast_batch, schema_of};
-use super::{Piece, Pieces, cannot_write};
+use super::{FileChunk, FileChunks, cannot_write};
 use crate::encode::{Encoder, schema_message, unpacked_schema};
 use crate::error::QueryError;
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind};
@@ -19,7 +19,7 @@ const MAGIC: &[u8; 6] = b"ARROW1";
 ///
 /// A file cannot replace a dictionary, which a stream may do at any batch, so dictionaries are
 /// unpacked to their values.
-pub(super) fn arrow_file(result: ResultStream) -> Result<Pieces, QueryError> {
+pub(super) fn arrow_file(result: ResultStream) -> Result<FileChunks, QueryError> {
     let schema = schema_of(&result.schema)?;
     let has_dictionaries = schema
         .flattened_fields()
@@ -46,7 +46,7 @@ pub(super) fn arrow_file(result: ResultStream) -> Result<Pieces, QueryError> {
         next_offset: head.len() as i64,
         blocks: Vec::new(),
     };
-    let head = Piece {
+    let head = FileChunk {
         bytes: Bytes::from(head),
         num_rows: 0,
     };
@@ -59,19 +59,19 @@ pub(super) fn arrow_file(result: ResultStream) -> Result<Pieces, QueryError> {
         };
         Ok(Some(match rows.try_next().await? {
             Some(message) => {
-                let piece = Piece {
+                let chunk = FileChunk {
                     num_rows: message.num_rows,
                     bytes: message.frame(),
                 };
-                blocks.push(&piece.bytes);
-                (piece, Some((rows, blocks, schema)))
+                blocks.push(&chunk.bytes);
+                (chunk, Some((rows, blocks, schema)))
             }
             None => {
-                let piece = Piece {
+                let chunk = FileChunk {
                     bytes: footer(&schema, &blocks.blocks),
                     num_rows: 0,
                 };
-                (piece, None)
+                (chunk, None)
             }
         }))
     });

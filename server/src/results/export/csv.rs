@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::DataType;
 
 use super::batches::schema_of;
 use super::text::{RowWriter, text_file};
-use super::{Pieces, not_exportable};
+use super::{FileChunks, not_exportable};
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
 
@@ -20,7 +20,7 @@ pub(super) fn csv_file(
     result: ResultStream,
     escape_formulas: bool,
     num_threads: usize,
-) -> Result<Pieces, QueryError> {
+) -> Result<FileChunks, QueryError> {
     let schema = schema_of(&result.schema)?;
     if schema.fields().is_empty() {
         return Err(not_exportable(

@@ -55,7 +55,7 @@ pub enum Compression {
     None,
 }
 
-/// What the client asked for.
+/// The options of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportOptions {
     /// The kind of file.

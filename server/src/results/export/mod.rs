@@ -1,7 +1,7 @@
 //! A whole result as one file, made while it is read.
 //!
-//! A file is a stream of bytes that does nothing until it is asked for more, and that dropping
-//! ends: backpressure and cancellation need nobody else. What it holds does not grow with the rows,
+//! A file is a stream of bytes that works only while it is polled and ends when it is dropped, which
+//! gives backpressure and cancellation. What it holds does not grow with the rows,
 //! but for Parquet's row group in progress and the list of blocks that ends an Arrow file.
 
 mod arrow_file;
@@ -26,12 +26,12 @@ use crate::error::{ErrorKind, QueryError};
 use crate::results::stream::ResultStream;
 
 /// Bytes of a file, and the rows that they complete.
-struct Piece {
+struct FileChunk {
     bytes: Bytes,
     num_rows: u64,
 }
 
-type Pieces = BoxStream<'static, Result<Piece, QueryError>>;
+type FileChunks = BoxStream<'static, Result<FileChunk, QueryError>>;
 
 /// The file. Its end without an error means that it is whole; `progress` counts what was handed out.
 /// Columns are encoded on up to `num_threads` threads of the runtime's pool for blocking work.
@@ -45,18 +45,18 @@ pub fn export(
     progress: std::sync::Arc<ExportProgress>,
 ) -> Result<BoxStream<'static, Result<Bytes, QueryError>>, QueryError> {
     let num_threads = num_threads.max(1);
-    let pieces = match options.format {
+    let chunks = match options.format {
         Format::Parquet => parquet::parquet_file(result, options.compression, num_threads)?,
         Format::Csv => csv::csv_file(result, options.escape_formulas, num_threads)?,
         Format::Ndjson => ndjson::ndjson_file(result, num_threads)?,
         Format::Arrow => arrow_file::arrow_file(result)?,
     };
     let watch = progress::Watch::new(progress);
-    let counted = futures::stream::unfold((pieces, watch), |(mut pieces, watch)| async move {
-        match pieces.next().await {
-            Some(Ok(piece)) => {
-                watch.sent(piece.num_rows, piece.bytes.len() as u64);
-                Some((Ok(piece.bytes), (pieces, watch)))
+    let counted = futures::stream::unfold((chunks, watch), |(mut chunks, watch)| async move {
+        match chunks.next().await {
+            Some(Ok(chunk)) => {
+                watch.sent(chunk.num_rows, chunk.bytes.len() as u64);
+                Some((Ok(chunk.bytes), (chunks, watch)))
             }
             Some(Err(error)) => {
                 watch.failed();

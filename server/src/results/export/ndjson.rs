@@ -4,7 +4,7 @@ use colonnade_core::table::Table;
 use colonnade_core::text::{CellText, FixedOffsets, json_string};
 use datafusion::arrow::datatypes::Schema;
 
-use super::Pieces;
+use super::FileChunks;
 use super::batches::schema_of;
 use super::text::{RowWriter, text_file};
 use crate::error::QueryError;
@@ -16,7 +16,10 @@ struct NdjsonWriter {
     keys: Vec<String>,
 }
 
-pub(super) fn ndjson_file(result: ResultStream, num_threads: usize) -> Result<Pieces, QueryError> {
+pub(super) fn ndjson_file(
+    result: ResultStream,
+    num_threads: usize,
+) -> Result<FileChunks, QueryError> {
     let keys = unique_names(schema_of(&result.schema)?.as_ref())
         .iter()
         .enumerate()

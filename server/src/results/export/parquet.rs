@@ -27,7 +27,7 @@ use futures::{StreamExt, TryStreamExt, future};
 use super::batches::{BatchReader, cast_batch, schema_of};
 use super::format::Compression;
 use super::parquet_schema::parquet_schema;
-use super::{Piece, Pieces, blocking, cannot_write};
+use super::{FileChunk, FileChunks, blocking, cannot_write};
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
 
@@ -43,7 +43,7 @@ pub(super) fn parquet_file(
     result: ResultStream,
     compression: Compression,
     num_threads: usize,
-) -> Result<Pieces, QueryError> {
+) -> Result<FileChunks, QueryError> {
     let given = schema_of(&result.schema)?;
     let schema = parquet_schema(&given)?;
     let mut reader = BatchReader::try_new(&result.schema)?;
@@ -89,10 +89,10 @@ pub(super) fn parquet_file(
         uncounted_rows: 0,
         num_threads,
     };
-    let pieces = futures::stream::try_unfold(file, |mut file| async move {
-        Ok(file.next_piece().await?.map(|piece| (piece, file)))
+    let chunks = futures::stream::try_unfold(file, |mut file| async move {
+        Ok(file.next_chunk().await?.map(|chunk| (chunk, file)))
     });
-    Ok(pieces.boxed())
+    Ok(chunks.boxed())
 }
 
 /// A file on its way.
@@ -109,7 +109,7 @@ struct ParquetFile {
     /// Where `file` writes.
     written: Written,
     /// What was written and not yet handed out.
-    ready: VecDeque<Piece>,
+    ready: VecDeque<FileChunk>,
     /// Rows of full row groups of which no bytes came out yet.
     uncounted_rows: u64,
     num_threads: usize,
@@ -133,7 +133,7 @@ struct Column {
 }
 
 impl ParquetFile {
-    async fn next_piece(&mut self) -> Result<Option<Piece>, QueryError> {
+    async fn next_chunk(&mut self) -> Result<Option<FileChunk>, QueryError> {
         while self.ready.is_empty() && self.file.is_some() {
             let mut group = match self.group.take() {
                 Some(group) => group,
@@ -220,20 +220,20 @@ impl ParquetFile {
         };
         let written = self.written.clone();
         let write = move || {
-            let mut pieces = vec![written.take()];
+            let mut chunks = vec![written.take()];
             let mut row_group = file.next_row_group()?;
             for chunk in group.columns.into_iter().flat_map(|column| column.chunks) {
                 chunk.append_to_row_group(&mut row_group)?;
-                pieces.push(written.take());
+                chunks.push(written.take());
             }
             row_group.close()?;
-            pieces.push(written.take());
-            Ok::<_, ParquetError>((file, pieces))
+            chunks.push(written.take());
+            Ok::<_, ParquetError>((file, chunks))
         };
-        let (file, pieces) = blocking(write).await?.map_err(cannot_write)?;
+        let (file, chunks) = blocking(write).await?.map_err(cannot_write)?;
         self.file = Some(file);
         self.uncounted_rows += group.num_rows as u64;
-        for bytes in pieces {
+        for bytes in chunks {
             self.hand_out(bytes);
         }
         Ok(())
@@ -251,7 +251,7 @@ impl ParquetFile {
     fn hand_out(&mut self, bytes: Bytes) {
         if !bytes.is_empty() {
             let num_rows = mem::take(&mut self.uncounted_rows);
-            self.ready.push_back(Piece { bytes, num_rows });
+            self.ready.push_back(FileChunk { bytes, num_rows });
         }
     }
 }
@@ -336,7 +336,7 @@ fn batch_bytes(batch: &RecordBatch) -> usize {
     bytes.sum()
 }
 
-/// What the writer of the file has written since the last look.
+/// What the writer of the file has written since the last call.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use colonnade_core::table::Table;
 use futures::{StreamExt, TryStreamExt, future};
 
-use super::{Piece, Pieces, blocking};
+use super::{FileChunk, FileChunks, blocking};
 use crate::encode::cells::CellReader;
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
@@ -24,9 +24,9 @@ pub(super) fn text_file(
     result: ResultStream,
     writer: impl RowWriter,
     num_threads: usize,
-) -> Result<Pieces, QueryError> {
+) -> Result<FileChunks, QueryError> {
     let mut reader = CellReader::try_new(&result.schema)?;
-    let head = Piece {
+    let head = FileChunk {
         bytes: Bytes::from(writer.head()),
         num_rows: 0,
     };
@@ -42,7 +42,7 @@ pub(super) fn text_file(
                 blocking(move || {
                     let mut text = String::new();
                     writer.write(&rows, &mut text);
-                    Piece {
+                    FileChunk {
                         bytes: Bytes::from(text),
                         num_rows: rows.num_rows(),
                     }

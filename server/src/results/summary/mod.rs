@@ -1,4 +1,4 @@
-//! A column in short: counts, extremes, a histogram or the most frequent values.
+//! Column summaries: counts, extremes, a histogram or the most frequent values.
 
 mod histogram;
 mod number;
@@ -26,10 +26,10 @@ use histogram::{Numbers, cannot_summarise};
 
 pub use histogram::Histogram;
 
-/// How many of the most frequent values are told.
+/// How many of the most frequent values are given.
 const NUM_TOP: usize = 10;
 
-/// A column in short. Values are texts as cells show them.
+/// A column summary. Values are texts as cells show them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
     /// Its name.
@@ -178,7 +178,7 @@ pub async fn summarise(
     Ok(answer)
 }
 
-/// What one pass over the column tells.
+/// What one pass over the column yields.
 struct Totals {
     answer: Summary,
     /// The smallest and the largest value, one row each; `None` where there is none.

@@ -1,7 +1,7 @@
 //! The file of an uploaded table and its manifest.
 //!
 //! `{id}.{extension}` holds the bytes as they came, `{id}.json` the table's name: a table exists
-//! from the moment in which its manifest has that name. `{id}.part…` is on its way.
+//! from the moment in which its manifest has that name. `{id}.part…` is a file that is being written.
 
 pub(crate) mod quota;
 
@@ -34,7 +34,7 @@ impl Manifest {
         let mut manifests = Vec::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            if path.extension().is_none_or(|extension| extension != "json") || is_part(&path) {
+            if path.extension().is_none_or(|extension| extension != "json") || is_partial(&path) {
                 continue;
             }
             let manifest: Option<Self> = serde_json::from_slice(&fs::read(&path)?).ok();
@@ -59,7 +59,7 @@ pub(crate) fn id_of(path: &Path) -> Option<Uuid> {
 }
 
 /// Whether a file is on its way.
-pub(crate) fn is_part(path: &Path) -> bool {
+pub(crate) fn is_partial(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
         .and_then(|name| name.split('.').nth(1))
@@ -132,16 +132,16 @@ pub(crate) struct Unpublished {
 }
 
 impl Unpublished {
-    /// Gives a whole part its name. Its bytes are on disk and taken from the quota.
+    /// Gives a whole file its name. Its bytes are on disk and taken from the quota.
     pub(crate) fn new(
         folder: &Path,
-        part: &Path,
+        partial: &Path,
         manifest: Manifest,
         num_bytes: u64,
         quota: Arc<Quota>,
     ) -> io::Result<Self> {
         let path = file_path(folder, manifest.id, &manifest.extension);
-        if let Err(error) = fs::rename(part, path) {
+        if let Err(error) = fs::rename(partial, path) {
             quota.give_back(num_bytes);
             return Err(error);
         }
@@ -162,13 +162,13 @@ impl Unpublished {
     /// Writes the manifest.
     pub(crate) fn publish(mut self, version: u64) -> io::Result<Arc<StoredFile>> {
         self.manifest.version = version;
-        let part = self.folder.join(format!("{}.part.json", self.manifest.id));
+        let partial = self.folder.join(format!("{}.part.json", self.manifest.id));
         let path = manifest_path(&self.folder, self.manifest.id);
-        let written = write_synced(&part, &serde_json::to_vec(&self.manifest)?)
-            .and_then(|()| fs::rename(&part, &path))
+        let written = write_synced(&partial, &serde_json::to_vec(&self.manifest)?)
+            .and_then(|()| fs::rename(&partial, &path))
             .and_then(|()| sync_folder(&self.folder));
         if let Err(error) = written {
-            let _ = fs::remove_file(&part);
+            let _ = fs::remove_file(&partial);
             let _ = fs::remove_file(&path);
             return Err(error);
         }

@@ -63,7 +63,7 @@ impl Limited {
         bounds: &PerRow,
         max_bytes: u64,
     ) -> Result<ColumnarValue> {
-        let (mut parts, mut made_bytes, mut start) = (Vec::<ArrayRef>::new(), 0, 0);
+        let (mut chunks, mut made_bytes, mut start) = (Vec::<ArrayRef>::new(), 0, 0);
         while start < args.number_rows {
             let (mut end, mut bound) = (start, 0_u64);
             while end < args.number_rows {
@@ -77,7 +77,7 @@ impl Limited {
                 return Err(self.refuse(bound, max_bytes));
             }
             let num_rows = end - start;
-            let part = ScalarFunctionArgs {
+            let chunk = ScalarFunctionArgs {
                 args: args
                     .args
                     .iter()
@@ -86,16 +86,16 @@ impl Limited {
                 number_rows: num_rows,
                 ..args.clone()
             };
-            let made = self.inner.invoke_with_args(part)?.into_array(num_rows)?;
+            let made = self.inner.invoke_with_args(chunk)?.into_array(num_rows)?;
             made_bytes += sizes(&made).total();
             if made_bytes > max_bytes {
                 return Err(self.refuse(made_bytes, max_bytes));
             }
-            parts.push(made);
+            chunks.push(made);
             start = end;
         }
-        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-        Ok(ColumnarValue::Array(concat(&parts)?))
+        let chunks: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
+        Ok(ColumnarValue::Array(concat(&chunks)?))
     }
 }
 

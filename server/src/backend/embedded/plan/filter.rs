@@ -10,14 +10,14 @@ use crate::backend::embedded::plan::complexity::check_text;
 use crate::error::datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
 
-/// The longest filter that is looked at.
+/// The longest filter that is parsed.
 const MAX_FILTER_BYTES: usize = 64 << 10;
 
 /// Parses a filter on its own against the schema; it is never part of a larger text.
 ///
 /// # Errors
 /// `bad_filter` or `unknown_column`, with what would be right.
-pub fn parse_filter(
+pub(crate) fn parse_filter(
     state: &SessionState,
     text: &str,
     schema: &DFSchema,

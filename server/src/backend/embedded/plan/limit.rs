@@ -6,7 +6,7 @@ use datafusion::logical_expr::{FetchType, LogicalPlan, SkipType};
 use crate::order::RowRange;
 
 /// Takes a LIMIT or OFFSET with constant numbers off the top of a plan.
-pub fn strip_limit(plan: LogicalPlan) -> (LogicalPlan, RowRange) {
+pub(crate) fn strip_limit(plan: LogicalPlan) -> (LogicalPlan, RowRange) {
     let mut range = RowRange::default();
     let mut plan = plan;
     while let LogicalPlan::Limit(limit) = &plan {

@@ -10,9 +10,9 @@ mod sort_key;
 mod statement;
 mod ties;
 
-pub use filter::parse_filter;
-pub use limit::strip_limit;
-pub use order::order_of;
-pub use plain_scan::PlainScan;
-pub use statement::plan_sql;
-pub use ties::{Resolved, resolve_ties};
+pub(crate) use filter::parse_filter;
+pub(crate) use limit::strip_limit;
+pub(crate) use order::order_of;
+pub(crate) use plain_scan::PlainScan;
+pub(crate) use statement::plan_sql;
+pub(crate) use ties::resolve_ties;

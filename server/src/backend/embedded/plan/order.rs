@@ -19,7 +19,7 @@ use crate::order::Order;
 /// The order of a plan whose partitions are read one after the other. Only nodes that are known to
 /// keep the order of their input keep it here; whatever else appears, a repartitioning, a join or
 /// an aggregate, makes it [`Order::None`].
-pub fn order_of(plan: &Arc<dyn ExecutionPlan>) -> Order {
+pub(crate) fn order_of(plan: &Arc<dyn ExecutionPlan>) -> Order {
     let children = plan.children();
     if plan.is::<ResolvedSort>() {
         return Order::Total;

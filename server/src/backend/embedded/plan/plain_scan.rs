@@ -11,28 +11,28 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 /// A scan of a whole table, neither filtered nor sorted.
-pub struct PlainScan {
+pub(crate) struct PlainScan {
     /// The table.
-    pub provider: Arc<dyn TableProvider>,
+    pub(crate) provider: Arc<dyn TableProvider>,
     /// Its columns that are needed, each once.
-    pub columns: Vec<usize>,
-    /// For each column of the result its place in `columns` and its name.
+    pub(crate) columns: Vec<usize>,
+    /// For each column of the result its position in `columns` and its name.
     outputs: Vec<(usize, String)>,
 }
 
 impl PlainScan {
     /// Sees whether `plan` is such a scan.
-    pub fn of(plan: &LogicalPlan) -> Option<Self> {
+    pub(crate) fn of(plan: &LogicalPlan) -> Option<Self> {
         let (provider, sources) = trace(plan)?;
         let mut columns = Vec::new();
         let mut outputs = Vec::with_capacity(sources.len());
         for (source, field) in sources.into_iter().zip(plan.schema().fields()) {
-            let place = columns.iter().position(|column| *column == source);
-            let place = place.unwrap_or_else(|| {
+            let position = columns.iter().position(|column| *column == source);
+            let position = position.unwrap_or_else(|| {
                 columns.push(source);
                 columns.len() - 1
             });
-            outputs.push((place, field.name().clone()));
+            outputs.push((position, field.name().clone()));
         }
         (!columns.is_empty()).then_some(Self {
             provider,
@@ -45,21 +45,21 @@ impl PlainScan {
     ///
     /// # Errors
     /// `plan` has other columns.
-    pub fn project(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    pub(crate) fn project(&self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         let schema = plan.schema();
         let is_same = self.outputs.len() == schema.fields().len()
             && self
                 .outputs
                 .iter()
                 .enumerate()
-                .all(|(index, (place, name))| {
-                    *place == index && name == schema.field(index).name()
+                .all(|(index, (position, name))| {
+                    *position == index && name == schema.field(index).name()
                 });
         if is_same {
             return Ok(plan);
         }
-        let exprs = self.outputs.iter().map(|(place, name)| ProjectionExpr {
-            expr: Arc::new(Column::new(schema.field(*place).name(), *place)),
+        let exprs = self.outputs.iter().map(|(position, name)| ProjectionExpr {
+            expr: Arc::new(Column::new(schema.field(*position).name(), *position)),
             alias: name.clone(),
         });
         Ok(Arc::new(ProjectionExec::try_new(exprs, plan)?))

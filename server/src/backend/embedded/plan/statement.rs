@@ -17,7 +17,7 @@ const MAX_SQL_BYTES: usize = 256 << 10;
 ///
 /// # Errors
 /// `sql_error`, `read_only`, `unknown_table` or `unknown_column`, with what would be right.
-pub async fn plan_sql(
+pub(crate) async fn plan_sql(
     state: &SessionState,
     sql: &str,
     tables: &[String],

@@ -27,11 +27,11 @@ const MAX_TOP_ROWS: u64 = 100_000;
 
 /// A plan with its topmost sort made total.
 #[derive(Debug)]
-pub struct Resolved {
+pub(crate) struct Resolved {
     /// The plan.
-    pub plan: Arc<dyn ExecutionPlan>,
+    pub(crate) plan: Arc<dyn ExecutionPlan>,
     /// Whether there was such a sort.
-    pub is_sorted: bool,
+    pub(crate) is_sorted: bool,
 }
 
 /// Finds the topmost sort and rebuilds it with a key for each tie. Where the input keeps the order
@@ -40,7 +40,10 @@ pub struct Resolved {
 ///
 /// # Errors
 /// From the engine.
-pub fn resolve_ties(plan: Arc<dyn ExecutionPlan>, max_rows: Option<u64>) -> Result<Resolved> {
+pub(crate) fn resolve_ties(
+    plan: Arc<dyn ExecutionPlan>,
+    max_rows: Option<u64>,
+) -> Result<Resolved> {
     if plan.is::<ProjectionExec>() || plan.is::<CooperativeExec>() {
         let child = resolve_ties(Arc::clone(plan.children()[0]), max_rows)?;
         return with_child(plan, child);

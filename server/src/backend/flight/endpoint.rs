@@ -1,4 +1,4 @@
-//! The endpoints of a query as parts.
+//! The endpoints of a query as partitions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,12 +15,12 @@ use crate::backend::received::bad_engine;
 use crate::backend::{Received, ReceivedSchema, split_stream};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
-use crate::order::Part;
+use crate::order::Partition;
 
 /// More endpoints than this are most likely a mistake.
 const MAX_ENDPOINTS: usize = 65_536;
 
-/// A query that the engine has planned. Dropping it, and all its parts, before all of them were read
+/// A query that the engine has planned. Dropping it, and all its partitions, before all of them were read
 /// to their ends cancels it.
 pub(super) struct Query {
     caller: Arc<Caller>,
@@ -30,8 +30,8 @@ pub(super) struct Query {
 }
 
 /// What has come of an endpoint. Its stream ends without an error only where the engine says that it
-/// is complete: gRPC's own status, which is looked for behind the last message.
-struct Rows {
+/// is complete: gRPC's status after the last message.
+struct EndpointMessages {
     query: Arc<Query>,
     messages: Streaming<FlightData>,
     received: Received,
@@ -71,7 +71,9 @@ impl Query {
     ///
     /// # Errors
     /// The first endpoint cannot be read.
-    pub(super) async fn parts(self: Arc<Self>) -> Result<(ReceivedSchema, Vec<Part>), QueryError> {
+    pub(super) async fn partitions(
+        self: Arc<Self>,
+    ) -> Result<(ReceivedSchema, Vec<Partition>), QueryError> {
         let Some(first) = self.info.endpoint.first() else {
             let messages = split_stream(&self.info.schema)?;
             let (metadata, _) = messages
@@ -90,19 +92,21 @@ impl Query {
                 break ReceivedSchema::read(&message.data_header)?;
             }
         };
-        let first = Rows::new(&self, messages, &schema, true);
-        let mut parts: Vec<Part> = vec![Box::new(move |_| first.stream())];
+        let first = EndpointMessages::new(&self, messages, &schema, true);
+        let mut partitions: Vec<Partition> = vec![Box::new(move |_| first.stream())];
         for index in 1..self.info.endpoint.len() {
             let (query, schema) = (Arc::clone(&self), schema.clone());
-            parts.push(Box::new(move |_| {
+            partitions.push(Box::new(move |_| {
                 let begun = async move {
                     let messages = query.caller.get(&query.info.endpoint[index]).await?;
-                    Ok::<_, QueryError>(Rows::new(&query, messages, &schema, false).stream())
+                    Ok::<_, QueryError>(
+                        EndpointMessages::new(&query, messages, &schema, false).stream(),
+                    )
                 };
                 futures::stream::once(begun).try_flatten().boxed()
             }));
         }
-        Ok((schema, parts))
+        Ok((schema, partitions))
     }
 }
 
@@ -114,7 +118,7 @@ impl Drop for Query {
     }
 }
 
-impl Rows {
+impl EndpointMessages {
     fn new(
         query: &Arc<Query>,
         messages: Streaming<FlightData>,

@@ -33,7 +33,7 @@ fn rows(
     schema: ReceivedSchema,
     first: Option<Batch>,
 ) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
-    let rows = Rows {
+    let rows = ExecutionMessages {
         execution,
         first,
         received: Received::new(schema),
@@ -44,14 +44,14 @@ fn rows(
     })
 }
 
-struct Rows {
+struct ExecutionMessages {
     execution: Execution,
     first: Option<Batch>,
     received: Received,
     ready: VecDeque<IpcMessage>,
 }
 
-impl Rows {
+impl ExecutionMessages {
     async fn next(&mut self) -> Result<Option<IpcMessage>, QueryError> {
         loop {
             if let Some(message) = self.ready.pop_front() {

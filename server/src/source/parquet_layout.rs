@@ -20,7 +20,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// How the files of a table are stored. Sizes are in bytes.
 #[derive(Debug, Serialize)]
-pub struct ParquetFacts {
+pub struct ParquetLayout {
     /// All files of the table.
     pub files: usize,
     /// The files that the other members are of: the first 512.
@@ -32,14 +32,14 @@ pub struct ParquetFacts {
     /// How many row groups there are.
     pub num_row_groups: usize,
     /// The first 1000 row groups, in order.
-    pub row_groups: Vec<RowGroupFacts>,
+    pub row_groups: Vec<RowGroupLayout>,
     /// Leaf columns, in order.
-    pub columns: Vec<ColumnFacts>,
+    pub columns: Vec<ColumnLayout>,
 }
 
 /// A row group.
 #[derive(Debug, Serialize)]
-pub struct RowGroupFacts {
+pub struct RowGroupLayout {
     /// Its file, counted from 0.
     pub file: usize,
     /// Its rows.
@@ -52,7 +52,7 @@ pub struct RowGroupFacts {
 
 /// A leaf column over all row groups.
 #[derive(Debug, Serialize)]
-pub struct ColumnFacts {
+pub struct ColumnLayout {
     /// Its path, with dots.
     pub name: String,
     /// Parquet's own type, e.g. `INT64`.
@@ -71,17 +71,17 @@ pub struct ColumnFacts {
     pub bloom_filter: bool,
 }
 
-impl ParquetFacts {
+impl ParquetLayout {
     /// Reads the footers. Blocks.
     ///
     /// # Errors
     /// A footer cannot be read any more.
     pub(super) fn read(files: &[Arc<ParquetFile>]) -> Result<Self> {
-        let mut facts = Self::of(files.len());
+        let mut layout = Self::of(files.len());
         for (index, file) in files.iter().take(MAX_FILES).enumerate() {
-            facts.add(index, &*file.plain_footer()?);
+            layout.add(index, &*file.plain_footer()?);
         }
-        Ok(facts)
+        Ok(layout)
     }
 
     /// Nothing yet, of that many files.
@@ -114,15 +114,15 @@ impl ParquetFacts {
         for group in footer.row_groups() {
             self.num_row_groups += 1;
             if self.row_groups.len() < MAX_ROW_GROUPS {
-                self.row_groups.push(RowGroupFacts {
+                self.row_groups.push(RowGroupLayout {
                     file,
                     rows: group.num_rows(),
                     bytes: group.compressed_size(),
                     uncompressed_bytes: group.total_byte_size(),
                 });
             }
-            for (place, chunk) in group.columns().iter().enumerate() {
-                let column = self.column(place, chunk);
+            for (index, chunk) in group.columns().iter().enumerate() {
+                let column = self.column(index, chunk);
                 let codec = format!("{:?}", chunk.compression_codec());
                 column.compression.insert(codec);
                 let encodings = chunk.encodings().map(|encoding| encoding.to_string());
@@ -138,15 +138,15 @@ impl ParquetFacts {
     }
 
     /// The column of a chunk: at the same place in most files, under the same name in all.
-    fn column(&mut self, place: usize, chunk: &ColumnChunkMetaData) -> &mut ColumnFacts {
+    fn column(&mut self, index: usize, chunk: &ColumnChunkMetaData) -> &mut ColumnLayout {
         let name = chunk.column_path().string();
-        let is_named = |column: &ColumnFacts| column.name == name;
-        let known = match self.columns.get(place) {
-            Some(column) if is_named(column) => Some(place),
+        let is_named = |column: &ColumnLayout| column.name == name;
+        let known = match self.columns.get(index) {
+            Some(column) if is_named(column) => Some(index),
             _ => self.columns.iter().position(is_named),
         };
-        let place = known.unwrap_or_else(|| {
-            self.columns.push(ColumnFacts {
+        let index = known.unwrap_or_else(|| {
+            self.columns.push(ColumnLayout {
                 name,
                 physical_type: chunk.column_type().to_string(),
                 compression: BTreeSet::new(),
@@ -158,7 +158,7 @@ impl ParquetFacts {
             });
             self.columns.len() - 1
         });
-        &mut self.columns[place]
+        &mut self.columns[index]
     }
 }
 
@@ -184,12 +184,12 @@ mod tests {
         writer.close().unwrap()
     }
 
-    fn facts(footers: &[ParquetMetaData]) -> Vec<(String, String, i64)> {
-        let mut facts = ParquetFacts::of(footers.len());
+    fn layout(footers: &[ParquetMetaData]) -> Vec<(String, String, i64)> {
+        let mut layout = ParquetLayout::of(footers.len());
         for (file, footer) in footers.iter().enumerate() {
-            facts.add(file, footer);
+            layout.add(file, footer);
         }
-        let columns = facts.columns.into_iter();
+        let columns = layout.columns.into_iter();
         columns
             .map(|column| (column.name, column.physical_type, column.uncompressed_bytes))
             .collect()
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn columns_of_files_in_another_order_are_counted_by_name() {
-        let same = facts(&[footer(["id", "name"]), footer(["id", "name"])]);
-        let other = facts(&[footer(["id", "name"]), footer(["name", "id"])]);
+        let same = layout(&[footer(["id", "name"]), footer(["id", "name"])]);
+        let other = layout(&[footer(["id", "name"]), footer(["name", "id"])]);
         assert_eq!(other, same);
         assert_ne!(same[0].2, same[1].2);
     }

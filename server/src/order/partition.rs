@@ -1,4 +1,4 @@
-//! One part of a result: a stream of messages that nobody has begun to read yet.
+//! One partition of a result: a stream of messages that has not begun.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,16 +10,16 @@ use futures::{Stream, StreamExt};
 
 use crate::encode::{Codec, Encoder, FIRST_MESSAGE_ROWS};
 use crate::error::{ErrorKind, QueryError};
-use crate::message::{IpcMessage, Rows};
+use crate::message::{IpcMessage, MaybeEncoded};
 
-/// Rows that wait for company longer than this leave without it.
+/// Rows that wait longer than this for more rows are encoded without them.
 const GATHER_MS: u64 = 100;
 
-/// Bytes that a part holds beside the messages that it has yielded.
+/// Bytes that a partition holds beside the messages that it has yielded.
 #[derive(Debug, Clone, Default)]
-pub struct Held(Arc<AtomicU64>);
+pub struct HeldBytes(Arc<AtomicU64>);
 
-impl Held {
+impl HeldBytes {
     /// How many they are now.
     pub fn num_bytes(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -30,12 +30,13 @@ impl Held {
     }
 }
 
-/// Begins a part. Called once, on the runtime of the queries, when its turn to run comes. The end
-/// of the stream without an error is the backend's word that the part is complete.
-pub type Part =
-    Box<dyn FnOnce(Held) -> BoxStream<'static, Result<IpcMessage, QueryError>> + Send + 'static>;
+/// Begins a partition. Called once, on the runtime of the query. Where the stream ends without an
+/// error, the partition is complete.
+pub type Partition = Box<
+    dyn FnOnce(HeldBytes) -> BoxStream<'static, Result<IpcMessage, QueryError>> + Send + 'static,
+>;
 
-/// How the batches of a part become messages.
+/// How the batches of a partition become messages.
 #[derive(Debug, Clone)]
 pub struct Encoding {
     /// A [`wire_schema`](crate::encode::wire_schema).
@@ -46,12 +47,12 @@ pub struct Encoding {
     pub codec: Option<Codec>,
 }
 
-/// The messages of a stream of rows. The first message of the first part is small.
-pub fn encode_part(
-    rows: impl Stream<Item = Result<Rows, QueryError>> + Send + 'static,
+/// The messages of a stream of rows. The first message of the first partition is small.
+pub fn encode_partition(
+    rows: impl Stream<Item = Result<MaybeEncoded, QueryError>> + Send + 'static,
     encoding: &Encoding,
     is_first: bool,
-    held: Held,
+    held: HeldBytes,
 ) -> BoxStream<'static, Result<IpcMessage, QueryError>> {
     let first_rows = is_first.then_some(FIRST_MESSAGE_ROWS);
     let encoder = Encoder::try_new(
@@ -86,7 +87,7 @@ type Outcome = Result<IpcMessage, QueryError>;
 enum State {
     /// Rows still come.
     Running {
-        rows: BoxStream<'static, Result<Rows, QueryError>>,
+        rows: BoxStream<'static, Result<MaybeEncoded, QueryError>>,
         encoder: Box<Encoder>,
     },
     /// The encoder could not be made.
@@ -96,7 +97,7 @@ enum State {
 }
 
 impl State {
-    async fn step(self, held: &Held) -> Option<(Vec<Outcome>, Self)> {
+    async fn step(self, held: &HeldBytes) -> Option<(Vec<Outcome>, Self)> {
         let (mut rows, mut encoder) = match self {
             Self::Running { rows, encoder } => (rows, encoder),
             Self::Failed(error) => return Some((vec![Err(error)], Self::Ended)),
@@ -116,8 +117,8 @@ impl State {
         match next {
             Some(Ok(next)) => {
                 let encoded = match next {
-                    Rows::Batch(batch) => encoder.push(&batch),
-                    Rows::Message(message) => encoder.pass(message),
+                    MaybeEncoded::Batch(batch) => encoder.push(&batch),
+                    MaybeEncoded::Message(message) => encoder.pass(message),
                 };
                 Some(Self::after(encoded, rows, encoder, held))
             }
@@ -141,9 +142,9 @@ impl State {
 
     fn after(
         result: Result<Vec<IpcMessage>, datafusion::arrow::error::ArrowError>,
-        rows: BoxStream<'static, Result<Rows, QueryError>>,
+        rows: BoxStream<'static, Result<MaybeEncoded, QueryError>>,
         encoder: Box<Encoder>,
-        held: &Held,
+        held: &HeldBytes,
     ) -> (Vec<Outcome>, Self) {
         match result {
             Ok(messages) => {

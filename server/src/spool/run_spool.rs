@@ -1,4 +1,4 @@
-//! The log of one run: an append-only list of messages with the rows that they hold.
+//! The spool of one run: an append-only list of messages with the rows that they hold.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,22 +8,22 @@ use tokio::sync::Notify;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
-use crate::spool::{Place, Segment, Spool};
+use crate::spool::{MessageLocation, Segment, SpoolStorage};
 
-/// What a log keeps in memory before its oldest messages go to disk.
+/// Bytes that a spool keeps in memory before its oldest messages go to disk.
 const HOT_BYTES: u64 = 8 << 20;
 
-/// What a log keeps at all where rows that are gone can be read from their source again: more than
-/// a reader that has stalled has in the buffers of its connection.
-const WINDOW_BYTES: u64 = 16 << 20;
+/// Bytes that a spool keeps of its last messages where earlier rows can be read from their source
+/// again: more than the buffers of a stalled connection hold.
+const TAIL_BYTES: u64 = 16 << 20;
 
-/// The same when all logs together use more memory than they may.
-const SMALL_WINDOW_BYTES: u64 = 1 << 20;
+/// The same when all spools together use more memory than they may.
+const SMALL_TAIL_BYTES: u64 = 1 << 20;
 
 /// The messages of a run, from its first row that is still kept. One writer, any number of readers.
 #[derive(Debug)]
-pub struct Log {
-    spool: Arc<Spool>,
+pub struct RunSpool {
+    storage: Arc<SpoolStorage>,
     keeps_all: bool,
     state: Mutex<State>,
     grown: Notify,
@@ -45,16 +45,16 @@ struct State {
     end: Option<Result<(), QueryError>>,
 }
 
-/// One message of a log.
+/// One message of a spool.
 #[derive(Debug, Clone)]
 pub struct Entry {
     kind: MessageKind,
     first_row: u64,
     num_rows: u64,
-    place: Place,
+    location: MessageLocation,
 }
 
-/// What is at some place of a log.
+/// What is at a position of a spool.
 #[derive(Debug)]
 pub enum Fetched {
     /// A message.
@@ -88,10 +88,11 @@ impl Entry {
     /// # Errors
     /// The disk fails.
     pub async fn read(self) -> Result<IpcMessage, QueryError> {
-        let read = match &self.place {
-            Place::Memory(message) => return Ok(message.clone()),
-            Place::Disk { .. } => {
-                tokio::task::spawn_blocking(move || self.place.read(self.kind, self.num_rows)).await
+        let read = match &self.location {
+            MessageLocation::Memory(message) => return Ok(message.clone()),
+            MessageLocation::Disk { .. } => {
+                tokio::task::spawn_blocking(move || self.location.read(self.kind, self.num_rows))
+                    .await
             }
         };
         read.map_err(io::Error::other)
@@ -114,10 +115,10 @@ impl Position {
     }
 }
 
-impl Log {
-    /// An empty log whose first row will be `first_row`. Where it need not keep everything, it keeps
-    /// the last rows in memory.
-    pub fn new(spool: Arc<Spool>, first_row: u64, keeps_all: bool) -> Self {
+impl RunSpool {
+    /// An empty spool whose first row will be `first_row`. Unless it `keeps_all`, it keeps the last rows
+    /// in memory.
+    pub fn new(storage: Arc<SpoolStorage>, first_row: u64, keeps_all: bool) -> Self {
         let state = State {
             entries: VecDeque::new(),
             first_index: 0,
@@ -130,7 +131,7 @@ impl Log {
             end: None,
         };
         Self {
-            spool,
+            storage,
             keeps_all,
             state: Mutex::new(state),
             grown: Notify::new(),
@@ -163,7 +164,7 @@ impl Log {
         (state.memory_bytes, disk_bytes)
     }
 
-    /// Nothing follows. The first word counts.
+    /// Nothing follows. Only the first call has an effect.
     pub fn finish(&self, end: Result<(), QueryError>) {
         let mut state = self.lock();
         if state.end.is_none() {
@@ -194,7 +195,7 @@ impl Log {
         })
     }
 
-    /// What stands at `index`.
+    /// What is at `index`.
     pub fn get(&self, index: u64) -> Fetched {
         let state = self.lock();
         let Some(at) = index.checked_sub(state.first_index) else {
@@ -235,12 +236,12 @@ impl Log {
                 continue;
             }
             let num_bytes = coldest.num_bytes() as u64;
-            let place = match self.make_room(num_bytes, &free) {
+            let location = match self.make_room(num_bytes, &free) {
                 true => self.write(coldest).await,
                 false => None,
             };
-            match place {
-                Some(place) => self.moved(place, num_bytes),
+            match location {
+                Some(location) => self.moved(location, num_bytes),
                 // Without disk the oldest rows go.
                 None => self.drop_all_on_disk_and(1),
             }
@@ -259,12 +260,12 @@ impl Log {
         let first_row = state.end_row;
         state.end_row += message.num_rows;
         state.memory_bytes += num_bytes;
-        self.spool.memory.add(num_bytes);
+        self.storage.memory.add(num_bytes);
         state.entries.push_back(Entry {
             kind: message.kind,
             first_row,
             num_rows: message.num_rows,
-            place: Place::Memory(message),
+            location: MessageLocation::Memory(message),
         });
         drop(state);
         self.grown.notify_waiters();
@@ -273,26 +274,26 @@ impl Log {
     /// The oldest message in memory, where there is too much.
     fn coldest_message(&self) -> Option<IpcMessage> {
         let state = self.lock();
-        let limit_bytes = match (self.keeps_all, self.spool.memory.has_room(0)) {
-            (false, true) => WINDOW_BYTES,
-            (false, false) => SMALL_WINDOW_BYTES,
+        let limit_bytes = match (self.keeps_all, self.storage.memory.has_room(0)) {
+            (false, true) => TAIL_BYTES,
+            (false, false) => SMALL_TAIL_BYTES,
             (true, true) => HOT_BYTES,
             (true, false) => 0,
         };
         if state.memory_bytes <= limit_bytes {
             return None;
         }
-        match &state.entries.get(state.num_on_disk)?.place {
-            Place::Memory(message) => Some(message.clone()),
-            Place::Disk { .. } => None,
+        match &state.entries.get(state.num_on_disk)?.location {
+            MessageLocation::Memory(message) => Some(message.clone()),
+            MessageLocation::Disk { .. } => None,
         }
     }
 
     fn make_room(&self, num_bytes: u64, free: &impl Fn() -> bool) -> bool {
-        if num_bytes > self.spool.disk.limit_bytes {
+        if num_bytes > self.storage.disk.limit_bytes {
             return false;
         }
-        while !self.spool.has_room(num_bytes) {
+        while !self.storage.has_room(num_bytes) {
             if !free() && !self.drop_oldest_segment() {
                 return false;
             }
@@ -300,22 +301,22 @@ impl Log {
         true
     }
 
-    async fn write(&self, message: IpcMessage) -> Option<Place> {
-        let limit_bytes = self.spool.segment_bytes();
+    async fn write(&self, message: IpcMessage) -> Option<MessageLocation> {
+        let limit_bytes = self.storage.segment_bytes();
         let current = self.lock().segment.clone();
         let current = current.filter(|segment| segment.num_bytes() < limit_bytes);
-        let spool = Arc::clone(&self.spool);
+        let storage = Arc::clone(&self.storage);
         let written = tokio::task::spawn_blocking(move || {
             let segment = match current {
                 Some(segment) => segment,
-                None => Segment::create(&spool.folder, &spool.disk)?,
+                None => Segment::create(&storage.folder, &storage.disk)?,
             };
             Ok::<_, io::Error>((segment.append(&message)?, segment))
         });
         match written.await.map_err(io::Error::other).flatten() {
-            Ok((place, segment)) => {
+            Ok((location, segment)) => {
                 self.lock().segment = Some(segment);
-                Some(place)
+                Some(location)
             }
             Err(error) => {
                 tracing::error!("a result cannot be kept on disk: {error}");
@@ -324,14 +325,14 @@ impl Log {
         }
     }
 
-    fn moved(&self, place: Place, num_bytes: u64) {
+    fn moved(&self, location: MessageLocation, num_bytes: u64) {
         let mut state = self.lock();
         let at = state.num_on_disk;
         if let Some(entry) = state.entries.get_mut(at) {
-            entry.place = place;
+            entry.location = location;
             state.num_on_disk += 1;
             state.memory_bytes -= num_bytes;
-            self.spool.memory.remove(num_bytes);
+            self.storage.memory.remove(num_bytes);
         }
     }
 
@@ -339,9 +340,9 @@ impl Log {
     fn drop_oldest_segment(&self) -> bool {
         let num_entries = {
             let mut state = self.lock();
-            let Some(Place::Disk {
+            let Some(MessageLocation::Disk {
                 segment: oldest, ..
-            }) = state.entries.front().map(|e| &e.place)
+            }) = state.entries.front().map(|e| &e.location)
             else {
                 return false;
             };
@@ -357,7 +358,7 @@ impl Log {
                 .entries
                 .iter()
                 .take_while(|entry| {
-                    matches!(&entry.place, Place::Disk { segment, .. } if Arc::ptr_eq(segment, &oldest))
+                    matches!(&entry.location, MessageLocation::Disk { segment, .. } if Arc::ptr_eq(segment, &oldest))
                 })
                 .count()
         };
@@ -377,16 +378,16 @@ impl Log {
                 break;
             };
             state.first_index += 1;
-            match &entry.place {
-                Place::Memory(message) => {
+            match &entry.location {
+                MessageLocation::Memory(message) => {
                     let num_bytes = message.num_bytes() as u64;
                     state.memory_bytes -= num_bytes;
-                    self.spool.memory.remove(num_bytes);
+                    self.storage.memory.remove(num_bytes);
                 }
-                Place::Disk { .. } => state.num_on_disk -= 1,
+                MessageLocation::Disk { .. } => state.num_on_disk -= 1,
             }
             if entry.kind != MessageKind::Batch
-                && let Ok(message) = entry.place.read(entry.kind, entry.num_rows)
+                && let Ok(message) = entry.location.read(entry.kind, entry.num_rows)
             {
                 state.dictionaries.note(&message);
             }
@@ -402,10 +403,10 @@ impl Log {
     }
 }
 
-impl Drop for Log {
+impl Drop for RunSpool {
     fn drop(&mut self) {
         let memory_bytes = self.lock().memory_bytes;
-        self.spool.memory.remove(memory_bytes);
+        self.storage.memory.remove(memory_bytes);
     }
 }
 

@@ -20,7 +20,7 @@ use super::{ArrowFile, limits};
 use crate::message::{IpcMessage, MessageKind};
 
 /// Reads messages of one file one after the other, with the dictionaries that they need.
-pub(super) struct BlockReader {
+pub(super) struct BatchReader {
     file: Arc<ArrowFile>,
     /// Columns of the file, in the order in which they are wanted.
     columns: Vec<usize>,
@@ -31,7 +31,7 @@ pub(super) struct BlockReader {
     next_message: usize,
 }
 
-impl BlockReader {
+impl BatchReader {
     pub(super) fn new(file: Arc<ArrowFile>, columns: Vec<usize>) -> Self {
         let mut dictionary_ids = Vec::new();
         for column in &columns {
