@@ -235,8 +235,16 @@ async fn a_large_batch_or_row_group_is_read_in_parts() {
             ..TableQuery::default()
         };
         let request = request(Source::Table(query), 0, None);
-        let num_parts = engine.plan(&request, None, None).await.unwrap().parts.len();
-        assert!(num_parts > 3, "{table} is read in {num_parts} parts");
+        let num_partitions = engine
+            .plan(&request, None, None)
+            .await
+            .unwrap()
+            .partitions
+            .len();
+        assert!(
+            num_partitions > 3,
+            "{table} is read in {num_partitions} parts"
+        );
         let whole = server.get(&format!("/v1/tables/{table}/rows")).await.rows();
         assert_eq!(whole.columns(), all.columns(), "{table}");
         for (offset, limit) in [
