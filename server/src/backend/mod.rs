@@ -28,8 +28,7 @@ use crate::backend::request::Request;
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
-use crate::order::Order;
-use crate::order::{Partition, RowRange};
+use crate::order::{Order, Partition, RowRange};
 use crate::source::Table;
 
 /// An engine. In every implementation a partition that ends before the engine says that it is complete

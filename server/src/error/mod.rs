@@ -1,6 +1,6 @@
 //! What can go wrong with a request, each kind with a stable code and an HTTP status.
 
-pub(crate) mod datafusion;
+pub(crate) mod from_datafusion;
 
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::backend::request::Source;
 use crate::backend::runtime::QueryRuntime;
-use crate::error::datafusion::execution_error;
+use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad, unknown};

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::backend::embedded::Engine;
-use crate::backend::embedded::read_through;
+use crate::backend::embedded::{Engine, read_through};
 use crate::backend::runtime::QueryRuntime;
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;

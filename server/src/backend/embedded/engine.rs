@@ -31,7 +31,7 @@ use crate::backend::embedded::seek::Seek;
 use crate::backend::predicate::predicate_expr;
 use crate::backend::request::{Filter, Request, Source, TableQuery};
 use crate::encode::{Codec, EmptyBatch, schema_message, wire_schema};
-use crate::error::datafusion::{execution_error, plan_error};
+use crate::error::from_datafusion::{execution_error, plan_error};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::{Encoding, Order, RowRange};
 use crate::source::Table;

@@ -9,7 +9,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use crate::error::datafusion::{execution_error, is_about_text};
+use crate::error::from_datafusion::{execution_error, is_about_text};
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::MaybeEncoded;
 use crate::order::{Encoding, Partition, encode_partition};

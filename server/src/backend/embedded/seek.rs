@@ -9,7 +9,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::backend::embedded::partition_reader::{MAX_PARTITIONS, PARTITION_BYTES};
 use crate::backend::embedded::plan::PlainScan;
-use crate::error::datafusion::execution_error;
+use crate::error::from_datafusion::execution_error;
 use crate::error::{QueryError, source_changed};
 use crate::order::RowRange;
 use crate::source::Table;

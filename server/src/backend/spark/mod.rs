@@ -31,8 +31,7 @@ use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, Tabl
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
-use crate::order::Order;
-use crate::order::Partition;
+use crate::order::{Order, Partition};
 use crate::source::Table;
 
 /// The source without its parameters: one of them may be a token.

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::encode::cells::texts;
 use crate::encode::type_name;
-use crate::error::datafusion::execution_error;
+use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use histogram::{Numbers, cannot_summarise};
 

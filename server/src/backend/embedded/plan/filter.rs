@@ -7,7 +7,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use crate::backend::embedded::plan::complexity::check_text;
-use crate::error::datafusion::plan_error;
+use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
 
 /// The longest filter that is parsed.

@@ -7,7 +7,7 @@ use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use crate::backend::embedded::plan::complexity::{check_tables, check_text};
-use crate::error::datafusion::plan_error;
+use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
 
 /// The longest SQL text that is looked at.
