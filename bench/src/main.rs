@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use colonnade_server::backend::embedded::{Engine, EngineConfig};
+use colonnade_server::backend::request::{CommonParameters, Source, TableQuery};
+use colonnade_server::backend::runtime::QueryRuntime;
 use colonnade_server::demo;
 use colonnade_server::encode::Codec;
-use colonnade_server::engine::{Engine, EngineConfig};
 use colonnade_server::message::IpcMessage;
 use colonnade_server::order::{StitchPlan, Stitcher};
 use colonnade_server::pool::Pool;
-use colonnade_server::query::QueryRuntime;
-use colonnade_server::request::{CommonParameters, Source, TableQuery};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -164,17 +164,17 @@ async fn stitch(
         ..CommonParameters::default()
     };
     let request = parameters.request(Source::Table(query))?;
-    let started = engine.start(&request, None, codec).await?;
-    let schema = started.schema.clone();
+    let planned = engine.plan(&request, None, codec).await?;
+    let schema = planned.schema.clone();
     let plan = StitchPlan {
         schema: schema.clone(),
-        range: started.range,
+        range: planned.range,
         num_parallel: num_threads,
         budget_bytes: BUDGET_BYTES,
-        batch_bytes: started.batch_bytes,
+        batch_bytes: planned.batch_bytes,
         pool: Pool::new(BUDGET_BYTES),
     };
-    let stitcher = Stitcher::start(started.parts, plan, runtime.handle());
+    let stitcher = Stitcher::start(planned.partitions, plan, runtime.handle());
     Ok((schema, stitcher))
 }
 

@@ -5,10 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
-use colonnade_server::export::{ExportOptions, ExportProgress, Format, export};
-use colonnade_server::query::QueryRuntime;
-use colonnade_server::request::TableQuery;
-use colonnade_server::result::ResultStream;
+use colonnade_server::backend::request::TableQuery;
+use colonnade_server::backend::runtime::QueryRuntime;
+use colonnade_server::results::export::{ExportOptions, ExportProgress, Format, export};
+use colonnade_server::results::stream::ResultStream;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use futures::{StreamExt, stream};
 
@@ -145,8 +145,8 @@ async fn write_ours(
     let progress = Arc::new(ExportProgress::new(Format::Parquet));
     let mut file = export(result, &options, num_threads, progress)?;
     let mut output = tokio::fs::File::create(path).await?;
-    while let Some(piece) = file.next().await {
-        tokio::io::AsyncWriteExt::write_all(&mut output, &piece?).await?;
+    while let Some(chunk) = file.next().await {
+        tokio::io::AsyncWriteExt::write_all(&mut output, &chunk?).await?;
     }
     Ok(())
 }

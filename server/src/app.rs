@@ -11,15 +11,15 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::backend::{Backend, Local};
-use crate::connections::{ConnectionLimits, Connections};
+use crate::backend::Backend;
+use crate::backend::embedded::{Engine, EngineConfig};
 use crate::data_dir::DataDir;
-use crate::engine::{Engine, EngineConfig};
 use crate::error::StartError;
+use crate::http::connections::{ConnectionLimits, Connections};
 use crate::http::{AppState, GuardConfig, Sessions, router};
 use crate::memory;
 use crate::metrics::Metrics;
-use crate::query::{Results, ResultsConfig};
+use crate::results::{Results, ResultsConfig};
 use crate::source::Table;
 use crate::uploads::{UploadLimits, Uploads};
 
@@ -30,7 +30,7 @@ const RUN_BYTES: u64 = 40 << 20;
 /// Runs that are always permitted at the same time.
 const MIN_RUNS: u64 = 4;
 
-/// How often expired results are removed.
+/// How often results without a recent request are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long connections may take to end after their queries are cancelled.
@@ -152,7 +152,7 @@ impl App {
         let results_config = ResultsConfig {
             stream_memory_bytes: config.stream_memory_bytes,
             ahead_bytes: config.memory_bytes / 4,
-            log_memory_bytes: config.memory_bytes / 8,
+            spool_memory_bytes: config.memory_bytes / 8,
             spool_bytes: config.spool_bytes,
             max_runs: (config.memory_bytes / RUN_BYTES).max(MIN_RUNS) as usize,
             spool_folder: data_dir.spool(),
@@ -161,10 +161,12 @@ impl App {
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
         };
-        let backend = backend.unwrap_or_else(|| Arc::new(Local(Arc::clone(&engine))));
+        let embedded: Arc<dyn Backend> = Arc::clone(&engine) as _;
+        let backend = backend.unwrap_or_else(|| Arc::clone(&embedded));
         let results = Results::new(
-            Arc::clone(&engine),
+            Arc::clone(engine.catalog()),
             Arc::clone(&backend),
+            embedded,
             Arc::clone(&metrics),
             results_config,
         );
@@ -216,7 +218,7 @@ impl App {
             loop {
                 tick.tick().await;
                 results.registry.sweep();
-                let ended = results.num_ended();
+                let ended = results.registry.num_ended();
                 if ended != seen {
                     seen = ended;
                     // Locks the allocator for milliseconds.

@@ -19,8 +19,7 @@ pub enum MessageKind {
     Batch,
 }
 
-/// One message in its two pieces; between them and around them stands only what
-/// [`IpcMessage::frame`] adds.
+/// One message: its metadata and its body, without the framing that [`IpcMessage::frame`] adds.
 /// <https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format>
 #[derive(Debug, Clone)]
 pub struct IpcMessage {
@@ -34,17 +33,17 @@ pub struct IpcMessage {
     pub num_rows: u64,
 }
 
-/// Rows on their way to be messages.
+/// Rows that become a message, or are one already.
 #[derive(Debug, Clone)]
-pub enum Rows {
+pub enum MaybeEncoded {
     /// To be encoded.
     Batch(RecordBatch),
     /// A record batch that is encoded already, without compression, for a stream without dictionaries.
     Message(IpcMessage),
 }
 
-impl Rows {
-    /// How many they are.
+impl MaybeEncoded {
+    /// Its rows.
     pub fn num_rows(&self) -> u64 {
         match self {
             Self::Batch(batch) => batch.num_rows() as u64,
@@ -86,8 +85,8 @@ pub fn put_head(out: &mut BytesMut, metadata: &[u8]) {
     out.put_bytes(0, length - metadata.len());
 }
 
-/// The dictionaries that are in force at some place of a stream: what a reader that begins there
-/// must be given first.
+/// The dictionaries in force at a position of a stream: what a reader that begins there is given
+/// first.
 #[derive(Debug, Clone, Default)]
 pub struct LiveDictionaries {
     chains: Vec<(i64, Vec<IpcMessage>)>,

@@ -11,7 +11,7 @@ use futures::StreamExt;
 use tokio::sync::Mutex;
 
 use crate::backend::received::bad_engine;
-use crate::backend::{ReceivedSchema, TableFacts};
+use crate::backend::{ReceivedSchema, TableDescription};
 use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 
@@ -71,13 +71,13 @@ impl Listing {
     ///
     /// # Errors
     /// As [`Listing::tables`], or a schema is none that could be sent.
-    pub(super) async fn facts<F>(&self, list: F) -> Result<Vec<TableFacts>, QueryError>
+    pub(super) async fn descriptions<F>(&self, list: F) -> Result<Vec<TableDescription>, QueryError>
     where
         F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
     {
         let tables = self.tables(list).await?;
-        let facts = tables.iter().map(|table| {
-            Ok(TableFacts {
+        let descriptions = tables.iter().map(|table| {
+            Ok(TableDescription {
                 name: table.name.clone(),
                 format: self.format,
                 num_rows: None,
@@ -88,7 +88,7 @@ impl Listing {
                     .map_err(|error| bad_engine(&error.to_string()))?,
             })
         });
-        facts.collect()
+        descriptions.collect()
     }
 
     /// The table of that name.

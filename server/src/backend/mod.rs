@@ -1,12 +1,15 @@
-//! Engines behind one face: each answers a request with parts of framed Arrow messages, whose rows,
-//! one part after the other, are the result.
+//! Engines behind one trait: each answers a request with partitions of framed Arrow messages, whose
+//! rows, one partition after the other, are the result.
 
 mod connection;
+pub mod embedded;
 mod flight;
 mod listing;
-mod local;
+mod predicate;
 mod progress;
 mod received;
+pub mod request;
+pub mod runtime;
 mod sources;
 pub mod spark;
 mod statement;
@@ -17,44 +20,48 @@ use async_trait::async_trait;
 use colonnade_core::wire::FieldDescription;
 
 pub use flight::FlightSql;
-pub(crate) use local::{Local, table_facts};
 pub use progress::{EngineProgress, EngineProgressStatus};
-pub use received::{Parts, Received, ReceivedSchema, split_stream};
+pub use received::{MessageBytes, Received, ReceivedSchema, split_stream};
 pub use sources::connect;
 pub use spark::Spark;
 pub(crate) use statement::{check_length, only_reading};
 
 use self::received::bad_engine;
+use crate::backend::request::Request;
 use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
-use crate::order::{Part, RowRange};
-use crate::plan::Order;
-use crate::request::Request;
+use crate::order::{Order, Partition, RowRange};
 use crate::source::Table;
 
-/// An engine. Every implementation holds to this: a part that ends without the engine's own word
-/// that it is complete yields an error; a part that is dropped stops what it began; messages of an
-/// engine elsewhere have passed [`Received`].
+/// An engine. In every implementation a partition that ends before the engine says that it is complete
+/// yields an error, a partition that is dropped stops what it began, and messages of an engine
+/// elsewhere have passed [`Received`].
 #[async_trait]
 pub trait Backend: Send + Sync {
     /// Its tables as they are now, by name.
     ///
     /// # Errors
     /// The engine cannot say.
-    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError>;
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError>;
 
-    /// Plans a request for SQL or a table; what runs begins when its part is begun. `codec` is how
-    /// the reader lets bodies be compressed; another, or none, is as good.
+    /// Plans the rows `request.range` of a request; nothing runs until a partition is begun. `base` are
+    /// the rows of the result that the request reads, where it reads one; only the embedded engine
+    /// takes them. `codec` is how bodies may be compressed; another, or none, is permitted.
     ///
     /// # Errors
     /// Whatever is wrong with the request, or that the engine cannot do it.
-    async fn start(&self, request: &Request, codec: Option<Codec>) -> Result<Started, QueryError>;
+    async fn plan(
+        &self,
+        request: &Request,
+        base: Option<Table>,
+        codec: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError>;
 }
 
 /// A table as it is listed.
 #[derive(Debug, Clone)]
-pub struct TableFacts {
+pub struct TableDescription {
     /// Its name.
     pub name: String,
     /// The name of its format.
@@ -71,30 +78,30 @@ pub struct TableFacts {
     pub fields: Vec<FieldDescription>,
 }
 
-/// What a part of an engine elsewhere reserves before its first batch; Spark's are smaller, unless rows
+/// What a partition of an engine elsewhere reserves before its first batch; Spark's are smaller, unless rows
 /// are very large.
 const BATCH_BYTES: u64 = 1 << 20;
 
 /// A query that is planned and has not begun.
-pub struct Started {
+pub struct PlannedQuery {
     /// The schema message.
     pub schema: IpcMessage,
     /// A batch of no rows that fits the schema.
     pub empty: EmptyBatch,
     /// How the bodies of the messages are compressed.
     pub codec: Option<Codec>,
-    /// Bytes that a part reserves before it reads its first message.
+    /// Bytes that a partition reserves before it reads its first message.
     pub batch_bytes: u64,
-    /// What the order of the parts means.
+    /// What the order of the partitions means.
     pub order: Order,
-    /// The parts; one after the other they are the result before `range` is applied.
-    pub parts: Vec<Part>,
-    /// The rows of the parts to send.
+    /// The partitions; one after the other they are the result before `range` is applied.
+    pub partitions: Vec<Partition>,
+    /// The rows of the partitions to send.
     pub range: RowRange,
     /// The tables that are read, as they were when the query was planned.
     pub sources: Vec<Arc<Table>>,
-    /// Whether the rows can be read from their source from any row on; then the parts begin at the
-    /// row that was asked for.
+    /// Whether the rows can be read from their source from any row on; then the partitions begin at the
+    /// first row of the request.
     pub is_seekable: bool,
     /// Whether running the query again, while `sources` stay as they are, gives the same rows.
     pub is_repeatable: bool,
@@ -104,8 +111,8 @@ pub struct Started {
     pub progress: Option<Arc<EngineProgress>>,
 }
 
-impl Started {
-    /// A query of an engine elsewhere, which sends all rows of `parts` and says nothing of what its tables
+impl PlannedQuery {
+    /// A query of an engine elsewhere, which sends all rows of `partitions` and says nothing of what its tables
     /// were when they were read.
     ///
     /// # Errors
@@ -113,7 +120,7 @@ impl Started {
     fn elsewhere(
         schema: ReceivedSchema,
         order: Order,
-        parts: Vec<Part>,
+        partitions: Vec<Partition>,
         range: RowRange,
         progress: Option<Arc<EngineProgress>>,
     ) -> Result<Self, QueryError> {
@@ -125,7 +132,7 @@ impl Started {
             codec: None,
             batch_bytes: BATCH_BYTES,
             order,
-            parts,
+            partitions,
             range,
             sources: Vec::new(),
             is_seekable: false,

@@ -137,14 +137,14 @@ impl Received {
 }
 
 /// Metadata and body of a message.
-pub type Parts<'a> = (&'a [u8], &'a [u8]);
+pub type MessageBytes<'a> = (&'a [u8], &'a [u8]);
 
 /// Cuts a whole Arrow IPC stream in memory into metadata and body of each message. Nothing of them
 /// is checked but their lengths.
 ///
 /// # Errors
 /// `bad_engine`: the bytes end within a message.
-pub fn split_stream(stream: &[u8]) -> Result<Vec<Parts<'_>>, QueryError> {
+pub fn split_stream(stream: &[u8]) -> Result<Vec<MessageBytes<'_>>, QueryError> {
     let cut_short = || bad_engine("a message is cut short");
     let mut messages = Vec::new();
     let mut rest = stream;

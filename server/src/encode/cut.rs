@@ -20,9 +20,9 @@ pub fn cut_message(
     num_rows: u64,
 ) -> Result<Vec<IpcMessage>, ArrowError> {
     let batch = decode_message(schema, dictionaries, message)?;
-    let piece = batch.slice(start as usize, num_rows as usize);
+    let slice = batch.slice(start as usize, num_rows as usize);
     let mut out = Vec::new();
-    Encoder::try_new(batch.schema(), usize::MAX / 8, None, None)?.encode(&piece, &mut out)?;
+    Encoder::try_new(batch.schema(), usize::MAX / 8, None, None)?.encode(&slice, &mut out)?;
     Ok(out)
 }
 

@@ -1,4 +1,4 @@
-//! The messages of one part.
+//! The messages of one partition.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::message::{IpcMessage, MessageKind};
 /// Rows of the very first message, so that they are on a screen at once.
 pub const FIRST_MESSAGE_ROWS: usize = 1024;
 
-/// Encodes the batches of one part. Small batches are gathered, large ones cut, so that a message
+/// Encodes the batches of one partition. Small batches are gathered, large ones cut, so that a message
 /// holds about `batch_bytes` before compression. A dictionary is sent when it changes: as a delta
 /// where it only grew, else whole.
 pub struct Encoder {
@@ -51,7 +51,7 @@ impl Encoder {
             .try_with_compression(codec.map(compression_type))?;
         let generator = IpcDataGenerator::default();
         let mut dictionaries = DictionaryTracker::new(false);
-        // Gives each dictionary its id; the schema itself is sent once for all parts.
+        // Gives each dictionary its id; the schema itself is sent once for all partitions.
         generator.schema_to_bytes_with_dictionary_tracker(&schema, &mut dictionaries, &options);
         Ok(Self {
             schema,
@@ -148,10 +148,10 @@ impl Encoder {
         out: &mut Vec<IpcMessage>,
     ) -> Result<(), ArrowError> {
         let num_rows = batch.num_rows();
-        let num_pieces = bytes
+        let num_ranges = bytes
             .div_ceil(self.batch_bytes.saturating_mul(5) / 4)
             .clamp(1, num_rows.max(1));
-        let rows_per_piece = num_rows.div_ceil(num_pieces).max(1);
+        let rows_per_piece = num_rows.div_ceil(num_ranges).max(1);
         let mut start = 0;
         while start < num_rows {
             let rows = rows_per_piece.min(num_rows - start);

@@ -1,5 +1,6 @@
-//! From record batches to messages of a good size, and pieces of messages.
+//! From record batches to messages of a good size, cut messages, and cell texts.
 
+pub mod cells;
 mod cut;
 mod encoder;
 mod recode;

@@ -9,15 +9,15 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::backend::request::{Request, Source};
 use crate::error::QueryError;
-use crate::export::{ExportOptions, ExportProgress, export};
 use crate::http::AppState;
+use crate::http::body::{FIRST_MESSAGE_WAIT, abort};
 use crate::http::extract::{Id, Parameters, bad};
 use crate::http::headers::streaming_headers;
 use crate::http::stream::permit;
-use crate::request::{Request, Source};
-use crate::result::ResultStream;
-use crate::stream::{FIRST_MESSAGE_WAIT, abort};
+use crate::results::export::{ExportOptions, ExportProgress, export};
+use crate::results::stream::ResultStream;
 
 /// The longest `name=`.
 const MAX_NAME_CHARS: usize = 128;
@@ -34,8 +34,8 @@ pub(super) async fn file(
     let name = take_name(&mut parameters)?;
     let options = ExportOptions::parse(&parameters)?;
     let permit = permit(&app)?;
-    let query = app.results.registry.get(id)?;
-    let mut result = app.results.whole(&query).await?;
+    let record = app.results.registry.get(id)?;
+    let mut result = app.results.whole(&record).await?;
     wait_for_first_message(&mut result).await?;
     let progress = Arc::new(ExportProgress::new(options.format));
     let file = export(
@@ -44,8 +44,8 @@ pub(super) async fn file(
         app.results.num_threads(),
         Arc::clone(&progress),
     )?;
-    query.set_export(progress);
-    let name = name.unwrap_or_else(|| file_name(&query.request));
+    record.set_export(progress);
+    let name = name.unwrap_or_else(|| file_name(&record.request));
     let body = file.then(move |piece| {
         // The permit is released when the body ends or is dropped.
         let _permit = &permit;

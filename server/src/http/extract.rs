@@ -4,8 +4,8 @@ use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use uuid::Uuid;
 
+use crate::backend::request::parse_id;
 use crate::error::{ErrorKind, QueryError};
-use crate::request::parse_id;
 
 /// The segment of the path that is a table's name.
 pub(super) struct Name(pub(super) String);

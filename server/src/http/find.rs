@@ -6,13 +6,12 @@ use axum::Json;
 use axum::extract::State;
 
 use crate::error::QueryError;
-use crate::export::schema_of;
-use crate::find::{FindRequest, Found, find};
 use crate::http::AppState;
+use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, number, unknown};
 use crate::http::stream::permit;
-use crate::order::RowRange;
-use crate::plan::parse_columns;
+use crate::results::export::schema_of;
+use crate::results::find::{FindRequest, Found, find};
 
 /// The longest time of one answer, so that a client can show progress and stop.
 const MAX_TIME: Duration = Duration::from_secs(2);
@@ -28,14 +27,11 @@ pub(super) async fn matches(
 ) -> Result<Json<Found>, QueryError> {
     let mut request = parse(parameters)?;
     let _permit = permit(&app)?;
-    let query = app.results.registry.get(id)?;
-    let asked = query.request.range;
-    request.from = request.from.max(asked.offset);
-    let range = RowRange {
-        offset: request.from,
-        limit: asked.end().map(|end| end.saturating_sub(request.from)),
-    };
-    let result = app.results.stream(&query, range).await?;
+    let record = app.results.registry.get(id)?;
+    let range = record.request.range;
+    request.from = request.from.max(range.first_row);
+    let range = range.from_row(request.from);
+    let result = app.results.stream(&record, range).await?;
     let schema = schema_of(&result.schema)?;
     find(result, &schema, &request, MAX_TIME).await.map(Json)
 }

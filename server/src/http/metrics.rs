@@ -21,7 +21,7 @@ pub(super) async fn metrics(State(app): State<AppState>, headers: HeaderMap) -> 
     app.metrics
         .run_ahead_bytes
         .set(results.pool.used_bytes() as i64);
-    let spool = &results.spool;
+    let spool = &results.spool_storage;
     app.metrics
         .spool_memory_bytes
         .set(spool.memory().used_bytes() as i64);

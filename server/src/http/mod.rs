@@ -1,6 +1,9 @@
 //! The HTTP interface: routes, access control, requests and responses.
 
 mod assets;
+pub mod body;
+mod column_list;
+pub mod connections;
 mod exchange;
 mod export;
 mod extract;
@@ -30,11 +33,11 @@ pub use guard::GuardConfig;
 pub use session::Sessions;
 
 use crate::backend::Backend;
+use crate::backend::embedded::Engine;
 use crate::data_dir::DataDir;
-use crate::engine::Engine;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
-use crate::query::Results;
+use crate::results::Results;
 use crate::uploads::Uploads;
 
 /// The largest JSON body.

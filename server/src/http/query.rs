@@ -7,17 +7,17 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
+use crate::backend::request::{
+    CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
+};
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
+use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, checksum, number, unknown};
 use crate::http::headers::{accepted_codec, is_json};
 use crate::http::stream::{permit, respond, stream_rows};
 use crate::order::RowRange;
-use crate::plan::parse_columns;
-use crate::query::{QueryStatus, Wish};
-use crate::request::{
-    CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
-};
+use crate::results::{ReadOptions, ResultStatus};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object was expected")]
@@ -161,7 +161,7 @@ fn sort_key(item: SortItem) -> Result<SortKey, QueryError> {
 
 #[derive(Serialize)]
 pub(super) struct QueryList {
-    queries: Vec<QueryStatus>,
+    queries: Vec<ResultStatus>,
 }
 
 /// The running and kept results.
@@ -181,7 +181,7 @@ pub(super) async fn list(State(app): State<AppState>) -> Json<QueryList> {
 pub(super) async fn status(
     State(app): State<AppState>,
     Id(id): Id,
-) -> Result<Json<QueryStatus>, QueryError> {
+) -> Result<Json<ResultStatus>, QueryError> {
     Ok(Json(app.results.registry.get(id)?.status()))
 }
 
@@ -197,7 +197,7 @@ pub(super) async fn rows(
     let mut has_checksums = false;
     for (key, value) in parameters {
         match key.as_str() {
-            "offset" => range.offset = number(&key, &value)?,
+            "offset" => range.first_row = number(&key, &value)?,
             "limit" => range.limit = Some(number(&key, &value)?),
             "linger_s" => lingers = Some(linger(number(&key, &value)?)?),
             "checksum" => has_checksums = checksum(&value)?,
@@ -205,14 +205,12 @@ pub(super) async fn rows(
         }
     }
     let permit = permit(&app)?;
-    let codec = accepted_codec(&headers);
-    let wish = |request: &Request| Wish {
-        row: 0,
-        end_row: None,
-        codec,
-        linger: lingers.unwrap_or(request.linger),
+    let options = ReadOptions {
+        range,
+        codec: accepted_codec(&headers),
+        linger: lingers,
     };
-    let reader = app.results.reopen(id, range, wish).await?;
+    let reader = app.results.reopen(id, options).await?;
     stream_rows(reader, has_checksums, permit).await
 }
 

@@ -4,12 +4,12 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
+use crate::backend::request::{CommonParameters, Filter, Source, TableQuery};
 use crate::error::QueryError;
 use crate::http::AppState;
+use crate::http::column_list::{parse_columns, parse_sort};
 use crate::http::extract::{Name, Parameters, checksum, number, unknown};
 use crate::http::stream::respond;
-use crate::plan::{parse_columns, parse_sort};
-use crate::request::{CommonParameters, Filter, Source, TableQuery};
 
 /// Rows of a table: all, or those that the parameters select.
 pub(super) async fn rows(

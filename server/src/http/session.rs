@@ -14,9 +14,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::connections::Peer;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
+use crate::http::connections::Peer;
 use crate::http::headers::{is_json, text, texts};
 
 const MAX_AGE: Duration = Duration::from_secs(12 * 3600);

@@ -8,12 +8,12 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::backend::request::Request;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
+use crate::http::body::ArrowBody;
 use crate::http::headers::{ARROW_STREAM, X_RESULT_ORDER, accepted_codec, streaming_headers};
-use crate::query::{Reader, Wish};
-use crate::request::Request;
-use crate::stream::ArrowBody;
+use crate::results::Reader;
 
 /// Runs a request, or finds the result with its id, and answers with its rows.
 ///
@@ -26,13 +26,7 @@ pub(super) async fn respond(
     headers: &HeaderMap,
 ) -> Result<Response, QueryError> {
     let permit = permit(app)?;
-    let wish = Wish {
-        row: request.range.offset,
-        end_row: request.range.end(),
-        codec: accepted_codec(headers),
-        linger: request.linger,
-    };
-    let reader = app.results.open(request, wish).await?;
+    let reader = app.results.open(request, accepted_codec(headers)).await?;
     stream_rows(reader, has_checksums, permit).await
 }
 
@@ -59,13 +53,13 @@ pub(super) async fn stream_rows(
     has_checksums: bool,
     permit: OwnedSemaphorePermit,
 ) -> Result<Response, QueryError> {
-    let order = reader.query().order().map_or("none", |order| order.name());
+    let order = reader.record().order().map_or("none", |order| order.name());
     let content_type = match reader.codec() {
         Some(codec) => format!("{ARROW_STREAM}; codecs={}", codec.name()),
         None => ARROW_STREAM.to_owned(),
     };
     let headers = (
-        streaming_headers(reader.query().id),
+        streaming_headers(reader.record().id),
         [(CONTENT_TYPE, content_type)],
         [(X_RESULT_ORDER, order)],
     );

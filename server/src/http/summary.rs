@@ -9,15 +9,16 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::engine_error::execution_error;
+use crate::backend::request::Source;
+use crate::backend::runtime::QueryRuntime;
+use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad, unknown};
 use crate::http::stream::permit;
 use crate::order::RowRange;
-use crate::query::{Query as KeptQuery, QueryRuntime, timed_out};
-use crate::request::Source;
-use crate::summary::{Summary, summarise};
+use crate::results::summary::{Summary, summarise};
+use crate::results::{ResultRecord, timed_out};
 
 /// The summary of a column.
 pub(super) async fn of_column(
@@ -34,7 +35,7 @@ pub(super) async fn of_column(
     }
     let column = column.ok_or_else(|| bad("no column is named", "give column="))?;
     let _permit = permit(&app)?;
-    let query = app.results.registry.get(id)?;
+    let record = app.results.registry.get(id)?;
     let state = app.engine.state();
     // Planning needs the stack size of these threads.
     let runtime = QueryRuntime::start(app.results.num_threads()).map_err(|error| {
@@ -44,19 +45,19 @@ pub(super) async fn of_column(
             "try again in a second",
         )
     })?;
-    let plan = match &query.request.source {
+    let plan = match &record.request.source {
         // All rows of a table are the same for every reader, and cheaper to read from its source.
         Source::Table(table)
-            if is_of_files(&query) && query.request.range == RowRange::default() =>
+            if is_of_files(&record) && record.request.range == RowRange::default() =>
         {
-            app.results.compare_sources(&query).await?;
+            app.results.compare_sources(&record).await?;
             let (engine, table) = (Arc::clone(&app.engine), table.clone());
             let planning = runtime
                 .handle()
                 .spawn(async move { engine.table_plan(&table) });
             planning.await.map_err(|_| stopped())??
         }
-        _ => kept_rows(&app, &query).await?,
+        _ => kept_rows(&app, &record).await?,
     };
     let work = runtime
         .handle()
@@ -72,8 +73,8 @@ pub(super) async fn of_column(
 }
 
 /// The rows of the result: the same for every reader.
-async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, QueryError> {
-    let table = app.results.table(query.id).await?;
+async fn kept_rows(app: &AppState, record: &ResultRecord) -> Result<LogicalPlan, QueryError> {
+    let table = app.results.table(record.id).await?;
     let source = provider_as_source(table.provider);
     let name = TableReference::bare(table.name);
     LogicalPlanBuilder::scan(name, source, None)
@@ -82,8 +83,10 @@ async fn kept_rows(app: &AppState, query: &KeptQuery) -> Result<LogicalPlan, Que
 }
 
 /// Whether the embedded engine can read the rows from files.
-fn is_of_files(query: &KeptQuery) -> bool {
-    query.facts().is_some_and(|facts| !facts.sources.is_empty())
+fn is_of_files(record: &ResultRecord) -> bool {
+    record
+        .properties()
+        .is_some_and(|properties| !properties.sources.is_empty())
 }
 
 fn stopped() -> QueryError {

@@ -10,12 +10,13 @@ use axum::response::{IntoResponse, Response};
 use colonnade_core::semantics::near_names;
 use serde::Serialize;
 
-use crate::backend::{TableFacts, table_facts};
+use crate::backend::TableDescription;
+use crate::backend::embedded::describe_table;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
 use crate::http::headers::is_not_modified;
-use crate::source::{ParquetFacts, Table};
+use crate::source::{ParquetLayout, Table};
 
 #[derive(Serialize)]
 struct TableList {
@@ -41,7 +42,7 @@ struct TableDetails {
     #[serde(flatten)]
     info: TableInfo,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parquet: Option<ParquetFacts>,
+    parquet: Option<ParquetLayout>,
 }
 
 #[derive(Serialize)]
@@ -83,7 +84,7 @@ pub(super) async fn one(
             near_names(&name, names, "tables"),
         ));
     };
-    let parquet = parquet_facts(&app, &name).await?;
+    let parquet = parquet_layout(&app, &name).await?;
     let info = TableInfo::from(tables.swap_remove(index));
     json_with_etag(&TableDetails { info, parquet }, &headers)
 }
@@ -100,24 +101,24 @@ pub(super) fn describe(table: &Table) -> Result<String, QueryError> {
             "send a table with fewer columns, or of other types",
         )
     };
-    let facts = table_facts(table).map_err(|error| bad(&error.message))?;
+    let description = describe_table(table).map_err(|error| bad(&error.message))?;
     let info = TableInfo {
         uploaded: true,
-        ..facts.into()
+        ..description.into()
     };
     serde_json::to_string(&info).map_err(|error| bad(&error.to_string()))
 }
 
 /// How a table of Parquet files is stored.
-async fn parquet_facts(app: &AppState, name: &str) -> Result<Option<ParquetFacts>, QueryError> {
+async fn parquet_layout(app: &AppState, name: &str) -> Result<Option<ParquetLayout>, QueryError> {
     let entries = app.engine.catalog().entries();
     let entry = entries.iter().find(|entry| entry.table.name == name);
     let Some(files) = entry.and_then(|entry| entry.table.file_table().map(Arc::clone)) else {
         return Ok(None);
     };
-    let read = tokio::task::spawn_blocking(move || files.parquet_facts()).await;
+    let read = tokio::task::spawn_blocking(move || files.parquet_layout()).await;
     match read {
-        Ok(Ok(facts)) => Ok(facts),
+        Ok(Ok(layout)) => Ok(layout),
         _ => Err(QueryError::new(
             ErrorKind::SourceChanged,
             format!("the footers of table {name:?} cannot be read"),
@@ -126,20 +127,20 @@ async fn parquet_facts(app: &AppState, name: &str) -> Result<Option<ParquetFacts
     }
 }
 
-impl From<TableFacts> for TableInfo {
-    fn from(facts: TableFacts) -> Self {
-        let fields = facts.fields.into_iter().map(|field| FieldInfo {
+impl From<TableDescription> for TableInfo {
+    fn from(description: TableDescription) -> Self {
+        let fields = description.fields.into_iter().map(|field| FieldInfo {
             name: field.name,
             type_name: field.type_name,
             nullable: field.nullable,
         });
         Self {
-            name: facts.name,
-            format: facts.format,
-            rows: facts.num_rows,
-            bytes: facts.num_bytes,
-            version: facts.version,
-            uploaded: facts.is_uploaded,
+            name: description.name,
+            format: description.format,
+            rows: description.num_rows,
+            bytes: description.num_bytes,
+            version: description.version,
+            uploaded: description.is_uploaded,
             fields: fields.collect(),
         }
     }

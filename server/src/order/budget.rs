@@ -7,12 +7,13 @@ use tokio::sync::Notify;
 
 use crate::pool::Pool;
 
-/// How often a part looks whether other streams have left room in the pool.
+/// How often a partition checks whether other streams have released memory of the pool.
 const POOL_WAIT: Duration = Duration::from_millis(20);
 
-/// The budget of one stream. A part must reserve room before it reads its next batch, and holds it
-/// until that batch has left as messages. The part at the head of the line always gets one message
-/// through, so the line moves however small the budget; parts behind it leave a quarter to the head.
+/// The budget of one stream. A partition reserves memory before it reads its next batch, and releases
+/// it when that batch has left as messages. The head, which is the first partition that has not ended,
+/// always gets memory for one message, so the stream goes on however small the budget. Partitions after
+/// it leave a quarter to the head.
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: u64,
@@ -28,15 +29,15 @@ struct State {
     used_bytes: u64,
     peak_bytes: u64,
     head: usize,
-    /// Messages of each part that wait to be read.
+    /// Messages of each partition that wait to be read.
     queued: Vec<usize>,
 }
 
 impl Budget {
-    /// A budget for `num_parts` parts; part 0 is the head.
-    pub fn new(limit_bytes: u64, num_parts: usize, pool: Arc<Pool>) -> Arc<Self> {
+    /// A budget for `num_partitions` partitions; partition 0 is the head.
+    pub fn new(limit_bytes: u64, num_partitions: usize, pool: Arc<Pool>) -> Arc<Self> {
         let state = State {
-            queued: vec![0; num_parts],
+            queued: vec![0; num_partitions],
             ..State::default()
         };
         Arc::new(Self {
@@ -47,19 +48,19 @@ impl Budget {
         })
     }
 
-    /// A reservation of nothing yet, for the work of `part`.
-    pub fn working(self: &Arc<Self>, part: usize) -> Reservation {
+    /// A reservation of nothing yet, for the work of `partition`.
+    pub fn working(self: &Arc<Self>, partition: usize) -> Reservation {
         Reservation {
             budget: Arc::clone(self),
-            part,
+            partition,
             bytes: 0,
             is_queued: false,
         }
     }
 
-    /// Makes `part` the head of the line.
-    pub fn set_head(&self, part: usize) {
-        self.lock().head = part;
+    /// Makes `partition` the head.
+    pub fn set_head(&self, partition: usize) {
+        self.lock().head = partition;
         self.released.notify_waiters();
     }
 
@@ -68,16 +69,16 @@ impl Budget {
         self.lock().peak_bytes
     }
 
-    fn try_add(&self, part: usize, bytes: u64) -> bool {
+    fn try_add(&self, partition: usize, bytes: u64) -> bool {
         let mut state = self.lock();
-        let is_head = part == state.head;
+        let is_head = partition == state.head;
         let limit = if is_head {
             self.limit_bytes
         } else {
             self.limit_bytes / 4 * 3
         };
         let fits = state.used_bytes.saturating_add(bytes) <= limit && self.pool.has_room(bytes);
-        let is_due = is_head && state.queued[part] == 0;
+        let is_due = is_head && state.queued[partition] == 0;
         if fits || is_due {
             self.add(&mut state, bytes);
         }
@@ -104,7 +105,7 @@ impl Budget {
 #[derive(Debug)]
 pub struct Reservation {
     budget: Arc<Budget>,
-    part: usize,
+    partition: usize,
     bytes: u64,
     is_queued: bool,
 }
@@ -120,7 +121,7 @@ impl Reservation {
             let released = budget.released.notified();
             tokio::pin!(released);
             released.as_mut().enable();
-            if budget.try_add(self.part, missing) {
+            if budget.try_add(self.partition, missing) {
                 self.bytes = bytes;
                 return;
             }
@@ -131,7 +132,7 @@ impl Reservation {
 
     /// Takes the bytes of a message that is ready out of the reservation of the work that made it.
     /// What is there must be counted: a message that is larger than was reserved grows the budget's
-    /// use at once, as does what the part still `holds` of its batch.
+    /// use at once, as does what the partition still `holds` of its batch.
     pub fn split(&mut self, message_bytes: u64, holds_bytes: u64) -> Reservation {
         let left = self.bytes.saturating_sub(message_bytes).max(holds_bytes);
         let mut state = self.budget.lock();
@@ -141,12 +142,12 @@ impl Reservation {
         } else {
             self.budget.remove(&mut state, before - after);
         }
-        state.queued[self.part] += 1;
+        state.queued[self.partition] += 1;
         drop(state);
         self.bytes = left;
         Reservation {
             budget: Arc::clone(&self.budget),
-            part: self.part,
+            partition: self.partition,
             bytes: message_bytes,
             is_queued: true,
         }
@@ -158,7 +159,7 @@ impl Drop for Reservation {
         let mut state = self.budget.lock();
         self.budget.remove(&mut state, self.bytes);
         if self.is_queued {
-            state.queued[self.part] -= 1;
+            state.queued[self.partition] -= 1;
         }
         drop(state);
         self.budget.released.notify_waiters();
@@ -170,14 +171,14 @@ mod tests {
     use super::*;
     use futures::FutureExt;
 
-    fn grows(budget: &Arc<Budget>, part: usize, bytes: u64) -> Option<Reservation> {
-        let mut reservation = budget.working(part);
+    fn grows(budget: &Arc<Budget>, partition: usize, bytes: u64) -> Option<Reservation> {
+        let mut reservation = budget.working(partition);
         reservation.try_grow_now(bytes).then_some(reservation)
     }
 
     impl Reservation {
         fn try_grow_now(&mut self, bytes: u64) -> bool {
-            let fits = self.budget.try_add(self.part, bytes - self.bytes);
+            let fits = self.budget.try_add(self.partition, bytes - self.bytes);
             if fits {
                 self.bytes = bytes;
             }

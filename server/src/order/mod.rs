@@ -1,53 +1,14 @@
-//! Puts the parts of a result back in order: parts run in parallel, their messages leave in the
-//! order of the parts, and what runs ahead stays inside one byte budget.
+//! Puts the partitions of a result back in order: partitions run in parallel, their messages leave in the
+//! order of the partitions, and what runs ahead stays inside one byte budget.
 
 mod budget;
-mod part;
+mod partition;
+mod result_order;
+mod row_range;
 mod stitch;
 
 pub use budget::{Budget, Reservation};
-pub use part::{Encoding, Held, Part, encode_part};
+pub use partition::{Encoding, HeldBytes, Partition, encode_partition};
+pub use result_order::Order;
+pub use row_range::RowRange;
 pub use stitch::{StitchPlan, Stitcher};
-
-use serde::{Deserialize, Serialize};
-
-/// Rows `[offset, offset + limit)` of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct RowRange {
-    /// Rows to leave out at the front.
-    pub offset: u64,
-    /// Rows to take at most; `None` means all.
-    pub limit: Option<u64>,
-}
-
-impl RowRange {
-    /// Rows `self` of the rows `inner` of a result, as rows of that result.
-    pub fn within(self, inner: Self) -> Self {
-        let left = inner.limit.map(|limit| limit.saturating_sub(self.offset));
-        Self {
-            offset: inner.offset.saturating_add(self.offset),
-            limit: left.into_iter().chain(self.limit).min(),
-        }
-    }
-
-    /// Rows of the result after which nothing more is needed.
-    pub fn end(self) -> Option<u64> {
-        self.limit.map(|limit| self.offset.saturating_add(limit))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::RowRange;
-
-    #[test]
-    fn a_range_of_a_range() {
-        let range = |offset, limit| RowRange { offset, limit };
-        let inner = range(10, Some(20));
-        assert_eq!(range(0, None).within(inner), inner);
-        assert_eq!(range(5, Some(100)).within(inner), range(15, Some(15)));
-        assert_eq!(range(5, Some(3)).within(inner), range(15, Some(3)));
-        assert_eq!(range(50, None).within(inner), range(60, Some(0)));
-        assert_eq!(range(5, None).within(range(1, None)), range(6, None));
-    }
-}

@@ -1,4 +1,4 @@
-//! The stitcher: many parts in, one ordered stream of messages out.
+//! The stitcher: from many partitions to one ordered stream of messages.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -14,10 +14,10 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::encode::cut_message;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
-use crate::order::{Budget, Held, Part, Reservation, RowRange};
+use crate::order::{Budget, HeldBytes, Partition, Reservation, RowRange};
 use crate::pool::Pool;
 
-/// Up to this many rows one part after the other is read: running ahead would be for nothing.
+/// Up to this many rows partitions are read one after the other: reading ahead would be wasted.
 const SEQUENTIAL_ROWS: u64 = 50_000;
 
 /// What the stitcher needs to know.
@@ -27,11 +27,11 @@ pub struct StitchPlan {
     pub schema: IpcMessage,
     /// Rows of the result to yield.
     pub range: RowRange,
-    /// Parts that run at the same time.
+    /// Partitions that run at the same time.
     pub num_parallel: usize,
     /// Bytes that may be in memory and not yet read.
     pub budget_bytes: u64,
-    /// Bytes that a part reserves before it reads its first batch.
+    /// Bytes that a partition reserves before it reads its first batch.
     pub batch_bytes: u64,
     /// What all streams share.
     pub pool: Arc<Pool>,
@@ -39,14 +39,14 @@ pub struct StitchPlan {
 
 enum Item {
     Message(IpcMessage, Reservation),
-    /// The part's own word that it is complete, or why it is not.
+    /// The partition is complete, or why it is not.
     End(Result<(), QueryError>),
 }
 
-/// Yields the messages of all parts in the order of the parts. Dropping it aborts all parts.
+/// Yields the messages of all partitions in their order. Dropping it aborts them.
 pub struct Stitcher {
     schema: IpcMessage,
-    lines: VecDeque<UnboundedReceiver<Item>>,
+    channels: VecDeque<UnboundedReceiver<Item>>,
     head: usize,
     budget: Arc<Budget>,
     to_skip: u64,
@@ -60,17 +60,17 @@ pub struct Stitcher {
 }
 
 impl Stitcher {
-    /// Begins to run `parts` on `runtime`.
-    pub fn start(parts: Vec<Part>, plan: StitchPlan, runtime: &Handle) -> Self {
-        let budget = Budget::new(plan.budget_bytes, parts.len(), plan.pool);
-        let mut lines = VecDeque::with_capacity(parts.len());
-        let mut jobs = Vec::with_capacity(parts.len());
-        for (index, part) in parts.into_iter().enumerate() {
+    /// Begins to run `partitions` on `runtime`.
+    pub fn start(partitions: Vec<Partition>, plan: StitchPlan, runtime: &Handle) -> Self {
+        let budget = Budget::new(plan.budget_bytes, partitions.len(), plan.pool);
+        let mut channels = VecDeque::with_capacity(partitions.len());
+        let mut jobs = Vec::with_capacity(partitions.len());
+        for (index, partition) in partitions.into_iter().enumerate() {
             let (sender, receiver) = unbounded();
-            lines.push_back(receiver);
+            channels.push_back(receiver);
             jobs.push(Job {
                 index,
-                part,
+                partition,
                 sender,
                 budget: Arc::clone(&budget),
                 batch_bytes: plan.batch_bytes,
@@ -85,10 +85,10 @@ impl Stitcher {
             .then(|| AbortOnDropHandle::new(runtime.spawn(drive(jobs, num_parallel))));
         Self {
             schema: plan.schema,
-            lines,
+            channels,
             head: 0,
             budget,
-            to_skip: plan.range.offset,
+            to_skip: plan.range.first_row,
             to_take: plan.range.limit,
             dictionaries: LiveDictionaries::default(),
             has_begun: false,
@@ -101,7 +101,7 @@ impl Stitcher {
     /// cancel: no message is lost when the future is dropped.
     ///
     /// # Errors
-    /// A part failed, panicked or vanished. Nothing comes after an error.
+    /// A partition failed, panicked or vanished. Nothing comes after an error.
     pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
         loop {
             if let Some(message) = self.ready.pop_front() {
@@ -112,11 +112,11 @@ impl Stitcher {
                 self.stop();
                 return None;
             }
-            let Some(line) = self.lines.front_mut() else {
+            let Some(channel) = self.channels.front_mut() else {
                 self.stop();
                 return None;
             };
-            match line.next().await {
+            match channel.next().await {
                 Some(Item::Message(message, reservation)) => {
                     drop(reservation);
                     if let Err(error) = self.take(message) {
@@ -124,7 +124,7 @@ impl Stitcher {
                     }
                 }
                 Some(Item::End(Ok(()))) => {
-                    self.lines.pop_front();
+                    self.channels.pop_front();
                     self.head += 1;
                     self.budget.set_head(self.head);
                 }
@@ -148,7 +148,7 @@ impl Stitcher {
         self.budget.peak_bytes()
     }
 
-    /// Makes ready what of a message is within the range.
+    /// Queues the rows of a message that are in the range.
     fn take(&mut self, message: IpcMessage) -> Result<(), QueryError> {
         if message.kind != MessageKind::Batch {
             // Before the first row only the last state of the dictionaries matters.
@@ -168,8 +168,8 @@ impl Stitcher {
             *to_take -= rows;
         }
         if rows < num_rows {
-            let piece = cut_message(&self.schema, &self.dictionaries, &message, start, rows);
-            self.ready.extend(piece.map_err(|error| {
+            let range = cut_message(&self.schema, &self.dictionaries, &message, start, rows);
+            self.ready.extend(range.map_err(|error| {
                 QueryError::new(
                     ErrorKind::Internal,
                     format!("a message could not be cut: {error}"),
@@ -192,7 +192,7 @@ impl Stitcher {
 
     fn stop(&mut self) {
         self.driver = None;
-        self.lines.clear();
+        self.channels.clear();
         self.ready.clear();
         self.to_take = Some(0);
     }
@@ -200,14 +200,14 @@ impl Stitcher {
 
 struct Job {
     index: usize,
-    part: Part,
+    partition: Partition,
     sender: UnboundedSender<Item>,
     budget: Arc<Budget>,
     batch_bytes: u64,
     max_rows: Option<u64>,
 }
 
-/// Begins the jobs in order, so that the head of the line is always among those that run.
+/// Begins the jobs in order, so that the head is always among those that run.
 async fn drive(jobs: Vec<Job>, num_parallel: usize) {
     let permits = Arc::new(Semaphore::new(num_parallel));
     let mut running = JoinSet::new();
@@ -228,7 +228,7 @@ impl Job {
     async fn run(self) {
         let Self {
             index,
-            part,
+            partition,
             sender,
             budget,
             batch_bytes,
@@ -238,8 +238,8 @@ impl Job {
             let mut work = budget.working(index);
             let mut batch_bytes = batch_bytes;
             work.grow(batch_bytes).await;
-            let held = Held::default();
-            let mut messages = part(held.clone());
+            let held = HeldBytes::default();
+            let mut messages = partition(held.clone());
             let mut num_rows = 0;
             while let Some(message) = messages.next().await {
                 let message = message?;
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// How a part ends.
+    /// How a partition ends.
     #[derive(Debug, Clone, Copy, PartialEq)]
     enum End {
         Well,
@@ -328,12 +328,12 @@ mod tests {
     }
 
     /// Rows `rows`, each after a pause of its own; counts the bytes that are alive in it.
-    fn part(
+    fn partition(
         rows: std::ops::Range<u64>,
         mut random: Random,
         end: End,
         alive: Arc<AtomicU64>,
-    ) -> Part {
+    ) -> Partition {
         Box::new(move |_| {
             let script = rows.map(Some).chain([None]);
             futures::stream::iter(script)
@@ -368,7 +368,7 @@ mod tests {
         })
     }
 
-    fn stitcher(parts: Vec<Part>, budget_bytes: u64, range: RowRange) -> Stitcher {
+    fn stitcher(partitions: Vec<Partition>, budget_bytes: u64, range: RowRange) -> Stitcher {
         let plan = StitchPlan {
             schema: message(0),
             range,
@@ -377,7 +377,7 @@ mod tests {
             batch_bytes: MESSAGE_BYTES,
             pool: Pool::new(1 << 30),
         };
-        Stitcher::start(parts, plan, &Handle::current())
+        Stitcher::start(partitions, plan, &Handle::current())
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -386,20 +386,20 @@ mod tests {
             let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
             let alive = Arc::new(AtomicU64::new(0));
             let mut num_rows = 0;
-            let parts = (0..1 + random.below(9)).map(|_| {
+            let partitions = (0..1 + random.below(9)).map(|_| {
                 let rows = num_rows..num_rows + random.below(20) * random.below(2);
                 num_rows = rows.end;
-                part(
+                partition(
                     rows,
                     Random(random.below(1 << 60) + 1),
                     End::Well,
                     Arc::clone(&alive),
                 )
             });
-            let parts = parts.collect();
+            let partitions = partitions.collect();
             // From a budget of one batch on.
             let budget_bytes = MESSAGE_BYTES * (1 + random.below(12));
-            let mut stitcher = stitcher(parts, budget_bytes, RowRange::default());
+            let mut stitcher = stitcher(partitions, budget_bytes, RowRange::default());
             for expected in 0..num_rows {
                 let message = stitcher.next().await.unwrap().unwrap();
                 assert_eq!(row(&message), expected, "seed {seed}");
@@ -424,13 +424,13 @@ mod tests {
         for (seed, end) in (1..=200).zip([End::Fails, End::Panics].into_iter().cycle()) {
             let mut random = Random(seed * 0x9E37_79B9_7F4A_7C15);
             let bad = random.below(5);
-            let parts = (0..5).map(|index| {
+            let partitions = (0..5).map(|index| {
                 let end = if index == bad { end } else { End::Well };
                 let seed = Random(random.below(1 << 60) + 1);
-                part(index * 10..index * 10 + 10, seed, end, Arc::default())
+                partition(index * 10..index * 10 + 10, seed, end, Arc::default())
             });
-            let parts = parts.collect();
-            let mut stitcher = stitcher(parts, MESSAGE_BYTES * 20, RowRange::default());
+            let partitions = partitions.collect();
+            let mut stitcher = stitcher(partitions, MESSAGE_BYTES * 20, RowRange::default());
             for expected in 0..bad * 10 + 10 {
                 let message = stitcher.next().await.unwrap().unwrap();
                 assert_eq!(row(&message), expected, "seed {seed}");
@@ -451,9 +451,9 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn a_limit_ends_the_parts_early() {
         let alive = Arc::new(AtomicU64::new(0));
-        let parts = (0..10)
+        let partitions = (0..10)
             .map(|k| {
-                part(
+                partition(
                     k * 1000..k * 1000 + 1000,
                     Random(k + 1),
                     End::Well,
@@ -462,10 +462,10 @@ mod tests {
             })
             .collect();
         let range = RowRange {
-            offset: 1500,
+            first_row: 1500,
             limit: Some(3),
         };
-        let mut stitcher = stitcher(parts, MESSAGE_BYTES * 4, range);
+        let mut stitcher = stitcher(partitions, MESSAGE_BYTES * 4, range);
         for expected in 1500..1503 {
             assert_eq!(row(&stitcher.next().await.unwrap().unwrap()), expected);
         }

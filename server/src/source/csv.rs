@@ -14,7 +14,7 @@ use crate::source::cursor::Cursor;
 use crate::source::text::{INFER_ROWS, of_sound_rows, open};
 use crate::source::{Compression, FileKind, SourceFile};
 
-/// Rows that are tried at once when a broken one is looked for.
+/// Rows that are tried at once in the search for a broken one.
 const SEARCH_ROWS: usize = 64;
 
 /// Uncompressed files up to this size are searched for line breaks inside quotes. A larger one is

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::source::file::{Identity, ReadError};
+use crate::source::identity::{Identity, ReadError};
 
 /// Descriptors that the process keeps open for its tables; the files after those are opened for
 /// each read. Small systems permit 256 descriptors, and connections need some.

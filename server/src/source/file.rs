@@ -1,4 +1,4 @@
-//! One file of a table, as it was when it was looked at, and reading it only while it still is.
+//! A file of a table, which is read only while it is in the state that was identified.
 
 use std::fs::File;
 use std::future::Future;
@@ -7,63 +7,33 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
 
 use bytes::Bytes;
 
 use crate::read_at::{read_exact_at, read_vec_at};
 use crate::source::disk::DiskFile;
+use crate::source::identity::{Identity, ReadError};
 use crate::source::object::Object;
 
-/// What tells one state of a file from another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Identity {
-    /// The disk, where there is such a number.
-    pub device: u64,
-    /// The file's number on that disk.
-    pub inode: u64,
-    /// Its size.
-    pub size_bytes: u64,
-    /// When it was last written, as exactly as its place knows.
-    pub modified: Option<SystemTime>,
-    /// What a store says of the state of an object.
-    pub e_tag: Option<String>,
-}
-
-/// Why bytes of a certain state of a file cannot be had.
-#[derive(Debug)]
-pub(super) enum ReadError {
-    /// It is in another state.
-    Changed,
-    /// The disk or the store fails.
-    Failed(io::Error),
-}
-
-impl From<io::Error> for ReadError {
-    fn from(error: io::Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-/// A file as it was when it was looked at, on disk or in a store.
+/// A file in the state in which it was opened, on disk or in an object store.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
     /// How messages name it: relative to the source that was given.
     pub label: String,
     /// What it was.
     pub identity: Identity,
-    place: Place,
+    storage: Storage,
     changed: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum Storage {
     Disk(DiskFile),
-    Store(Arc<Object>),
+    ObjectStore(Arc<Object>),
 }
 
 impl SourceFile {
-    /// Looks at a file on disk. Anything but a regular file is refused without being opened, and so
+    /// Opens a file on disk. Anything but a regular file is refused without being opened, and so
     /// is a link that leads out of `root`.
     ///
     /// # Errors
@@ -73,32 +43,32 @@ impl SourceFile {
         Ok(Self {
             label: label.to_owned(),
             identity,
-            place: Place::Disk(file),
+            storage: Storage::Disk(file),
             changed: Arc::default(),
         })
     }
 
-    /// Looks at an object of a store. Blocks.
+    /// Identifies an object of an object store. Blocks.
     ///
     /// # Errors
-    /// It is not there, may not be read, or the store does not answer.
+    /// It is not there, may not be read, or the object store does not answer.
     pub(super) fn open_object(object: Arc<Object>, label: &str) -> io::Result<Self> {
         Ok(Self {
             label: label.to_owned(),
-            identity: object.look()?,
-            place: Place::Store(object),
+            identity: object.read_identity()?,
+            storage: Storage::ObjectStore(object),
             changed: Arc::default(),
         })
     }
 
-    /// Looks at the same place again.
+    /// Opens the file at the same path or address again.
     ///
     /// # Errors
     /// As when it was opened.
     pub fn open_again(&self) -> io::Result<Self> {
-        match &self.place {
-            Place::Disk(file) => Self::open(&file.path, &self.label, file.root.as_deref()),
-            Place::Store(object) => Self::open_object(Arc::clone(object), &self.label),
+        match &self.storage {
+            Storage::Disk(file) => Self::open(&file.path, &self.label, file.root.as_deref()),
+            Storage::ObjectStore(object) => Self::open_object(Arc::clone(object), &self.label),
         }
     }
 
@@ -109,48 +79,50 @@ impl SourceFile {
 
     /// The folder on disk that it is in.
     pub(super) fn folder(&self) -> Option<&Path> {
-        match &self.place {
-            Place::Disk(file) => file.path.parent(),
-            Place::Store(_) => None,
+        match &self.storage {
+            Storage::Disk(file) => file.path.parent(),
+            Storage::ObjectStore(_) => None,
         }
     }
 
     /// Whether each read is a request that takes its time.
     pub(super) fn is_remote(&self) -> bool {
-        matches!(self.place, Place::Store(_))
+        matches!(self.storage, Storage::ObjectStore(_))
     }
 
-    /// Whether the file is no longer that one, or was not when it was last read. An object is asked
-    /// for meanwhile, and what comes of it is the answer next time: its store may be slow.
+    /// Whether the file is in another state, or was when it was last read. An object is checked in the
+    /// background, because its store may be slow; a later call returns what was found.
     pub fn has_changed(&self) -> bool {
         if self.changed.load(Ordering::Relaxed) {
             return true;
         }
-        match &self.place {
-            Place::Disk(file) => !file.is_at_path(&self.identity),
-            Place::Store(object) => {
-                object.look_again(&self.identity, &self.changed);
+        match &self.storage {
+            Storage::Disk(file) => !file.is_at_path(&self.identity),
+            Storage::ObjectStore(object) => {
+                object.check_in_background(&self.identity, &self.changed);
                 false
             }
         }
     }
 
-    /// The bytes of `range`; blocks. They are all of the file that was looked at: what was read is
-    /// compared with it afterwards.
+    /// The bytes of `range`; blocks. After reading, the state of the file is compared with the one in
+    /// which it was opened.
     ///
     /// # Errors
-    /// The file has changed, `range` is not inside it, or the disk or the store fails.
+    /// The file has changed, `range` is not inside it, or the disk or the object store fails.
     pub fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
         let num_bytes = checked_len(&range, self.size_bytes())?;
         if num_bytes == 0 {
             return Ok(Bytes::new());
         }
-        match &self.place {
-            Place::Disk(file) => {
+        match &self.storage {
+            Storage::Disk(file) => {
                 let read = |file: &File| read_vec_at(file, num_bytes, range.start);
                 Ok(self.checked(file.read(&self.identity, read))?.into())
             }
-            Place::Store(object) => self.checked(object.read_blocking(range, &self.identity)),
+            Storage::ObjectStore(object) => {
+                self.checked(object.read_blocking(range, &self.identity))
+            }
         }
     }
 
@@ -159,12 +131,12 @@ impl SourceFile {
     /// # Errors
     /// As [`SourceFile::read`].
     pub fn read_into(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        match &self.place {
-            Place::Disk(file) => {
+        match &self.storage {
+            Storage::Disk(file) => {
                 let read = |file: &File| read_exact_at(file, bytes, offset);
                 self.checked(file.read(&self.identity, read))
             }
-            Place::Store(_) => {
+            Storage::ObjectStore(_) => {
                 let end = offset.saturating_add(bytes.len() as u64);
                 bytes.copy_from_slice(&self.read(offset..end)?);
                 Ok(())
@@ -178,7 +150,7 @@ impl SourceFile {
     /// # Errors
     /// As [`SourceFile::read`].
     pub(super) fn read_unconfirmed(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let Place::Disk(file) = &self.place else {
+        let Storage::Disk(file) = &self.storage else {
             return self.read(range);
         };
         let num_bytes = checked_len(&range, self.size_bytes())?;
@@ -193,21 +165,21 @@ impl SourceFile {
     /// # Errors
     /// As [`SourceFile::read`].
     pub(super) fn read_into_unconfirmed(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        let Place::Disk(file) = &self.place else {
+        let Storage::Disk(file) = &self.storage else {
             return self.read_into(offset, bytes);
         };
         let read = |file: &File| read_exact_at(file, bytes, offset);
         self.checked(file.read_unconfirmed(&self.identity, read))
     }
 
-    /// Compares the file with what was looked at; blocks.
+    /// Compares the state of the file with the one in which it was opened; blocks.
     ///
     /// # Errors
     /// The file has changed.
     pub(super) fn confirm(&self) -> io::Result<()> {
-        match &self.place {
-            Place::Disk(file) => self.checked(file.confirm(&self.identity)),
-            Place::Store(_) => Ok(()),
+        match &self.storage {
+            Storage::Disk(file) => self.checked(file.confirm(&self.identity)),
+            Storage::ObjectStore(_) => Ok(()),
         }
     }
 
@@ -221,7 +193,7 @@ impl SourceFile {
     ) -> impl Future<Output = io::Result<Vec<Bytes>>> + Send + use<> {
         let file = self.clone();
         async move {
-            if let Place::Store(object) = &file.place {
+            if let Storage::ObjectStore(object) = &file.storage {
                 for range in &ranges {
                     checked_len(range, file.size_bytes())?;
                 }
@@ -270,6 +242,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
     use std::path::PathBuf;
+    use std::time::SystemTime;
 
     fn made(name: &str, text: &str) -> (tempfile::TempDir, PathBuf, SourceFile) {
         let folder = tempfile::TempDir::new().unwrap();

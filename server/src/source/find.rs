@@ -5,11 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
-use crate::source::gather::{self, Found, Opened, no_glob, reason};
+use crate::source::gather::{self, Found, Opened, WILDCARDS, no_glob, reason};
 use crate::source::{MAX_FILES, SourceFile, naming, remote};
-
-/// Wildcards of globs.
-pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// The tables of `source`, in their order.
 ///

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::error::StartError;
 use crate::source::{FileKind, KNOWN_EXTENSIONS, SourceFile, hive, naming};
 
+/// Wildcards of globs.
+pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
+
 /// A table that was found, not yet loaded.
 pub(super) struct Found {
     /// Its name, unless another table has it too.

@@ -1,33 +1,37 @@
 //! Sources on the command line, and the tables they become.
 
 mod arrow;
+pub mod catalog;
 mod csv;
 mod cursor;
 mod disk;
 mod file;
+mod file_range;
 mod find;
 mod gather;
 mod hive;
+mod identity;
 mod kind;
 mod naming;
 mod ndjson;
 mod object;
+mod object_store_error;
 mod page_walk;
 mod parallel;
 mod parquet;
-mod parquet_facts;
-mod pieces;
+mod parquet_layout;
 mod provider;
 mod remote;
 mod snapshot;
-mod store_error;
+pub(crate) mod stored;
 mod table;
 mod text;
 
 pub(crate) use arrow::read_rows;
-pub use file::{Identity, SourceFile};
+pub use file::SourceFile;
+pub use identity::Identity;
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
-pub use parquet_facts::ParquetFacts;
+pub use parquet_layout::ParquetLayout;
 pub use provider::{FileTable, RowScan};
 pub use table::Table;
 

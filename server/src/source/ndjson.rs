@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, QueryError};
 use crate::source::text::{of_sound_rows, open};
 use crate::source::{FileKind, SourceFile};
 
-/// Lines that are tried at once when a broken one is looked for.
+/// Lines that are tried at once in the search for a broken one.
 const SEARCH_LINES: usize = 1024;
 
 /// No more lines are tried at once when they are that large.

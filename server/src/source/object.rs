@@ -1,4 +1,4 @@
-//! One object of a store, read only while it still is the one that was looked at.
+//! An object of an object store, which is read only while it is in the state that was identified.
 
 use std::io;
 use std::ops::Range;
@@ -16,8 +16,8 @@ use object_store::{
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::source::file::{Identity, ReadError};
-use crate::source::store_error::explained;
+use crate::source::identity::{Identity, ReadError};
+use crate::source::object_store_error::explained;
 
 /// The most bytes of one request, so that none runs into its time limit.
 const REQUEST_BYTES: u64 = 8 << 20;
@@ -25,11 +25,11 @@ const REQUEST_BYTES: u64 = 8 << 20;
 /// Requests of one read at the same time.
 const PARALLEL: usize = 4;
 
-/// An object is looked at again after this time at the earliest.
-const LOOK_AGAIN: Duration = Duration::from_secs(3);
+/// The least time between two checks of one object.
+const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Looks at the objects of one source a second, at the most.
-const LOOKS_PER_SECOND: u64 = 10;
+/// The most checks a second of the objects of one source.
+const CHECKS_PER_SECOND: u64 = 10;
 
 /// Requests have threads of their own: a connection outlives the query that opened it.
 static REQUESTS: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
@@ -40,16 +40,16 @@ static REQUESTS: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
         .build()
 });
 
-/// An object by its place in a store.
+/// An object by its path in an object store.
 #[derive(Debug)]
 pub(super) struct Object {
     store: Arc<dyn ObjectStore>,
     location: Path,
-    /// How many objects share the store's looks.
+    /// How many objects share the checks a second.
     num_objects: u64,
     started: Instant,
-    /// When it was last looked at, in milliseconds since `started`.
-    looked_ms: AtomicU64,
+    /// When it was last checked, in milliseconds since `started`.
+    checked_ms: AtomicU64,
 }
 
 impl Object {
@@ -60,30 +60,34 @@ impl Object {
             location,
             num_objects: num_objects as u64,
             started: Instant::now(),
-            looked_ms: AtomicU64::new(0),
+            checked_ms: AtomicU64::new(0),
         }
     }
 
     /// What the object is now. Blocks.
     ///
     /// # Errors
-    /// It is not there, may not be read, or the store does not answer.
-    pub(super) fn look(self: &Arc<Self>) -> io::Result<Identity> {
+    /// It is not there, may not be read, or the object store does not answer.
+    pub(super) fn read_identity(self: &Arc<Self>) -> io::Result<Identity> {
         let object = Arc::clone(self);
         wait(async move { object.identity().await })?.map_err(|error| explained(&error))
     }
 
-    /// Looks at the object in the background, if the last time is long enough ago, and sets `changed`
-    /// where it is not what was `expected`.
-    pub(super) fn look_again(self: &Arc<Self>, expected: &Identity, changed: &Arc<AtomicBool>) {
-        let pause_ms =
-            (LOOK_AGAIN.as_millis() as u64).max(self.num_objects * 1000 / LOOKS_PER_SECOND);
+    /// Checks the object in the background, if the last check is long enough ago, and sets `changed`
+    /// where its identity is not the `expected` one.
+    pub(super) fn check_in_background(
+        self: &Arc<Self>,
+        expected: &Identity,
+        changed: &Arc<AtomicBool>,
+    ) {
+        let pause_ms = (MIN_CHECK_INTERVAL.as_millis() as u64)
+            .max(self.num_objects * 1000 / CHECKS_PER_SECOND);
         let now_ms = self.started.elapsed().as_millis() as u64;
-        let looked_ms = self.looked_ms.load(Ordering::Relaxed);
-        let is_mine = now_ms >= looked_ms + pause_ms
+        let checked_ms = self.checked_ms.load(Ordering::Relaxed);
+        let is_mine = now_ms >= checked_ms + pause_ms
             && self
-                .looked_ms
-                .compare_exchange(looked_ms, now_ms, Ordering::Relaxed, Ordering::Relaxed)
+                .checked_ms
+                .compare_exchange(checked_ms, now_ms, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok();
         let Ok(requests) = requests() else { return };
         if !is_mine {
@@ -104,7 +108,7 @@ impl Object {
     /// The bytes of `range`; blocks.
     ///
     /// # Errors
-    /// The object is no longer the `expected` one, or the store does not answer as it should.
+    /// The object is no longer the `expected` one, or the object store does not answer as it should.
     pub(super) fn read_blocking(
         self: &Arc<Self>,
         range: Range<u64>,
@@ -135,8 +139,8 @@ impl Object {
 
     async fn read(&self, range: Range<u64>, expected: &Identity) -> Result<Bytes, ReadError> {
         let starts = range.clone().step_by(REQUEST_BYTES as usize);
-        let pieces = starts.map(|start| start..range.end.min(start + REQUEST_BYTES));
-        let reads = pieces.map(|piece| self.read_piece(piece, expected));
+        let chunks = starts.map(|start| start..range.end.min(start + REQUEST_BYTES));
+        let reads = chunks.map(|chunk| self.read_chunk(chunk, expected));
         let mut read: Vec<Bytes> = futures::stream::iter(reads)
             .buffered(PARALLEL)
             .try_collect()
@@ -147,7 +151,7 @@ impl Object {
         })
     }
 
-    async fn read_piece(&self, range: Range<u64>, expected: &Identity) -> Result<Bytes, ReadError> {
+    async fn read_chunk(&self, range: Range<u64>, expected: &Identity) -> Result<Bytes, ReadError> {
         let num_bytes = range.end - range.start;
         match self.get(range).await {
             Ok((identity, bytes)) if identity == *expected && bytes.len() as u64 == num_bytes => {
@@ -192,9 +196,9 @@ impl Object {
         let mut body = got.into_stream();
         let mut bytes = BytesMut::with_capacity(max_bytes);
         while bytes.len() < max_bytes
-            && let Some(part) = body.try_next().await?
+            && let Some(chunk) = body.try_next().await?
         {
-            bytes.extend_from_slice(&part[..part.len().min(max_bytes - bytes.len())]);
+            bytes.extend_from_slice(&chunk[..chunk.len().min(max_bytes - bytes.len())]);
         }
         Ok((identity, bytes.freeze()))
     }

@@ -25,8 +25,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::source::SourceFile;
+use crate::source::file_range::FileRange;
 use crate::source::page_walk::{Chunks, find_pages};
-use crate::source::pieces::Piece;
 use crate::source::snapshot::read_range;
 
 /// Footers of tables with more files than this are read anew for each query.
@@ -130,25 +130,25 @@ impl ParquetFile {
     }
 }
 
-/// The row groups of `files` as pieces. One that is larger than `part_bytes` and can be entered at
-/// each page, because it has an offset index, is several. Of files that `rows` do not touch one
-/// piece stands for all. Blocks.
+/// The row groups of `files` as ranges. One that is larger than `partition_bytes` and can be entered at
+/// each page, because it has an offset index, is several. A file that `rows` do not touch is one
+/// range. Blocks.
 ///
 /// # Errors
 /// A footer cannot be read again.
-pub(super) fn pieces(
+pub(super) fn ranges(
     files: &[Arc<ParquetFile>],
     rows: &Range<u64>,
-    part_bytes: u64,
-) -> Result<Vec<Piece<RowGroup>>> {
-    let mut pieces = Vec::new();
+    partition_bytes: u64,
+) -> Result<Vec<FileRange<RowGroup>>> {
+    let mut ranges = Vec::new();
     let mut first_row = 0;
     for (file_index, file) in files.iter().enumerate() {
         let end = first_row + file.num_rows;
         let is_touched = rows.start < end && rows.end > first_row;
         first_row = end;
         if !is_touched {
-            pieces.push(Piece {
+            ranges.push(FileRange {
                 at: RowGroup {
                     file: file_index,
                     first_row: 0,
@@ -169,8 +169,8 @@ pub(super) fn pieces(
             let num_bytes = group.compressed_size().max(0) as u64;
             first_row += num_rows;
             let mut start = 0;
-            for end in cuts(&footer, index, num_bytes, part_bytes) {
-                pieces.push(Piece {
+            for end in cuts(&footer, index, num_bytes, partition_bytes) {
+                ranges.push(FileRange {
                     at,
                     rows: start..end,
                     num_bytes: share(num_bytes, end - start, num_rows),
@@ -178,7 +178,7 @@ pub(super) fn pieces(
                 start = end;
             }
             if start < num_rows {
-                pieces.push(Piece {
+                ranges.push(FileRange {
                     at,
                     rows: start..num_rows,
                     num_bytes: share(num_bytes, num_rows - start, num_rows),
@@ -186,7 +186,7 @@ pub(super) fn pieces(
             }
         }
     }
-    Ok(pieces)
+    Ok(ranges)
 }
 
 fn share(num_bytes: u64, rows: u64, of_rows: u64) -> u64 {
@@ -194,7 +194,7 @@ fn share(num_bytes: u64, rows: u64, of_rows: u64) -> u64 {
 }
 
 /// Rows at which a large row group is cut: where a page of its largest column begins.
-fn cuts(footer: &ParquetMetaData, index: usize, num_bytes: u64, part_bytes: u64) -> Vec<u64> {
+fn cuts(footer: &ParquetMetaData, index: usize, num_bytes: u64, partition_bytes: u64) -> Vec<u64> {
     let group = footer.row_group(index);
     let num_rows = group.num_rows().max(0) as u64;
     let Some(columns) = footer.offset_index().and_then(|groups| groups.get(index)) else {
@@ -212,7 +212,7 @@ fn cuts(footer: &ParquetMetaData, index: usize, num_bytes: u64, part_bytes: u64)
     let mut last = 0;
     for page in pages.page_locations() {
         let row = page.first_row_index.max(0) as u64;
-        let is_large = share(num_bytes, row.saturating_sub(last), num_rows) >= part_bytes;
+        let is_large = share(num_bytes, row.saturating_sub(last), num_rows) >= partition_bytes;
         if is_large && row > last && row < num_rows {
             cuts.push(row);
             last = row;
@@ -221,21 +221,21 @@ fn cuts(footer: &ParquetMetaData, index: usize, num_bytes: u64, part_bytes: u64)
     cuts
 }
 
-/// The rows of one part as files with row selections, in order.
+/// The rows of one partition as files with row selections, in order.
 pub(super) fn select(
-    part: &[Piece<RowGroup>],
+    partition: &[FileRange<RowGroup>],
     files: &[Arc<ParquetFile>],
     metas: &[PartitionedFile],
 ) -> Vec<PartitionedFile> {
     let mut selected: Vec<(usize, Range<u64>)> = Vec::new();
-    for piece in part {
-        let first_row = piece.at.first_row;
-        let rows = first_row + piece.rows.start..first_row + piece.rows.end;
+    for range in partition {
+        let first_row = range.at.first_row;
+        let rows = first_row + range.rows.start..first_row + range.rows.end;
         match selected.last_mut() {
-            Some((file, before)) if *file == piece.at.file && before.end == rows.start => {
+            Some((file, before)) if *file == range.at.file && before.end == rows.start => {
                 before.end = rows.end;
             }
-            _ => selected.push((piece.at.file, rows)),
+            _ => selected.push((range.at.file, rows)),
         }
     }
     selected

@@ -26,10 +26,10 @@ use datafusion::object_store::ObjectStore;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::source::arrow::{ArrowFile, ArrowScan};
+use crate::source::file_range::{FileRange, into_partitions};
 use crate::source::hive::Partitions;
 use crate::source::parquet::{self, ParquetFile, SnapshotReaders};
-use crate::source::parquet_facts::ParquetFacts;
-use crate::source::pieces::{Piece, group};
+use crate::source::parquet_layout::ParquetLayout;
 use crate::source::snapshot::SnapshotStore;
 use crate::source::{FileFormat, FileKind, SourceFile};
 
@@ -38,7 +38,7 @@ use crate::source::{FileFormat, FileKind, SourceFile};
 pub(super) enum Contents {
     /// Parquet footers.
     Parquet(Vec<Arc<ParquetFile>>),
-    /// Places of Arrow messages.
+    /// Positions of Arrow messages.
     Arrow(Vec<Arc<ArrowFile>>),
     /// Nothing; `splits` says whether a file may be cut into ranges of bytes.
     Text { splits: bool },
@@ -62,7 +62,7 @@ pub struct RowScan {
     /// Its partitions are the rows in order.
     pub plan: Arc<dyn ExecutionPlan>,
     /// The rows of each partition.
-    pub part_rows: Vec<u64>,
+    pub partition_rows: Vec<u64>,
 }
 
 impl FileTable {
@@ -118,9 +118,9 @@ impl FileTable {
     ///
     /// # Errors
     /// A footer cannot be read any more.
-    pub fn parquet_facts(&self) -> Result<Option<ParquetFacts>> {
+    pub fn parquet_layout(&self) -> Result<Option<ParquetLayout>> {
         match &self.contents {
-            Contents::Parquet(files) => Ok(Some(ParquetFacts::read(files)?)),
+            Contents::Parquet(files) => Ok(Some(ParquetLayout::read(files)?)),
             _ => Ok(None),
         }
     }
@@ -135,7 +135,7 @@ impl FileTable {
     }
 
     /// A plan of rows `rows` of the table with columns `columns`, in partitions of about
-    /// `part_bytes` of the files; `None` where the files do not say where a row is. Blocks.
+    /// `partition_bytes` of the files; `None` where the files do not say where a row is. Blocks.
     ///
     /// # Errors
     /// A file cannot be read any more.
@@ -144,26 +144,30 @@ impl FileTable {
         state: &dyn Session,
         columns: &[usize],
         rows: Range<u64>,
-        part_bytes: u64,
+        partition_bytes: u64,
     ) -> Result<Option<RowScan>> {
         match &self.contents {
             Contents::Parquet(files) => {
-                let pieces = parquet::pieces(files, &rows, part_bytes)?;
-                let parts = group(pieces.into_iter(), rows, part_bytes);
-                let num_rows = |part: &Vec<Piece<_>>| part.iter().map(Piece::num_rows).sum();
-                let part_rows = parts.iter().map(num_rows).collect();
-                let selected = parts
-                    .iter()
-                    .map(|part| FileGroup::new(parquet::select(part, files, &self.files)));
+                let ranges = parquet::ranges(files, &rows, partition_bytes)?;
+                let partitions = into_partitions(ranges.into_iter(), rows, partition_bytes);
+                let num_rows =
+                    |partition: &Vec<FileRange<_>>| partition.iter().map(FileRange::num_rows).sum();
+                let partition_rows = partitions.iter().map(num_rows).collect();
+                let selected = partitions.iter().map(|partition| {
+                    FileGroup::new(parquet::select(partition, files, &self.files))
+                });
                 let (groups, columns) = (selected.collect(), columns.to_vec());
                 let plan = self.scan_files(state, groups, self.num_rows(), Some(&columns))?;
-                Ok(Some(RowScan { plan, part_rows }))
+                Ok(Some(RowScan {
+                    plan,
+                    partition_rows,
+                }))
             }
             Contents::Arrow(files) => {
                 let files = files.iter().zip(&self.files);
-                let scan = ArrowScan::try_new(files, &self.schema, columns, rows, part_bytes)?;
+                let scan = ArrowScan::try_new(files, &self.schema, columns, rows, partition_bytes)?;
                 Ok(Some(RowScan {
-                    part_rows: scan.part_rows(),
+                    partition_rows: scan.partition_rows(),
                     plan: Arc::new(scan),
                 }))
             }
@@ -294,10 +298,11 @@ impl TableProvider for FileTable {
                     .map(|index| (&files[*index], &self.files[*index]));
                 let all = || (0..self.schema().fields().len()).collect();
                 let columns = projection.cloned().unwrap_or_else(all);
-                let num_parts = state.config().target_partitions().max(1) as u64;
-                let part_bytes = self.num_bytes.div_ceil(num_parts);
+                let num_partitions = state.config().target_partitions().max(1) as u64;
+                let partition_bytes = self.num_bytes.div_ceil(num_partitions);
                 let rows = 0..u64::MAX;
-                let scan = ArrowScan::try_new(files, &self.schema, &columns, rows, part_bytes)?;
+                let scan =
+                    ArrowScan::try_new(files, &self.schema, &columns, rows, partition_bytes)?;
                 return Ok(Arc::new(scan));
             }
             Contents::Text { splits: false } => {

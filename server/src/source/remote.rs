@@ -13,11 +13,10 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use percent_encoding::percent_decode_str;
 
 use crate::error::StartError;
-use crate::source::find::WILDCARDS;
-use crate::source::gather::{self, Found, Opened, no_glob, unreadable};
+use crate::source::gather::{self, Found, Opened, WILDCARDS, no_glob, unreadable};
 use crate::source::object::{Object, wait};
+use crate::source::object_store_error::explained;
 use crate::source::parallel::in_parallel;
-use crate::source::store_error::explained;
 use crate::source::{MAX_FILES, SourceFile};
 
 /// The file at an address of a web server, which has to answer `Range` requests.

@@ -20,7 +20,7 @@ use futures::stream::BoxStream;
 
 use crate::source::SourceFile;
 
-/// A file that is read from front to back is read in pieces of this size, on disk and in a store.
+/// A file that is read from front to back is read in chunks of this size, on disk and in an object store.
 const DISK_PIECE_BYTES: u64 = 1 << 20;
 const STORE_PIECE_BYTES: u64 = 4 << 20;
 
@@ -98,18 +98,18 @@ impl ObjectStore for SnapshotStore {
         } else {
             DISK_PIECE_BYTES
         };
-        let pieces = futures::stream::unfold((file, wanted), move |(file, left)| async move {
+        let chunks = futures::stream::unfold((file, wanted), move |(file, left)| async move {
             if left.is_empty() {
                 return None;
             }
             let middle = left.end.min(left.start + piece_bytes);
             match read_range(&file, left.start..middle).await {
-                Ok(piece) => Some((Ok(piece), (file, middle..left.end))),
+                Ok(chunk) => Some((Ok(chunk), (file, middle..left.end))),
                 Err(error) => Some((Err(unreadable(error)), (file, 0..0))),
             }
         });
         Ok(GetResult {
-            payload: GetResultPayload::Stream(pieces.boxed()),
+            payload: GetResultPayload::Stream(chunks.boxed()),
             meta,
             range,
             attributes: Attributes::default(),

@@ -14,8 +14,8 @@ use crate::source::hive::Partitions;
 use crate::source::parallel::try_in_parallel;
 use crate::source::parquet::ParquetFile;
 use crate::source::provider::Contents;
+use crate::source::stored::StoredFile;
 use crate::source::{Compression, FileFormat, FileKind, FileTable, SourceFile, csv, ndjson};
-use crate::uploads::StoredFile;
 
 /// A table that is served.
 #[derive(Debug, Clone)]
@@ -52,21 +52,22 @@ impl Table {
     /// # Errors
     /// One line that names the file, what is wrong with it and what would be right.
     pub fn load(name: &str, kind: FileKind, files: Vec<SourceFile>) -> Result<Self, String> {
-        let mut facts: Option<Facts> = None;
+        let mut metadata: Option<FilesMetadata> = None;
         let read = try_in_parallel(files.iter(), |file| {
-            Facts::read(file, kind).map_err(|error| format!("{}: {error}", file.label))
+            FilesMetadata::read(file, kind).map_err(|error| format!("{}: {error}", file.label))
         })?;
         for (file, next) in files.iter().zip(read) {
-            facts = Some(match facts {
+            metadata = Some(match metadata {
                 None => next,
                 Some(before) => before.merge(next, kind, &file.label)?,
             });
         }
-        let facts = facts.ok_or_else(|| format!("{name}: no file matches"))?;
+        let metadata = metadata.ok_or_else(|| format!("{name}: no file matches"))?;
         let labels = files.iter().map(|file| file.label.as_str());
-        let partitions = Partitions::read(labels, &facts.schema)?;
-        let table = FileTable::try_new(kind, &files, facts.schema, partitions, facts.contents)
-            .map_err(|error| format!("{name}: {error}"))?;
+        let partitions = Partitions::read(labels, &metadata.schema)?;
+        let table =
+            FileTable::try_new(kind, &files, metadata.schema, partitions, metadata.contents)
+                .map_err(|error| format!("{name}: {error}"))?;
         let schema = table.schema();
         check_names(&schema).map_err(|error| format!("{name}: {error}"))?;
         let table = Arc::new(table);
@@ -85,6 +86,19 @@ impl Table {
             }),
             stored: None,
         })
+    }
+
+    /// The table of one file on disk, of the kind that its bytes and its extension say.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    pub fn load_file(name: &str, path: &Path) -> Result<Self, String> {
+        let kind = FileKind::detect(path)
+            .map_err(|error| format!("{name}: {error}"))?
+            .ok_or_else(|| format!("{name}: not a kind of file that is read"))?;
+        let file =
+            SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
+        Self::load(name, kind, vec![file])
     }
 
     /// A table that is not made of files.
@@ -176,12 +190,12 @@ impl Table {
     }
 }
 
-struct Facts {
+struct FilesMetadata {
     schema: SchemaRef,
     contents: Contents,
 }
 
-impl Facts {
+impl FilesMetadata {
     fn read(file: &SourceFile, kind: FileKind) -> Result<Self, String> {
         let (schema, contents) = match kind.format {
             FileFormat::Parquet => {

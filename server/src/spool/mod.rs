@@ -1,29 +1,29 @@
-//! Where results wait for their readers: in memory first, then on a bounded part of the disk.
+//! Messages that wait for readers: in memory first, then on a bounded amount of disk.
 
-mod log;
+mod run_spool;
 mod segment;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use log::{Fetched, Log, Position};
-pub use segment::{Place, Segment};
+pub use run_spool::{Fetched, Position, RunSpool};
+pub use segment::{MessageLocation, Segment};
 
 use crate::pool::Pool;
 
-/// The smallest and the largest segment of a log on disk.
+/// The smallest and the largest segment of a spool on disk.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 
-/// The budgets of all logs together.
+/// The folder and the budgets of all spools together.
 #[derive(Debug)]
-pub struct Spool {
+pub struct SpoolStorage {
     folder: PathBuf,
     memory: Arc<Pool>,
     disk: Arc<Pool>,
 }
 
-impl Spool {
-    /// A spool whose files are in `folder`.
+impl SpoolStorage {
+    /// Storage whose files are in `folder`.
     pub fn new(folder: PathBuf, memory_bytes: u64, disk_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             folder,
@@ -32,12 +32,12 @@ impl Spool {
         })
     }
 
-    /// Memory that logs use.
+    /// Memory that spools use.
     pub fn memory(&self) -> &Pool {
         &self.memory
     }
 
-    /// Disk that logs use.
+    /// Disk that spools use.
     pub fn disk(&self) -> &Pool {
         &self.disk
     }
@@ -47,7 +47,7 @@ impl Spool {
         self.disk.has_room(bytes)
     }
 
-    /// The size at which a log begins a new segment: a log that must give up its head gives up one.
+    /// The size at which a spool begins a new segment. A spool over its quota drops whole segments.
     fn segment_bytes(&self) -> u64 {
         (self.disk.limit_bytes() / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end())
     }

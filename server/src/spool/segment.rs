@@ -1,4 +1,4 @@
-//! A piece of a log on disk.
+//! A file of a spool.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ pub struct Segment {
 
 /// Where a message is.
 #[derive(Debug, Clone)]
-pub enum Place {
+pub enum MessageLocation {
     /// In memory.
     Memory(IpcMessage),
     /// In a file, metadata before body.
@@ -61,7 +61,7 @@ impl Segment {
     ///
     /// # Errors
     /// The disk is full or fails.
-    pub(super) fn append(self: &Arc<Self>, message: &IpcMessage) -> io::Result<Place> {
+    pub(super) fn append(self: &Arc<Self>, message: &IpcMessage) -> io::Result<MessageLocation> {
         let offset = self.num_bytes();
         write_all_at(&self.file, &message.metadata, offset)?;
         write_all_at(
@@ -72,7 +72,7 @@ impl Segment {
         let num_bytes = message.num_bytes() as u64;
         self.num_bytes.fetch_add(num_bytes, Ordering::Relaxed);
         self.disk.add(num_bytes);
-        Ok(Place::Disk {
+        Ok(MessageLocation::Disk {
             segment: Arc::clone(self),
             offset,
             metadata_bytes: message.metadata.len(),
@@ -87,7 +87,7 @@ impl Drop for Segment {
     }
 }
 
-impl Place {
+impl MessageLocation {
     /// The message; blocks where it is on disk.
     ///
     /// # Errors

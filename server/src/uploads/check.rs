@@ -15,7 +15,7 @@ const MAX_BODY_BYTES: u64 = 1 << 30;
 /// The longest row of a text.
 const MAX_ROW_BYTES: u64 = 16 << 20;
 
-/// How much of a text is looked at for bytes that text does not have.
+/// How much of a text is searched for bytes that text does not have.
 const TEXT_START_BYTES: u64 = 64 << 10;
 
 /// Text is mostly 5 times as large as its gzip, a bomb 1000 times.
@@ -118,14 +118,14 @@ fn check_text(
     let mut rows = RowLengths::new(kind.format);
     let mut text_bytes = 0;
     let mut text = start.as_slice().chain(text).take(max_bytes);
-    let mut piece = vec![0; 1 << 16];
+    let mut chunk = vec![0; 1 << 16];
     loop {
-        let read = text.read(&mut piece).map_err(|error| damaged(&error))?;
+        let read = text.read(&mut chunk).map_err(|error| damaged(&error))?;
         if read == 0 {
             break;
         }
         text_bytes += read as u64;
-        if !rows.are_short(&piece[..read]) {
+        if !rows.are_short(&chunk[..read]) {
             return Err(bad(format!(
                 "row {} of the upload is longer than {MAX_ROW_BYTES} bytes",
                 rows.num_rows + 1

@@ -1,10 +1,8 @@
 //! Tables that came over HTTP: files below the data folder, each with a manifest beside it.
 
 mod check;
-mod quota;
 mod read;
 mod receive;
-mod stored;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -16,16 +14,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 pub use receive::Upload;
-pub use stored::StoredFile;
 
-use crate::catalog::Catalog;
-use crate::engine::Engine;
+use crate::backend::embedded::Engine;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::metrics::Metrics;
 use crate::source::Table;
-
-use quota::Quota;
-use stored::Manifest;
+use crate::source::catalog::Catalog;
+use crate::source::stored::quota::{self, Quota};
+use crate::source::stored::{self, Manifest, StoredFile};
 
 /// Uploads at the same time.
 const MAX_UPLOADS: usize = 8;
@@ -50,7 +46,7 @@ pub struct Uploads {
     folder: PathBuf,
     limits: UploadLimits,
     quota: Arc<Quota>,
-    places: Arc<Semaphore>,
+    semaphore: Arc<Semaphore>,
     metrics: Arc<Metrics>,
     /// Names of tables that are not uploaded; those are never replaced.
     sources: HashSet<String>,
@@ -62,7 +58,7 @@ pub struct Uploads {
 pub struct Committed {
     /// The table.
     pub table: Arc<Table>,
-    /// Whether it took the place of another.
+    /// Whether it replaced another.
     pub is_replaced: bool,
 }
 
@@ -81,7 +77,7 @@ impl Uploads {
             folder,
             limits,
             quota: Arc::new(Quota::new(limits.quota_bytes)),
-            places: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            semaphore: Arc::new(Semaphore::new(MAX_UPLOADS)),
             metrics,
             sources: sources.iter().map(|table| table.name.clone()).collect(),
             stored: Mutex::default(),
@@ -128,7 +124,7 @@ impl Uploads {
             let Some(id) = stored::id_of(&path) else {
                 continue;
             };
-            if stored::is_part(&path) || !known.contains(&id) || superseded.contains(&id) {
+            if stored::is_partial(&path) || !known.contains(&id) || superseded.contains(&id) {
                 fs::remove_file(&path)?;
             }
         }
@@ -139,7 +135,7 @@ impl Uploads {
             if self.sources.contains(&name) {
                 tracing::warn!("the upload {name:?} is hidden by a source of its name");
             } else {
-                match stored.load(&name) {
+                match Table::load_file(&name, &stored.path()) {
                     Ok(table) => {
                         tables.push(table.with_stored(Arc::clone(&stored)));
                         self.lock().insert(name, stored);
@@ -166,14 +162,16 @@ impl Uploads {
         if num_bytes.is_some_and(|num_bytes| num_bytes > self.quota.left_bytes()) {
             return Err(quota::full());
         }
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| {
-            QueryError::new(
-                ErrorKind::TooManyStreams,
-                format!("{MAX_UPLOADS} uploads are on their way"),
-                "try again when one of them has ended",
-            )
-        })?;
-        Ok(Upload::new(self, name, place))
+        let permit = Arc::clone(&self.semaphore)
+            .try_acquire_owned()
+            .map_err(|_| {
+                QueryError::new(
+                    ErrorKind::TooManyStreams,
+                    format!("{MAX_UPLOADS} uploads are on their way"),
+                    "try again when one of them has ended",
+                )
+            })?;
+        Ok(Upload::new(self, name, permit))
     }
 
     /// Makes a table of an upload that has arrived whole. Reads it: call it where blocking is

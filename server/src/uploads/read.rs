@@ -5,10 +5,9 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::Engine;
+use crate::backend::embedded::{Engine, read_through};
+use crate::backend::runtime::QueryRuntime;
 use crate::error::{ErrorKind, QueryError};
-use crate::part_reader::read_through;
-use crate::query::QueryRuntime;
 use crate::source::Table;
 use crate::uploads::check::{bad, cancelled};
 

@@ -11,18 +11,18 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use crate::engine::Engine;
+use crate::backend::embedded::Engine;
 use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
 use crate::source::Table;
+use crate::source::stored::quota::Quota;
+use crate::source::stored::{Manifest, Unpublished};
 use crate::uploads::Uploads;
 use crate::uploads::check::{bad, extension, kind_of, suggested_extension};
-use crate::uploads::quota::Quota;
 use crate::uploads::read::read_whole;
-use crate::uploads::stored::{Manifest, Unpublished};
 
-/// Pieces of a body that may wait for the disk.
-const MAX_WAITING_PIECES: usize = 16;
+/// Chunks of a body that may wait for the disk.
+const MAX_WAITING_CHUNKS: usize = 16;
 
 /// An upload. Dropping it before it is a table leaves nothing behind.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Upload {
     id: Uuid,
     name: String,
     folder: PathBuf,
-    part: PathBuf,
+    partial: PathBuf,
     max_bytes: u64,
     num_bytes: u64,
     quota: Arc<Quota>,
@@ -38,23 +38,23 @@ pub struct Upload {
     metrics: Arc<Metrics>,
     code: Option<&'static str>,
     is_committed: bool,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-/// Writes pieces to the disk while others arrive.
+/// Writes chunks of a body to the disk while others arrive.
 #[derive(Debug)]
 pub struct UploadWriter {
-    pieces: mpsc::Sender<Bytes>,
+    chunks: mpsc::Sender<Bytes>,
     writing: JoinHandle<io::Result<()>>,
 }
 
 impl Upload {
-    pub(super) fn new(uploads: &Uploads, name: &str, place: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(uploads: &Uploads, name: &str, permit: OwnedSemaphorePermit) -> Self {
         Self {
             id: Uuid::new_v4(),
             name: name.to_owned(),
             folder: uploads.folder.clone(),
-            part: PathBuf::new(),
+            partial: PathBuf::new(),
             max_bytes: uploads.limits.max_upload_bytes,
             num_bytes: 0,
             quota: Arc::clone(&uploads.quota),
@@ -62,7 +62,7 @@ impl Upload {
             metrics: Arc::clone(&uploads.metrics),
             code: None,
             is_committed: false,
-            _place: place,
+            _permit: permit,
         }
     }
 
@@ -76,34 +76,34 @@ impl Upload {
     /// `storage_full` or another failure of the disk.
     pub fn open(&mut self, media_type: &str) -> Result<UploadWriter, QueryError> {
         let suggested = suggested_extension(media_type);
-        self.part = self.folder.join(format!("{}.part.{suggested}", self.id));
-        let (pieces, mut arriving) = mpsc::channel::<Bytes>(MAX_WAITING_PIECES);
+        self.partial = self.folder.join(format!("{}.part.{suggested}", self.id));
+        let (chunks, mut arriving) = mpsc::channel::<Bytes>(MAX_WAITING_CHUNKS);
         // Here and not where it is written: whoever drops this must find it.
         let made = File::options()
             .write(true)
             .create_new(true)
-            .open(&self.part)
+            .open(&self.partial)
             .map_err(|error| disk(&error));
         let mut file = self.settle(made)?;
         let writing = tokio::task::spawn_blocking(move || {
-            while let Some(piece) = arriving.blocking_recv() {
-                file.write_all(&piece)?;
+            while let Some(chunk) = arriving.blocking_recv() {
+                file.write_all(&chunk)?;
             }
             file.sync_all()
         });
-        Ok(UploadWriter { pieces, writing })
+        Ok(UploadWriter { chunks, writing })
     }
 
-    /// Takes the next piece of the body.
+    /// Takes the next chunk of the body.
     ///
     /// # Errors
     /// `body_too_large`, `storage_full`.
     pub async fn write(
         &mut self,
         writer: &mut UploadWriter,
-        piece: Bytes,
+        chunk: Bytes,
     ) -> Result<(), QueryError> {
-        let num_bytes = piece.len() as u64;
+        let num_bytes = chunk.len() as u64;
         self.num_bytes += num_bytes;
         self.metrics.upload_received_bytes.inc_by(num_bytes);
         if self.num_bytes > self.max_bytes {
@@ -112,7 +112,7 @@ impl Upload {
         let taken = self.quota.take(num_bytes);
         self.settle(taken)?;
         self.quota_bytes += num_bytes;
-        if writer.pieces.send(piece).await.is_err() {
+        if writer.chunks.send(chunk).await.is_err() {
             // It has failed: its end says why.
             let ended = (&mut writer.writing).await;
             return self.settle(Err(written(ended).err().unwrap_or_else(lost)));
@@ -125,7 +125,7 @@ impl Upload {
     /// # Errors
     /// `storage_full` or another failure of the disk.
     pub async fn finish(&mut self, writer: UploadWriter) -> Result<(), QueryError> {
-        drop(writer.pieces);
+        drop(writer.chunks);
         let ended = writer.writing.await;
         self.settle(written(ended))
     }
@@ -154,7 +154,7 @@ impl Upload {
         engine: &Engine,
         cancel: &CancellationToken,
     ) -> Result<(Unpublished, Table), QueryError> {
-        let kind = kind_of(&self.part, &|| cancel.is_cancelled())?;
+        let kind = kind_of(&self.partial, &|| cancel.is_cancelled())?;
         let manifest = Manifest {
             id: self.id,
             name: self.name.clone(),
@@ -164,10 +164,10 @@ impl Upload {
         // From here on the bytes are counted there.
         let num_bytes = std::mem::take(&mut self.quota_bytes);
         let quota = Arc::clone(&self.quota);
-        let stored = Unpublished::new(&self.folder, &self.part, manifest, num_bytes, quota)
+        let stored = Unpublished::new(&self.folder, &self.partial, manifest, num_bytes, quota)
             .map_err(|error| disk(&error))?;
         // A damaged file can make a reader panic.
-        let loaded = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stored.load()))
+        let loaded = std::panic::catch_unwind(|| Table::load_file(&self.name, &stored.path()))
             .map_err(|_| bad(format!("{}: the file is damaged", self.name)))?;
         let table = loaded.map_err(bad)?;
         if table.schema.fields().is_empty() {
@@ -184,9 +184,9 @@ impl Upload {
 
 impl Drop for Upload {
     fn drop(&mut self) {
-        let is_there = fs::exists(&self.part).unwrap_or(false);
-        if is_there && let Err(error) = fs::remove_file(&self.part) {
-            tracing::warn!("a part of an upload could not be removed: {error}");
+        let is_there = fs::exists(&self.partial).unwrap_or(false);
+        if is_there && let Err(error) = fs::remove_file(&self.partial) {
+            tracing::warn!("a partial upload could not be removed: {error}");
         }
         self.quota.give_back(self.quota_bytes);
         self.metrics.upload(self.is_committed);

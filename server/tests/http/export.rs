@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use colonnade_server::error::{ErrorKind, QueryError};
-use colonnade_server::export::{Compression, ExportOptions, ExportProgress, Format, export};
 use colonnade_server::message::MessageKind;
+use colonnade_server::results::export::{
+    Compression, ExportOptions, ExportProgress, Format, export,
+};
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, DictionaryArray, Int64Array, RecordBatch, RecordBatchOptions,
     StringArray, TimestampSecondArray,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use colonnade_server::error::{ErrorKind, QueryError};
-use colonnade_server::find::{FindRequest, Found, find};
+use colonnade_server::results::find::{FindRequest, Found, find};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use futures::StreamExt;
 use serde_json::{Value, json};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use colonnade_server::error::QueryError;
-use colonnade_server::export::{ExportOptions, ExportProgress, Format, export};
 use colonnade_server::message::{IpcMessage, MessageKind};
-use colonnade_server::result::ResultStream;
+use colonnade_server::results::export::{ExportOptions, ExportProgress, Format, export};
+use colonnade_server::results::stream::ResultStream;
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::ipc::writer::{DictionaryHandling, IpcWriteOptions, StreamWriter};
 use datafusion::arrow::ipc::{MessageHeader, root_as_message};

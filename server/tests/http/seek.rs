@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use colonnade_core::wire::{Limits, SurveyedKind, survey_file, survey_stream};
-use colonnade_server::backend::Started;
-use colonnade_server::engine::{Engine, EngineConfig};
-use colonnade_server::order::RowRange;
-use colonnade_server::plan::Order;
-use colonnade_server::request::{Request, Source, TableQuery};
+use colonnade_server::backend::PlannedQuery;
+use colonnade_server::backend::embedded::{Engine, EngineConfig};
+use colonnade_server::backend::request::{Request, Source, TableQuery};
+use colonnade_server::order::{Order, RowRange};
 use colonnade_server::source::open_all;
 use datafusion::arrow::array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch,
@@ -236,13 +235,16 @@ async fn a_large_batch_or_row_group_is_read_in_parts() {
             ..TableQuery::default()
         };
         let request = request(Source::Table(query), 0, None);
-        let num_parts = engine
-            .start(&request, None, None)
+        let num_partitions = engine
+            .plan(&request, None, None)
             .await
             .unwrap()
-            .parts
+            .partitions
             .len();
-        assert!(num_parts > 3, "{table} is read in {num_parts} parts");
+        assert!(
+            num_partitions > 3,
+            "{table} is read in {num_partitions} parts"
+        );
         let whole = server.get(&format!("/v1/tables/{table}/rows")).await.rows();
         assert_eq!(whole.columns(), all.columns(), "{table}");
         for (offset, limit) in [
@@ -419,11 +421,11 @@ fn engine(folder: &TempDir, sources: &[String]) -> Engine {
     Engine::try_new(&config, open_all(sources).unwrap()).unwrap()
 }
 
-fn request(source: Source, offset: u64, limit: Option<u64>) -> Request {
+fn request(source: Source, first_row: u64, limit: Option<u64>) -> Request {
     Request {
         id: uuid::Uuid::new_v4(),
         source,
-        range: RowRange { offset, limit },
+        range: RowRange { first_row, limit },
         batch_bytes: 1 << 20,
         linger: Duration::ZERO,
     }
@@ -441,7 +443,7 @@ async fn plain_scans_are_seekable() {
     ];
     let engine = engine(&folder, &sources);
     let sql = |sql: &str| Source::Sql(sql.to_owned());
-    let told = |started: &Started| (started.is_seekable, started.num_rows);
+    let told = |planned: &PlannedQuery| (planned.is_seekable, planned.num_rows);
     for (text, offset, limit, num_rows) in [
         ("select * from p", 0, None, 90),
         ("select * from p", 10, None, 90),
@@ -461,23 +463,26 @@ async fn plain_scans_are_seekable() {
             20,
         ),
     ] {
-        let started = engine
-            .start(&request(sql(text), offset, limit), None, None)
+        let planned = engine
+            .plan(&request(sql(text), offset, limit), None, None)
             .await
             .unwrap();
-        assert_eq!(told(&started), (true, Some(num_rows)), "{text}");
-        assert_eq!((started.order, started.range.offset), (Order::Partition, 0));
+        assert_eq!(told(&planned), (true, Some(num_rows)), "{text}");
+        assert_eq!(
+            (planned.order, planned.range.first_row),
+            (Order::Partition, 0)
+        );
     }
     let table = Source::Table(TableQuery {
         table: "p".into(),
         columns: Some(vec!["t".into()]),
         ..TableQuery::default()
     });
-    let started = engine
-        .start(&request(table, 7, None), None, None)
+    let planned = engine
+        .plan(&request(table, 7, None), None, None)
         .await
         .unwrap();
-    assert_eq!(told(&started), (true, Some(90)));
+    assert_eq!(told(&planned), (true, Some(90)));
     for text in [
         "select * from c",
         "select n + 1 from p",
@@ -488,10 +493,10 @@ async fn plain_scans_are_seekable() {
         "select * from (select * from p limit 5)",
         "select count(*) from p",
     ] {
-        let started = engine
-            .start(&request(sql(text), 3, None), None, None)
+        let planned = engine
+            .plan(&request(sql(text), 3, None), None, None)
             .await
             .unwrap();
-        assert_eq!(told(&started), (false, None), "{text}");
+        assert_eq!(told(&planned), (false, None), "{text}");
     }
 }

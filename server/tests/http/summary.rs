@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use colonnade_server::error::ErrorKind;
-use colonnade_server::summary::{Summary, summarise};
+use colonnade_server::results::summary::{Summary, summarise};
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
     TimestampNanosecondArray, UInt64Array,

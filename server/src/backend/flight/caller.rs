@@ -82,12 +82,12 @@ impl Caller {
         for location in &endpoint.location {
             let is_here = location.uri.is_empty()
                 || location.uri.starts_with("arrow-flight-reuse-connection:");
-            let place = match is_here {
+            let address = match is_here {
                 true => Some(self.address.clone()),
                 false => self.address.elsewhere(&location.uri),
             };
-            match place {
-                Some(place) => match place.connect(&self.runtime).await {
+            match address {
+                Some(address) => match address.connect(&self.runtime).await {
                     Ok(channel) => return Ok(channel),
                     Err(error) => failed = Some(error),
                 },

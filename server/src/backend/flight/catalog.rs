@@ -8,7 +8,7 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use futures::TryStreamExt;
 
 use super::caller::Caller;
-use super::part::Query;
+use super::endpoint::Query;
 use super::sql::quoted;
 use crate::backend::ReceivedSchema;
 use crate::backend::listing::{ListedTable, Named, decode, described};
@@ -90,15 +90,15 @@ async fn schema_of(caller: &Arc<Caller>, query: String) -> Result<ReceivedSchema
         transaction_id: None,
     };
     let query = Query::begin(caller, &command.as_any()).await?;
-    Ok(query.parts().await?.0)
+    Ok(query.partitions().await?.0)
 }
 
 /// All rows of a small result.
 async fn read(query: Arc<Query>) -> Result<Vec<RecordBatch>, QueryError> {
-    let (schema, parts) = query.parts().await?;
+    let (schema, partitions) = query.partitions().await?;
     let mut stream = BytesMut::from(schema.message.frame().as_ref());
-    for part in parts {
-        let mut messages = part(Default::default());
+    for partition in partitions {
+        let mut messages = partition(Default::default());
         while let Some(message) = messages.try_next().await? {
             if message.kind != MessageKind::Schema {
                 stream.extend_from_slice(&message.frame());

@@ -4,8 +4,8 @@
 mod address;
 mod caller;
 mod catalog;
+mod endpoint;
 mod error;
-mod part;
 mod sql;
 
 use std::sync::Arc;
@@ -17,15 +17,16 @@ use self::address::Address;
 pub(super) use self::address::shown;
 use self::caller::Caller;
 use self::catalog::list;
-use self::part::Query;
+use self::endpoint::Query;
 use self::sql::{read_only, table_sql};
 use crate::backend::listing::Listing;
-use crate::backend::{Backend, Started, TableFacts};
+use crate::backend::request::{Request, Source};
+use crate::backend::runtime::QueryRuntime;
+use crate::backend::{Backend, PlannedQuery, TableDescription};
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
-use crate::plan::Order;
-use crate::query::QueryRuntime;
-use crate::request::{Request, Source};
+use crate::order::Order;
+use crate::source::Table;
 
 /// A Flight SQL server.
 pub struct FlightSql {
@@ -65,11 +66,16 @@ impl FlightSql {
 
 #[async_trait]
 impl Backend for FlightSql {
-    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
-        self.listing.facts(list(&self.caller)).await
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
+        self.listing.descriptions(list(&self.caller)).await
     }
 
-    async fn start(&self, request: &Request, _: Option<Codec>) -> Result<Started, QueryError> {
+    async fn plan(
+        &self,
+        request: &Request,
+        _: Option<Table>,
+        _: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
         let query = match &request.source {
             Source::Sql(sql) => read_only(sql)?.to_owned(),
             Source::Table(query) => {
@@ -94,7 +100,7 @@ impl Backend for FlightSql {
         } else {
             Order::None
         };
-        let (schema, parts) = query.parts().await?;
-        Started::elsewhere(schema, order, parts, request.range, None)
+        let (schema, partitions) = query.partitions().await?;
+        PlannedQuery::elsewhere(schema, order, partitions, request.range, None)
     }
 }

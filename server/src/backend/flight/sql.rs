@@ -6,9 +6,9 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
 use crate::backend::listing::ListedTable;
+use crate::backend::request::TableQuery;
 use crate::backend::statement::{check_length, only_reading};
 use crate::error::{ErrorKind, QueryError};
-use crate::request::TableQuery;
 
 /// How deeply a statement may be nested.
 const MAX_DEPTH: usize = 64;

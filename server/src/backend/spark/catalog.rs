@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 
 use super::execution::Execution;
-use super::part::{order_of, schema_of};
+use super::messages::{order_of, schema_of};
 use super::proto::Plan;
 use super::session::Session;
 use super::sql::{quoted, without_rows};
@@ -13,7 +13,7 @@ use crate::backend::listing::{ListedTable, Named, decode, described};
 use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, Received, ReceivedSchema, split_stream};
 use crate::error::QueryError;
-use crate::plan::Order;
+use crate::order::Order;
 
 /// The bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 16 << 20;
@@ -46,13 +46,13 @@ pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<ListedTable>, Que
     Ok(described("Spark", named).await)
 }
 
-/// A namespace's parts in quotes; `SHOW NAMESPACES` quotes those that need it itself.
+/// A namespace with each of its names in quotes; `SHOW NAMESPACES` quotes those that need it itself.
 fn quoted_path(namespace: &str) -> String {
     if namespace.contains('`') {
         return namespace.to_owned();
     }
-    let parts: Vec<String> = namespace.split('.').map(quoted).collect();
-    parts.join(".")
+    let names: Vec<String> = namespace.split('.').map(quoted).collect();
+    names.join(".")
 }
 
 /// The schema of a query's result, and what the order of its rows means.

@@ -5,7 +5,7 @@ mod address;
 mod catalog;
 mod error;
 mod execution;
-mod part;
+mod messages;
 pub mod proto;
 mod session;
 mod sql;
@@ -18,20 +18,20 @@ use futures::{Stream, StreamExt, TryStreamExt};
 use self::address::Address;
 use self::catalog::list;
 use self::execution::Execution;
-use self::part::{messages, schema_of};
+use self::messages::{messages, messages_after, schema_of};
 use self::proto::Plan;
 use self::session::Session;
 use self::sql::{Statement, read_only, table_sql};
 use crate::backend::listing::{ListedTable, Listing};
 use crate::backend::received::bad_engine;
-use crate::backend::{Backend, EngineProgress, ReceivedSchema, Started, TableFacts};
+use crate::backend::request::{Request, Source};
+use crate::backend::runtime::QueryRuntime;
+use crate::backend::{Backend, EngineProgress, PlannedQuery, ReceivedSchema, TableDescription};
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::message::IpcMessage;
-use crate::order::Part;
-use crate::plan::Order;
-use crate::query::QueryRuntime;
-use crate::request::{Request, Source};
+use crate::order::{Order, Partition};
+use crate::source::Table;
 
 /// The source without its parameters: one of them may be a token.
 pub(super) fn shown(source: &str) -> &str {
@@ -79,11 +79,16 @@ impl Spark {
 
 #[async_trait]
 impl Backend for Spark {
-    async fn tables(&self) -> Result<Vec<TableFacts>, QueryError> {
-        self.listing.facts(self.list()).await
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
+        self.listing.descriptions(self.list()).await
     }
 
-    async fn start(&self, request: &Request, _: Option<Codec>) -> Result<Started, QueryError> {
+    async fn plan(
+        &self,
+        request: &Request,
+        _: Option<Table>,
+        _: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
         let statement = match &request.source {
             Source::Sql(sql) => read_only(sql)?,
             Source::Table(query) => {
@@ -101,31 +106,32 @@ impl Backend for Spark {
         };
         let session = self.session().await?;
         let progress = Arc::<EngineProgress>::default();
-        let (schema, order, part) = match statement {
+        let (schema, order, partition) = match statement {
             Statement::Query(query) => {
                 let (schema, order) = catalog::schema(&session, &query).await?;
-                let part = query_part(session, query, schema.clone(), Arc::clone(&progress));
-                (schema, order, part)
+                let partition =
+                    query_partition(session, query, schema.clone(), Arc::clone(&progress));
+                (schema, order, partition)
             }
-            Statement::Tell(command) => {
+            Statement::Command(command) => {
                 let plan = Plan::command(&command);
                 let execution = Execution::start(&session, plan, Arc::clone(&progress)).await?;
-                let (schema, part) = told(execution).await?;
-                (schema, Order::Partition, part)
+                let (schema, partition) = command_rows(execution).await?;
+                (schema, Order::Partition, partition)
             }
         };
         let progress = Some(progress);
-        Started::elsewhere(schema, order, vec![part], request.range, progress)
+        PlannedQuery::elsewhere(schema, order, vec![partition], request.range, progress)
     }
 }
 
 /// The rows of a query, which begins when they are asked for.
-fn query_part(
+fn query_partition(
     session: Arc<Session>,
     query: String,
     schema: ReceivedSchema,
     progress: Arc<EngineProgress>,
-) -> Part {
+) -> Partition {
     Box::new(move |_| {
         let begun = async move {
             let execution = Execution::start(&session, Plan::query(&query), progress).await?;
@@ -136,14 +142,14 @@ fn query_part(
 }
 
 /// The rows of a command, whose schema stands in its first batch.
-async fn told(mut execution: Execution) -> Result<(ReceivedSchema, Part), QueryError> {
+async fn command_rows(mut execution: Execution) -> Result<(ReceivedSchema, Partition), QueryError> {
     let first = execution.next().await?;
     let first = first.ok_or_else(|| bad_engine("a result without a batch"))?;
     let schema = schema_of(&first)?;
-    let rows = part::messages_after(first, execution, schema.clone());
+    let rows = messages_after(first, execution, schema.clone());
     Ok((schema, boxed(rows)))
 }
 
-fn boxed(rows: impl Stream<Item = Result<IpcMessage, QueryError>> + Send + 'static) -> Part {
+fn boxed(rows: impl Stream<Item = Result<IpcMessage, QueryError>> + Send + 'static) -> Partition {
     Box::new(move |_| rows.boxed())
 }

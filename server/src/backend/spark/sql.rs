@@ -4,10 +4,10 @@ use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator};
 
+use crate::backend::predicate::predicate_expr;
+use crate::backend::request::{Filter, TableQuery};
 use crate::backend::statement::{changes, check_length, empty};
 use crate::error::{ErrorKind, QueryError};
-use crate::plan::predicate_expr;
-use crate::request::{Filter, TableQuery};
 
 /// Numbers the rows of a table in their order, so that it decides ties.
 const ROW: &str = "__colonnade_row";
@@ -18,7 +18,7 @@ pub(super) enum Statement {
     /// A query, written so that Spark refuses whatever else it holds.
     Query(String),
     /// A command that tells something.
-    Tell(String),
+    Command(String),
 }
 
 /// Looks at a statement and refuses what would change something.
@@ -49,7 +49,7 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
         "show" | "describe" | "desc" | "explain" => {
             let before = sql[..sql.len() - statement.len()].chars();
             let blank: String = before.map(|c| if c == '\n' { c } else { ' ' }).collect();
-            Ok(Statement::Tell(format!("\n{blank}{statement}")))
+            Ok(Statement::Command(format!("\n{blank}{statement}")))
         }
         _ => Err(changes(
             &word.to_uppercase(),
@@ -247,7 +247,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::SortKey;
+    use crate::backend::request::SortKey;
 
     #[test]
     fn only_what_reads_is_sent() {
@@ -266,7 +266,7 @@ mod tests {
         );
         assert_eq!(
             read_only("SHOW tables").unwrap(),
-            Statement::Tell("\nSHOW tables".to_owned())
+            Statement::Command("\nSHOW tables".to_owned())
         );
         for (sql, sent) in [
             ("/* a\n*/ show tables", "\n    \n   show tables"),
@@ -276,7 +276,7 @@ mod tests {
             ),
             ("--\\\nshow\ndrop table t", "\n   \nshow\ndrop table t"),
         ] {
-            assert_eq!(read_only(sql).unwrap(), Statement::Tell(sent.to_owned()));
+            assert_eq!(read_only(sql).unwrap(), Statement::Command(sent.to_owned()));
         }
         for changes in [
             "drop table t",

@@ -8,7 +8,7 @@ use colonnade_core::wire::{
 };
 use datafusion::arrow::buffer::{Buffer, MutableBuffer};
 
-use super::block::{Result, damaged, unsound};
+use super::error::{Result, damaged, unsound};
 use super::{ArrowFile, limits};
 
 /// Where arrow-rs wants buffers to begin.
@@ -59,7 +59,7 @@ impl<'a> Body<'a> {
             match self.header.compression {
                 _ if range.length == 0 => self.add(&[]),
                 Some(codec) => {
-                    let bytes = self.file.file.read_unconfirmed(self.position(*range))?;
+                    let bytes = self.file.file.read_unconfirmed(self.file_bytes(*range))?;
                     let plain = decompress(&bytes, codec, self.left_bytes)
                         .map_err(|error| unsound(&error))?;
                     self.left_bytes -= plain.len() as u64;
@@ -112,19 +112,19 @@ impl<'a> Body<'a> {
             .try_for_each(|child| self.take_rows(child, rows.clone()))
     }
 
-    /// Bytes `part` of a buffer. Returns where they are in `bytes`.
-    fn read(&mut self, range: BufferRange, part: Range<usize>) -> Result<usize> {
-        if part.start > part.end || part.end > range.length {
+    /// Bytes `wanted` of a buffer. Returns where they are in `bytes`.
+    fn read(&mut self, range: BufferRange, wanted: Range<usize>) -> Result<usize> {
+        if wanted.start > wanted.end || wanted.end > range.length {
             return Err(damaged("the offsets of a column lead out of its values"));
         }
         let at = self.align();
-        self.bytes.resize(at + part.len(), 0);
-        let start = self.position(range).start + part.start as u64;
+        self.bytes.resize(at + wanted.len(), 0);
+        let start = self.file_bytes(range).start + wanted.start as u64;
         let bytes = &mut self.bytes[at..];
         self.file.file.read_into_unconfirmed(start, bytes)?;
         self.ranges.push(BufferRange {
             offset: at,
-            length: part.len(),
+            length: wanted.len(),
         });
         Ok(at)
     }
@@ -144,7 +144,7 @@ impl<'a> Body<'a> {
         at
     }
 
-    fn position(&self, range: BufferRange) -> Range<u64> {
+    fn file_bytes(&self, range: BufferRange) -> Range<u64> {
         let start = self.body_start + range.offset as u64;
         start..start + range.length as u64
     }

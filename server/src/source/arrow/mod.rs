@@ -1,8 +1,9 @@
 //! Arrow IPC files and streams: every header is checked, and every body decompressed under a cap,
 //! before arrow-rs sees a byte.
 
-mod block;
+mod batch;
 mod body;
+mod error;
 mod scan;
 
 use std::io::BufReader;
@@ -21,11 +22,11 @@ use datafusion::physical_plan::ExecutionPlan;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
-use crate::message::Rows;
+use crate::message::MaybeEncoded;
 use crate::source::cursor::Cursor;
 use crate::source::{FileFormat, SourceFile};
 
-use block::collect_ids;
+use batch::collect_ids;
 pub(super) use scan::ArrowScan;
 
 /// The largest body of one message in a local file, compressed or not. A file is trusted with more
@@ -46,7 +47,7 @@ pub(crate) fn read_rows(
     plan: &dyn ExecutionPlan,
     partition: usize,
     body_bytes: RangeInclusive<u64>,
-) -> Option<BoxStream<'static, Result<Rows, DataFusionError>>> {
+) -> Option<BoxStream<'static, Result<MaybeEncoded, DataFusionError>>> {
     let scan = plan.downcast_ref::<ArrowScan>()?;
     Some(scan.read(partition, Some(body_bytes)).boxed())
 }
@@ -64,7 +65,7 @@ pub(super) struct ArrowFile {
 }
 
 impl ArrowFile {
-    /// Memory that the places of the messages take.
+    /// Memory that the positions of the messages take.
     pub(super) fn index_bytes(&self) -> u64 {
         size_of_val(self.messages.as_slice()) as u64
     }
@@ -126,7 +127,7 @@ impl ArrowFile {
     }
 }
 
-/// Types whose rows are at places that the row's number, or one offset, tells.
+/// Types whose rows are at positions that follow from the row's number or one offset.
 fn can_cut(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().all(|field| can_cut(field.data_type())),

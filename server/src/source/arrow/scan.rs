@@ -26,9 +26,9 @@ use datafusion::physical_plan::{
 use futures::{Stream, StreamExt};
 
 use super::ArrowFile;
-use super::block::BlockReader;
-use crate::message::Rows;
-use crate::source::pieces::{Piece, group};
+use super::batch::BatchReader;
+use crate::message::MaybeEncoded;
+use crate::source::file_range::{FileRange, into_partitions};
 
 /// A scan of Arrow files. Its partitions are in file order, whole batches but for the first and
 /// the last.
@@ -36,7 +36,7 @@ use crate::source::pieces::{Piece, group};
 pub(in crate::source) struct ArrowScan {
     files: Arc<[ScannedFile]>,
     schema: SchemaRef,
-    parts: Vec<Vec<Piece<Block>>>,
+    partitions: Vec<Vec<FileRange<BatchPosition>>>,
     properties: Arc<PlanProperties>,
 }
 
@@ -54,15 +54,15 @@ struct ScannedFile {
 }
 
 impl ScannedFile {
-    /// Whether a piece may be a message with a body of a size among `body_bytes`.
-    fn may_pass(&self, piece: &Piece<Block>, body_bytes: &RangeInclusive<u64>) -> bool {
-        let message = self.file.messages[piece.at.message];
+    /// Whether a range may be a message with a body of a size among `body_bytes`.
+    fn may_pass(&self, range: &FileRange<BatchPosition>, body_bytes: &RangeInclusive<u64>) -> bool {
+        let message = self.file.messages[range.at.message];
         let all_plain = SurveyedKind::Batch {
-            num_rows: piece.rows.end,
+            num_rows: range.rows.end,
             is_compressed: false,
         };
         self.is_whole
-            && piece.rows.start == 0
+            && range.rows.start == 0
             && message.kind == all_plain
             && body_bytes.contains(&(message.end - message.body_start))
     }
@@ -70,14 +70,14 @@ impl ScannedFile {
 
 /// A record batch: message `message` of file `file`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::source) struct Block {
+pub(in crate::source) struct BatchPosition {
     file: usize,
     message: usize,
 }
 
 impl ArrowScan {
     /// Rows `rows` of all files with columns `columns` of `schema`, in partitions of about
-    /// `part_bytes`.
+    /// `partition_bytes`.
     ///
     /// # Errors
     /// A file lacks a column.
@@ -86,7 +86,7 @@ impl ArrowScan {
         schema: &TableSchema,
         columns: &[usize],
         rows: Range<u64>,
-        part_bytes: u64,
+        partition_bytes: u64,
     ) -> Result<Self> {
         let in_file = schema.file_schema().fields();
         let schema = Arc::new(schema.table_schema().project(columns)?);
@@ -113,20 +113,20 @@ impl ArrowScan {
                 Ok(scanned)
             })
             .collect::<Result<Arc<[_]>>>()?;
-        // Each part reads the dictionaries anew.
+        // Each partition reads the dictionaries anew.
         let dictionary_bytes = files.iter().map(|file| file.file.dictionary_bytes()).max();
-        let part_bytes = part_bytes.max(dictionary_bytes.unwrap_or(0).saturating_mul(4));
-        let blocks = files
+        let partition_bytes = partition_bytes.max(dictionary_bytes.unwrap_or(0).saturating_mul(4));
+        let batches = files
             .iter()
             .enumerate()
-            .flat_map(|(index, file)| blocks(index, &file.file, &file.columns, part_bytes));
-        let mut parts = group(blocks, rows, part_bytes);
-        if parts.is_empty() {
-            parts.push(Vec::new());
+            .flat_map(|(index, file)| batches(index, &file.file, &file.columns, partition_bytes));
+        let mut partitions = into_partitions(batches, rows, partition_bytes);
+        if partitions.is_empty() {
+            partitions.push(Vec::new());
         }
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
-            Partitioning::UnknownPartitioning(parts.len()),
+            Partitioning::UnknownPartitioning(partitions.len()),
             EmissionType::Incremental,
             Boundedness::Bounded,
         )
@@ -134,15 +134,17 @@ impl ArrowScan {
         Ok(Self {
             files,
             schema,
-            parts,
+            partitions,
             properties: Arc::new(properties),
         })
     }
 
     /// The rows of each partition.
-    pub(in crate::source) fn part_rows(&self) -> Vec<u64> {
-        let num_rows = |part: &Vec<Piece<Block>>| part.iter().map(Piece::num_rows).sum();
-        self.parts.iter().map(num_rows).collect()
+    pub(in crate::source) fn partition_rows(&self) -> Vec<u64> {
+        let num_rows = |partition: &Vec<FileRange<BatchPosition>>| {
+            partition.iter().map(FileRange::num_rows).sum()
+        };
+        self.partitions.iter().map(num_rows).collect()
     }
 
     /// The rows of a partition. With `pass` record batches whose bodies are of a size among those are
@@ -151,26 +153,26 @@ impl ArrowScan {
         &self,
         partition: usize,
         pass: Option<RangeInclusive<u64>>,
-    ) -> impl Stream<Item = Result<Rows>> + Send + 'static {
+    ) -> impl Stream<Item = Result<MaybeEncoded>> + Send + 'static {
         let schema = Arc::clone(&self.schema);
         let files = Arc::clone(&self.files);
-        let pieces = self.parts[partition].clone().into_iter();
+        let ranges = self.partitions[partition].clone().into_iter();
         futures::stream::try_unfold(
-            (pieces, None::<(usize, BlockReader)>),
-            move |(mut pieces, reader)| {
-                let next = pieces.next();
+            (ranges, None::<(usize, BatchReader)>),
+            move |(mut ranges, reader)| {
+                let next = ranges.next();
                 let (schema, files) = (Arc::clone(&schema), Arc::clone(&files));
-                let next = next.map(|piece| {
+                let next = next.map(|range| {
                     let pass = pass.as_ref();
                     let passes =
-                        pass.is_some_and(|sizes| files[piece.at.file].may_pass(&piece, sizes));
-                    (piece, passes)
+                        pass.is_some_and(|sizes| files[range.at.file].may_pass(&range, sizes));
+                    (range, passes)
                 });
                 async move {
-                    let Some((piece, passes)) = next else {
+                    let Some((range, passes)) = next else {
                         return Ok(None);
                     };
-                    let file = piece.at.file;
+                    let file = range.at.file;
                     // As quick as handing it to another thread and back.
                     let is_quick = passes && !files[file].file.file.is_remote();
                     let read = move || {
@@ -178,10 +180,10 @@ impl ArrowScan {
                         let mut reader = match reader {
                             Some((index, reader)) if index == file => reader,
                             _ => {
-                                BlockReader::new(Arc::clone(&scanned.file), scanned.columns.clone())
+                                BatchReader::new(Arc::clone(&scanned.file), scanned.columns.clone())
                             }
                         };
-                        let rows = read_piece(scanned, &mut reader, &piece, schema, passes)?;
+                        let rows = read_range(scanned, &mut reader, &range, schema, passes)?;
                         Ok::<_, DataFusionError>((rows, reader))
                     };
                     // arrow-rs panics at some values that do not fit together.
@@ -193,7 +195,7 @@ impl ArrowScan {
                     let (rows, reader) = done.ok_or_else(|| {
                         ArrowError::IpcError("the values of a batch contradict each other".into())
                     })??;
-                    Ok(Some((rows, (pieces, Some((file, reader))))))
+                    Ok(Some((rows, (ranges, Some((file, reader))))))
                 }
             },
         )
@@ -202,8 +204,8 @@ impl ArrowScan {
 
 impl DisplayAs for ArrowScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (files, parts) = (self.files.len(), self.parts.len());
-        write!(f, "ArrowScan: files={files}, partitions={parts}")
+        let (files, partitions) = (self.files.len(), self.partitions.len());
+        write!(f, "ArrowScan: files={files}, partitions={partitions}")
     }
 }
 
@@ -244,7 +246,7 @@ impl ExecutionPlan for ArrowScan {
         _: &[Arc<Statistics>],
         args: &StatisticsArgs,
     ) -> Result<Arc<Statistics>> {
-        let rows = self.part_rows();
+        let rows = self.partition_rows();
         let num_rows = match args.partition() {
             Some(index) => rows.get(index).copied().unwrap_or(0),
             None => rows.iter().sum(),
@@ -257,8 +259,8 @@ impl ExecutionPlan for ArrowScan {
 
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let batches = self.read(partition, None).map(|rows| match rows? {
-            Rows::Batch(batch) => Ok(batch),
-            Rows::Message(_) => internal_err!("a message was not asked for"),
+            MaybeEncoded::Batch(batch) => Ok(batch),
+            MaybeEncoded::Message(_) => internal_err!("a message was not asked for"),
         });
         let stream = RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches);
         Ok(make_cooperative(Box::pin(stream)))
@@ -266,17 +268,17 @@ impl ExecutionPlan for ArrowScan {
 }
 
 /// The next rows of a file. Blocks.
-fn read_piece(
+fn read_range(
     scanned: &ScannedFile,
-    reader: &mut BlockReader,
-    piece: &Piece<Block>,
+    reader: &mut BatchReader,
+    range: &FileRange<BatchPosition>,
     schema: SchemaRef,
     passes: bool,
-) -> Result<Rows> {
-    if passes && let Some(message) = reader.pass(piece.at.message)? {
-        return Ok(Rows::Message(message));
+) -> Result<MaybeEncoded> {
+    if passes && let Some(message) = reader.pass(range.at.message)? {
+        return Ok(MaybeEncoded::Message(message));
     }
-    let batch = reader.read(piece.at.message, &piece.rows)?;
+    let batch = reader.read(range.at.message, &range.rows)?;
     // The table's own schema: files may differ in what may be null.
     let num_rows = batch.num_rows();
     let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
@@ -287,35 +289,35 @@ fn read_piece(
     });
     let columns = columns.collect::<Result<_>>()?;
     let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;
-    Ok(Rows::Batch(batch))
+    Ok(MaybeEncoded::Batch(batch))
 }
 
-/// The record batches of a file; a large one is several pieces where it can be cut.
-fn blocks<'a>(
+/// The record batches of a file; a large one is several ranges where it can be cut.
+fn batches<'a>(
     file_index: usize,
     file: &'a ArrowFile,
     columns: &'a [usize],
-    part_bytes: u64,
-) -> impl Iterator<Item = Piece<Block>> + 'a {
+    partition_bytes: u64,
+) -> impl Iterator<Item = FileRange<BatchPosition>> + 'a {
     let messages = file.messages.iter().enumerate();
     messages.flat_map(move |(index, message)| {
         let SurveyedKind::Batch { num_rows, .. } = message.kind else {
             return Vec::new();
         };
         let num_bytes = message.end - message.start;
-        let num_pieces = if file.can_cut(message, columns) {
-            (num_bytes / part_bytes.max(1)).clamp(1, num_rows.max(1))
+        let num_ranges = if file.can_cut(message, columns) {
+            (num_bytes / partition_bytes.max(1)).clamp(1, num_rows.max(1))
         } else {
             1
         };
-        let piece_rows = num_rows.div_ceil(num_pieces).next_multiple_of(64).max(1);
+        let range_rows = num_rows.div_ceil(num_ranges).next_multiple_of(64).max(1);
         (0..num_rows)
-            .step_by(piece_rows as usize)
+            .step_by(range_rows as usize)
             .map(|start| {
-                let end = num_rows.min(start + piece_rows);
+                let end = num_rows.min(start + range_rows);
                 let share = u128::from(num_bytes) * u128::from(end - start) / u128::from(num_rows);
-                Piece {
-                    at: Block {
+                FileRange {
+                    at: BatchPosition {
                         file: file_index,
                         message: index,
                     },

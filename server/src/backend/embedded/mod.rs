@@ -1,0 +1,71 @@
+//! The embedded engine as a backend.
+
+mod engine;
+mod functions;
+mod partition_reader;
+mod plan;
+mod seek;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::backend::{Backend, PlannedQuery, TableDescription};
+use crate::encode::{self, Codec, wire_schema};
+pub use engine::{Engine, EngineConfig, EngineUsage};
+pub(crate) use partition_reader::read_through;
+
+use crate::backend::request::Request;
+use crate::error::{ErrorKind, QueryError};
+use crate::source::Table;
+
+#[async_trait]
+impl Backend for Engine {
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
+        let catalog = Arc::clone(self.catalog());
+        let entries = tokio::task::spawn_blocking(move || catalog.refreshed());
+        let entries = entries.await.map_err(|_| {
+            QueryError::new(
+                ErrorKind::Internal,
+                "the tables could not be listed",
+                "try again",
+            )
+        })?;
+        entries
+            .iter()
+            .map(|entry| describe_table(&entry.table))
+            .collect()
+    }
+
+    async fn plan(
+        &self,
+        request: &Request,
+        base: Option<Table>,
+        codec: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
+        Engine::plan(self, request, base, codec).await
+    }
+}
+
+/// A table of the embedded engine as it is listed.
+///
+/// # Errors
+/// Its schema is none that could be sent.
+pub(crate) fn describe_table(table: &Table) -> Result<TableDescription, QueryError> {
+    let fields = encode::describe(&wire_schema(&table.schema)).map_err(|error| {
+        QueryError::new(
+            ErrorKind::Internal,
+            format!("table {:?} cannot be described: {error}", table.name),
+            "",
+        )
+    })?;
+    Ok(TableDescription {
+        name: table.name.clone(),
+        format: table.format,
+        num_rows: table.num_rows,
+        num_bytes: table.num_bytes,
+        version: table.version.clone(),
+        is_uploaded: table.is_uploaded(),
+        fields,
+    })
+}

@@ -1,0 +1,199 @@
+//! Reads and encodes the partitions of a physical plan.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use datafusion::error::DataFusionError;
+use datafusion::execution::session_state::SessionState;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt, TryStreamExt};
+
+use crate::error::from_datafusion::{execution_error, is_about_text};
+use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::message::MaybeEncoded;
+use crate::order::{Encoding, Partition, encode_partition};
+use crate::source::{Table, read_rows};
+
+/// Bytes of source files for one partition. Small partitions let several later ones run ahead a little
+/// within the budget, instead of one far.
+pub(super) const PARTITION_BYTES: u64 = 4 << 20;
+
+/// The most partitions that a scan is cut into.
+pub(super) const MAX_PARTITIONS: u64 = 1024;
+
+/// The partitions of a plan, encoded. With `partition_rows` each has to yield so many rows.
+pub(crate) fn encode_partitions(
+    plan: Arc<dyn ExecutionPlan>,
+    state: SessionState,
+    used: &[Arc<Table>],
+    encoding: &Encoding,
+    partition_rows: Option<Vec<u64>>,
+) -> Vec<Partition> {
+    let num_partitions = match &partition_rows {
+        Some(partition_rows) => partition_rows.len(),
+        None => plan.output_partitioning().partition_count(),
+    };
+    let reader = Arc::new(PartitionReader {
+        plan,
+        state,
+        used: used.to_vec(),
+        partition_rows,
+    });
+    (0..num_partitions)
+        .map(|index| {
+            let reader = Arc::clone(&reader);
+            let encoding = encoding.clone();
+            Box::new(move |held| {
+                // The first message is a small one, so it has to be encoded.
+                let passes = index > 0 && encoding.codec.is_none();
+                let pass = passes.then(|| good_sizes(encoding.batch_bytes));
+                encode_partition(reader.read(index, pass), &encoding, index == 0, held)
+            }) as Partition
+        })
+        .collect()
+}
+
+/// Reads all rows of a table of files that say where each row is, and keeps none; `false` where the
+/// files do not say.
+///
+/// # Errors
+/// What a query that reads those rows would fail with.
+pub(crate) async fn read_through(
+    table: &Arc<Table>,
+    state: SessionState,
+) -> Result<bool, QueryError> {
+    let columns: Vec<usize> = (0..table.schema.fields().len()).collect();
+    let rows = 0..table.num_rows.unwrap_or(0);
+    let files = table.file_table();
+    let scan = files.map(|files| files.scan_rows(&state, &columns, rows, PARTITION_BYTES));
+    let scan = scan.transpose().map_err(|error| execution_error(&error))?;
+    let Some(scan) = scan.flatten() else {
+        return Ok(false);
+    };
+    let num_partitions = scan.partition_rows.len();
+    let reader = Arc::new(PartitionReader {
+        plan: scan.plan,
+        state,
+        used: vec![Arc::clone(table)],
+        partition_rows: Some(scan.partition_rows),
+    });
+    for index in 0..num_partitions {
+        let mut rows = Arc::clone(&reader).read(index, None);
+        while rows.next().await.transpose()?.is_some() {}
+    }
+    Ok(true)
+}
+
+/// The sizes of a body at which a record batch may be a message of its own.
+fn good_sizes(batch_bytes: usize) -> RangeInclusive<u64> {
+    let batch_bytes = batch_bytes as u64;
+    batch_bytes / 4..=batch_bytes.saturating_mul(5) / 4
+}
+
+/// Reads the partitions of one plan.
+struct PartitionReader {
+    plan: Arc<dyn ExecutionPlan>,
+    state: SessionState,
+    used: Vec<Arc<Table>>,
+    partition_rows: Option<Vec<u64>>,
+}
+
+impl PartitionReader {
+    /// The rows of a partition; see [`read_rows`] for `pass`.
+    fn read(
+        self: Arc<Self>,
+        index: usize,
+        pass: Option<RangeInclusive<u64>>,
+    ) -> BoxStream<'static, Result<MaybeEncoded, QueryError>> {
+        let rows = Arc::clone(&self).run(index, pass);
+        let Some(expected) = self.partition_rows.as_ref().map(|rows| rows[index]) else {
+            return rows;
+        };
+        // Rows are numbered by what the metadata says; a file that lies would shift them.
+        let counted = futures::stream::try_unfold((rows, 0), move |(mut rows, num_rows)| {
+            let reader = Arc::clone(&self);
+            async move {
+                match rows.next().await.transpose()? {
+                    Some(next) if num_rows + next.num_rows() <= expected => {
+                        let num_rows = num_rows + next.num_rows();
+                        Ok(Some((next, (rows, num_rows))))
+                    }
+                    None if num_rows == expected => Ok(None),
+                    _ => Err(reader.miscounted()),
+                }
+            }
+        });
+        counted.boxed()
+    }
+
+    fn miscounted(&self) -> QueryError {
+        let names: Vec<&str> = self.used.iter().map(|table| table.name.as_str()).collect();
+        QueryError::new(
+            ErrorKind::SourceUnreadable,
+            format!(
+                "a file of table {} does not hold the rows that its metadata says",
+                names.join(", ")
+            ),
+            "write the file again",
+        )
+    }
+
+    fn run(
+        self: Arc<Self>,
+        index: usize,
+        pass: Option<RangeInclusive<u64>>,
+    ) -> BoxStream<'static, Result<MaybeEncoded, QueryError>> {
+        let passed = pass.and_then(|sizes| read_rows(self.plan.as_ref(), index, sizes));
+        let rows = match passed {
+            Some(rows) => Ok(rows),
+            None => self
+                .plan
+                .execute(index, self.state.task_ctx())
+                .map(|batches| batches.map_ok(MaybeEncoded::Batch).boxed()),
+        };
+        match rows {
+            Ok(rows) => rows
+                .then(move |rows| {
+                    let reader = Arc::clone(&self);
+                    async move {
+                        match rows {
+                            Ok(rows) => Ok(rows),
+                            Err(error) => Err(reader.explain(error).await),
+                        }
+                    }
+                })
+                .boxed(),
+            Err(error) => async move { Err(self.explain(error).await) }
+                .into_stream()
+                .boxed(),
+        }
+    }
+
+    /// An error of a text file says where in the file; no error says where the file is.
+    async fn explain(&self, error: DataFusionError) -> QueryError {
+        if let Some(changed) = self.used.iter().find(|table| table.has_changed()) {
+            return source_changed(&changed.name);
+        }
+        if is_about_text(&error) {
+            let used = self.used.clone();
+            let search = tokio::task::spawn_blocking(move || {
+                used.iter()
+                    .find_map(|table| table.find_broken_row(&|| false))
+            });
+            if let Ok(Some(found)) = search.await {
+                return found;
+            }
+        }
+        let mut explained = execution_error(&error);
+        for folder in self
+            .used
+            .iter()
+            .flat_map(|table| table.folders())
+            .filter(|folder| folder.len() > 1)
+        {
+            explained.message = explained.message.replace(&format!("{folder}/"), "");
+        }
+        explained
+    }
+}

@@ -1,0 +1,89 @@
+//! Plans that begin at a row, for scans of files that say where a row is.
+
+use std::sync::Arc;
+
+use datafusion::error::DataFusionError;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+
+use crate::backend::embedded::partition_reader::{MAX_PARTITIONS, PARTITION_BYTES};
+use crate::backend::embedded::plan::PlainScan;
+use crate::error::from_datafusion::execution_error;
+use crate::error::{QueryError, source_changed};
+use crate::order::RowRange;
+use crate::source::Table;
+
+/// A plan of exactly the wanted rows.
+pub(crate) struct Seek {
+    /// Its partitions are the rows in order.
+    pub(crate) plan: Arc<dyn ExecutionPlan>,
+    /// The rows of each partition.
+    pub(crate) partition_rows: Vec<u64>,
+    /// Rows of all partitions.
+    pub(crate) num_rows: u64,
+    /// Rows of the query without any range.
+    num_table_rows: u64,
+}
+
+impl Seek {
+    /// A plan of rows `range` of `logical` that reads nothing before them. `None` where `logical` is
+    /// anything but columns of files that say where a row is. Blocks on the file system.
+    ///
+    /// # Errors
+    /// A file cannot be read any more.
+    pub(crate) fn plan(
+        state: &SessionState,
+        logical: &LogicalPlan,
+        range: RowRange,
+        used: &[Arc<Table>],
+    ) -> Result<Option<Self>, QueryError> {
+        Self::try_plan(state, logical, range, used).map_err(|error| {
+            match used.iter().find(|table| table.has_changed()) {
+                Some(changed) => source_changed(&changed.name),
+                None => execution_error(&error),
+            }
+        })
+    }
+
+    fn try_plan(
+        state: &SessionState,
+        logical: &LogicalPlan,
+        range: RowRange,
+        used: &[Arc<Table>],
+    ) -> Result<Option<Self>, DataFusionError> {
+        let Some(scan) = PlainScan::of(logical) else {
+            return Ok(None);
+        };
+        // The table may have been loaded anew since the plan was made.
+        let same = used
+            .iter()
+            .find(|table| Arc::ptr_eq(&table.provider, &scan.provider));
+        let Some((table, num_table_rows)) = same
+            .and_then(|table| table.file_table())
+            .and_then(|table| Some((table, table.num_rows()?)))
+        else {
+            return Ok(None);
+        };
+        let end = range
+            .end()
+            .map_or(num_table_rows, |end| end.min(num_table_rows));
+        let start = range.first_row.min(end);
+        let partition_bytes = PARTITION_BYTES.max(table.num_bytes() / MAX_PARTITIONS);
+        let Some(rows) = table.scan_rows(state, &scan.columns, start..end, partition_bytes)? else {
+            return Ok(None);
+        };
+        Ok(Some(Self {
+            plan: scan.project(rows.plan)?,
+            partition_rows: rows.partition_rows,
+            num_rows: end - start,
+            num_table_rows,
+        }))
+    }
+
+    /// Rows of a result that is rows `inner` of the table.
+    pub(crate) fn num_rows_within(&self, inner: RowRange) -> u64 {
+        let left = self.num_table_rows.saturating_sub(inner.first_row);
+        inner.limit.map_or(left, |limit| limit.min(left))
+    }
+}

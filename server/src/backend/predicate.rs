@@ -1,0 +1,283 @@
+//! The JSON filter as an expression.
+
+use colonnade_core::semantics::{
+    Comparison, DecimalPosition, Predicate, Refusal, Test, from_hex, literal_text, no_plain_text,
+    value_type,
+};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::{Column, ScalarValue};
+use datafusion::functions::expr_fn::{contains, starts_with};
+use datafusion::logical_expr::{Expr, Operator, binary_expr, cast, lit, not};
+use serde_json::Value;
+
+use crate::encode::type_name;
+use crate::error::{ErrorKind, QueryError};
+
+/// The predicate as an expression over `schema`.
+///
+/// # Errors
+/// `bad_filter` or `unknown_column`, with what would be right.
+pub(crate) fn predicate_expr(json: &Value, schema: &Schema) -> Result<Expr, QueryError> {
+    expr_of(&Predicate::parse(json).map_err(refused)?, schema)
+}
+
+fn expr_of(predicate: &Predicate, schema: &Schema) -> Result<Expr, QueryError> {
+    match predicate {
+        Predicate::And(items) => fold(items, Operator::And, schema),
+        Predicate::Or(items) => fold(items, Operator::Or, schema),
+        Predicate::Not(inner) => Ok(not(expr_of(inner, schema)?)),
+        Predicate::Test { column, test } => {
+            let field = schema
+                .field_with_name(column)
+                .map_err(|_| QueryError::unknown_column("there is", column, schema.fields()))?;
+            test_expr(test, field)
+        }
+    }
+}
+
+/// A balanced tree, so that the depth stays small.
+fn fold(items: &[Predicate], op: Operator, schema: &Schema) -> Result<Expr, QueryError> {
+    let mut exprs = items
+        .iter()
+        .map(|item| expr_of(item, schema))
+        .collect::<Result<Vec<_>, _>>()?;
+    while exprs.len() > 1 {
+        let mut halves = Vec::with_capacity(exprs.len().div_ceil(2));
+        let mut pairs = exprs.into_iter();
+        while let Some(left) = pairs.next() {
+            halves.push(match pairs.next() {
+                Some(right) => binary_expr(left, op, right),
+                None => left,
+            });
+        }
+        exprs = halves;
+    }
+    Ok(exprs.pop().unwrap_or_else(|| lit(op == Operator::And)))
+}
+
+fn test_expr(test: &Test, field: &Field) -> Result<Expr, QueryError> {
+    let column = Expr::Column(Column::new_unqualified(field.name()));
+    Ok(match test {
+        Test::Compare(comparison, value) => {
+            compare_expr(column, *comparison, literal(value, field)?)
+        }
+        Test::In([]) => lit(false),
+        Test::In(values) => {
+            let mut list = Vec::with_capacity(values.len());
+            for value in *values {
+                if let Literal::Value(value) = literal(value, field)? {
+                    list.push(Expr::Literal(value, None));
+                }
+            }
+            if list.is_empty() {
+                never(column)
+            } else {
+                column.in_list(list, false)
+            }
+        }
+        Test::IsNull { negated: false } => column.is_null(),
+        Test::IsNull { negated: true } => column.is_not_null(),
+        Test::Contains(text) => contains(as_text(column, field)?, lit(*text)),
+        Test::StartsWith(text) => starts_with(as_text(column, field)?, lit(*text)),
+    })
+}
+
+/// The column as the text that it has everywhere, in every program.
+fn as_text(column: Expr, field: &Field) -> Result<Expr, QueryError> {
+    let is_text = |data_type: &DataType| {
+        matches!(
+            data_type,
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+        )
+    };
+    if is_text(field.data_type()) {
+        return Ok(column);
+    }
+    let values = value_type(field.data_type());
+    if is_text(values) || values.is_integer() || *values == DataType::Boolean {
+        return Ok(cast(column, DataType::Utf8));
+    }
+    Err(refused(no_plain_text(field.name(), &type_name(field))))
+}
+
+/// What a column is compared with.
+enum Literal {
+    /// A value of its type.
+    Value(ScalarValue),
+    /// Between this value of its type and the next.
+    After(ScalarValue),
+    /// Less than every value of its type.
+    Below,
+    /// Greater than every value of its type.
+    Above,
+}
+
+fn compare_expr(column: Expr, comparison: Comparison, literal: Literal) -> Expr {
+    use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
+    let compare = |op, value| binary_expr(column.clone(), op, Expr::Literal(value, None));
+    match (literal, comparison) {
+        (Literal::Value(value), Eq) => compare(Operator::Eq, value),
+        (Literal::Value(value), Ne) => compare(Operator::NotEq, value),
+        (Literal::Value(value), Lt) => compare(Operator::Lt, value),
+        (Literal::Value(value) | Literal::After(value), Le) | (Literal::After(value), Lt) => {
+            compare(Operator::LtEq, value)
+        }
+        (Literal::Value(value) | Literal::After(value), Gt) | (Literal::After(value), Ge) => {
+            compare(Operator::Gt, value)
+        }
+        (Literal::Value(value), Ge) => compare(Operator::GtEq, value),
+        (Literal::After(_) | Literal::Below | Literal::Above, Eq)
+        | (Literal::Below, Lt | Le)
+        | (Literal::Above, Gt | Ge) => never(column),
+        (Literal::After(_) | Literal::Below | Literal::Above, Ne)
+        | (Literal::Below, Gt | Ge)
+        | (Literal::Above, Lt | Le) => not(never(column)),
+    }
+}
+
+/// False of every value, null of null.
+fn never(column: Expr) -> Expr {
+    column.is_null().and(lit(ScalarValue::Boolean(None)))
+}
+
+/// A JSON value as a value of the column's type; exact, or an error.
+fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
+    let text = literal_text(value, field.name()).map_err(refused)?;
+    let target = value_type(field.data_type());
+    let refuse = || {
+        bad(
+            format!("{text:?} is not a value of column {:?}", field.name()),
+            format!("give a value of type {target}"),
+        )
+    };
+    let value = match target {
+        DataType::Utf8 => ScalarValue::Utf8(Some(text)),
+        DataType::LargeUtf8 => ScalarValue::LargeUtf8(Some(text)),
+        DataType::Utf8View => ScalarValue::Utf8View(Some(text)),
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => {
+            let bytes = from_hex(&text)
+                .ok_or_else(|| bad(format!("{text:?} is not hex"), "give bytes as hex digits"))?;
+            ScalarValue::Binary(Some(bytes))
+        }
+        DataType::Decimal32(precision, scale)
+        | DataType::Decimal64(precision, scale)
+        | DataType::Decimal128(precision, scale)
+        | DataType::Decimal256(precision, scale) => {
+            let position = DecimalPosition::of(&text, *scale).ok_or_else(refuse)?;
+            return Ok(decimal(position, target, *precision, *scale));
+        }
+        _ => match ScalarValue::try_from_string(text.clone(), target) {
+            Ok(value) if !value.is_null() => value,
+            _ => return Err(refuse()),
+        },
+    };
+    Ok(Literal::Value(value))
+}
+
+/// A decimal of the column's own type and scale, so that nothing is rounded or cast.
+fn decimal(position: DecimalPosition, data_type: &DataType, precision: u8, scale: i8) -> Literal {
+    let (number, wrap): (_, fn(ScalarValue) -> Literal) = match position {
+        DecimalPosition::At(number) => (number, Literal::Value),
+        DecimalPosition::After(number) => (number, Literal::After),
+        DecimalPosition::Below => return Literal::Below,
+        DecimalPosition::Above => return Literal::Above,
+    };
+    let narrow = || number.to_i128();
+    let value = match data_type {
+        DataType::Decimal32(..) => narrow()
+            .and_then(|number| i32::try_from(number).ok())
+            .map(|number| ScalarValue::Decimal32(Some(number), precision, scale)),
+        DataType::Decimal64(..) => narrow()
+            .and_then(|number| i64::try_from(number).ok())
+            .map(|number| ScalarValue::Decimal64(Some(number), precision, scale)),
+        DataType::Decimal128(..) => {
+            narrow().map(|number| ScalarValue::Decimal128(Some(number), precision, scale))
+        }
+        _ => Some(ScalarValue::Decimal256(Some(number), precision, scale)),
+    };
+    match value {
+        Some(value) => wrap(value),
+        None if number.is_negative() => Literal::Below,
+        None => Literal::Above,
+    }
+}
+
+fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
+    QueryError::new(ErrorKind::BadFilter, message, hint)
+}
+
+fn refused(refusal: Refusal) -> QueryError {
+    bad(refusal.message, refusal.hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::datatypes::Fields;
+    use std::sync::Arc;
+
+    fn schema() -> Arc<Schema> {
+        let fields: Fields = vec![
+            Field::new("n", DataType::Int64, true),
+            Field::new("t", DataType::Utf8, true),
+            Field::new("d", DataType::Decimal128(12, 2), true),
+        ]
+        .into();
+        Arc::new(Schema::new(fields))
+    }
+
+    fn text(json: &str) -> Result<String, String> {
+        let json = serde_json::from_str(json).map_err(|e| e.to_string())?;
+        predicate_expr(&json, &schema())
+            .map(|e| e.to_string())
+            .map_err(|e| e.kind.code().to_owned())
+    }
+
+    #[test]
+    fn expressions() {
+        assert_eq!(
+            text(r#"{"op":"eq","column":"n","value":"9007199254740993"}"#).unwrap(),
+            "n = Int64(9007199254740993)"
+        );
+        assert_eq!(
+            text(r#"{"op":"is_null","column":"n"}"#).unwrap(),
+            "n IS NULL"
+        );
+        assert_eq!(text(r#"{"and":[]}"#).unwrap(), "Boolean(true)");
+        assert_eq!(
+            text(r#"{"op":"lt","column":"d","value":"1.005"}"#).unwrap(),
+            "d <= Decimal128(1.00,12,2)"
+        );
+        let both = text(
+            r#"{"not":{"or":[{"op":"lt","column":"n","value":1},{"op":"in","column":"t","value":["a","b"]}]}}"#,
+        );
+        assert_eq!(
+            both.unwrap(),
+            r#"NOT n < Int64(1) OR t IN ([Utf8("a"), Utf8("b")])"#
+        );
+    }
+
+    #[test]
+    fn refusals() {
+        assert_eq!(
+            text(r#"{"op":"eq","column":"m","value":1}"#).unwrap_err(),
+            "unknown_column"
+        );
+        for json in [
+            r#"{"op":"eq","column":"n","value":"1.5"}"#,
+            r#"{"op":"eq","column":"n"}"#,
+            r#"{"op":"eq","column":"n","value":null}"#,
+            r#"{"op":"in","column":"n","value":5}"#,
+            r#"{"op":"contains","column":"t","value":5}"#,
+            r#"{"op":"is_null","column":"t","value":5}"#,
+            r#"{"op":"eq","column":"d","value":"a"}"#,
+            r#"{"op":"eq","column":"n","value":{"a":1}}"#,
+        ] {
+            assert_eq!(text(json).unwrap_err(), "bad_filter", "{json}");
+        }
+        assert!(text(r#"{"op":"like","column":"t","value":"a"}"#).is_err());
+    }
+}

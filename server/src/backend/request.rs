@@ -1,0 +1,200 @@
+//! A request for rows, however it was written.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use datafusion::arrow::datatypes::{Field, Schema};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::{ErrorKind, QueryError};
+use crate::order::RowRange;
+
+/// The smallest and the largest target for one message.
+const BATCH_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=16 << 20;
+
+/// The target for one message where the client does not say. Measured: from 256 KiB to 1 MiB the
+/// first rows come early and the framing costs nothing.
+const DEFAULT_BATCH_BYTES: usize = 512 << 10;
+
+/// The longest time that a result may wait for its next reader.
+const MAX_LINGER_S: u64 = 600;
+
+/// Where the rows come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Source {
+    /// A SELECT.
+    Sql(String),
+    /// A table, perhaps less of it and in another order.
+    Table(TableQuery),
+    /// The same of the rows of a query that is known; the table's name is its id.
+    Query(TableQuery),
+}
+
+/// Rows and columns of one table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableQuery {
+    /// The table's name.
+    pub table: String,
+    /// The columns, in this order; `None` means all.
+    pub columns: Option<Vec<String>>,
+    /// Which rows.
+    pub filter: Option<Filter>,
+    /// By what to sort; empty means the order of the source.
+    pub sort: Vec<SortKey>,
+}
+
+impl TableQuery {
+    /// A column of the table, whose schema is given.
+    ///
+    /// # Errors
+    /// `unknown_column`.
+    pub fn field<'a>(&self, name: &str, schema: &'a Schema) -> Result<&'a Field, QueryError> {
+        schema.field_with_name(name).map_err(|_| {
+            let has = format!("table {:?} has", self.table);
+            QueryError::unknown_column(&has, name, schema.fields())
+        })
+    }
+
+    /// The names of the columns that are asked for, or of all.
+    ///
+    /// # Errors
+    /// `unknown_column`, or `bad_parameter` where one is asked for twice.
+    pub fn column_names<'a>(&'a self, schema: &'a Schema) -> Result<Vec<&'a str>, QueryError> {
+        let names: Vec<&str> = match &self.columns {
+            Some(columns) => columns.iter().map(String::as_str).collect(),
+            None => schema.fields().iter().map(|f| f.name().as_str()).collect(),
+        };
+        let mut seen = HashSet::new();
+        for name in &names {
+            self.field(name, schema)?;
+            if !seen.insert(name) {
+                return Err(QueryError::new(
+                    ErrorKind::BadParameter,
+                    format!("column {name:?} is asked for twice"),
+                    "name each column once",
+                ));
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Which rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Filter {
+    /// One SQL expression.
+    Text(String),
+    /// A predicate as JSON; planning reads it.
+    Json(serde_json::Value),
+}
+
+/// One column to sort by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SortKey {
+    /// Its name.
+    pub column: String,
+    /// Largest first; nulls are last either way.
+    pub descending: bool,
+}
+
+/// One query.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Request {
+    /// Chosen by the client, or by us.
+    pub id: Uuid,
+    /// Where the rows come from.
+    pub source: Source,
+    /// Which of the rows.
+    pub range: RowRange,
+    /// The size of a message to aim at.
+    pub batch_bytes: usize,
+    /// How long the result waits for its next reader.
+    pub linger: Duration,
+}
+
+impl Request {
+    /// Whether all rows of `other` are rows of this request.
+    pub fn has_rows_of(&self, other: &Self) -> bool {
+        let ends_within = match (self.range.end(), other.range.end()) {
+            (None, _) => true,
+            (Some(end), Some(wanted)) => wanted <= end,
+            (Some(_), None) => false,
+        };
+        self.source == other.source && ends_within
+    }
+}
+
+/// The parameters that every query takes, as numbers and text.
+#[derive(Debug, Clone, Default)]
+pub struct CommonParameters {
+    /// `id=`.
+    pub id: Option<String>,
+    /// `offset=`.
+    pub offset: Option<u64>,
+    /// `limit=`.
+    pub limit: Option<u64>,
+    /// `batch_bytes=`.
+    pub batch_bytes: Option<u64>,
+    /// `linger_s=`.
+    pub linger_s: Option<u64>,
+}
+
+impl CommonParameters {
+    /// A query of `source` with these parameters.
+    ///
+    /// # Errors
+    /// `bad_parameter`.
+    pub fn request(self, source: Source) -> Result<Request, QueryError> {
+        let id = match self.id {
+            Some(text) => parse_id(&text)?,
+            None => Uuid::new_v4(),
+        };
+        let batch_bytes = self.batch_bytes.map_or(DEFAULT_BATCH_BYTES, |bytes| {
+            bytes.clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end()) as usize
+        });
+        Ok(Request {
+            id,
+            source,
+            range: RowRange {
+                first_row: self.offset.unwrap_or(0),
+                limit: self.limit,
+            },
+            batch_bytes,
+            linger: linger(self.linger_s.unwrap_or(0))?,
+        })
+    }
+}
+
+/// `linger_s=` as a time.
+///
+/// # Errors
+/// `bad_parameter`.
+pub fn linger(linger_s: u64) -> Result<Duration, QueryError> {
+    if linger_s > MAX_LINGER_S {
+        return Err(QueryError::new(
+            ErrorKind::BadParameter,
+            format!("linger_s={linger_s} is too long"),
+            format!("give 0 to {MAX_LINGER_S} seconds"),
+        ));
+    }
+    Ok(Duration::from_secs(linger_s))
+}
+
+/// An id is a UUID in its usual form.
+///
+/// # Errors
+/// `bad_parameter`.
+pub fn parse_id(text: &str) -> Result<Uuid, QueryError> {
+    let parsed = (text.len() == 36)
+        .then(|| Uuid::try_parse(text).ok())
+        .flatten();
+    parsed.ok_or_else(|| {
+        let shown: String = text.chars().take(60).collect();
+        QueryError::new(
+            ErrorKind::BadParameter,
+            format!("{shown:?} is not a query id"),
+            "give a UUID such as 6f1c8f2e-3a5b-4c1d-9e2f-0a1b2c3d4e5f",
+        )
+    })
+}

@@ -1,0 +1,144 @@
+use crate::error::{ErrorKind, QueryError};
+
+/// The kind of file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Apache Parquet.
+    Parquet,
+    /// Comma-separated values, RFC 4180 with LF.
+    Csv,
+    /// An Arrow IPC file.
+    Arrow,
+    /// One JSON object a line.
+    Ndjson,
+}
+
+impl Format {
+    /// As in `format=`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Csv => "csv",
+            Self::Arrow => "arrow",
+            Self::Ndjson => "ndjson",
+        }
+    }
+
+    /// The media type of such a file.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            Self::Parquet => "application/vnd.apache.parquet",
+            Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::Arrow => "application/vnd.apache.arrow.file",
+            Self::Ndjson => "application/x-ndjson",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Parquet, Self::Csv, Self::Arrow, Self::Ndjson]
+            .into_iter()
+            .find(|format| format.name() == text)
+    }
+}
+
+/// How the pages of a Parquet file are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compression {
+    /// Zstandard, level 1.
+    #[default]
+    Zstd,
+    /// Snappy.
+    Snappy,
+    /// LZ4, without frames (`LZ4_RAW`).
+    Lz4,
+    /// Not at all.
+    None,
+}
+
+/// The options of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExportOptions {
+    /// The kind of file.
+    pub format: Format,
+    /// Of a Parquet file.
+    pub compression: Compression,
+    /// In a CSV file, put `'` before texts that a spreadsheet would run.
+    pub escape_formulas: bool,
+}
+
+impl ExportOptions {
+    /// The plain file of a format.
+    pub fn new(format: Format) -> Self {
+        Self {
+            format,
+            compression: Compression::default(),
+            escape_formulas: false,
+        }
+    }
+
+    /// From the parameters of a URL.
+    ///
+    /// # Errors
+    /// `bad_parameter`: unknown, doubled, or not for that format.
+    pub fn parse(parameters: &[(String, String)]) -> Result<Self, QueryError> {
+        let [mut format, mut compression, mut escape_formulas] = [None, None, None];
+        for (key, value) in parameters {
+            let slot = match key.as_str() {
+                "format" => &mut format,
+                "compression" => &mut compression,
+                "escape_formulas" => &mut escape_formulas,
+                _ => {
+                    return Err(bad(
+                        format!("there is no parameter {key:?}"),
+                        "use format, name, compression or escape_formulas",
+                    ));
+                }
+            };
+            if slot.replace(value.as_str()).is_some() {
+                return Err(bad(
+                    format!("{key} is given twice"),
+                    "give each parameter once",
+                ));
+            }
+        }
+        let formats = "give format=parquet, csv, arrow or ndjson";
+        let format = format.ok_or_else(|| bad("no format is given".to_owned(), formats))?;
+        let mut options = Self::new(Format::parse(format).ok_or_else(|| {
+            bad(
+                format!("format={format:?} is none that can be written"),
+                formats,
+            )
+        })?);
+        if let Some(value) = compression {
+            options.compression = match (options.format, value) {
+                (Format::Parquet, "zstd") => Compression::Zstd,
+                (Format::Parquet, "snappy") => Compression::Snappy,
+                (Format::Parquet, "lz4") => Compression::Lz4,
+                (Format::Parquet, "none") => Compression::None,
+                _ => {
+                    return Err(bad(
+                        format!("compression={value:?} is nothing that format={format} has"),
+                        "give compression=zstd, snappy, lz4 or none with format=parquet",
+                    ));
+                }
+            };
+        }
+        if let Some(value) = escape_formulas {
+            options.escape_formulas = match (options.format, value) {
+                (Format::Csv, "true") => true,
+                (Format::Csv, "false") => false,
+                _ => {
+                    return Err(bad(
+                        format!("escape_formulas={value:?} is nothing that format={format} has"),
+                        "give escape_formulas=true or false with format=csv",
+                    ));
+                }
+            };
+        }
+        Ok(options)
+    }
+}
+
+fn bad(message: String, hint: &str) -> QueryError {
+    QueryError::new(ErrorKind::BadParameter, message, hint)
+}

@@ -1,0 +1,376 @@
+//! What is known about one result, and its runs.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::backend::EngineProgress;
+use crate::backend::request::Request;
+use crate::error::{ErrorKind, QueryError};
+use crate::order::Order;
+use crate::results::export::ExportProgress;
+use crate::results::observer::ResultObserver;
+use crate::results::properties::ResultProperties;
+use crate::results::request_json::request_json;
+use crate::results::run::Run;
+use crate::results::status::ResultStatus;
+
+/// The state of a result.
+#[derive(Debug, Clone)]
+enum State {
+    /// It is planned, runs, or waits for a reader.
+    Running,
+    /// All its rows were there.
+    Done,
+    /// It failed.
+    Failed(QueryError),
+    /// Its last reader left before the last row, or the server stops.
+    Cancelled,
+}
+
+#[derive(Debug)]
+struct Progress {
+    state: State,
+    /// Rows in all, once known.
+    rows: Option<u64>,
+    rows_ready: u64,
+    rows_sent: u64,
+    batches_sent: u64,
+    bytes_sent: u64,
+    ended: Option<Instant>,
+    last_used: Instant,
+    /// Its rows were dropped to free disk for others.
+    is_expired: bool,
+}
+
+/// One result, from its first request until it is forgotten.
+#[derive(Debug)]
+pub struct ResultRecord {
+    /// Its id.
+    pub id: Uuid,
+    /// The first request for it.
+    pub request: Request,
+    /// Cancelled when the result is deleted.
+    pub deleted: CancellationToken,
+    /// Held by whoever begins a run, so that no two are begun for the same rows.
+    pub(super) opening: tokio::sync::Mutex<()>,
+    started: Instant,
+    properties: OnceLock<ResultProperties>,
+    runs: Mutex<Vec<Arc<Run>>>,
+    progress: Mutex<Progress>,
+    observer: Option<ResultObserver>,
+    export: Mutex<Option<Arc<ExportProgress>>>,
+    engine_progress: Mutex<Option<Arc<EngineProgress>>>,
+}
+
+impl ResultRecord {
+    /// The record of a new request.
+    pub(super) fn new(request: Request, observer: Option<ResultObserver>) -> Self {
+        let now = Instant::now();
+        Self {
+            id: request.id,
+            request,
+            deleted: CancellationToken::new(),
+            opening: tokio::sync::Mutex::new(()),
+            started: now,
+            properties: OnceLock::new(),
+            runs: Mutex::default(),
+            progress: Mutex::new(Progress {
+                state: State::Running,
+                rows: None,
+                rows_ready: 0,
+                rows_sent: 0,
+                batches_sent: 0,
+                bytes_sent: 0,
+                ended: None,
+                last_used: now,
+                is_expired: false,
+            }),
+            observer,
+            export: Mutex::default(),
+            engine_progress: Mutex::default(),
+        }
+    }
+
+    /// A result of an earlier process, whose rows are no longer there.
+    pub(super) fn restored(request: Request, properties: ResultProperties) -> Self {
+        let record = Self::new(request, None);
+        record.end(State::Cancelled);
+        // New, so that nothing was set before.
+        let _ = record.properties.set(properties);
+        record
+    }
+
+    /// When it was first requested.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// What planning found out; `None` before.
+    pub fn properties(&self) -> Option<&ResultProperties> {
+        self.properties.get()
+    }
+
+    pub(super) fn set_properties(&self, properties: ResultProperties) -> &ResultProperties {
+        self.properties.get_or_init(|| properties)
+    }
+
+    /// Whether its rows can be read from their source again, from any row on.
+    pub fn is_seekable(&self) -> bool {
+        self.properties()
+            .is_some_and(|properties| properties.is_seekable)
+    }
+
+    /// Notes a message that was given to a connection.
+    pub fn sent(&self, num_rows: u64, num_bytes: u64, is_batch: bool) {
+        let mut progress = self.lock();
+        progress.rows_sent += num_rows;
+        progress.bytes_sent += num_bytes;
+        progress.batches_sent += u64::from(is_batch);
+        drop(progress);
+        if let Some(observer) = &self.observer {
+            observer.sent(num_rows, num_bytes, is_batch);
+        }
+    }
+
+    pub(super) fn note_ready(&self, end_row: u64) {
+        let mut progress = self.lock();
+        progress.rows_ready = progress.rows_ready.max(end_row);
+    }
+
+    /// Notes an export that has begun.
+    pub fn set_export(&self, export: Arc<ExportProgress>) {
+        *self.lock_export() = Some(export);
+    }
+
+    fn lock_export(&self) -> MutexGuard<'_, Option<Arc<ExportProgress>>> {
+        self.export.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes where the engine of its latest run says how far it is.
+    pub(super) fn set_engine_progress(&self, progress: Option<Arc<EngineProgress>>) {
+        *self.lock_engine_progress() = progress;
+    }
+
+    fn lock_engine_progress(&self) -> MutexGuard<'_, Option<Arc<EngineProgress>>> {
+        let lock = self.engine_progress.lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a request for it.
+    pub fn touch(&self) {
+        self.lock().last_used = Instant::now();
+    }
+
+    /// Time since its last request.
+    pub(super) fn unused_for(&self) -> Duration {
+        self.lock().last_used.elapsed()
+    }
+
+    /// It could not be begun.
+    pub(super) fn fail(&self, error: &QueryError) {
+        self.end(match error.kind {
+            ErrorKind::Cancelled => State::Cancelled,
+            _ => State::Failed(error.clone()),
+        });
+    }
+
+    /// A run begins.
+    pub(super) fn add_run(&self, run: Arc<Run>) {
+        let mut runs = self.lock_runs();
+        // Of those that ended only one whose rows are kept is of use.
+        runs.retain(|run| run.is_running() || run.has_readers() || self.keeps(run));
+        runs.push(run);
+        drop(runs);
+        let mut progress = self.lock();
+        if matches!(progress.state, State::Cancelled) {
+            progress.state = State::Running;
+            progress.ended = None;
+            drop(progress);
+            if let Some(observer) = &self.observer {
+                observer.goes_on();
+            }
+        }
+    }
+
+    fn keeps(&self, run: &Run) -> bool {
+        !self.is_seekable() && matches!(run.spool.end(), Some(Ok(())))
+    }
+
+    /// A run has ended.
+    pub(super) fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
+        match end {
+            Ok(()) if self.reached_end(run) => {
+                let end_row = run.spool.rows().end;
+                let mut progress = self.lock();
+                let whole = progress.rows.is_none_or(|rows| rows < end_row);
+                if whole && (end_row > run.range.first_row || run.range.first_row == 0) {
+                    progress.rows = Some(end_row);
+                }
+                drop(progress);
+                self.end(State::Done);
+            }
+            Err(error) if error.kind != ErrorKind::Cancelled => {
+                self.end(State::Failed(error.clone()));
+            }
+            // Stopped, or complete up to the end of its own range.
+            _ => {
+                let others =
+                    |other: &Arc<Run>| !std::ptr::eq(other.as_ref(), run) && other.is_running();
+                if !self.lock_runs().iter().any(others) {
+                    self.end(State::Cancelled);
+                }
+            }
+        }
+    }
+
+    /// Whether a run that ended well saw the last row of the result.
+    fn reached_end(&self, run: &Run) -> bool {
+        let Some(end_row) = run.range.end() else {
+            return true;
+        };
+        run.spool.rows().end < end_row || self.request.range.end() == Some(end_row)
+    }
+
+    /// Why it failed, if it did.
+    pub(super) fn failure(&self) -> Option<QueryError> {
+        match &self.lock().state {
+            State::Failed(error) => Some(error.clone()),
+            _ => None,
+        }
+    }
+
+    /// Its runs.
+    pub(super) fn runs(&self) -> Vec<Arc<Run>> {
+        self.lock_runs().clone()
+    }
+
+    /// Whether anything works or reads here.
+    pub fn is_active(&self) -> bool {
+        let is_planned = self.opening.try_lock().is_err();
+        is_planned
+            || self
+                .lock_runs()
+                .iter()
+                .any(|run| run.is_running() || run.has_readers())
+    }
+
+    /// Gives up the rows that are kept; what is known about them stays.
+    pub(super) fn expire_rows(&self) {
+        self.lock().is_expired = true;
+        for run in std::mem::take(&mut *self.lock_runs()) {
+            run.cancel.cancel();
+            run.spool.clear();
+        }
+    }
+
+    /// Whether its rows were dropped to free disk for others.
+    pub(super) fn is_expired(&self) -> bool {
+        self.lock().is_expired
+    }
+
+    /// Whether rows are on disk.
+    pub(super) fn has_disk(&self) -> bool {
+        self.lock_runs().iter().any(|run| run.spool.has_disk())
+    }
+
+    /// How many of its runs have not ended.
+    pub(super) fn num_runs(&self) -> usize {
+        let runs = self.lock_runs();
+        runs.iter().filter(|run| run.is_running()).count()
+    }
+
+    /// Whether rows are kept.
+    pub(super) fn has_rows(&self) -> bool {
+        self.lock_runs()
+            .iter()
+            .any(|run| !run.spool.rows().is_empty())
+    }
+
+    /// Stops all that runs.
+    pub(super) fn cancel(&self) {
+        for run in self.runs() {
+            run.cancel.cancel();
+        }
+    }
+
+    /// What to show.
+    pub fn status(&self) -> ResultStatus {
+        let first_row = self.first_row();
+        let kept = self.runs().into_iter().map(|run| run.spool.kept_bytes());
+        let (memory_bytes, disk_bytes) =
+            kept.fold((0, 0), |sum, kept| (sum.0 + kept.0, sum.1 + kept.1));
+        let progress = self.lock();
+        let (state, error) = match &progress.state {
+            State::Running => ("running", None),
+            State::Done => ("done", None),
+            State::Failed(error) => ("failed", Some(error.summary())),
+            State::Cancelled => ("cancelled", None),
+        };
+        let until = progress.ended.unwrap_or_else(Instant::now);
+        let properties = self.properties();
+        ResultStatus {
+            id: self.id,
+            request: request_json(&self.request),
+            state,
+            order: properties.map(|properties| properties.order.name()),
+            way: properties.map(ResultProperties::way),
+            rows: progress.rows.or(self.rows_by_metadata()),
+            first_row,
+            rows_ready: progress.rows_ready,
+            rows_sent: progress.rows_sent,
+            batches_sent: progress.batches_sent,
+            bytes_sent: progress.bytes_sent,
+            elapsed_ms: until.duration_since(self.started).as_millis() as u64,
+            memory_bytes,
+            disk_bytes,
+            engine: self
+                .lock_engine_progress()
+                .as_ref()
+                .and_then(|engine| engine.status()),
+            error,
+            export: self.lock_export().as_ref().map(|export| export.status()),
+        }
+    }
+
+    /// What its order means; `None` before it is planned.
+    pub fn order(&self) -> Option<Order> {
+        self.properties().map(|properties| properties.order)
+    }
+
+    fn rows_by_metadata(&self) -> Option<u64> {
+        let num_rows = self.properties()?.num_rows?;
+        Some(num_rows.min(self.request.range.end().unwrap_or(u64::MAX)))
+    }
+
+    fn first_row(&self) -> u64 {
+        if self.is_seekable() {
+            return 0;
+        }
+        let firsts = self.runs().into_iter().map(|run| run.spool.rows().start);
+        firsts.min().unwrap_or(self.request.range.first_row)
+    }
+
+    fn end(&self, state: State) {
+        let mut progress = self.lock();
+        if !matches!(progress.state, State::Running) {
+            return;
+        }
+        progress.state = state;
+        progress.ended = Some(Instant::now());
+        drop(progress);
+        if let Some(observer) = &self.observer {
+            observer.ended(&self.status());
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_runs(&self) -> MutexGuard<'_, Vec<Arc<Run>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

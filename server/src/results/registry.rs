@@ -1,0 +1,225 @@
+//! All results by id.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::backend::request::Request;
+use crate::error::{ErrorKind, QueryError};
+use crate::metrics::Metrics;
+use crate::results::observer::ResultObserver;
+use crate::results::record::ResultRecord;
+use crate::results::saved_records::SavedRecords;
+
+/// How many results that do nothing are kept at most.
+const MAX_IDLE: usize = 1000;
+
+/// How many ids of deleted results are kept, so that they differ from unknown ones.
+const MAX_DELETED: usize = 1000;
+
+/// The results that run, and those that were requested a short time ago.
+#[derive(Debug)]
+pub struct Registry {
+    records: Mutex<HashMap<Uuid, Arc<ResultRecord>>>,
+    saved: SavedRecords,
+    keep: Duration,
+    deleted: Mutex<VecDeque<Uuid>>,
+    num_ended: AtomicU64,
+}
+
+impl Registry {
+    /// A registry with the results that an earlier process saved.
+    pub(super) fn new(saved: SavedRecords, keep: Duration) -> Self {
+        let records = saved
+            .load()
+            .into_iter()
+            .map(|record| (record.id, Arc::new(record)));
+        Self {
+            records: Mutex::new(records.collect()),
+            saved,
+            keep,
+            deleted: Mutex::default(),
+            num_ended: AtomicU64::new(0),
+        }
+    }
+
+    /// The record with the request's id: a new one, or the one of the same rows. Returns whether it
+    /// is new.
+    ///
+    /// # Errors
+    /// `id_in_use`.
+    pub fn begin(
+        &self,
+        request: &Request,
+        metrics: &Arc<Metrics>,
+    ) -> Result<(Arc<ResultRecord>, bool), QueryError> {
+        let mut records = self.lock();
+        self.forget_old(&mut records);
+        if let Some(record) = records.get(&request.id) {
+            if record.request.has_rows_of(request) {
+                record.touch();
+                return Ok((Arc::clone(record), false));
+            }
+            return Err(QueryError::new(
+                ErrorKind::IdInUse,
+                format!("query {} asks for something else", request.id),
+                "use a new id for a new query, or leave it out",
+            ));
+        }
+        let observer = ResultObserver::new(Arc::clone(metrics), request);
+        let record = Arc::new(ResultRecord::new(request.clone(), Some(observer)));
+        records.insert(request.id, Arc::clone(&record));
+        Ok((record, true))
+    }
+
+    /// The record with that id.
+    ///
+    /// # Errors
+    /// `unknown_query`.
+    pub fn get(&self, id: Uuid) -> Result<Arc<ResultRecord>, QueryError> {
+        let mut records = self.lock();
+        self.forget_old(&mut records);
+        let record = records.get(&id).map(Arc::clone).ok_or_else(|| {
+            QueryError::new(
+                ErrorKind::UnknownQuery,
+                format!("no query {id} is running or was asked for a short time ago"),
+                "GET /v1/query lists those that are known",
+            )
+        })?;
+        record.touch();
+        Ok(record)
+    }
+
+    /// The record of a result whose rows are requested.
+    ///
+    /// # Errors
+    /// `unknown_query`; `rows_expired` where it was deleted, so that its reader does not take it for
+    /// one that a restart has lost.
+    pub fn get_rows(&self, id: Uuid) -> Result<Arc<ResultRecord>, QueryError> {
+        self.get(id).map_err(|unknown| {
+            if !self.lock_deleted().contains(&id) {
+                return unknown;
+            }
+            QueryError::new(
+                ErrorKind::RowsExpired,
+                format!("query {id} was deleted"),
+                "run it again",
+            )
+        })
+    }
+
+    /// Cancels a result at once and forgets it.
+    ///
+    /// # Errors
+    /// `unknown_query`.
+    pub fn delete(&self, id: Uuid) -> Result<(), QueryError> {
+        let record = self.get(id)?;
+        record.deleted.cancel();
+        record.cancel();
+        self.lock().remove(&id);
+        self.saved.remove(id);
+        let mut deleted = self.lock_deleted();
+        deleted.truncate(MAX_DELETED - 1);
+        deleted.push_front(id);
+        Ok(())
+    }
+
+    /// All results, the latest first.
+    pub fn all(&self) -> Vec<Arc<ResultRecord>> {
+        let mut records = self.lock();
+        self.forget_old(&mut records);
+        let mut all: Vec<_> = records.values().map(Arc::clone).collect();
+        drop(records);
+        all.sort_by_key(|record| std::cmp::Reverse(record.started()));
+        all
+    }
+
+    /// How many runs have not ended.
+    pub fn num_runs(&self) -> usize {
+        self.lock().values().map(|record| record.num_runs()).sum()
+    }
+
+    /// How many runs have ended.
+    pub fn num_ended(&self) -> u64 {
+        self.num_ended.load(Ordering::Relaxed)
+    }
+
+    /// Counts a run that has ended.
+    pub(super) fn note_end(&self) {
+        self.num_ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many hold rows for their next reader.
+    pub fn num_kept(&self) -> usize {
+        let holds = |record: &&Arc<ResultRecord>| record.has_rows();
+        self.lock().values().filter(holds).count()
+    }
+
+    /// Forgets results without a recent request.
+    pub fn sweep(&self) {
+        self.forget_old(&mut self.lock());
+    }
+
+    /// Drops the rows on disk of the result without readers whose last request is the oldest. Returns
+    /// false where there is none.
+    pub fn free_disk(&self) -> bool {
+        let idle = |record: &&Arc<ResultRecord>| !record.is_active() && record.has_disk();
+        let records = self.lock();
+        let oldest = records
+            .values()
+            .filter(idle)
+            .max_by_key(|record| record.unused_for())
+            .map(Arc::clone);
+        drop(records);
+        match oldest {
+            Some(record) => {
+                tracing::info!(id = %record.id, "the rows of a result make room for others");
+                record.expire_rows();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Cancels everything that runs.
+    pub fn cancel_all(&self) {
+        for record in self.lock().values() {
+            record.cancel();
+        }
+    }
+
+    /// Removes the saved record of a result.
+    pub(super) fn forget(&self, id: Uuid) {
+        self.saved.remove(id);
+    }
+
+    pub(super) fn save(&self, record: &ResultRecord) {
+        self.saved.save(record);
+    }
+
+    fn forget_old(&self, records: &mut HashMap<Uuid, Arc<ResultRecord>>) {
+        let mut idle: Vec<(Duration, Uuid)> = records
+            .values()
+            .filter(|record| !record.is_active())
+            .map(|record| (record.unused_for(), record.id))
+            .collect();
+        idle.sort_unstable();
+        for (index, (unused_for, id)) in idle.into_iter().enumerate() {
+            if unused_for > self.keep || index >= MAX_IDLE {
+                records.remove(&id);
+                self.saved.remove(id);
+            }
+        }
+    }
+
+    fn lock_deleted(&self) -> MutexGuard<'_, VecDeque<Uuid>> {
+        self.deleted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<ResultRecord>>> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,36 @@
+//! A request as `POST /v1/query` takes it.
+
+use serde_json::{Map, Value, json};
+
+use crate::backend::request::{Filter, Request, Source, TableQuery};
+
+/// The members of a request that say which rows it is for, without those that have no effect.
+pub(super) fn request_json(request: &Request) -> Value {
+    let mut members = Map::new();
+    let mut rows = |kind: &str, query: &TableQuery| {
+        members.insert(kind.to_owned(), json!(query.table));
+        if let Some(columns) = &query.columns {
+            members.insert("columns".to_owned(), json!(columns));
+        }
+        match &query.filter {
+            None => {}
+            Some(Filter::Text(text)) => drop(members.insert("filter".to_owned(), json!(text))),
+            Some(Filter::Json(json)) => drop(members.insert("filter".to_owned(), json.clone())),
+        }
+        if !query.sort.is_empty() {
+            members.insert("sort".to_owned(), json!(query.sort));
+        }
+    };
+    match &request.source {
+        Source::Sql(sql) => drop(members.insert("sql".to_owned(), json!(sql))),
+        Source::Table(query) => rows("table", query),
+        Source::Query(query) => rows("query", query),
+    }
+    if request.range.first_row > 0 {
+        members.insert("offset".to_owned(), json!(request.range.first_row));
+    }
+    if let Some(limit) = request.range.limit {
+        members.insert("limit".to_owned(), json!(limit));
+    }
+    Value::Object(members)
+}

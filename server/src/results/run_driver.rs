@@ -1,0 +1,95 @@
+//! Drives a run from its first message to its end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::backend::runtime::QueryRuntime;
+use crate::error::{QueryError, source_changed};
+use crate::message::IpcMessage;
+use crate::order::Stitcher;
+use crate::results::record::ResultRecord;
+use crate::results::registry::Registry;
+use crate::results::run::{Run, cancelled, timed_out};
+use crate::source::Table;
+
+/// Drives a run: takes messages from its stitcher while a reader wants them.
+pub(super) struct RunDriver {
+    pub(super) registry: Arc<Registry>,
+    pub(super) record: Arc<ResultRecord>,
+    pub(super) run: Arc<Run>,
+    pub(super) stitcher: Stitcher,
+    /// Its threads.
+    pub(super) runtime: QueryRuntime,
+    /// The tables that it reads, as they were when it was planned.
+    pub(super) sources: Vec<Arc<Table>>,
+    /// Time of execution that is left; the time in which readers are waited for is not counted.
+    pub(super) time_left: Option<Duration>,
+}
+
+impl RunDriver {
+    /// Runs to the end, whatever end that is.
+    pub(super) async fn drive(mut self) {
+        let end = loop {
+            tokio::select! {
+                biased;
+                () = self.run.cancel.cancelled() => break Err(cancelled()),
+                () = self.run.demanded() => {}
+            }
+            match self.next().await {
+                Some(Ok(message)) => {
+                    let registry = &self.registry;
+                    self.run
+                        .spool
+                        .append(message, || registry.free_disk())
+                        .await;
+                    self.record.note_ready(self.run.spool.rows().end);
+                }
+                Some(Err(error)) => break Err(error),
+                None => break self.compare_sources().await,
+            }
+        };
+        tracing::debug!(id = %self.record.id, peak_bytes = self.stitcher.peak_bytes(), "run ended");
+        // In this order, so that whoever sees the end of the stream sees it in the record too.
+        self.record.run_ended(&self.run, &end);
+        self.run.spool.finish(end);
+        drop(self.stitcher);
+        drop(self.runtime);
+        self.registry.note_end();
+    }
+
+    async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
+        let began = Instant::now();
+        let time_left = self.time_left;
+        let timeout = async {
+            match time_left {
+                Some(time_left) => tokio::time::sleep(time_left).await,
+                None => std::future::pending().await,
+            }
+        };
+        let next = tokio::select! {
+            biased;
+            () = self.run.cancel.cancelled() => Some(Err(cancelled())),
+            next = self.stitcher.next() => next,
+            () = timeout => Some(Err(timed_out())),
+        };
+        if let Some(time_left) = &mut self.time_left {
+            *time_left = time_left.saturating_sub(began.elapsed());
+        }
+        next
+    }
+
+    /// A source that has changed since the plan was made gives no complete result.
+    async fn compare_sources(&self) -> Result<(), QueryError> {
+        let sources = self.sources.clone();
+        let changed = tokio::task::spawn_blocking(move || {
+            sources
+                .iter()
+                .find(|table| table.has_changed())
+                .map(|table| table.name.clone())
+        });
+        match changed.await {
+            Ok(Some(name)) => Err(source_changed(&name)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A result as clients see it.
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::backend::EngineProgressStatus;
+use crate::error::ErrorSummary;
+use crate::results::export::ExportStatus;
+
+/// The record as `GET /v1/query/{id}` shows it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ResultStatus {
+    /// The id.
+    pub id: Uuid,
+    /// The request: the members of `POST /v1/query` that say which rows.
+    pub request: serde_json::Value,
+    /// `running`, `done`, `failed` or `cancelled`.
+    pub state: &'static str,
+    /// `total`, `partition`, `none`; null while the query is being planned.
+    pub order: Option<&'static str>,
+    /// How rows are read again: `seek` from their source, `spool` from what is kept.
+    pub way: Option<&'static str>,
+    /// Rows in all; null until known.
+    pub rows: Option<u64>,
+    /// The first row that can be read.
+    pub first_row: u64,
+    /// The row after the last that was produced.
+    pub rows_ready: u64,
+    /// Rows that were given to connections.
+    pub rows_sent: u64,
+    /// Record batches that were given to connections.
+    pub batches_sent: u64,
+    /// Bytes that were given to connections.
+    pub bytes_sent: u64,
+    /// Time from the request to the end, or to now.
+    pub elapsed_ms: u64,
+    /// What its rows take of the memory that is kept for readers.
+    pub memory_bytes: u64,
+    /// What they take of the disk.
+    pub disk_bytes: u64,
+    /// How far the engine is, where it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<EngineProgressStatus>,
+    /// Why it failed.
+    pub error: Option<ErrorSummary>,
+    /// How far its latest export is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub export: Option<ExportStatus>,
+}

@@ -1,0 +1,183 @@
+use std::sync::Arc;
+
+use colonnade_core::semantics::{Bins, FloatSum, exact_edges, float_edges};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
+use datafusion::arrow::error::ArrowError;
+use serde::Serialize;
+
+use super::Summary;
+use super::number::Exact;
+use crate::encode::cells::texts;
+use crate::error::{ErrorKind, QueryError};
+
+/// How the values are spread. Bin `k` holds the values from `edges[k]` to below `edges[k + 1]`; the
+/// last bin holds its upper edge too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Histogram {
+    /// One more than counts, ascending; texts as cells show them.
+    pub edges: Vec<String>,
+    /// Their sum is the number of values that are neither null nor beyond all numbers.
+    pub counts: Vec<u64>,
+}
+
+/// Gathers numbers or times.
+pub(super) enum Numbers {
+    /// As integers.
+    Exact {
+        exact: Exact,
+        bins: Bins<i128>,
+        /// `None` once it was beyond 128 bits.
+        sum: Option<i128>,
+    },
+    /// As floats; `is_float` where the column is one.
+    Float {
+        is_float: bool,
+        bins: Bins<f64>,
+        sum: FloatSum,
+        num_nan: u64,
+        num_infinite: u64,
+    },
+}
+
+impl Numbers {
+    /// For values of the type from `smallest` to `largest`, one row each.
+    pub(super) fn new(
+        data_type: &DataType,
+        smallest: &dyn Array,
+        largest: &dyn Array,
+    ) -> Result<Self, ArrowError> {
+        let [smallest, largest] = [smallest, largest].map(|array| array.slice(0, 1));
+        if let Some(exact) = Exact::of(data_type) {
+            let lowest = exact.values(&smallest)?;
+            let highest = exact.values(&largest)?;
+            let edges = match (lowest.first(), highest.first()) {
+                (Some(lowest), Some(highest)) => exact_edges(*lowest, *highest),
+                _ => Vec::new(),
+            };
+            return Ok(Self::Exact {
+                exact,
+                bins: Bins::new(edges),
+                sum: Some(0),
+            });
+        }
+        let [lowest, highest] = [smallest, largest].map(|array| floats(&array));
+        let edges = match (lowest?.first(), highest?.first()) {
+            (Some(lowest), Some(highest)) => float_edges(*lowest, *highest),
+            _ => Vec::new(),
+        };
+        Ok(Self::Float {
+            is_float: data_type.is_floating(),
+            bins: Bins::new(edges),
+            sum: FloatSum::default(),
+            num_nan: 0,
+            num_infinite: 0,
+        })
+    }
+
+    /// Takes the values of an array of the type.
+    pub(super) fn add(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
+        match self {
+            Self::Exact { exact, bins, sum } => {
+                for value in exact.values(array)? {
+                    bins.add(&value, 1);
+                    *sum = sum.and_then(|sum| sum.checked_add(value));
+                }
+            }
+            Self::Float {
+                bins,
+                sum,
+                num_nan,
+                num_infinite,
+                ..
+            } => {
+                for value in floats(array)? {
+                    if value.is_nan() {
+                        *num_nan += 1;
+                    } else if value.is_infinite() {
+                        *num_infinite += 1;
+                    } else {
+                        bins.add(&value, 1);
+                        sum.add(value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes mean, histogram and counts into the answer.
+    pub(super) fn finish(self, answer: &mut Summary) -> Result<(), QueryError> {
+        let (mean, edges, counts) = match self {
+            Self::Exact { exact, bins, sum } => {
+                let num_values = bins.num_values();
+                let mean = match (&exact, sum) {
+                    (_, None) => None,
+                    _ if num_values == 0 => None,
+                    (Exact::Ticks(_), Some(sum)) => {
+                        let half = i128::from(num_values / 2);
+                        let rounded = (sum + half).div_euclid(i128::from(num_values));
+                        Some(exact.array(&[rounded]))
+                    }
+                    (Exact::Digits(scale), Some(sum)) => {
+                        let mean = sum as f64 / num_values as f64;
+                        let mean = mean / 10_f64.powi(i32::from(*scale));
+                        Some(Ok(Arc::new(Float64Array::from(vec![mean])) as ArrayRef))
+                    }
+                };
+                (mean, exact.array(&bins.edges), bins.counts)
+            }
+            Self::Float {
+                is_float,
+                bins,
+                sum,
+                num_nan,
+                num_infinite,
+            } => {
+                if is_float {
+                    answer.nan = Some(num_nan);
+                    answer.infinite = Some(num_infinite);
+                }
+                let num_values = bins.num_values();
+                let mean = (num_values > 0).then(|| {
+                    let mean = sum.total() / num_values as f64;
+                    Ok(Arc::new(Float64Array::from(vec![mean])) as ArrayRef)
+                });
+                let edges = Arc::new(Float64Array::from(bins.edges)) as ArrayRef;
+                (mean, Ok(edges), bins.counts)
+            }
+        };
+        if let Some(mean) = mean {
+            answer.mean = cell_texts(mean)?.pop();
+        }
+        answer.histogram = Some(Histogram {
+            edges: cell_texts(edges)?,
+            counts,
+        });
+        Ok(())
+    }
+}
+
+fn floats(array: &ArrayRef) -> Result<Vec<f64>, ArrowError> {
+    let floats = cast(array, &DataType::Float64)?;
+    Ok(floats
+        .as_primitive::<Float64Type>()
+        .iter()
+        .flatten()
+        .collect())
+}
+
+fn cell_texts(array: Result<ArrayRef, ArrowError>) -> Result<Vec<String>, QueryError> {
+    let array = array.map_err(|error| cannot_summarise(&error))?;
+    let field = Field::new("value", array.data_type().clone(), true);
+    Ok(texts(&field, &array).into_iter().flatten().collect())
+}
+
+pub(super) fn cannot_summarise(error: &ArrowError) -> QueryError {
+    QueryError::new(
+        ErrorKind::ExecutionError,
+        format!("the column cannot be summarised: {error}"),
+        "summarise another column",
+    )
+}

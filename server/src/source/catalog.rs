@@ -1,0 +1,172 @@
+//! The tables that are served, kept true to their files.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::error::DataFusionError;
+
+use crate::source::Table;
+
+/// A table, and why it cannot be read at present.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The table as it was last loaded.
+    pub table: Arc<Table>,
+    /// Why its files cannot be read any more.
+    pub broken: Option<String>,
+}
+
+/// All tables by name, in the order in which they are listed. For the engine it is the schema in
+/// which SQL finds them.
+pub struct Catalog {
+    entries: RwLock<Arc<Vec<Entry>>>,
+    /// Held by whoever replaces `entries` by a changed copy.
+    changing: Mutex<()>,
+}
+
+impl Catalog {
+    /// A catalog of these tables, listed by name.
+    pub fn new(mut tables: Vec<Table>) -> Self {
+        tables.sort_by(|a, b| a.name.cmp(&b.name));
+        let entries = tables.into_iter().map(|table| Entry {
+            table: Arc::new(table),
+            broken: None,
+        });
+        Self {
+            entries: RwLock::new(Arc::new(entries.collect())),
+            changing: Mutex::new(()),
+        }
+    }
+
+    /// The tables as they are now.
+    pub fn entries(&self) -> Arc<Vec<Entry>> {
+        Arc::clone(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The tables, after those that have changed on disk were loaded again. Reads files: call it
+    /// where blocking is allowed.
+    pub fn refreshed(&self) -> Arc<Vec<Entry>> {
+        self.refresh();
+        self.entries()
+    }
+
+    fn refresh(&self) {
+        let is_stale = |entry: &Entry| entry.broken.is_some() || entry.table.has_changed();
+        if !self.entries().iter().any(is_stale) {
+            return;
+        }
+        let _changing = self.changing();
+        let now = self
+            .entries()
+            .iter()
+            .map(|entry| {
+                if !is_stale(entry) {
+                    return entry.clone();
+                }
+                match entry.table.reload() {
+                    Ok(table) => {
+                        tracing::info!("table {:?} has changed and was loaded again", table.name);
+                        Entry {
+                            table: Arc::new(table),
+                            broken: None,
+                        }
+                    }
+                    Err(error) => Entry {
+                        table: Arc::clone(&entry.table),
+                        broken: Some(error),
+                    },
+                }
+            })
+            .collect();
+        self.set(now);
+    }
+
+    /// Adds a table, or replaces the one of its name. Queries that read the old one go on
+    /// with it.
+    pub fn put(&self, table: Arc<Table>) {
+        let _changing = self.changing();
+        let mut entries = self.entries().as_ref().clone();
+        let entry = Entry {
+            table,
+            broken: None,
+        };
+        let name = entry.table.name.as_str();
+        match entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name)) {
+            Ok(index) => entries[index] = entry,
+            Err(index) => entries.insert(index, entry),
+        }
+        self.set(entries);
+    }
+
+    /// Takes a table out.
+    pub fn remove(&self, name: &str) {
+        let _changing = self.changing();
+        let mut entries = self.entries().as_ref().clone();
+        entries.retain(|entry| entry.table.name != name);
+        self.set(entries);
+    }
+
+    fn changing(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, entries: Vec<Entry>) {
+        *self.entries.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(entries);
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.entries().iter().map(|entry| &entry.table.name))
+            .finish()
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for Catalog {
+    fn table_names(&self) -> Vec<String> {
+        let entries = self.entries();
+        entries
+            .iter()
+            .map(|entry| entry.table.name.clone())
+            .collect()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
+        let entries = self.entries();
+        let found = entries.iter().find(|entry| entry.table.name == name);
+        Ok(found.map(|entry| Arc::clone(&entry.table.provider)))
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.entries().iter().any(|entry| entry.table.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::arrow::datatypes::Schema;
+    use datafusion::datasource::empty::EmptyTable;
+
+    fn table(name: &str) -> Table {
+        Table::from_provider(name, Arc::new(EmptyTable::new(Arc::new(Schema::empty()))))
+    }
+
+    #[test]
+    fn tables_come_go_and_stay_in_order() {
+        let catalog = Catalog::new(vec![table("m"), table("b")]);
+        catalog.put(Arc::new(table("a")));
+        catalog.put(Arc::new(table("z")));
+        let before = catalog.entries();
+        catalog.put(Arc::new(table("m")));
+        assert_eq!(catalog.table_names(), ["a", "b", "m", "z"]);
+        assert!(!Arc::ptr_eq(&before[2].table, &catalog.entries()[2].table));
+        catalog.remove("b");
+        catalog.remove("nothing");
+        assert_eq!(catalog.table_names(), ["a", "m", "z"]);
+    }
+}

@@ -1,0 +1,205 @@
+//! What Parquet footers say of how a table is stored.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use datafusion::parquet::errors::Result;
+use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
+use serde::Serialize;
+
+use crate::source::parquet::ParquetFile;
+
+/// Of tables with more files only the first are described.
+const MAX_FILES: usize = 512;
+/// Row groups beyond these are counted, not listed.
+const MAX_ROW_GROUPS: usize = 1000;
+/// Characters of a value of the files' own metadata; longer ones are left out.
+const MAX_VALUE_CHARS: usize = 4096;
+/// The Arrow schema as the writer knew it, which is no text.
+const ARROW_SCHEMA: &str = "ARROW:schema";
+
+/// How the files of a table are stored. Sizes are in bytes.
+#[derive(Debug, Serialize)]
+pub struct ParquetLayout {
+    /// All files of the table.
+    pub files: usize,
+    /// The files that the other members are of: the first 512.
+    pub files_read: usize,
+    /// The programs that wrote them.
+    pub created_by: BTreeSet<String>,
+    /// The first file's own key-value metadata.
+    pub metadata: Vec<(String, String)>,
+    /// How many row groups there are.
+    pub num_row_groups: usize,
+    /// The first 1000 row groups, in order.
+    pub row_groups: Vec<RowGroupLayout>,
+    /// Leaf columns, in order.
+    pub columns: Vec<ColumnLayout>,
+}
+
+/// A row group.
+#[derive(Debug, Serialize)]
+pub struct RowGroupLayout {
+    /// Its file, counted from 0.
+    pub file: usize,
+    /// Its rows.
+    pub rows: i64,
+    /// Its size in the file.
+    pub bytes: i64,
+    /// Its size before compression.
+    pub uncompressed_bytes: i64,
+}
+
+/// A leaf column over all row groups.
+#[derive(Debug, Serialize)]
+pub struct ColumnLayout {
+    /// Its path, with dots.
+    pub name: String,
+    /// Parquet's own type, e.g. `INT64`.
+    pub physical_type: String,
+    /// The codecs of its pages, e.g. `ZSTD`.
+    pub compression: BTreeSet<String>,
+    /// The encodings of its pages, e.g. `RLE_DICTIONARY`.
+    pub encodings: BTreeSet<String>,
+    /// Its size in the files.
+    pub bytes: i64,
+    /// Its size before compression.
+    pub uncompressed_bytes: i64,
+    /// Whether each row group says its extremes.
+    pub statistics: bool,
+    /// Whether each row group has a bloom filter.
+    pub bloom_filter: bool,
+}
+
+impl ParquetLayout {
+    /// Reads the footers. Blocks.
+    ///
+    /// # Errors
+    /// A footer cannot be read any more.
+    pub(super) fn read(files: &[Arc<ParquetFile>]) -> Result<Self> {
+        let mut layout = Self::of(files.len());
+        for (index, file) in files.iter().take(MAX_FILES).enumerate() {
+            layout.add(index, &*file.plain_footer()?);
+        }
+        Ok(layout)
+    }
+
+    /// Nothing yet, of that many files.
+    fn of(files: usize) -> Self {
+        Self {
+            files,
+            files_read: files.min(MAX_FILES),
+            created_by: BTreeSet::new(),
+            metadata: Vec::new(),
+            num_row_groups: 0,
+            row_groups: Vec::new(),
+            columns: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, file: usize, footer: &ParquetMetaData) {
+        let whole = footer.file_metadata();
+        self.created_by
+            .extend(whole.created_by().map(str::to_owned));
+        if file == 0 {
+            self.metadata = whole
+                .key_value_metadata()
+                .into_iter()
+                .flatten()
+                .filter(|entry| entry.key != ARROW_SCHEMA)
+                .filter_map(|entry| Some((entry.key.clone(), entry.value.clone()?)))
+                .filter(|(_, value)| value.chars().nth(MAX_VALUE_CHARS).is_none())
+                .collect();
+        }
+        for group in footer.row_groups() {
+            self.num_row_groups += 1;
+            if self.row_groups.len() < MAX_ROW_GROUPS {
+                self.row_groups.push(RowGroupLayout {
+                    file,
+                    rows: group.num_rows(),
+                    bytes: group.compressed_size(),
+                    uncompressed_bytes: group.total_byte_size(),
+                });
+            }
+            for (index, chunk) in group.columns().iter().enumerate() {
+                let column = self.column(index, chunk);
+                let codec = format!("{:?}", chunk.compression_codec());
+                column.compression.insert(codec);
+                let encodings = chunk.encodings().map(|encoding| encoding.to_string());
+                column.encodings.extend(encodings);
+                column.bytes = column.bytes.saturating_add(chunk.compressed_size());
+                column.uncompressed_bytes = column
+                    .uncompressed_bytes
+                    .saturating_add(chunk.uncompressed_size());
+                column.statistics &= chunk.statistics().is_some();
+                column.bloom_filter &= chunk.bloom_filter_offset().is_some();
+            }
+        }
+    }
+
+    /// The column of a chunk: at the same place in most files, under the same name in all.
+    fn column(&mut self, index: usize, chunk: &ColumnChunkMetaData) -> &mut ColumnLayout {
+        let name = chunk.column_path().string();
+        let is_named = |column: &ColumnLayout| column.name == name;
+        let known = match self.columns.get(index) {
+            Some(column) if is_named(column) => Some(index),
+            _ => self.columns.iter().position(is_named),
+        };
+        let index = known.unwrap_or_else(|| {
+            self.columns.push(ColumnLayout {
+                name,
+                physical_type: chunk.column_type().to_string(),
+                compression: BTreeSet::new(),
+                encodings: BTreeSet::new(),
+                bytes: 0,
+                uncompressed_bytes: 0,
+                statistics: true,
+                bloom_filter: true,
+            });
+            self.columns.len() - 1
+        });
+        &mut self.columns[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+    use datafusion::parquet::arrow::ArrowWriter;
+
+    use super::*;
+
+    /// The footer of a file with columns `id` and `name`, in the order that is given.
+    fn footer(names: [&str; 2]) -> ParquetMetaData {
+        let columns = names.map(|name| {
+            let column: ArrayRef = match name {
+                "id" => Arc::new(Int64Array::from(vec![1, 2, 3])),
+                _ => Arc::new(StringArray::from(vec!["a long text", "b", "c"])),
+            };
+            (name, column)
+        });
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap()
+    }
+
+    fn layout(footers: &[ParquetMetaData]) -> Vec<(String, String, i64)> {
+        let mut layout = ParquetLayout::of(footers.len());
+        for (file, footer) in footers.iter().enumerate() {
+            layout.add(file, footer);
+        }
+        let columns = layout.columns.into_iter();
+        columns
+            .map(|column| (column.name, column.physical_type, column.uncompressed_bytes))
+            .collect()
+    }
+
+    #[test]
+    fn columns_of_files_in_another_order_are_counted_by_name() {
+        let same = layout(&[footer(["id", "name"]), footer(["id", "name"])]);
+        let other = layout(&[footer(["id", "name"]), footer(["name", "id"])]);
+        assert_eq!(other, same);
+        assert_ne!(same[0].2, same[1].2);
+    }
+}

@@ -1,0 +1,218 @@
+//! The file of an uploaded table and its manifest.
+//!
+//! `{id}.{extension}` holds the bytes as they came, `{id}.json` the table's name: a table exists
+//! from the moment in which its manifest has that name. `{id}.part…` is a file that is being written.
+
+pub(crate) mod quota;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::source::stored::quota::Quota;
+
+/// What is written beside the bytes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) id: Uuid,
+    /// The table's name; never a name on disk.
+    pub(crate) name: String,
+    /// The extension of the file, which says its kind where the content does not.
+    pub(crate) extension: String,
+    /// 1 for the first table of its name, one more for each that took its place.
+    pub(crate) version: u64,
+}
+
+impl Manifest {
+    /// All of a folder; one that cannot be read is left out, with its files left alone.
+    pub(crate) fn read_all(folder: &Path) -> io::Result<Vec<Self>> {
+        let mut manifests = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "json") || is_partial(&path) {
+                continue;
+            }
+            let manifest: Option<Self> = serde_json::from_slice(&fs::read(&path)?).ok();
+            match manifest.filter(|manifest| id_of(&path) == Some(manifest.id)) {
+                Some(manifest) => manifests.push(manifest),
+                None => {
+                    return Err(io::Error::other(format!(
+                        "{} is no manifest of an upload",
+                        path.file_name().unwrap_or_default().to_string_lossy()
+                    )));
+                }
+            }
+        }
+        Ok(manifests)
+    }
+}
+
+/// The id with which a file's name begins.
+pub(crate) fn id_of(path: &Path) -> Option<Uuid> {
+    let name = path.file_name()?.to_str()?;
+    Uuid::try_parse(name.split('.').next()?).ok()
+}
+
+/// Whether a file is on its way.
+pub(crate) fn is_partial(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .and_then(|name| name.split('.').nth(1))
+        == Some("part")
+}
+
+/// The bytes of one version of an uploaded table. Once it is removed, its file goes with the last
+/// that holds this: queries read on.
+#[derive(Debug)]
+pub struct StoredFile {
+    folder: PathBuf,
+    manifest: Manifest,
+    num_bytes: u64,
+    quota: Arc<Quota>,
+    is_removed: AtomicBool,
+}
+
+impl StoredFile {
+    /// One of an earlier run.
+    pub(crate) fn new(folder: &Path, manifest: Manifest, quota: Arc<Quota>) -> Arc<Self> {
+        let mut stored = Self {
+            folder: folder.to_owned(),
+            manifest,
+            num_bytes: 0,
+            quota,
+            is_removed: AtomicBool::new(false),
+        };
+        stored.num_bytes = fs::metadata(stored.path()).map_or(0, |metadata| metadata.len());
+        stored.quota.take_existing(stored.num_bytes);
+        Arc::new(stored)
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.manifest.version
+    }
+
+    /// Removes it from what a later run finds, and its bytes once nobody reads them.
+    pub(crate) fn remove(&self) {
+        self.is_removed.store(true, Ordering::Relaxed);
+        if let Err(error) = fs::remove_file(manifest_path(&self.folder, self.manifest.id)) {
+            tracing::warn!("the manifest of an upload could not be removed: {error}");
+        }
+    }
+
+    /// Where its bytes are.
+    pub(crate) fn path(&self) -> PathBuf {
+        file_path(&self.folder, self.manifest.id, &self.manifest.extension)
+    }
+}
+
+impl Drop for StoredFile {
+    fn drop(&mut self) {
+        if self.is_removed.load(Ordering::Relaxed) {
+            if let Err(error) = fs::remove_file(self.path()) {
+                tracing::warn!("the bytes of an upload could not be removed: {error}");
+            }
+            self.quota.give_back(self.num_bytes);
+        }
+    }
+}
+
+/// A whole file that is not a table yet; dropping it removes the file.
+#[derive(Debug)]
+pub(crate) struct Unpublished {
+    folder: PathBuf,
+    manifest: Manifest,
+    num_bytes: u64,
+    quota: Arc<Quota>,
+    is_published: bool,
+}
+
+impl Unpublished {
+    /// Gives a whole file its name. Its bytes are on disk and taken from the quota.
+    pub(crate) fn new(
+        folder: &Path,
+        partial: &Path,
+        manifest: Manifest,
+        num_bytes: u64,
+        quota: Arc<Quota>,
+    ) -> io::Result<Self> {
+        let path = file_path(folder, manifest.id, &manifest.extension);
+        if let Err(error) = fs::rename(partial, path) {
+            quota.give_back(num_bytes);
+            return Err(error);
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            manifest,
+            num_bytes,
+            quota,
+            is_published: false,
+        })
+    }
+
+    /// Where its bytes are.
+    pub(crate) fn path(&self) -> PathBuf {
+        file_path(&self.folder, self.manifest.id, &self.manifest.extension)
+    }
+
+    /// Writes the manifest.
+    pub(crate) fn publish(mut self, version: u64) -> io::Result<Arc<StoredFile>> {
+        self.manifest.version = version;
+        let partial = self.folder.join(format!("{}.part.json", self.manifest.id));
+        let path = manifest_path(&self.folder, self.manifest.id);
+        let written = write_synced(&partial, &serde_json::to_vec(&self.manifest)?)
+            .and_then(|()| fs::rename(&partial, &path))
+            .and_then(|()| sync_folder(&self.folder));
+        if let Err(error) = written {
+            let _ = fs::remove_file(&partial);
+            let _ = fs::remove_file(&path);
+            return Err(error);
+        }
+        self.is_published = true;
+        Ok(Arc::new(StoredFile {
+            folder: self.folder.clone(),
+            manifest: self.manifest.clone(),
+            num_bytes: self.num_bytes,
+            quota: Arc::clone(&self.quota),
+            is_removed: AtomicBool::new(false),
+        }))
+    }
+}
+
+impl Drop for Unpublished {
+    fn drop(&mut self) {
+        if !self.is_published {
+            let _ = fs::remove_file(self.path());
+            self.quota.give_back(self.num_bytes);
+        }
+    }
+}
+
+fn file_path(folder: &Path, id: Uuid, extension: &str) -> PathBuf {
+    folder.join(format!("{id}.{extension}"))
+}
+
+fn manifest_path(folder: &Path, id: Uuid) -> PathBuf {
+    folder.join(format!("{id}.json"))
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    io::Write::write_all(&mut file, bytes)?;
+    file.sync_all()
+}
+
+/// A name is on disk only when its folder is.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,419 @@
+//! The spool of one run: an append-only list of messages with the rows that they hold.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::error::{ErrorKind, QueryError};
+use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
+use crate::spool::{MessageLocation, Segment, SpoolStorage};
+
+/// Bytes that a spool keeps in memory before its oldest messages go to disk.
+const HOT_BYTES: u64 = 8 << 20;
+
+/// Bytes that a spool keeps of its last messages where earlier rows can be read from their source
+/// again: more than the buffers of a stalled connection hold.
+const TAIL_BYTES: u64 = 16 << 20;
+
+/// The same when all spools together use more memory than they may.
+const SMALL_TAIL_BYTES: u64 = 1 << 20;
+
+/// The messages of a run, from its first row that is still kept. One writer, any number of readers.
+#[derive(Debug)]
+pub struct RunSpool {
+    storage: Arc<SpoolStorage>,
+    keeps_all: bool,
+    state: Mutex<State>,
+    grown: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    entries: VecDeque<Entry>,
+    /// Number of the first entry; entries keep their numbers when the head is dropped.
+    first_index: u64,
+    first_row: u64,
+    end_row: u64,
+    /// Those in force before the first entry.
+    dictionaries: LiveDictionaries,
+    /// How many entries, from the front, are on disk.
+    num_on_disk: usize,
+    memory_bytes: u64,
+    segment: Option<Arc<Segment>>,
+    end: Option<Result<(), QueryError>>,
+}
+
+/// One message of a spool.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    kind: MessageKind,
+    first_row: u64,
+    num_rows: u64,
+    location: MessageLocation,
+}
+
+/// What is at a position of a spool.
+#[derive(Debug)]
+pub enum Fetched {
+    /// A message.
+    Entry(Entry),
+    /// Nothing yet.
+    NotYet,
+    /// Nothing, and nothing will come: the run is complete or has failed.
+    End(Result<(), QueryError>),
+    /// It was there, and is no longer.
+    Gone,
+}
+
+/// Where to begin to read.
+#[derive(Debug)]
+pub struct Position {
+    /// Number of the entry.
+    pub index: u64,
+    /// The dictionary entries before it.
+    before: Vec<Entry>,
+    dictionaries: LiveDictionaries,
+}
+
+impl Entry {
+    /// The number of its first row, or of the next where it has none.
+    pub fn first_row(&self) -> u64 {
+        self.first_row
+    }
+
+    /// The message.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub async fn read(self) -> Result<IpcMessage, QueryError> {
+        let read = match &self.location {
+            MessageLocation::Memory(message) => return Ok(message.clone()),
+            MessageLocation::Disk { .. } => {
+                tokio::task::spawn_blocking(move || self.location.read(self.kind, self.num_rows))
+                    .await
+            }
+        };
+        read.map_err(io::Error::other)
+            .flatten()
+            .map_err(|error| disk_error(&error))
+    }
+}
+
+impl Position {
+    /// The dictionaries in force there.
+    ///
+    /// # Errors
+    /// The disk fails.
+    pub async fn dictionaries(self) -> Result<LiveDictionaries, QueryError> {
+        let mut dictionaries = self.dictionaries;
+        for entry in self.before {
+            dictionaries.note(&entry.read().await?);
+        }
+        Ok(dictionaries)
+    }
+}
+
+impl RunSpool {
+    /// An empty spool whose first row will be `first_row`. Unless it `keeps_all`, it keeps the last rows
+    /// in memory.
+    pub fn new(storage: Arc<SpoolStorage>, first_row: u64, keeps_all: bool) -> Self {
+        let state = State {
+            entries: VecDeque::new(),
+            first_index: 0,
+            first_row,
+            end_row: first_row,
+            dictionaries: LiveDictionaries::default(),
+            num_on_disk: 0,
+            memory_bytes: 0,
+            segment: None,
+            end: None,
+        };
+        Self {
+            storage,
+            keeps_all,
+            state: Mutex::new(state),
+            grown: Notify::new(),
+        }
+    }
+
+    /// The first row that is kept, and the row after the last that has come.
+    pub fn rows(&self) -> std::ops::Range<u64> {
+        let state = self.lock();
+        state.first_row..state.end_row
+    }
+
+    /// How it ended; `None` while it grows.
+    pub fn end(&self) -> Option<Result<(), QueryError>> {
+        self.lock().end.clone()
+    }
+
+    /// Bytes on disk.
+    pub fn has_disk(&self) -> bool {
+        self.lock().num_on_disk > 0
+    }
+
+    /// Bytes in memory and on disk.
+    pub fn kept_bytes(&self) -> (u64, u64) {
+        let state = self.lock();
+        let disk_bytes = state
+            .segment
+            .as_ref()
+            .map_or(0, |segment| segment.num_bytes());
+        (state.memory_bytes, disk_bytes)
+    }
+
+    /// Nothing follows. Only the first call has an effect.
+    pub fn finish(&self, end: Result<(), QueryError>) {
+        let mut state = self.lock();
+        if state.end.is_none() {
+            state.end = Some(end);
+            state.segment = None;
+        }
+        drop(state);
+        self.grown.notify_waiters();
+    }
+
+    /// The entry that holds a row, or the end. `None` where the row is no longer kept.
+    pub fn seek(&self, row: u64) -> Option<Position> {
+        let state = self.lock();
+        if row < state.first_row {
+            return None;
+        }
+        let at = state
+            .entries
+            .partition_point(|entry| entry.first_row + entry.num_rows <= row);
+        let before = state.entries.iter().take(at);
+        Some(Position {
+            index: state.first_index + at as u64,
+            before: before
+                .filter(|entry| entry.kind != MessageKind::Batch)
+                .cloned()
+                .collect(),
+            dictionaries: state.dictionaries.clone(),
+        })
+    }
+
+    /// What is at `index`.
+    pub fn get(&self, index: u64) -> Fetched {
+        let state = self.lock();
+        let Some(at) = index.checked_sub(state.first_index) else {
+            return Fetched::Gone;
+        };
+        match (state.entries.get(at as usize), &state.end) {
+            (Some(entry), _) => Fetched::Entry(entry.clone()),
+            (None, Some(end)) => Fetched::End(end.clone()),
+            (None, None) => Fetched::NotYet,
+        }
+    }
+
+    /// Waits until there is something at `index`. `ask` is called when there is nothing yet.
+    pub async fn wait(&self, index: u64, ask: impl Fn()) -> Fetched {
+        loop {
+            let grown = self.grown.notified();
+            tokio::pin!(grown);
+            grown.as_mut().enable();
+            match self.get(index) {
+                Fetched::NotYet => {}
+                fetched => return fetched,
+            }
+            ask();
+            grown.await;
+        }
+    }
+
+    /// Adds a message, then moves to disk or drops what is too much. `free` is asked to free disk
+    /// that other results use; it says whether it did. Only one task may append.
+    pub async fn append(&self, message: IpcMessage, free: impl Fn() -> bool) {
+        self.push(message);
+        loop {
+            let Some(coldest) = self.coldest_message() else {
+                return;
+            };
+            if !self.keeps_all {
+                self.drop_head(1);
+                continue;
+            }
+            let num_bytes = coldest.num_bytes() as u64;
+            let location = match self.make_room(num_bytes, &free) {
+                true => self.write(coldest).await,
+                false => None,
+            };
+            match location {
+                Some(location) => self.moved(location, num_bytes),
+                // Without disk the oldest rows go.
+                None => self.drop_all_on_disk_and(1),
+            }
+        }
+    }
+
+    /// Forgets all rows.
+    pub fn clear(&self) {
+        let num_entries = self.lock().entries.len();
+        self.drop_head(num_entries);
+    }
+
+    fn push(&self, message: IpcMessage) {
+        let mut state = self.lock();
+        let num_bytes = message.num_bytes() as u64;
+        let first_row = state.end_row;
+        state.end_row += message.num_rows;
+        state.memory_bytes += num_bytes;
+        self.storage.memory.add(num_bytes);
+        state.entries.push_back(Entry {
+            kind: message.kind,
+            first_row,
+            num_rows: message.num_rows,
+            location: MessageLocation::Memory(message),
+        });
+        drop(state);
+        self.grown.notify_waiters();
+    }
+
+    /// The oldest message in memory, where there is too much.
+    fn coldest_message(&self) -> Option<IpcMessage> {
+        let state = self.lock();
+        let limit_bytes = match (self.keeps_all, self.storage.memory.has_room(0)) {
+            (false, true) => TAIL_BYTES,
+            (false, false) => SMALL_TAIL_BYTES,
+            (true, true) => HOT_BYTES,
+            (true, false) => 0,
+        };
+        if state.memory_bytes <= limit_bytes {
+            return None;
+        }
+        match &state.entries.get(state.num_on_disk)?.location {
+            MessageLocation::Memory(message) => Some(message.clone()),
+            MessageLocation::Disk { .. } => None,
+        }
+    }
+
+    fn make_room(&self, num_bytes: u64, free: &impl Fn() -> bool) -> bool {
+        if num_bytes > self.storage.disk.limit_bytes() {
+            return false;
+        }
+        while !self.storage.has_room(num_bytes) {
+            if !free() && !self.drop_oldest_segment() {
+                return false;
+            }
+        }
+        true
+    }
+
+    async fn write(&self, message: IpcMessage) -> Option<MessageLocation> {
+        let limit_bytes = self.storage.segment_bytes();
+        let current = self.lock().segment.clone();
+        let current = current.filter(|segment| segment.num_bytes() < limit_bytes);
+        let storage = Arc::clone(&self.storage);
+        let written = tokio::task::spawn_blocking(move || {
+            let segment = match current {
+                Some(segment) => segment,
+                None => Segment::create(&storage.folder, &storage.disk)?,
+            };
+            Ok::<_, io::Error>((segment.append(&message)?, segment))
+        });
+        match written.await.map_err(io::Error::other).flatten() {
+            Ok((location, segment)) => {
+                self.lock().segment = Some(segment);
+                Some(location)
+            }
+            Err(error) => {
+                tracing::error!("a result cannot be kept on disk: {error}");
+                None
+            }
+        }
+    }
+
+    fn moved(&self, location: MessageLocation, num_bytes: u64) {
+        let mut state = self.lock();
+        let at = state.num_on_disk;
+        if let Some(entry) = state.entries.get_mut(at) {
+            entry.location = location;
+            state.num_on_disk += 1;
+            state.memory_bytes -= num_bytes;
+            self.storage.memory.remove(num_bytes);
+        }
+    }
+
+    /// Drops the entries of the oldest segment; false where none is on disk.
+    fn drop_oldest_segment(&self) -> bool {
+        let num_entries = {
+            let mut state = self.lock();
+            let Some(MessageLocation::Disk {
+                segment: oldest, ..
+            }) = state.entries.front().map(|e| &e.location)
+            else {
+                return false;
+            };
+            let oldest = Arc::clone(oldest);
+            if state
+                .segment
+                .as_ref()
+                .is_some_and(|current| Arc::ptr_eq(current, &oldest))
+            {
+                state.segment = None;
+            }
+            state
+                .entries
+                .iter()
+                .take_while(|entry| {
+                    matches!(&entry.location, MessageLocation::Disk { segment, .. } if Arc::ptr_eq(segment, &oldest))
+                })
+                .count()
+        };
+        self.drop_head(num_entries);
+        true
+    }
+
+    fn drop_all_on_disk_and(&self, num_more: usize) {
+        let num_entries = self.lock().num_on_disk + num_more;
+        self.drop_head(num_entries);
+    }
+
+    fn drop_head(&self, num_entries: usize) {
+        let mut state = self.lock();
+        for _ in 0..num_entries {
+            let Some(entry) = state.entries.pop_front() else {
+                break;
+            };
+            state.first_index += 1;
+            match &entry.location {
+                MessageLocation::Memory(message) => {
+                    let num_bytes = message.num_bytes() as u64;
+                    state.memory_bytes -= num_bytes;
+                    self.storage.memory.remove(num_bytes);
+                }
+                MessageLocation::Disk { .. } => state.num_on_disk -= 1,
+            }
+            if entry.kind != MessageKind::Batch
+                && let Ok(message) = entry.location.read(entry.kind, entry.num_rows)
+            {
+                state.dictionaries.note(&message);
+            }
+            state.first_row = entry.first_row + entry.num_rows;
+        }
+        drop(state);
+        // Readers of what is gone must learn of it.
+        self.grown.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for RunSpool {
+    fn drop(&mut self) {
+        let memory_bytes = self.lock().memory_bytes;
+        self.storage.memory.remove(memory_bytes);
+    }
+}
+
+fn disk_error(error: &io::Error) -> QueryError {
+    QueryError::new(
+        ErrorKind::Internal,
+        format!("rows that were kept on disk cannot be read: {error}"),
+        "run the query again; the server's disk needs a look",
+    )
+}
