@@ -124,13 +124,13 @@ function embed(): Plugin {
 
 /** What is loaded when it is first used. */
 const LATE =
-  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals|engine-record)|\/src\/ask\.ts/;
+  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals|engine-record)|\/http\/query-record/;
 
 /** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
 const groups = [
   {
     name: "open",
-    test: (id: string) => /\/src\/(?!index|define|ask)[^/]+\.ts$/.test(id),
+    test: (id: string) => /\/src\/(?:api|http|rpc|model)\//.test(id) && !LATE.test(id),
     priority: 2,
   },
   {

@@ -1,7 +1,7 @@
 // The whole package in one file, for a CDN, a notebook or a plain page.
 
 import { wasm, worker } from "virtual:embedded";
-import { setWorkerHome } from "./start.js";
+import { setWorkerHome } from "./api/start-worker.js";
 import { serve } from "./worker.js";
 
 let workerUrl: string | undefined;

@@ -1,4 +1,4 @@
-import type { RowWindow } from "../window.js";
+import type { RowWindow } from "../model/row-window.js";
 
 /** Rows of a tile: a viewport and a bit, so that one request brings what is looked at. */
 export const TILE_ROWS = 64;

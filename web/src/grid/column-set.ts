@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
 
 /** Which columns are shown, by their place in the table. */

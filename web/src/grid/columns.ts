@@ -1,5 +1,5 @@
-import type { Field } from "../schema.js";
-import { isNumericType } from "../schema.js";
+import type { Field } from "../model/schema.js";
+import { isNumericType } from "../model/schema.js";
 
 /** How texts of a column are placed in its cells. */
 export type Alignment = "start" | "end";

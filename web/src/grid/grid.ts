@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { CellCache, type ReadWindow, wantedRects } from "./cache.js";
 import { ColumnSet, type ShownColumns } from "./column-set.js";
 import type { GridCallbacks, GridProgress } from "./contract.js";

@@ -1,5 +1,5 @@
-import { formatCount } from "../counts.js";
-import { CellKind } from "../window.js";
+import { formatCount } from "../model/counts.js";
+import { CellKind } from "../model/row-window.js";
 import type { CellCache, CellRect } from "./cache.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
 import type { CellPosition } from "./keyboard.js";

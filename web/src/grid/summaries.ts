@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { makeElement, setAttribute } from "./dom.js";
 import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
 

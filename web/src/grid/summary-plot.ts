@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { makeElement, setAttribute } from "./dom.js";
 
 /** A bin of a histogram, or a frequent value. */

@@ -1,4 +1,4 @@
-import { formatCount } from "../counts.js";
+import { formatCount } from "../model/counts.js";
 import { makeElement } from "./dom.js";
 
 /** Where the rows are, as the tip tells it. */

@@ -1,6 +1,6 @@
 import { html, nothing } from "lit";
-import { type ColonnadeError, isFatal } from "../errors.js";
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
+import { type ColonnadeError, isFatal } from "../model/errors.js";
 import { errorPlace, formatMemory, formatRows, type ViewerPhase } from "./status.js";
 
 /**

@@ -1,5 +1,5 @@
-import type { Arrangement } from "../arrange.js";
-import type { TableProgress } from "../table.js";
+import type { TableProgress } from "../api/table.js";
+import type { Arrangement } from "../model/arrangement.js";
 import { describe } from "./sorting.js";
 import { announcement, type ViewerPhase } from "./status.js";
 

@@ -1,13 +1,13 @@
+import type { View } from "../api/row-reader.js";
+import type { Table } from "../api/table.js";
+import { arrangedRequest } from "../http/arranged-request.js";
 import {
   type Arrangement,
-  arrangedRequest,
   isSameArrangement,
   isUnarranged,
   UNARRANGED,
-} from "../arrange.js";
-import { ColonnadeError } from "../errors.js";
-import type { View } from "../rows.js";
-import type { Table } from "../table.js";
+} from "../model/arrangement.js";
+import { ColonnadeError } from "../model/errors.js";
 
 /** Rows to show: a table, or a view of it. */
 export interface ArrangedRows {

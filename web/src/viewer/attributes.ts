@@ -1,9 +1,9 @@
 import { LitElement, type PropertyDeclarations } from "lit";
-import type { Fetch } from "../fetcher.js";
-import type { SortKey } from "../messages.js";
-import { DEFAULT_MEMORY_BYTES, type OpenOptions } from "../open.js";
-import type { Predicate } from "../predicate.js";
-import type { TableSource } from "../source.js";
+import { DEFAULT_MEMORY_BYTES, type OpenOptions } from "../api/open.js";
+import type { TableSource } from "../api/source.js";
+import type { Fetch } from "../http/fetch-bridge.js";
+import type { SortKey } from "../model/arrangement.js";
+import type { Predicate } from "../model/predicate.js";
 import { parseBytes } from "./parse.js";
 import type { ViewerState, ViewerStateInput } from "./state.js";
 

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from "lit";
-import type { Predicate } from "../predicate.js";
-import { type Field, filterKindOf, isSortableType } from "../schema.js";
+import type { Predicate } from "../model/predicate.js";
+import { type Field, filterKindOf, isSortableType } from "../model/schema.js";
 import { type FilterForm, formOfParts, partsOf, partsOfForm, type TextOp } from "./filters.js";
 import { closePanel } from "./panel.js";
 

@@ -1,5 +1,5 @@
 import type { ShownColumns } from "../grid/column-set.js";
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 
 /** Which columns are shown and how, by their distinct names; JSON. */
 export interface ColumnsState {

@@ -1,8 +1,8 @@
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
-import type { Arrangement } from "../arrange.js";
 import type { Grid } from "../grid/grid.js";
 import type { HeaderCallbacks } from "../grid/header-input.js";
-import { distinctFields, type Field, isSortableType } from "../schema.js";
+import type { Arrangement } from "../model/arrangement.js";
+import { distinctFields, type Field, isSortableType } from "../model/schema.js";
 import type { ColumnMenu } from "./column-menu.js";
 import {
   allColumns,

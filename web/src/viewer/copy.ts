@@ -1,8 +1,8 @@
-import { ColonnadeError, cancelledError } from "../errors.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
-import type { Field } from "../schema.js";
-import { letMessagesIn } from "../turns.js";
+import { ColonnadeError, cancelledError } from "../model/errors.js";
+import type { Field } from "../model/schema.js";
+import { letMessagesIn } from "../rpc/event-loop.js";
 import { type CopyOptions, copiesHtml, type ShownRows, type Written } from "./clipboard.js";
 import { htmlWriter, type RowsWriter, rowsWriter } from "./formats.js";
 

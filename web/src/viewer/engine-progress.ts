@@ -1,4 +1,4 @@
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
 
 /** Rows that are all there sooner need no progress. */
 const PATIENCE_MS = 1000;

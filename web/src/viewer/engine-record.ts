@@ -1,5 +1,5 @@
-import { askRecord } from "../ask.js";
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
+import { askRecord } from "../http/query-record.js";
 
 /** How often the server is asked how far an engine elsewhere is. */
 const PERIOD_MS = 1000;

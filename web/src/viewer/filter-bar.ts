@@ -1,5 +1,5 @@
 import { html, nothing } from "lit";
-import type { Predicate } from "../predicate.js";
+import type { Predicate } from "../model/predicate.js";
 import { conjuncts, describePredicate, withoutPart } from "./filters.js";
 
 /** What rows are filtered by, above them; each part goes with its button. */

@@ -1,5 +1,5 @@
-import type { Predicate } from "../predicate.js";
-import type { FilterKind } from "../schema.js";
+import type { Predicate } from "../model/predicate.js";
+import type { FilterKind } from "../model/schema.js";
 
 /** The parts of a predicate that must all be true. */
 export function conjuncts(predicate: Predicate | null): readonly Predicate[] {

@@ -1,10 +1,10 @@
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import { formatCount } from "../counts.js";
-import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
-import { distinctNames } from "../schema.js";
+import { formatCount } from "../model/counts.js";
+import { distinctNames } from "../model/distinct-names.js";
+import { ColonnadeError } from "../model/errors.js";
 import type { ShownRows } from "./clipboard.js";
 import { Matches } from "./matches.js";
 
@@ -165,7 +165,7 @@ export class FindBar {
   /** The names that tell columns apart, by their places as they are shown. */
   #namesOf(places: readonly number[]): string[] {
     const shown = this.#host.shown();
-    const all = distinctNames(shown?.fields ?? []);
+    const all = distinctNames((shown?.fields ?? []).map(({ name }) => name));
     return places.flatMap((place) => all[shown?.columns[place] ?? -1] ?? []);
   }
 

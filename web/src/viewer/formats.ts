@@ -1,4 +1,5 @@
-import { type Field, isNumericType } from "../schema.js";
+import { distinctNames } from "../model/distinct-names.js";
+import { type Field, isNumericType } from "../model/schema.js";
 
 /** What selected cells can be written as. */
 export type CopyFormat = "tsv" | "csv" | "json" | "markdown";
@@ -51,7 +52,7 @@ function separated(separator: string, fields: readonly Field[], hasHeader: boole
 }
 
 function json(fields: readonly Field[]): RowsWriter {
-  const keys = uniqueNames(fields).map((name) => JSON.stringify(name));
+  const keys = distinctNames(fields.map(({ name }) => name)).map((name) => JSON.stringify(name));
   const writers = fields.map(jsonWriter);
   return {
     head: "[",
@@ -76,17 +77,6 @@ function jsonWriter({ type }: Field): (text: string) => string {
   const isNumeric = isNumericType(type);
   return (text) =>
     isNumeric && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? text : JSON.stringify(text);
-}
-
-/** A repeated name gets `_2`, `_3` and so on, as in the server's NDJSON. */
-function uniqueNames(fields: readonly Field[]): string[] {
-  const taken = new Set<string>();
-  return fields.map(({ name }) => {
-    let unique = name;
-    for (let count = 2; taken.has(unique); count++) unique = `${name}_${count}`;
-    taken.add(unique);
-    return unique;
-  });
 }
 
 function markdown(fields: readonly Field[]): RowsWriter {

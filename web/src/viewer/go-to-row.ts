@@ -1,5 +1,5 @@
 import { html } from "lit";
-import { formatCount } from "../counts.js";
+import { formatCount } from "../model/counts.js";
 import { parseRowNumber } from "./parse.js";
 import { formatRows } from "./status.js";
 

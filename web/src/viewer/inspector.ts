@@ -1,9 +1,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import { formatCount } from "../counts.js";
-import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
-import type { Field } from "../schema.js";
+import { formatCount } from "../model/counts.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { Field } from "../model/schema.js";
 import { bytesOf, hexLines, imageTypeOf } from "./binary.js";
 import { type ShownRows, toClipboard } from "./clipboard.js";
 import { type JsonNode, parseJson } from "./json-tree.js";

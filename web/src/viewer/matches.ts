@@ -1,5 +1,5 @@
+import type { Found } from "../api/row-reader.js";
 import type { CellPosition } from "../grid/keyboard.js";
-import type { Found } from "../rows.js";
 
 /** Cells that hold a text, in reading order; grows while rows are searched. */
 export class Matches {

@@ -1,5 +1,5 @@
 import { html, nothing } from "lit";
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { formatRows, type ViewerPhase } from "./status.js";
 
 /** From here on a reader wants to know how long it has been waiting. */

@@ -1,5 +1,5 @@
-import { cancelledError } from "../errors.js";
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
+import { cancelledError } from "../model/errors.js";
 
 /** The promise of a table, renewed whenever another one is asked for. */
 export class Ready {

@@ -1,4 +1,4 @@
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
 
 /** Of a windowed table, a row that nobody knows of yet comes when it is asked for. */
 export class RowReacher {

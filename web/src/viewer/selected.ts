@@ -1,6 +1,6 @@
+import type { RowRange } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
 import type { Selection, SelectionKind } from "../grid/selection.js";
-import type { RowRange } from "../rows.js";
 
 /** The selected cells of a viewer: ranges that exclude their ends, counted from 0. */
 export interface ViewerSelection {

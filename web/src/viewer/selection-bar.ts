@@ -1,8 +1,8 @@
 import { html, nothing } from "lit";
-import { formatCount, groupDigits } from "../counts.js";
-import { ColonnadeError } from "../errors.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
+import { formatCount, groupDigits } from "../model/counts.js";
+import { ColonnadeError } from "../model/errors.js";
 import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./clipboard.js";
 import type { CopyFormat } from "./formats.js";
 import type { Totals } from "./totals.js";

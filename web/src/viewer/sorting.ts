@@ -1,7 +1,6 @@
-import type { Arrangement } from "../arrange.js";
 import type { HeaderMark } from "../grid/header.js";
-import type { SortKey } from "../messages.js";
-import { type Field, isSortableType } from "../schema.js";
+import type { Arrangement, SortKey } from "../model/arrangement.js";
+import { type Field, isSortableType } from "../model/schema.js";
 import { columnsOf } from "./filters.js";
 
 /**

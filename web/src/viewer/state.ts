@@ -1,5 +1,5 @@
-import type { SortKey } from "../messages.js";
-import { type Predicate, predicateJson } from "../predicate.js";
+import type { SortKey } from "../model/arrangement.js";
+import { type Predicate, predicateJson } from "../model/predicate.js";
 import type { ColumnsState } from "./column-order.js";
 
 /** What can be stored as JSON and given back to show the same again. */

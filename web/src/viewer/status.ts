@@ -1,6 +1,6 @@
-import { formatCount } from "../counts.js";
-import type { ColonnadeError } from "../errors.js";
-import type { TableProgress, TableState } from "../table.js";
+import type { TableProgress, TableState } from "../api/table.js";
+import { formatCount } from "../model/counts.js";
+import type { ColonnadeError } from "../model/errors.js";
 
 /** Where a viewer is: before there is a table, and then with its table. */
 export type ViewerPhase =

@@ -1,10 +1,10 @@
-import { ColonnadeError } from "../errors.js";
 import type { Grid } from "../grid/grid.js";
 import type { ColumnSummary } from "../grid/summary-plot.js";
-import type { Predicate } from "../predicate.js";
-import { distinctFields, type Field } from "../schema.js";
-import type { Summary } from "../summary.js";
-import { framePainted } from "../turns.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
+import { distinctFields, type Field } from "../model/schema.js";
+import type { Summary } from "../model/summary.js";
+import { framePainted } from "../rpc/event-loop.js";
 import type { ArrangedRows, Arranger } from "./arranger.js";
 import { withParts } from "./filters.js";
 

@@ -1,8 +1,8 @@
-import { formatCount } from "../counts.js";
 import type { ColumnSummary } from "../grid/summary-plot.js";
-import type { Predicate } from "../predicate.js";
-import { type Field, filterKindOf, isNumericType } from "../schema.js";
-import type { Summary } from "../summary.js";
+import { formatCount } from "../model/counts.js";
+import type { Predicate } from "../model/predicate.js";
+import { type Field, filterKindOf, isNumericType } from "../model/schema.js";
+import type { Summary } from "../model/summary.js";
 import { formOfParts, partsOf } from "./filters.js";
 import { formatRows } from "./status.js";
 

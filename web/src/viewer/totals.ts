@@ -1,9 +1,9 @@
 // Loaded when something is first selected.
 
+import type { ColumnValues } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
-import type { ColumnValues } from "../rows.js";
-import { isNumericType } from "../schema.js";
-import { letMessagesIn } from "../turns.js";
+import { isNumericType } from "../model/schema.js";
+import { letMessagesIn } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
 
 /** Numbers of a selection in short. Texts are exact unless the flag beside them says otherwise. */

@@ -1,13 +1,13 @@
 import { html, nothing, type PropertyValues } from "lit";
-import { ColonnadeError, cancelledError } from "../errors.js";
+import { openFor } from "../api/open.js";
+import type { View } from "../api/row-reader.js";
+import type { TableSource } from "../api/source.js";
+import type { Table, TableProgress } from "../api/table.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
 import { summaryStyles } from "../grid/summary-styles.js";
-import { openFor } from "../open.js";
-import type { View } from "../rows.js";
-import type { TableSource } from "../source.js";
-import type { Table, TableProgress } from "../table.js";
+import { ColonnadeError, cancelledError } from "../model/errors.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";

@@ -1,0 +1,60 @@
+import { cancelledError } from "../model/errors.js";
+import { prepareSource, type RequestOptions, type TableSource } from "./source.js";
+import { findWasm, startWorker, type WorkerOptions } from "./start-worker.js";
+import { Table } from "./table.js";
+
+/** Options of {@link open}. */
+export interface OpenOptions extends RequestOptions, WorkerOptions {
+  /** Stops the stream, as {@link Table.cancel} does. */
+  signal?: AbortSignal | undefined;
+  /**
+   * The most memory the rows may take, in bytes; default 1 GiB. A larger table is `windowed` where
+   * the source answers by row, and waits otherwise ({@link Table.paused}).
+   */
+  memoryBytes?: number | undefined;
+  /** The number of rows to expect, where it is known from elsewhere; only used for progress. */
+  totalRows?: number | undefined;
+}
+
+/** The budget of the rows unless `memoryBytes` says otherwise. */
+export const DEFAULT_MEMORY_BYTES = 1024 ** 3;
+
+/**
+ * Opens a table. Resolves once its schema is known, while rows still arrive; rejects with a
+ * `ColonnadeError` if that never happens.
+ */
+export function open(source: TableSource, options: OpenOptions = {}): Promise<Table> {
+  return openFor({}, source, options);
+}
+
+/** What a table is opened for. */
+interface Purpose {
+  /** A server's rows should be so many, as the same ones in another order are. */
+  numRows?: number | undefined;
+  /** Rows are painted as soon as there are some: no more is read before. */
+  isShown?: boolean;
+}
+
+/** As {@link open}. */
+export async function openFor(
+  { numRows, isShown = false }: Purpose,
+  source: TableSource,
+  options: OpenOptions,
+): Promise<Table> {
+  const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
+  if (signal?.aborted) throw cancelledError();
+  // First of all: it starts while the page goes on with what it is at.
+  const starting = startWorker(options, signal);
+  const asked = [starting, findWasm(options), prepareSource(source, options)] as const;
+  const [worker, wasm, prepared] = await Promise.all(asked).catch((thrown) => {
+    starting.then((unused) => unused.release()).catch(() => undefined);
+    throw thrown;
+  });
+  if (signal?.aborted) {
+    worker.release();
+    throw cancelledError();
+  }
+  const { wire } = prepared;
+  if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
+  return Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm, isShown });
+}
