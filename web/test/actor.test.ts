@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from "vitest";
-import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";
-import { ColonnadeError } from "../src/errors.js";
+import { ColonnadeError } from "../src/model/errors.js";
+import type { Endpoint } from "../src/rpc/endpoint.js";
+import { Requester } from "../src/rpc/requester.js";
+import { type Handlers, Responder } from "../src/rpc/responder.js";
 
 const ports: MessagePort[] = [];
 afterEach(() => {

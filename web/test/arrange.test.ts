@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { arrangedRequest, isSameArrangement } from "../src/arrange.js";
-import { claimQuery } from "../src/query.js";
+import { arrangedRequest } from "../src/http/arranged-request.js";
+import { claimQuery } from "../src/http/query-request.js";
+import { isSameArrangement } from "../src/model/arrangement.js";
 import { toggledSort } from "../src/viewer/sorting.js";
 
 const ID = "6f1c8f2e-3a5b-4c1d-9e2f-0a1b2c3d4e5f";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Block, BlockCache } from "../src/blocks.js";
+import { type Block, BlockCache } from "../src/worker/row-block-cache.js";
 import { seededRandom } from "./random.js";
 
 /** Blocks of one byte each that arrive when they are told to. */

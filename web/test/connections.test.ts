@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Message } from "../src/messages.js";
-import type { Place } from "../src/places.js";
-import type { TableWorker } from "../src/seat.js";
+import type { TableWorker } from "../src/api/worker-lease.js";
+import type { Place } from "../src/http/connection-pool.js";
+import type { Message } from "../src/rpc/messages.js";
 
 const url = "https://data.example/v1/tables/t/rows";
 let others: Place[];
@@ -13,7 +13,7 @@ beforeEach(async () => {
   vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
   vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page));
   vi.stubGlobal("dispatchEvent", page.dispatchEvent.bind(page));
-  const { placesOf } = await import("../src/origins.js");
+  const { placesOf } = await import("../src/http/origin-pools.js");
   const ask = { lane: "stream", hasRows: false, onGo: () => {}, onYield: () => {} } as const;
   others = Array.from({ length: 4 }, () => placesOf(url).ask(ask));
 });
@@ -31,7 +31,7 @@ class FakeWorker extends EventTarget {
 
 /** A table that waits for its first connection. */
 async function startTable(signal?: AbortSignal) {
-  const { Table } = await import("../src/table.js");
+  const { Table } = await import("../src/api/table.js");
   const worker = new FakeWorker();
   const headers: [string, string][] = [];
   const request = { method: "GET", headers, body: null, credentials: "omit" } as const;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { askRecord } from "../src/ask.js";
-import { type Fetch, fetchThrough, serveFetch } from "../src/fetcher.js";
-import { open } from "../src/open.js";
+import { open } from "../src/api/open.js";
+import { type Fetch, fetchThrough, serveFetch } from "../src/http/fetch-bridge.js";
+import { askRecord } from "../src/http/query-record.js";
 import { ReplayServer } from "./replay.js";
 
 const wasmSrc = new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url);

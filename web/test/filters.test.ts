@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filterKindOf, isSortableType } from "../src/schema.js";
+import { filterKindOf, isSortableType } from "../src/model/schema.js";
 import {
   conjunction,
   conjuncts,

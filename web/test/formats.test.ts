@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Field } from "../src/schema.js";
+import type { Field } from "../src/model/schema.js";
 import { type CopyFormat, htmlWriter, rowsWriter } from "../src/viewer/formats.js";
 
 const field = (name: string, type: string): Field => ({ name, type, nullable: true, metadata: {} });

@@ -10,12 +10,14 @@ import {
 } from "apache-arrow";
 import { beforeAll, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";
-import { arrowTable } from "../src/arrow.js";
-import { BodyDecoder } from "../src/decoder.js";
-import { Kernels, type WasmKernels } from "../src/kernels.js";
-import type { Predicate } from "../src/predicate.js";
-import { View } from "../src/rows.js";
+import { arrowTable } from "../src/api/arrow.js";
+import { View } from "../src/api/row-reader.js";
+import type { Predicate } from "../src/model/predicate.js";
+import type { Endpoint } from "../src/rpc/endpoint.js";
+import { Requester } from "../src/rpc/requester.js";
+import { type Handlers, Responder } from "../src/rpc/responder.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
+import { Kernels, type WasmKernels } from "../src/worker/kernels.js";
 import { seededRandom } from "./random.js";
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url));

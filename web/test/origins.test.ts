@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Lane } from "../src/places.js";
+import type { Lane } from "../src/rpc/messages.js";
 
 const ORIGIN = "https://data.example";
 
@@ -30,7 +30,7 @@ function stubPage(entries: Record<string, string>): EventTarget & { hidden: bool
 
 /** Asks for `count` connections; counts those that are given, and those that are asked back. */
 async function ask(count: number, lane: Lane = "stream") {
-  const { placesOf } = await import("../src/origins.js");
+  const { placesOf } = await import("../src/http/origin-pools.js");
   const places = placesOf(`${ORIGIN}/v1/tables/t/rows`);
   const counts = { given: 0, askedBack: 0 };
   const all = Array.from({ length: count }, () =>

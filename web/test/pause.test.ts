@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { serveStream } from "../src/body.js";
-import { BodyDecoder } from "../src/decoder.js";
-import type { Notices, StreamProgress } from "../src/messages.js";
-import { TableStream } from "../src/stream.js";
+import { serveStream } from "../src/http/port-stream.js";
+import type { StreamProgress } from "../src/model/progress.js";
+import type { Notices } from "../src/rpc/messages.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
+import { TableStream } from "../src/worker/table-stream.js";
 
 const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
 const bytes = readFileSync(new URL("../../fixtures/numbered.arrows", import.meta.url));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type Lane, type Place, type PlaceLimits, Places } from "../src/places.js";
+import { type Place, type PlaceLimits, Places } from "../src/http/connection-pool.js";
+import type { Lane } from "../src/rpc/messages.js";
 
 let limits: PlaceLimits;
 let places: Places;

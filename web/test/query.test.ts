@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { UrlSource } from "../src/messages.js";
-import { claimQuery, queryUrl, restartRequest, resumeRequest } from "../src/query.js";
+import { claimQuery, queryUrl, restartRequest, resumeRequest } from "../src/http/query-request.js";
+import type { UrlSource } from "../src/model/wire-source.js";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const id = "3f2c7a9e-8d35-4f3e-9f0a-2f8a60a1c001";

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { BodyDecoder } from "../src/decoder.js";
-import { Gate } from "../src/gate.js";
-import type { Notices, StreamProgress, UrlSource } from "../src/messages.js";
-import { claimQuery } from "../src/query.js";
-import { TableStream } from "../src/stream.js";
+import { Gate } from "../src/http/pool-client.js";
+import { claimQuery } from "../src/http/query-request.js";
+import type { StreamProgress } from "../src/model/progress.js";
+import type { UrlSource } from "../src/model/wire-source.js";
+import type { Notices } from "../src/rpc/messages.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
+import { TableStream } from "../src/worker/table-stream.js";
 import { seededRandom } from "./random.js";
 import { type Fault, ReplayServer } from "./replay.js";
 

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { serveStream } from "../src/body.js";
-import { BodyDecoder, type WasmDecoder } from "../src/decoder.js";
-import type { EndRule, Notices } from "../src/messages.js";
-import { TableStream } from "../src/stream.js";
-import { letMessagesIn } from "../src/turns.js";
+import { serveStream } from "../src/http/port-stream.js";
+import type { EndRule } from "../src/model/wire-source.js";
+import { letMessagesIn } from "../src/rpc/event-loop.js";
+import type { Notices } from "../src/rpc/messages.js";
+import { BodyDecoder, type WasmDecoder } from "../src/worker/body-decoder.js";
+import { TableStream } from "../src/worker/table-stream.js";
 
 /**
  * A decoder of a toy format: the schema is the byte `S`, each `R` a row, `E` the marker, and `(`

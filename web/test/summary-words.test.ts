@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import type { Predicate } from "../src/predicate.js";
-import type { Field } from "../src/schema.js";
-import type { Summary } from "../src/summary.js";
+import type { Predicate } from "../src/model/predicate.js";
+import type { Field } from "../src/model/schema.js";
+import type { Summary } from "../src/model/summary.js";
 import { formOfParts, partsOfForm } from "../src/viewer/filters.js";
 import { chosenBins, columnSummary, partsOfBins, percent } from "../src/viewer/summary-words.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CellKind, RowWindow } from "../src/window.js";
+import { CellKind, RowWindow } from "../src/model/row-window.js";
 
 interface PackedCell {
   text: string;
