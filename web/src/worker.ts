@@ -9,7 +9,7 @@ if (scope.document === undefined && scope.name === "colonnade") {
   let stop = () => {};
   scope.addEventListener("message", ({ data }: MessageEvent<WorkerOrder>) => {
     stop();
-    stop = data === "rest" ? () => {} : serve(data);
+    stop = data === "idle" ? () => {} : serve(data);
   });
   scope.postMessage("ready");
 }

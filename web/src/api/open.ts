@@ -27,26 +27,26 @@ export function open(source: TableSource, options: OpenOptions = {}): Promise<Ta
   return openFor({}, source, options);
 }
 
-/** What a table is opened for. */
-interface Purpose {
-  /** A server's rows should be so many, as the same ones in another order are. */
+/** Options that only the element sets. */
+interface ElementOptions {
+  /** The expected number of a server's rows: that of the same rows in another order. */
   numRows?: number | undefined;
-  /** Rows are painted as soon as there are some: no more is read before. */
+  /** Rows are painted as soon as some have arrived; reading pauses until then. */
   isShown?: boolean;
 }
 
 /** As {@link open}. */
 export async function openFor(
-  { numRows, isShown = false }: Purpose,
+  { numRows, isShown = false }: ElementOptions,
   source: TableSource,
   options: OpenOptions,
 ): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
-  // First of all: it starts while the page goes on with what it is at.
+  // First, because it starts while the page prepares the source.
   const starting = startWorker(options, signal);
-  const asked = [starting, findWasm(options), prepareSource(source, options)] as const;
-  const [worker, wasm, prepared] = await Promise.all(asked).catch((thrown) => {
+  const preparing = [starting, findWasm(options), prepareSource(source, options)] as const;
+  const [worker, wasm, prepared] = await Promise.all(preparing).catch((thrown) => {
     starting.then((unused) => unused.release()).catch(() => undefined);
     throw thrown;
   });

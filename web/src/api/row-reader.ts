@@ -15,11 +15,11 @@ export interface RowRange {
   end: number;
 }
 
-/** Options of what takes a while. */
+/** Options of long-running work. */
 export interface WorkOptions {
   /** Stops the work; the promise rejects with `cancelled`. */
   signal?: AbortSignal | undefined;
-  /** Told of how much is done, from 0 to 1. */
+  /** Called with the fraction that is done, from 0 to 1. */
   onProgress?: ((fraction: number) => void) | undefined;
 }
 
@@ -90,8 +90,8 @@ const ARRAYS = {
   bool: Uint8Array,
 };
 
-/** What a table and its views share: reading and working on rows that are in the worker. */
-export abstract class Rows {
+/** Reads rows in the worker and works on them: the base of tables and views. */
+export abstract class RowReader {
   /** @internal */
   readonly requester: Requester;
   readonly #view: number;
@@ -251,7 +251,7 @@ export abstract class Rows {
 const forgotten = new FinalizationRegistry<() => void>((release) => release());
 
 /** Rows of a table, filtered or in another order; made by `sort` and `filter`. */
-export class View extends Rows {
+export class View extends RowReader {
   readonly schema: Schema;
   readonly numRows: number;
   readonly #id: number;

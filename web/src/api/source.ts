@@ -1,4 +1,4 @@
-import { isFile } from "../http/arrow-file.js";
+import { isArrowFile } from "../http/arrow-file.js";
 import { bodyOfResponse } from "../http/body.js";
 import { type Fetch, serveFetch } from "../http/fetch-bridge.js";
 import { serveStream } from "../http/port-stream.js";
@@ -69,7 +69,7 @@ export async function prepareSource(
   }
   if (source instanceof ArrayBuffer || source instanceof Uint8Array) {
     const bytes = source instanceof ArrayBuffer ? new Uint8Array(source) : source;
-    if (isFile(bytes)) {
+    if (isArrowFile(bytes)) {
       const blob = new Blob([bytes as Uint8Array<ArrayBuffer>]);
       return { wire: { kind: "blob", blob }, transfer: [] };
     }

@@ -1,12 +1,12 @@
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Endpoint } from "../rpc/endpoint.js";
-import { letMessagesIn } from "../rpc/event-loop.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { Message, WasmModule } from "../rpc/messages.js";
-import { Seat, type TableWorker, takeIdle } from "./worker-lease.js";
+import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js";
 
 /** What `worker.js` exports. */
 export interface WorkerModule {
-  /** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
+  /** Serves one table through `endpoint`; the returned function ends that and frees the rows. */
   serve(endpoint: Endpoint): () => void;
 }
 
@@ -26,29 +26,29 @@ export interface WorkerOptions {
   wasmSrc?: string | URL | undefined;
 }
 
-/** How to reach the worker's code; the bundle that is one file has ways of its own. */
-export interface WorkerHome {
-  /** A worker that will say `ready`. */
+/** How the worker's code is loaded; the bundle that is one file has it inside. */
+export interface WorkerCode {
+  /** A worker that will post `ready`. */
   make(): Worker;
   load(): Promise<WorkerModule>;
-  /** The wasm module; undefined where the worker's own code is to find it. */
+  /** The wasm module; undefined where the worker loads it itself. */
   wasm(): Promise<WasmModule | undefined>;
 }
 
 let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
 // Bundlers know these expressions and place the file; this package's own build leaves them alone.
-const BESIDE: WorkerHome = {
+const BESIDE: WorkerCode = {
   make: () => {
     const beside = import.meta.url.replace(/[^/]*$/, "worker.js");
-    if (isFar(beside)) return workerAt(beside);
+    if (isCrossOrigin(beside)) return workerAt(beside);
     return new Worker(new URL(/* @vite-ignore */ "./worker.js", import.meta.url), {
       type: "module",
       name: "colonnade",
     });
   },
   load: () => import("../worker.js"),
-  // It compiles while the worker starts, and once for all workers. Why it failed, a worker tells.
+  // It compiles while the worker starts, and once for all workers. A worker reports why it failed.
   wasm: async () => {
     if (globalThis.Worker === undefined) return undefined;
     const url = new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
@@ -57,11 +57,11 @@ const BESIDE: WorkerHome = {
   },
 };
 
-let home = BESIDE;
+let workerCode = BESIDE;
 
-/** Says where the worker's code is, if not in a file beside this module. */
-export function setWorkerHome(other: WorkerHome): void {
-  home = other;
+/** Sets how the worker's code is loaded, if not from a file beside this module. */
+export function setWorkerCode(other: WorkerCode): void {
+  workerCode = other;
 }
 
 /** The wasm module or its address; undefined where it is beside a worker that is elsewhere. */
@@ -70,23 +70,22 @@ export async function findWasm({
   wasmSrc,
 }: WorkerOptions): Promise<WasmModule | string | undefined> {
   if (wasmSrc !== undefined) return new URL(wasmSrc, globalThis.document?.baseURI).href;
-  return workerSrc !== undefined && home === BESIDE ? undefined : home.wasm();
+  return workerSrc !== undefined && workerCode === BESIDE ? undefined : workerCode.wasm();
 }
 
 /**
- * A worker that another table has left, or a new one; or serves on this thread where there can be
- * none. Rejects with `worker_unavailable` where neither works.
+ * An idle worker or a new one; where workers are unavailable, this thread serves the table. Rejects with `worker_unavailable` where neither works.
  */
 export async function startWorker(
   { worker = true, workerSrc, wasmSrc }: WorkerOptions,
   signal: AbortSignal | undefined,
 ): Promise<TableWorker> {
-  const { make, load } = workerSrc === undefined ? home : homeAt(workerSrc);
+  const { make, load } = workerSrc === undefined ? workerCode : codeAt(workerSrc);
   let reason = "";
   if (worker && globalThis.Worker !== undefined) {
     const kind = `${workerSrc} ${wasmSrc}`;
     try {
-      return new Seat(takeIdle(kind) ?? (await startedWorker(make(), signal)), kind);
+      return new WorkerLease(takeIdleWorker(kind) ?? (await startedWorker(make(), signal)), kind);
     } catch (thrown) {
       if (signal?.aborted) throw cancelledError();
       reason = thrown instanceof Error ? thrown.message : String(thrown);
@@ -104,7 +103,7 @@ export async function startWorker(
   }
 }
 
-function homeAt(workerSrc: string | URL): WorkerHome {
+function codeAt(workerSrc: string | URL): WorkerCode {
   const { href } = new URL(workerSrc, globalThis.document?.baseURI);
   return {
     make: () => workerAt(href),
@@ -113,18 +112,18 @@ function homeAt(workerSrc: string | URL): WorkerHome {
   };
 }
 
-/** Whether `href` is of another web server than the page. */
-function isFar(href: string): boolean {
+/** Whether `href` is of another origin than the page. */
+function isCrossOrigin(href: string): boolean {
   return /^https?:/.test(href) && new URL(href).origin !== globalThis.location?.origin;
 }
 
-/** The `blob:` addresses of workers from afar, by where these are. */
+/** The `blob:` addresses of cross-origin workers, by their own addresses. */
 const shims = new Map<string, string>();
 
-/** A worker's file must be of the page's origin, what it imports need not be. */
+/** A worker's file must be of the page's origin; its imports need not be. */
 function workerAt(href: string): Worker {
   let address = href;
-  if (isFar(href)) {
+  if (isCrossOrigin(href)) {
     const shim = new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" });
     address = shims.get(href) ?? URL.createObjectURL(shim);
     shims.set(href, address);
@@ -132,7 +131,7 @@ function workerAt(href: string): Worker {
   return new Worker(address, { type: "module", name: "colonnade" });
 }
 
-/** Resolves with the worker at its first word. */
+/** Resolves with the worker at its first message. */
 function startedWorker(worker: Worker, signal: AbortSignal | undefined): Promise<Worker> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string) => {
@@ -175,7 +174,7 @@ class LocalEndpoint extends EventTarget {
 
   postMessage(message: Message): void {
     this.#sent.push(message);
-    void letMessagesIn().then(() => {
+    void yieldToEventLoop().then(() => {
       this.other?.dispatchEvent(new MessageEvent("message", { data: this.#sent.shift() }));
     });
   }

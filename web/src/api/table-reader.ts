@@ -2,9 +2,9 @@ import type { RowWindow } from "../model/row-window.js";
 import type { Schema } from "../model/schema.js";
 import { framePainted } from "../rpc/event-loop.js";
 import type { Requester } from "../rpc/requester.js";
-import { Rows } from "./row-reader.js";
+import { RowReader } from "./row-reader.js";
 
-/** The part of a table that its rows are read by. */
+/** The part of a table that its reader needs. */
 interface ArrivingTable {
   readonly schema: Schema;
   readonly numRows: number;
@@ -12,16 +12,16 @@ interface ArrivingTable {
   readonly progress: { totalRows: number | undefined };
 }
 
-/** The rows of a table as they arrive. */
-export class TableRows extends Rows {
+/** Reads the rows of a table, also while they arrive. */
+export class TableReader extends RowReader {
   readonly #table: ArrivingTable;
   /** Whether the worker waits until the first rows are painted. */
-  #arePaintedNext: boolean;
+  #isPaintAwaited: boolean;
 
   constructor(requester: Requester, table: ArrivingTable, isShown: boolean) {
     super(requester, 0);
     this.#table = table;
-    this.#arePaintedNext = isShown;
+    this.#isPaintAwaited = isShown;
   }
 
   get schema(): Schema {
@@ -32,19 +32,19 @@ export class TableRows extends Rows {
     return this.#table.numRows;
   }
 
-  override async window(...asked: Parameters<Rows["window"]>): Promise<RowWindow> {
-    const window = await super.window(...asked);
-    if (this.#arePaintedNext && window.end > window.start) {
-      this.#arePaintedNext = false;
-      const tell = () => this.requester.request("painted", null);
+  override async window(...args: Parameters<RowReader["window"]>): Promise<RowWindow> {
+    const window = await super.window(...args);
+    if (this.#isPaintAwaited && window.end > window.start) {
+      this.#isPaintAwaited = false;
+      const notify = () => this.requester.request("painted", null);
       framePainted()
-        .then(tell)
+        .then(notify)
         .catch(() => undefined);
     }
     return window;
   }
 
-  /** Rows of a windowed table that nobody knows of yet may be there all the same. */
+  /** A windowed table may have more rows than are known: the worker finds out. */
   protected override async reach(end: number, signal?: AbortSignal): Promise<number> {
     const { state, progress, numRows } = this.#table;
     const isKnown = state !== "windowed" || progress.totalRows !== undefined || end <= numRows;

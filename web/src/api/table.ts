@@ -1,6 +1,6 @@
 import type { Table as ArrowTable } from "apache-arrow";
 import type { Fetch } from "../http/fetch-bridge.js";
-import { Connections } from "../http/pool-server.js";
+import { PoolServer } from "../http/pool-server.js";
 import { queryUrl } from "../http/query-request.js";
 import type { SortKey } from "../model/arrangement.js";
 import { ColonnadeError, cancelledError, isFatal } from "../model/errors.js";
@@ -23,7 +23,7 @@ import type {
   WorkOptions,
 } from "./row-reader.js";
 import type { PreparedSource } from "./source.js";
-import { TableRows } from "./table-reader.js";
+import { TableReader } from "./table-reader.js";
 import type { TableWorker } from "./worker-lease.js";
 
 /**
@@ -92,8 +92,8 @@ interface StartOptions {
 export class Table extends EventTarget {
   readonly #worker: TableWorker;
   readonly #requester: Requester;
-  readonly #rows: TableRows;
-  readonly #connections: Connections;
+  readonly #rows: TableReader;
+  readonly #pool: PoolServer;
   readonly #prepared: PreparedSource;
   readonly #totalRows: number | undefined;
   #memoryBytes: number;
@@ -101,7 +101,7 @@ export class Table extends EventTarget {
   #state: TableState = "streaming";
   #error: ColonnadeError | undefined;
   #warning: "no_end_of_stream" | undefined;
-  /** When the reading began, by this thread's clock, once that was told. */
+  /** When the reading began, by this thread's clock; infinite before the first progress. */
   #startMs = Number.POSITIVE_INFINITY;
   #progress: StreamProgress = {
     rows: 0,
@@ -112,14 +112,14 @@ export class Table extends EventTarget {
     interruption: undefined,
   };
   #canResume = false;
-  #isKnownToServer: boolean;
-  #isSchemaTold = false;
+  #isHeldByServer: boolean;
+  #isSchemaReported = false;
   #done!: Promise<void>;
   #resolveDone: () => void = () => undefined;
   #rejectDone: (error: ColonnadeError) => void = () => undefined;
   readonly #onPageHide = () => this.#abandon();
   readonly #onOnline = () => {
-    this.#requester.request("hurry", null).catch(() => undefined);
+    this.#requester.request("retryNow", null).catch(() => undefined);
   };
 
   /** @internal */
@@ -134,20 +134,20 @@ export class Table extends EventTarget {
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
     globalThis.addEventListener?.("online", table.#onOnline);
     try {
-      await table.#connections.enter(signal);
-      // Whoever left the page meanwhile and comes back wants no rows of this one.
+      await table.#pool.requestFirst(signal);
+      // The page was left meanwhile: coming back must not continue this table.
       if (table.#state !== "streaming") throw cancelledError();
       const params = { source: prepared.wire, memoryBytes, wasm, isShown };
       const { transfer } = prepared;
       const opened = await table.#requester.request("open", params, { signal, transfer });
       table.#schema = opened.schema;
-      table.#learn(opened.progress);
+      table.#setProgress(opened.progress);
     } catch (thrown) {
       table.close();
       throw table.#error ?? thrown;
     }
-    // Told after the caller had the chance to listen.
-    setTimeout(() => table.#tellSchema());
+    // After the caller had the chance to listen.
+    setTimeout(() => table.#reportSchema());
     return table;
   }
 
@@ -159,15 +159,15 @@ export class Table extends EventTarget {
     super();
     this.#worker = worker;
     this.#prepared = prepared;
-    this.#isKnownToServer = prepared.wire.kind === "url" && prepared.wire.query?.isKept === false;
+    this.#isHeldByServer = prepared.wire.kind === "url" && prepared.wire.query?.isKept === false;
     this.#totalRows = totalRows;
     this.#memoryBytes = memoryBytes;
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
-    this.#rows = new TableRows(this.#requester, this, isShown);
+    this.#rows = new TableReader(this.#requester, this, isShown);
     const { wire } = prepared;
-    this.#connections = new Connections(wire.kind === "url" ? wire.url : undefined, (word) => {
-      this.#requester.request("place", word).catch(() => undefined);
+    this.#pool = new PoolServer(wire.kind === "url" ? wire.url : undefined, (message) => {
+      this.#requester.request("slot", message).catch(() => undefined);
     });
     const onWorkerFailure = (event: Event) => {
       event.preventDefault();
@@ -238,7 +238,7 @@ export class Table extends EventTarget {
     return { ...this.#progress, elapsedMs: this.#elapsedMs, totalRows, connection, interruption };
   }
 
-  /** While rows are awaited, time goes on without news of them. */
+  /** While rows are awaited, time passes between two reports. */
   get #elapsedMs(): number {
     const { elapsedMs, interruption, pause, isWaiting } = this.#progress;
     const isReading = this.#state === "streaming" && !interruption && !pause && !isWaiting;
@@ -345,16 +345,16 @@ export class Table extends EventTarget {
   /** Stops the stream and releases the rows. Anything asked later rejects with `closed`. */
   close(): void {
     this.cancel();
-    this.#forgetAtServer();
+    this.#dropAtServer();
     this.#release();
   }
 
-  /** @internal Leaves the result at the server when the table is closed, for others to be made of it. */
+  /** @internal Keeps the result at the server when the table is closed: others are made of it. */
   keep(): void {
-    this.#isKnownToServer = false;
+    this.#isHeldByServer = false;
   }
 
-  /** @internal As {@link close}, but the server keeps the result, for others to be made of it. */
+  /** @internal As {@link close}, but the server keeps the result: others are made of it. */
   park(): void {
     if (this.#state === "streaming") {
       this.#state = "cancelled";
@@ -369,7 +369,7 @@ export class Table extends EventTarget {
     globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
-    this.#connections.close();
+    this.#pool.close();
     this.#prepared.port?.close();
   }
 
@@ -379,19 +379,19 @@ export class Table extends EventTarget {
       this.#requester.request("stop", null).catch(() => undefined);
       this.#rejectDone(cancelledError());
     }
-    this.#forgetAtServer();
+    this.#dropAtServer();
   }
 
   #onNotice<N extends NoticeName>(name: N, data: Notices[N]): void {
     switch (name) {
       case "progress":
-        this.#learn(data as StreamProgress);
-        this.#tellSchema();
+        this.#setProgress(data as StreamProgress);
+        this.#reportSchema();
         this.#dispatch("progress", this.progress);
         if (this.paused !== undefined) this.#dispatch("pause", this.paused);
         break;
-      case "place":
-        this.#connections.hear(data as Notices["place"]);
+      case "slot":
+        this.#pool.receive(data as Notices["slot"]);
         break;
       case "end":
         this.#onEnd(data as Notices["end"]);
@@ -402,7 +402,7 @@ export class Table extends EventTarget {
     }
   }
 
-  #learn(progress: StreamProgress): void {
+  #setProgress(progress: StreamProgress): void {
     this.#progress = progress;
     this.#startMs = Math.min(this.#startMs, performance.now() - progress.elapsedMs);
   }
@@ -412,13 +412,13 @@ export class Table extends EventTarget {
       this.#resolveDone = resolve;
       this.#rejectDone = reject;
     });
-    // Whoever does not wait for the end learns of it by events.
+    // Callers that do not await the end get events.
     this.#done.catch(() => undefined);
   }
 
   #onEnd({ state, error, warning, canResume, ...progress }: Notices["end"]): void {
     this.#progress = progress;
-    this.#tellSchema();
+    this.#reportSchema();
     if (this.#state === "streaming") {
       this.#canResume = canResume ?? false;
       if (error !== undefined) {
@@ -440,8 +440,8 @@ export class Table extends EventTarget {
       this.#canResume = false;
       this.#requester.fail(error);
       this.#worker.terminate();
-      this.#connections.close();
-      this.#forgetAtServer();
+      this.#pool.close();
+      this.#dropAtServer();
     } else if (this.#state !== "streaming") {
       return;
     }
@@ -452,9 +452,9 @@ export class Table extends EventTarget {
     this.#dispatch("error", error);
   }
 
-  #tellSchema(): void {
-    if (this.#isSchemaTold) return;
-    this.#isSchemaTold = true;
+  #reportSchema(): void {
+    if (this.#isSchemaReported) return;
+    this.#isSchemaReported = true;
     this.#dispatch("schema", this.#schema);
   }
 
@@ -462,14 +462,14 @@ export class Table extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
-  /** Lets the server drop the result now rather than after its time to keep it. */
-  #forgetAtServer(): void {
-    const { wire, fetch: ask = fetch } = this.#prepared;
-    if (!this.#isKnownToServer || wire.kind !== "url" || wire.query === undefined) return;
-    this.#isKnownToServer = false;
+  /** Lets the server drop the result now rather than after its lingering time. */
+  #dropAtServer(): void {
+    const { wire, fetch: send = fetch } = this.#prepared;
+    if (!this.#isHeldByServer || wire.kind !== "url" || wire.query === undefined) return;
+    this.#isHeldByServer = false;
     const url = `${queryUrl(wire.url, wire.query.id)}`;
     const { headers, credentials } = wire;
-    // Nobody waits for the answer: a server that is gone has forgotten as well.
-    ask(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
+    // The answer does not matter: a server that stopped has dropped the result as well.
+    send(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
   }
 }

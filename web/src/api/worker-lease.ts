@@ -1,24 +1,24 @@
 import type { Endpoint } from "../rpc/endpoint.js";
 import type { Message, WorkerOrder } from "../rpc/messages.js";
 
-/** What serves one table: a worker, or what stands in for one on this thread. */
+/** Serves one table: a worker, or its replacement on this thread. */
 export interface TableWorker extends Endpoint {
   addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
   addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
-  /** The table is closed: its rows are let go, and the worker is there for another. */
+  /** The table is closed: its rows are freed, and another table may use the worker. */
   release(): void;
-  /** The worker is not to be trusted any more. */
+  /** Ends a worker that failed. */
   terminate(): void;
 }
 
-/** One table's place at a worker. */
-export class Seat implements TableWorker {
+/** One table's use of a worker, which is given back at its end. */
+export class WorkerLease implements TableWorker {
   readonly #worker: Worker;
   readonly #kind: string;
   readonly #port: MessagePort;
-  readonly #left = new AbortController();
+  readonly #ended = new AbortController();
 
-  /** @param kind of workers that can stand in for each other */
+  /** @param kind workers of one kind are interchangeable */
   constructor(worker: Worker, kind: string) {
     const { port1, port2 } = new MessageChannel();
     this.#worker = worker;
@@ -36,7 +36,7 @@ export class Seat implements TableWorker {
     listener: (event: MessageEvent<Message> & ErrorEvent) => void,
   ): void {
     const target = type === "error" ? this.#worker : this.#port;
-    const { signal } = this.#left;
+    const { signal } = this.#ended;
     target.addEventListener(type, listener as EventListener, { signal });
   }
 
@@ -45,36 +45,36 @@ export class Seat implements TableWorker {
   }
 
   release(): void {
-    if (!this.#leave()) return;
-    this.#worker.postMessage("rest" satisfies WorkerOrder);
-    keepIdle(this.#worker, this.#kind);
+    if (!this.#end()) return;
+    this.#worker.postMessage("idle" satisfies WorkerOrder);
+    keepIdleWorker(this.#worker, this.#kind);
   }
 
   terminate(): void {
-    if (this.#leave()) this.#worker.terminate();
+    if (this.#end()) this.#worker.terminate();
   }
 
-  /** Whether this was not done before. */
-  #leave(): boolean {
-    if (this.#left.signal.aborted) return false;
-    this.#left.abort();
+  /** Returns false if already released. */
+  #end(): boolean {
+    if (this.#ended.signal.aborted) return false;
+    this.#ended.abort();
     this.#port.close();
     return true;
   }
 }
 
-/** How long a worker without a table is kept: code and memory that were used before are fast. */
+/** How long an idle worker is kept: its compiled code and touched memory make the next table fast. */
 const IDLE_MS = 30_000;
 
 let idle: { worker: Worker; kind: string; timer: ReturnType<typeof setTimeout> } | undefined;
 
-function keepIdle(worker: Worker, kind: string): void {
-  dismissIdle();
-  idle = { worker, kind, timer: setTimeout(dismissIdle, IDLE_MS) };
+function keepIdleWorker(worker: Worker, kind: string): void {
+  endIdleWorker();
+  idle = { worker, kind, timer: setTimeout(endIdleWorker, IDLE_MS) };
 }
 
-/** A worker of this kind that no table uses, if there is one. */
-export function takeIdle(kind: string): Worker | undefined {
+/** An idle worker of this kind, if there is one. */
+export function takeIdleWorker(kind: string): Worker | undefined {
   if (idle?.kind !== kind) return undefined;
   const { worker, timer } = idle;
   clearTimeout(timer);
@@ -82,7 +82,7 @@ export function takeIdle(kind: string): Worker | undefined {
   return worker;
 }
 
-function dismissIdle(): void {
+function endIdleWorker(): void {
   if (idle === undefined) return;
   clearTimeout(idle.timer);
   idle.worker.terminate();

@@ -1,4 +1,4 @@
-/** What an Arrow file begins and ends with: `ARROW1`. */
+/** An Arrow file begins and ends with `ARROW1`. */
 const MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 
 /** Behind the footer: its length and the magic. */
@@ -19,7 +19,7 @@ export interface FileFooter {
 }
 
 /** Whether bytes begin as an Arrow file does. */
-export function isFile(bytes: Uint8Array): boolean {
+export function isArrowFile(bytes: Uint8Array): boolean {
   return MAGIC.every((byte, index) => bytes[index] === byte);
 }
 
@@ -31,20 +31,20 @@ export async function findFooter(file: Blob): Promise<FileFooter | undefined> {
   const read = async (start: number, end: number) =>
     new Uint8Array(await file.slice(start, end).arrayBuffer());
   const tailStart = file.size - TAIL_BYTES;
-  if (tailStart < 8 || !isFile(await read(0, 6))) return undefined;
+  if (tailStart < 8 || !isArrowFile(await read(0, 6))) return undefined;
   const tail = await read(tailStart, file.size);
-  if (!isFile(tail.subarray(4))) return undefined;
+  if (!isArrowFile(tail.subarray(4))) return undefined;
   const numBytes = new DataView(tail.buffer).getInt32(0, true);
   const start = tailStart - numBytes;
   if (numBytes < 0 || numBytes > MAX_FOOTER_BYTES || start < 8) return undefined;
   return { file, bytes: await read(start, tailStart), start };
 }
 
-/** The parts of a file, pairs of where they begin and end, as one stream with its marker. */
-export function streamOfParts(file: Blob, places: Float64Array): ReadableStream<Uint8Array> {
-  const parts: BlobPart[] = [];
-  for (let at = 0; at < places.length; at += 2) {
-    parts.push(file.slice(places[at], places[at + 1]));
+/** Byte ranges of a file, as pairs of start and end, in one stream with its marker. */
+export function streamOfRanges(file: Blob, ranges: Float64Array): ReadableStream<Uint8Array> {
+  const slices: Blob[] = [];
+  for (let index = 0; index < ranges.length; index += 2) {
+    slices.push(file.slice(ranges[index], ranges[index + 1]));
   }
-  return new Blob([...parts, MARKER]).stream();
+  return new Blob([...slices, MARKER]).stream();
 }

@@ -1,138 +1,139 @@
-import type { Lane } from "../rpc/messages.js";
+import type { SlotPriority } from "../rpc/messages.js";
 
 /** How many connections may be open at once. */
-export interface PlaceLimits {
+export interface PoolLimits {
   streams: number;
   /** Blocks and questions together; one of them is never a question. */
   others: number;
 }
 
-/** Who wants a connection. */
-export interface PlaceWish {
-  lane: Lane;
+/** A request for a connection. */
+export interface SlotRequest {
+  priority: SlotPriority;
   /**
-   * Some of its rows are there already, so that others' first rows come before it. For a question:
-   * nobody asked for the answer, so that a search comes before it.
+   * Some of its rows have arrived, so requests without rows are granted first. Of a question: nobody
+   * waits for the answer, so a search is granted first.
    */
   hasRows: boolean;
   /** The connection may be opened. */
-  onGo(): void;
-  /** Others wait: the place should be left soon, and may be asked for again. */
+  onGrant(): void;
+  /** Other requests wait: the slot should be released soon, and may be requested again. */
   onYield(): void;
 }
 
-/** How long a stream may read on, once it has a place, before it makes room for others' first rows. */
+/** How long a stream may read, once it is granted, before it yields to requests without rows. */
 const MIN_HOLD_MS = 250;
 
-/** One wish: waits, holds a place, or has left. */
-export class Place {
-  readonly wish: PlaceWish;
-  /** When it was given, as `performance.now()` counts; undefined while it waits. */
-  sinceMs: number | undefined;
+/** One request: it waits, is granted, or was released. */
+export class ConnectionSlot {
+  readonly request: SlotRequest;
+  /** When it was granted, as `performance.now()` counts; undefined while it waits. */
+  grantedMs: number | undefined;
   canYield: boolean;
   isYielding = false;
-  readonly #places: Places;
+  readonly #pool: ConnectionPool;
 
   /** @internal */
-  constructor(places: Places, wish: PlaceWish) {
-    this.#places = places;
-    this.wish = wish;
-    this.canYield = wish.hasRows && wish.lane !== "block";
+  constructor(pool: ConnectionPool, request: SlotRequest) {
+    this.#pool = pool;
+    this.request = request;
+    this.canYield = request.hasRows && request.priority !== "block";
   }
 
-  /** Its first rows are there, and the others can be had later: it may be asked to yield. */
-  offer(): void {
+  /** Its first rows have arrived and the others can be requested later: it may be asked to yield. */
+  allowYield(): void {
     this.canYield = true;
-    this.#places.pump();
+    this.#pool.dispatch();
   }
 
-  /** The connection is closed, or not wanted any more. */
-  leave(): void {
-    this.#places.remove(this);
+  /** The connection is closed, or no longer wanted. */
+  release(): void {
+    this.#pool.remove(this);
   }
 }
 
 /**
- * The connections of a page to one origin: at most so many at once, the others wait. Who has no rows
- * yet comes first, also before a stream that can go on later.
+ * The connections of a page to one origin: a limited number at once, the other requests wait.
+ * Requests without rows are granted first, also before a stream that can be resumed later.
  */
-export class Places {
-  readonly #limits: () => PlaceLimits;
-  /** In the order in which they came: those that hold a place, and those that wait. */
-  readonly #all = new Set<Place>();
+export class ConnectionPool {
+  readonly #limits: () => PoolLimits;
+  /** Granted and waiting, in the order of the requests. */
+  readonly #slots = new Set<ConnectionSlot>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(limits: () => PlaceLimits) {
+  constructor(limits: () => PoolLimits) {
     this.#limits = limits;
   }
 
-  /** Asks for a place; where there is one, `onGo` is called at once. */
-  ask(wish: PlaceWish): Place {
-    const place = new Place(this, wish);
-    this.#all.add(place);
-    this.pump();
-    return place;
+  /** Requests a slot; where one is free, `onGrant` is called at once. */
+  request(request: SlotRequest): ConnectionSlot {
+    const slot = new ConnectionSlot(this, request);
+    this.#slots.add(slot);
+    this.dispatch();
+    return slot;
   }
 
   /** @internal */
-  remove(place: Place): void {
-    if (this.#all.delete(place)) this.pump();
+  remove(slot: ConnectionSlot): void {
+    if (this.#slots.delete(slot)) this.dispatch();
   }
 
-  /** Gives out what is free. To be called when the limits are others. */
-  pump(): void {
-    const waiting = [...this.#all].filter(({ sinceMs }) => sinceMs === undefined);
-    const first = waiting.filter(({ wish }) => !wish.hasRows);
-    for (const place of [...first, ...waiting.filter(({ wish }) => wish.hasRows)]) {
-      if (!this.#hasRoom(place.wish.lane)) continue;
-      place.sinceMs = performance.now();
-      place.wish.onGo();
+  /** Grants free slots. To be called when the limits change. */
+  dispatch(): void {
+    const waiting = [...this.#slots].filter(({ grantedMs }) => grantedMs === undefined);
+    const first = waiting.filter(({ request }) => !request.hasRows);
+    for (const slot of [...first, ...waiting.filter(({ request }) => request.hasRows)]) {
+      if (!this.#hasRoom(slot.request.priority)) continue;
+      slot.grantedMs = performance.now();
+      slot.request.onGrant();
     }
-    const late = first.filter(({ sinceMs }) => sinceMs === undefined);
-    const numLate = (lane: Lane) => late.filter(({ wish }) => wish.lane === lane).length;
-    if (numLate("question") > 0) this.#interruptQuestion();
-    this.#makeRoom(numLate("stream"));
+    const left = first.filter(({ grantedMs }) => grantedMs === undefined);
+    const numLeft = (priority: SlotPriority) =>
+      left.filter(({ request }) => request.priority === priority).length;
+    if (numLeft("question") > 0) this.#interruptQuestion();
+    this.#makeRoom(numLeft("stream"));
   }
 
-  #hasRoom(lane: Lane): boolean {
+  #hasRoom(priority: SlotPriority): boolean {
     const { streams, others } = this.#limits();
-    if (lane === "stream") return this.#held("stream").length < streams;
-    const numQuestions = this.#held("question").length;
-    if (lane === "question" && numQuestions >= Math.max(1, others - 1)) return false;
-    return this.#held("block").length + numQuestions < others;
+    if (priority === "stream") return this.#granted("stream").length < streams;
+    const numQuestions = this.#granted("question").length;
+    if (priority === "question" && numQuestions >= Math.max(1, others - 1)) return false;
+    return this.#granted("block").length + numQuestions < others;
   }
 
-  #held(lane: Lane): Place[] {
-    return [...this.#all].filter(
-      ({ sinceMs, wish }) => sinceMs !== undefined && wish.lane === lane,
+  #granted(priority: SlotPriority): ConnectionSlot[] {
+    return [...this.#slots].filter(
+      ({ grantedMs, request }) => grantedMs !== undefined && request.priority === priority,
     );
   }
 
   /** Asks a question that is not urgent to yield, where none does already. */
   #interruptQuestion(): void {
-    const held = this.#held("question");
-    const place = held.find(({ canYield }) => canYield);
-    if (place === undefined || held.some(({ isYielding }) => isYielding)) return;
-    place.isYielding = true;
-    place.wish.onYield();
+    const granted = this.#granted("question");
+    const slot = granted.find(({ canYield }) => canYield);
+    if (slot === undefined || granted.some(({ isYielding }) => isYielding)) return;
+    slot.isYielding = true;
+    slot.request.onYield();
   }
 
-  /** Asks streams to yield: those above the limit, and for `numFirst` that have no rows yet. */
+  /** Asks streams to yield: those above the limit, and one for each of `numFirst` without rows. */
   #makeRoom(numFirst: number): void {
     clearTimeout(this.#timer);
-    const held = this.#held("stream");
-    const numAbove = Math.max(0, held.length - this.#limits().streams);
-    let numLeft = numAbove + numFirst - held.filter(({ isYielding }) => isYielding).length;
-    for (const place of held.filter(({ canYield, isYielding }) => canYield && !isYielding)) {
+    const granted = this.#granted("stream");
+    const numAbove = Math.max(0, granted.length - this.#limits().streams);
+    let numLeft = numAbove + numFirst - granted.filter(({ isYielding }) => isYielding).length;
+    for (const slot of granted.filter(({ canYield, isYielding }) => canYield && !isYielding)) {
       if (numLeft <= 0) return;
-      const waitMs = (place.sinceMs ?? 0) + MIN_HOLD_MS - performance.now();
+      const waitMs = (slot.grantedMs ?? 0) + MIN_HOLD_MS - performance.now();
       if (waitMs > 0) {
-        this.#timer = setTimeout(() => this.pump(), waitMs);
+        this.#timer = setTimeout(() => this.dispatch(), waitMs);
         return;
       }
       numLeft--;
-      place.isYielding = true;
-      place.wish.onYield();
+      slot.isYielding = true;
+      slot.request.onYield();
     }
   }
 }

@@ -1,31 +1,31 @@
-import { type PlaceLimits, Places } from "./connection-pool.js";
+import { ConnectionPool, type PoolLimits } from "./connection-pool.js";
 
 /**
  * Browsers give an origin six connections over HTTP/1.1. Four go to streams; the other two are for
- * what is short: blocks of rows, summaries, records, cancels.
+ * short requests: row blocks, summaries, records, cancels.
  */
-const LIMITS: PlaceLimits = { streams: 4, others: 2 };
+const LIMITS: PoolLimits = { streams: 4, others: 2 };
 /** Over HTTP/2 and 3 all requests share one connection; servers commonly allow 100 at once. */
-const MULTIPLEXED: PlaceLimits = { streams: 32, others: 16 };
-/** A page out of sight goes on with one stream and leaves the connections to the others. */
-const HIDDEN: PlaceLimits = { streams: 1, others: 1 };
-/** What is not looked at for so long makes room. */
+const MULTIPLEXED: PoolLimits = { streams: 32, others: 16 };
+/** A hidden page goes on with one stream and leaves the connections to other pages. */
+const HIDDEN: PoolLimits = { streams: 1, others: 1 };
+/** How long a page stays hidden before its limits are lowered. */
 const HIDDEN_AFTER_MS = 5000;
 
-const byOrigin = new Map<string, Places>();
+const byOrigin = new Map<string, ConnectionPool>();
 const multiplexed = new Set<string>();
 let isHidden = false;
 
 /** The connections of this page to the origin of an address. */
-export function placesOf(url: string): Places {
+export function poolOf(url: string): ConnectionPool {
   if (byOrigin.size === 0) watchVisibility();
   const { origin } = new URL(url);
-  const places = byOrigin.get(origin) ?? new Places(() => limitsOf(origin));
-  byOrigin.set(origin, places);
-  return places;
+  const pool = byOrigin.get(origin) ?? new ConnectionPool(() => limitsOf(origin));
+  byOrigin.set(origin, pool);
+  return pool;
 }
 
-function limitsOf(origin: string): PlaceLimits {
+function limitsOf(origin: string): PoolLimits {
   // Outside of browsers nothing limits connections.
   if (globalThis.location === undefined) return { streams: Infinity, others: Infinity };
   if (isMultiplexed(origin)) return MULTIPLEXED;
@@ -33,8 +33,9 @@ function limitsOf(origin: string): PlaceLimits {
 }
 
 /**
- * Whether something came from there over HTTP/2 or later: this page, a file of it, any request of its
- * own. Workers' requests are not listed here, and other origins may conceal it; then it is HTTP/1.1.
+ * Whether a response of this origin came over HTTP/2 or later: the page, a file of it, any of its own
+ * requests. Workers' requests are not listed here, and other origins may conceal the protocol; then
+ * HTTP/1.1 is assumed.
  */
 function isMultiplexed(origin: string): boolean {
   if (multiplexed.has(origin)) return true;
@@ -51,14 +52,14 @@ function watchVisibility(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const set = (hidden: boolean) => {
     isHidden = hidden;
-    for (const places of byOrigin.values()) places.pump();
+    for (const pool of byOrigin.values()) pool.dispatch();
   };
-  const look = () => {
+  const update = () => {
     clearTimeout(timer);
     if (document.hidden) timer = setTimeout(() => set(true), HIDDEN_AFTER_MS);
     else if (isHidden) set(false);
   };
   if (document === undefined) return;
-  document.addEventListener("visibilitychange", look);
-  look();
+  document.addEventListener("visibilitychange", update);
+  update();
 }

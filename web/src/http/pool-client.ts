@@ -1,76 +1,76 @@
 import { cancelledError } from "../model/errors.js";
-import type { Lane, Notices, Requests } from "../rpc/messages.js";
+import type { Notices, Requests, SlotPriority } from "../rpc/messages.js";
 
 /** A connection that the page lets this thread open. */
-export interface GatePlace {
-  /** Aborts when another should have it. */
-  readonly wanted: AbortSignal;
-  /** Rows are there, and the others can be had later. */
-  offer(): void;
+export interface ClientSlot {
+  /** Aborts when another request should have the connection. */
+  readonly yielding: AbortSignal;
+  /** Rows have arrived, and the others can be requested later. */
+  allowYield(): void;
   /** The connection is closed. */
-  leave(): void;
+  release(): void;
 }
 
 interface Waiting {
-  go(): void;
-  wanted: AbortController;
+  grant(): void;
+  yielding: AbortController;
 }
 
 /**
- * Asks the page for the connections of one table. Number 0 comes with the request to open it; without
- * a page to ask, all are there at once.
+ * Requests the connections of one table from the page. Slot 0 comes with the request to open the
+ * table; without a page, every request is granted at once.
  */
-export class Gate {
-  readonly #tell: ((notice: Notices["place"]) => void) | undefined;
-  readonly #places = new Map<number, Waiting>();
-  #nextPlace = 0;
+export class PoolClient {
+  readonly #notify: ((notice: Notices["slot"]) => void) | undefined;
+  readonly #slots = new Map<number, Waiting>();
+  #nextSlot = 0;
 
-  constructor(tell?: (notice: Notices["place"]) => void) {
-    this.#tell = tell;
+  constructor(notify?: (notice: Notices["slot"]) => void) {
+    this.#notify = notify;
   }
 
-  /** The place that the page has given already. */
-  first(): GatePlace {
+  /** The slot that the page has granted already. */
+  firstSlot(): ClientSlot {
     return this.#make(() => undefined);
   }
 
-  /** Waits for a place; rejects when `signal` aborts. */
-  take(lane: Lane, hasRows: boolean, signal: AbortSignal): Promise<GatePlace> {
+  /** Waits for a slot; rejects when `signal` aborts. */
+  request(priority: SlotPriority, hasRows: boolean, signal: AbortSignal): Promise<ClientSlot> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(cancelledError());
       const stop = () => {
-        made.leave();
+        made.release();
         reject(cancelledError());
       };
-      const place = this.#nextPlace;
+      const slot = this.#nextSlot;
       const made = this.#make(() => {
         signal.removeEventListener("abort", stop);
         resolve(made);
       });
       signal.addEventListener("abort", stop, { once: true });
-      if (this.#tell === undefined) this.hear({ place, word: "go" });
-      else this.#tell({ place, word: "want", lane, hasRows });
+      if (this.#notify === undefined) this.receive({ slot, action: "grant" });
+      else this.#notify({ slot, action: "request", priority, hasRows });
     });
   }
 
-  /** What the page says of a place. */
-  hear({ place, word }: Requests["place"]["params"]): void {
-    const waiting = this.#places.get(place);
-    if (word === "go") waiting?.go();
-    else waiting?.wanted.abort();
+  /** Takes the page's message about a slot. */
+  receive({ slot, action }: Requests["slot"]["params"]): void {
+    const waiting = this.#slots.get(slot);
+    if (action === "grant") waiting?.grant();
+    else waiting?.yielding.abort();
   }
 
-  #make(go: () => void): GatePlace {
-    const place = this.#nextPlace++;
-    const wanted = new AbortController();
-    this.#places.set(place, { go, wanted });
+  #make(grant: () => void): ClientSlot {
+    const slot = this.#nextSlot++;
+    const yielding = new AbortController();
+    this.#slots.set(slot, { grant, yielding });
     return {
-      wanted: wanted.signal,
-      offer: () => {
-        if (this.#places.has(place)) this.#tell?.({ place, word: "offer" });
+      yielding: yielding.signal,
+      allowYield: () => {
+        if (this.#slots.has(slot)) this.#notify?.({ slot, action: "allowYield" });
       },
-      leave: () => {
-        if (this.#places.delete(place)) this.#tell?.({ place, word: "leave" });
+      release: () => {
+        if (this.#slots.delete(slot)) this.#notify?.({ slot, action: "release" });
       },
     };
   }

@@ -1,67 +1,67 @@
 import { cancelledError } from "../model/errors.js";
-import type { Notices, Requests } from "../rpc/messages.js";
-import type { Place, Places } from "./connection-pool.js";
-import { placesOf } from "./origin-pools.js";
+import type { Notices, Requests, SlotPriority } from "../rpc/messages.js";
+import type { ConnectionPool, ConnectionSlot } from "./connection-pool.js";
+import { poolOf } from "./origin-pools.js";
 
-/** The connections of one table: speaks for its worker where the page gives them out. */
-export class Connections {
-  readonly #places: Places | undefined;
-  readonly #tell: (word: Requests["place"]["params"]) => void;
-  readonly #held = new Map<number, Place>();
-  /** Ends the wait for the first one. */
-  #giveUp = () => {};
+/** Answers a worker's {@link PoolClient} in the page: the connections of one table. */
+export class PoolServer {
+  readonly #pool: ConnectionPool | undefined;
+  readonly #send: (message: Requests["slot"]["params"]) => void;
+  readonly #slots = new Map<number, ConnectionSlot>();
+  /** Ends the wait for the first slot. */
+  #stopWaiting = () => {};
 
-  /** @param url where they go to; undefined where there are none */
-  constructor(url: string | undefined, tell: (word: Requests["place"]["params"]) => void) {
-    this.#places = url === undefined ? undefined : placesOf(url);
-    this.#tell = tell;
+  /** @param url where the connections go to; undefined where there are none */
+  constructor(url: string | undefined, send: (message: Requests["slot"]["params"]) => void) {
+    this.#pool = url === undefined ? undefined : poolOf(url);
+    this.#send = send;
   }
 
-  /** Waits for the first one, which the worker has from the beginning; rejects when closed. */
-  enter(signal: AbortSignal | undefined): Promise<void> {
+  /** Waits for the first slot, which the worker has from the beginning; rejects when closed. */
+  requestFirst(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(cancelledError());
       const stop = () => this.close();
-      this.#giveUp = () => {
+      this.#stopWaiting = () => {
         signal?.removeEventListener("abort", stop);
         reject(cancelledError());
       };
       signal?.addEventListener("abort", stop);
-      const entered = () => {
+      const granted = () => {
         signal?.removeEventListener("abort", stop);
         resolve();
       };
-      if (this.#places === undefined) entered();
-      else this.#ask(0, "stream", false, entered);
+      if (this.#pool === undefined) granted();
+      else this.#request(0, "stream", false, granted);
     });
   }
 
-  /** What the worker says. */
-  hear({ place, word, lane = "stream", hasRows = false }: Notices["place"]): void {
-    switch (word) {
-      case "want":
-        this.#ask(place, lane, hasRows, () => this.#tell({ place, word: "go" }));
+  /** Takes the worker's message about a slot. */
+  receive({ slot, action, priority = "stream", hasRows = false }: Notices["slot"]): void {
+    switch (action) {
+      case "request":
+        this.#request(slot, priority, hasRows, () => this.#send({ slot, action: "grant" }));
         break;
-      case "offer":
-        this.#held.get(place)?.offer();
+      case "allowYield":
+        this.#slots.get(slot)?.allowYield();
         break;
-      case "leave":
-        this.#held.get(place)?.leave();
-        this.#held.delete(place);
+      case "release":
+        this.#slots.get(slot)?.release();
+        this.#slots.delete(slot);
         break;
     }
   }
 
-  /** The worker has let go of all of them, or will at once. */
+  /** The worker has released all slots, or is about to. */
   close(): void {
-    for (const place of this.#held.values()) place.leave();
-    this.#held.clear();
-    this.#giveUp();
+    for (const slot of this.#slots.values()) slot.release();
+    this.#slots.clear();
+    this.#stopWaiting();
   }
 
-  #ask(place: number, lane: Place["wish"]["lane"], hasRows: boolean, onGo: () => void): void {
-    const onYield = () => this.#tell({ place, word: "yield" });
-    const held = this.#places?.ask({ lane, hasRows, onGo, onYield });
-    if (held !== undefined) this.#held.set(place, held);
+  #request(slot: number, priority: SlotPriority, hasRows: boolean, onGrant: () => void): void {
+    const onYield = () => this.#send({ slot, action: "yield" });
+    const requested = this.#pool?.request({ priority, hasRows, onGrant, onYield });
+    if (requested !== undefined) this.#slots.set(slot, requested);
   }
 }

@@ -1,4 +1,4 @@
-import { letMessagesIn } from "../rpc/event-loop.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
 
 /** Asks for the next piece; `buffer` is that of the last one, to be filled again. */
 type PortRequest = { pull: ArrayBuffer | undefined } | "cancel";
@@ -28,7 +28,7 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
     while (filled < piece.length) {
       if (rest.length === 0) {
         pending ??= reader.read();
-        late ??= filled > 0 ? letMessagesIn().then(() => undefined) : undefined;
+        late ??= filled > 0 ? yieldToEventLoop().then(() => undefined) : undefined;
         let next: Awaited<typeof pending> | undefined;
         try {
           next = await (late === undefined ? pending : Promise.race([pending, late]));

@@ -81,7 +81,7 @@ export function isFatal({ code }: ColonnadeError): boolean {
 }
 
 /** The same error with where it happened, as far as it does not say so itself. */
-export function withPlace(error: ColonnadeError, row: number, byte: number): ColonnadeError {
+export function withPosition(error: ColonnadeError, row: number, byte: number): ColonnadeError {
   return ColonnadeError.fromPlain({
     ...error.toJSON(),
     row: error.row ?? row,

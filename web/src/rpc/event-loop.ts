@@ -1,5 +1,5 @@
-/** Waits for a task of its own, so that messages, input and frames that wait come first. */
-export function letMessagesIn(): Promise<void> {
+/** Waits for a task of its own, so that pending messages, input and frames come first. */
+export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {

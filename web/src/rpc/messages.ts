@@ -20,11 +20,11 @@ export interface FindParams {
   matchCase: boolean;
 }
 
-/** A column in short: of the table (view 0), or of a view by the table's bins. */
+/** A column summary: of the table (view 0), or of a view by the table's bins. */
 export interface SummaryWork {
   kind: "summary";
   column: string;
-  /** Of texts with more different values, none is told. */
+  /** With more distinct texts than this, there is no `top`. */
   maxCounted: number;
   view: number;
 }
@@ -39,8 +39,8 @@ export type KernelWork =
 /** The decoder's wasm module, compiled or not. */
 export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 
-/** To the worker itself: serve a table through this port, or none; the one before is let go. */
-export type WorkerOrder = MessagePort | "rest";
+/** To the worker itself: serve a table through this port, or none; the previous table is released. */
+export type WorkerOrder = MessagePort | "idle";
 
 /** A stream whose schema is known, and how far it is by then. */
 export interface Opened {
@@ -63,7 +63,7 @@ export interface Requests {
     };
     result: Opened;
   };
-  /** Rows `[start, end)` of the given columns as a packed window (`grid/cells.ts`). */
+  /** Rows `[start, end)` of the given columns as packed cells (`RowWindow`). */
   window: {
     params: {
       view: number;
@@ -78,7 +78,7 @@ export interface Requests {
     params: { view: number; column: number; start: number; end: number };
     result: RawColumn;
   };
-  /** Work in slices: a view, or JSON. `job` is the number under which progress is told. */
+  /** Work in slices: a view, or JSON. `job` is the number under which progress is reported. */
   run: { params: { job: number; work: KernelWork }; result: ViewInfo | string };
   rowNumbers: {
     params: { view: number; start: number; end: number };
@@ -93,34 +93,34 @@ export interface Requests {
   stop: { params: null; result: null };
   /** The first rows are on the screen: more can be read. */
   painted: { params: null; result: null };
-  /** Tries to go on now; Chromium tells workers nothing of being online again. */
-  hurry: { params: null; result: null };
-  /** Goes on after a failure that `canResume`. */
+  /** Reconnects now; Chromium does not report to workers that the browser is online again. */
+  retryNow: { params: null; result: null };
+  /** Continues after a failure that `canResume`. */
   resume: { params: null; result: null };
-  /** Goes on after a pause, with another budget. */
+  /** Continues after a pause, with another budget. */
   grow: { params: { memoryBytes: number }; result: null };
-  /** A connection that was wanted may be opened, or others wait for it. */
-  place: { params: { place: number; word: "go" | "yield" }; result: null };
+  /** A requested connection may be opened, or other requests wait for it. */
+  slot: { params: { slot: number; action: "grant" | "yield" }; result: null };
 }
 
 /**
- * What a connection is for. A `stream` takes as long as its table; a `block` is some rows of a
+ * What a connection is for. A `stream` takes as long as its table; a `block` is a row block of a
  * windowed table; a `question` is a summary or a search of one.
  */
-export type Lane = "stream" | "block" | "question";
+export type SlotPriority = "stream" | "block" | "question";
 
-/** What the worker says unasked. */
+/** Messages that the worker sends without a request. */
 export interface Notices {
   progress: StreamProgress;
   end: StreamProgress & StreamEnd;
   /** The decoder trapped: this worker answers no more. */
   crash: PlainError;
-  /** A connection is wanted, may be taken away, or is closed. */
-  place: {
-    place: number;
-    word: "want" | "offer" | "leave";
-    lane?: Lane;
-    /** Whether some of what it is for is there already. */
+  /** A connection is requested, may be taken away, or is closed. */
+  slot: {
+    slot: number;
+    action: "request" | "allowYield" | "release";
+    priority?: SlotPriority;
+    /** As in `SlotRequest`. */
     hasRows?: boolean;
   };
   /** How much of a job is done, of 1. */

@@ -14,7 +14,7 @@ interface Pending {
   reject(error: ColonnadeError): void;
 }
 
-/** Asks a {@link Responder} at the other end of a port. No request stays pending forever. */
+/** Sends requests to a {@link Responder} at the other end of a port. None stays pending forever. */
 export class Requester {
   readonly #endpoint: Endpoint;
   readonly #pending = new Map<number, Pending>();
@@ -49,7 +49,7 @@ export class Requester {
     endpoint.start?.();
   }
 
-  /** Sends a request. When `signal` aborts, rejects with code `cancelled` and tells the worker. */
+  /** Sends a request. When `signal` aborts, rejects with code `cancelled` and cancels it in the worker. */
   request<N extends RequestName>(
     name: N,
     params: Requests[N]["params"],
@@ -85,7 +85,7 @@ export class Requester {
     });
   }
 
-  /** Asks for work that tells how far it is. */
+  /** Requests work that reports its progress. */
   async run(
     work: KernelWork,
     signal: AbortSignal | undefined,
@@ -100,7 +100,7 @@ export class Requester {
     }
   }
 
-  /** Rejects everything pending, and everything asked later. */
+  /** Rejects all pending and all later requests. */
   fail(error: ColonnadeError): void {
     this.#failure = error;
     for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);

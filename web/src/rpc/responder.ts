@@ -1,6 +1,6 @@
 import { ColonnadeError } from "../model/errors.js";
 import type { Endpoint } from "./endpoint.js";
-import { letMessagesIn } from "./event-loop.js";
+import { yieldToEventLoop } from "./event-loop.js";
 import type { NoticeName, Notices, RequestName, Requests } from "./messages.js";
 
 /** What a handler answers with; `transfer` moves buffers instead of copying them. */
@@ -39,7 +39,7 @@ export class Responder {
     endpoint.addEventListener("message", ({ data }) => {
       if (data.type === "request") {
         this.#queue.set(data.id, data);
-        void letMessagesIn().then(() => this.#runNext());
+        void yieldToEventLoop().then(() => this.#runNext());
       } else if (data.type === "cancel") {
         this.#queue.delete(data.id);
         this.#running.get(data.id)?.abort();

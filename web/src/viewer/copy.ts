@@ -2,7 +2,7 @@ import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Field } from "../model/schema.js";
-import { letMessagesIn } from "../rpc/event-loop.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
 import { type CopyOptions, copiesHtml, type ShownRows, type Written } from "./clipboard.js";
 import { htmlWriter, type RowsWriter, rowsWriter } from "./formats.js";
 
@@ -50,7 +50,7 @@ export async function writeCells(
       written.html?.push(rows.map((texts) => html.row(texts, false)).join(""));
     }
     onProgress((end - rect.rowStart) / (rect.rowEnd - rect.rowStart));
-    await letMessagesIn();
+    await yieldToEventLoop();
   }
   if (signal?.aborted) throw cancelledError();
   written.text.push(writer.tail);

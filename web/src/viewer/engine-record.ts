@@ -1,5 +1,5 @@
 import type { Table } from "../api/table.js";
-import { askRecord } from "../http/query-record.js";
+import { fetchQueryRecord } from "../http/query-record.js";
 
 /** How often the server is asked how far an engine elsewhere is. */
 const PERIOD_MS = 1000;
@@ -20,7 +20,7 @@ export async function followEngine(
     !signal.aborted && table.state === "streaming" && table.progress.totalRows === undefined;
   while (isOpen()) {
     try {
-      const record = await askRecord(request, query, signal, table.fetch ?? fetch);
+      const record = await fetchQueryRecord(request, query, signal, table.fetch ?? fetch);
       if (record?.order && record.engine === undefined) return;
       const { tasks = 0, tasks_done: done = 0 } = record?.engine ?? {};
       if (tasks > 0 && isOpen()) tell(Math.min(1, done / tasks));

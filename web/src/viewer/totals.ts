@@ -3,7 +3,7 @@
 import type { ColumnValues } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
 import { isNumericType } from "../model/schema.js";
-import { letMessagesIn } from "../rpc/event-loop.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
 
 /** Numbers of a selection in short. Texts are exact unless the flag beside them says otherwise. */
@@ -43,7 +43,7 @@ export async function totalsOf(
       const values = await rows.values(column, { start, end });
       if (signal.aborted) return undefined;
       counter.add(values);
-      await letMessagesIn();
+      await yieldToEventLoop();
     }
   }
   return counter.totals;

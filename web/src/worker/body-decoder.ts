@@ -1,10 +1,10 @@
-import { type FileFooter, streamOfParts } from "../http/arrow-file.js";
-import { ColonnadeError, withPlace } from "../model/errors.js";
+import { type FileFooter, streamOfRanges } from "../http/arrow-file.js";
+import { ColonnadeError, withPosition } from "../model/errors.js";
 import type { Schema } from "../model/schema.js";
 import type { EndRule } from "../model/wire-source.js";
 import { Kernels, type WasmKernels } from "./kernels.js";
 
-/** What the wasm module's `Decoder` offers; see `wasm/src/lib.rs`. */
+/** The wasm module's `Decoder`; see `wasm/src/lib.rs`. */
 export interface WasmDecoder extends WasmKernels {
   spacePtr(): number;
   spaceLen(): number;
@@ -35,12 +35,12 @@ export class BodyDecoder {
   #numBytes = 0;
   #numRows = 0;
   #numBatches = 0;
-  /** What a push left when the memory budget was full. */
+  /** The bytes that a push left when the memory budget was full. */
   #rest: Uint8Array | undefined;
   /** Reading, sorting, filtering of what has arrived. */
   readonly kernels = new Kernels((work) => this.#guard(work));
 
-  /** @param onCrash told once, whichever call it was that trapped */
+  /** @param onCrash called once, by whichever call trapped */
   constructor(
     decoder: WasmDecoder,
     memory: WebAssembly.Memory,
@@ -88,7 +88,7 @@ export class BodyDecoder {
 
   /** An Arrow file begins. Returns its messages in the order of its footer, to be pushed. */
   openFile({ file, bytes, start }: FileFooter): ReadableStream<Uint8Array> {
-    return streamOfParts(
+    return streamOfRanges(
       file,
       this.#guard((decoder) => decoder.openFile(bytes, start)),
     );
@@ -111,7 +111,7 @@ export class BodyDecoder {
     return this.#guard((decoder) => decoder.memoryBytes());
   }
 
-  /** Lets go of the rows; nothing may be asked of them afterwards. */
+  /** Frees the rows; they must not be read afterwards. */
   free(): void {
     if (this.#crash !== undefined) return;
     this.kernels.releaseAll();
@@ -131,7 +131,7 @@ export class BodyDecoder {
     }
   }
 
-  /** Goes on with a larger budget, in bytes, where the last push ended for want of it. */
+  /** Continues the last push, which the memory budget ended, with a larger budget in bytes. */
   grow(memoryBytes: number): void {
     this.#guard((decoder) => decoder.setMemoryBytes(memoryBytes));
     const rest = this.#rest;
@@ -140,7 +140,7 @@ export class BodyDecoder {
   }
 
   #count(): void {
-    // A decoder that trapped must not be called again; what it told before is still true.
+    // A decoder that trapped must not be called again; its earlier counts still hold.
     if (this.#crash !== undefined) return;
     this.#numRows = this.#decoder.numRows();
     this.#numBatches = this.#decoder.numBatches();
@@ -151,7 +151,7 @@ export class BodyDecoder {
     try {
       while (taken < bytes.length && !decoder.isComplete()) {
         const numBytes = Math.min(decoder.spaceLen(), bytes.length - taken);
-        // Nothing is wanted after a failure, which was thrown when it happened.
+        // After a failure, which was thrown when it happened, the decoder takes no more bytes.
         if (numBytes === 0) return;
         // Pointers above 2 GiB arrive as negative numbers.
         const pointer = decoder.spacePtr() >>> 0;
@@ -191,7 +191,7 @@ export class BodyDecoder {
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "decode_error");
       if (error.code !== "decoder_crashed") throw error;
-      this.#crash = withPlace(error, this.#numRows, this.#numBytes);
+      this.#crash = withPosition(error, this.#numRows, this.#numBytes);
       this.#onCrash?.(this.#crash);
       throw this.#crash;
     }

@@ -1,31 +1,31 @@
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { RawColumn, RawRepeats, RawValues } from "../model/raw-column.js";
-import { letMessagesIn } from "../rpc/event-loop.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { FindParams, KernelWork, SummaryWork, ViewInfo } from "../rpc/messages.js";
 
-/** How long the worker computes before it looks at its messages. */
+/** How long the worker computes before it yields to its event loop. */
 const SLICE_MS = 8;
 
-/** How often a job says how far it is, in milliseconds. */
+/** The least time between two progress reports of a job. */
 const PROGRESS_INTERVAL_MS = 50;
 
-/** Each may keep some megabytes of counted values besides the rows. */
+/** Each summary may keep some megabytes of counted values besides the rows. */
 const MAX_SUMMARIES = 32;
 
-/** What the wasm module's `View` offers. */
+/** The wasm module's `View`. */
 export interface WasmView {
   numRows(): number;
   rowNumbers(start: number, end: number): Uint32Array;
   free(): void;
 }
 
-/** What the wasm module's `Job` offers. */
+/** The wasm module's `Job`. */
 export interface WasmJob {
   fraction(): number;
   free(): void;
 }
 
-/** What the wasm module's `Decoder` offers besides decoding; see `wasm/src/kernels.rs`. */
+/** The wasm module's `Decoder` besides decoding; see `wasm/src/kernels.rs`. */
 export interface WasmKernels {
   allRows(): WasmView;
   sort(view: WasmView, columns: string[], descending: Uint8Array): WasmJob;
@@ -73,9 +73,9 @@ type Use = <T>(work: (decoder: WasmKernels) => T) => T;
 export class Kernels {
   readonly #use: Use;
   readonly #views = new Map<number, WasmView>();
-  /** Summaries of the table that are done, to go on with rows that come; the latest is the last. */
+  /** Finished summaries of the table, to be continued with rows that arrive; the latest is last. */
   readonly #summaries = new Map<string, WasmJob>();
-  /** What is at work, and holds the rows it is of. */
+  /** Running jobs, which hold their rows. */
   readonly #running = new Set<{ free(): void }>();
   #nextView = 1;
 
@@ -83,15 +83,15 @@ export class Kernels {
     this.#use = use;
   }
 
-  /** Runs a job in slices; between them, messages are answered. */
+  /** Runs a job in slices, between which the worker answers messages. */
   async run(
     work: KernelWork,
     signal: AbortSignal,
-    tell: (fraction: number) => void,
+    report: (fraction: number) => void,
   ): Promise<ViewInfo | string> {
-    if (work.kind === "summary") return this.#summarise(work, signal, tell);
+    if (work.kind === "summary") return this.#summarise(work, signal, report);
     const job = this.#begin(work);
-    return this.#finish(job, signal, tell, () => {
+    return this.#finish(job, signal, report, () => {
       const result = this.#use((decoder) => decoder.finishJob(job));
       if (typeof result === "string") return result;
       const view = this.#nextView++;
@@ -103,15 +103,15 @@ export class Kernels {
   async #summarise(
     { column, maxCounted, view }: SummaryWork,
     signal: AbortSignal,
-    tell: (fraction: number) => void,
+    report: (fraction: number) => void,
   ): Promise<string> {
     const key = `${maxCounted} ${column}`;
     const kept = this.#summaries.get(key);
-    // While it is at work, another one for the same column has to begin anew.
+    // While it runs, another summary of the same column has to begin anew.
     this.#summaries.delete(key);
     const job = kept ?? this.#use((decoder) => decoder.summary(column, maxCounted));
     if (kept !== undefined) this.#use((decoder) => decoder.resumeSummary(kept));
-    const { text, within } = await this.#finish(job, signal, tell, () => {
+    const { text, within } = await this.#finish(job, signal, report, () => {
       this.#keep(key, job);
       const begin = (decoder: WasmKernels, rows: WasmView) => decoder.summaryWithin(job, rows);
       // Before the text, which drops the counts of very many values.
@@ -119,10 +119,10 @@ export class Kernels {
       return { text: this.#use((decoder) => decoder.summaryText(job)), within };
     });
     if (within === undefined) return text;
-    return this.#finish(within, signal, tell, () => {
-      const part = this.#use((decoder) => decoder.summaryText(within));
+    return this.#finish(within, signal, report, () => {
+      const summary = this.#use((decoder) => decoder.summaryText(within));
       within.free();
-      return part;
+      return summary;
     });
   }
 
@@ -137,16 +137,16 @@ export class Kernels {
   }
 
   /**
-   * Steps a job to its end, which `end` makes something of; one that fails or is not wanted any more
-   * is freed.
+   * Steps a job to its end and returns the result of `end`; a job that fails or is cancelled is
+   * freed.
    */
   async #finish<T>(
     job: WasmJob,
     signal: AbortSignal,
-    tell: (fraction: number) => void,
+    report: (fraction: number) => void,
     end: () => T,
   ): Promise<T> {
-    let toldMs = performance.now();
+    let reportedMs = performance.now();
     this.#running.add(job);
     try {
       for (;;) {
@@ -159,11 +159,11 @@ export class Kernels {
           this.#running.delete(job);
           return end();
         }
-        if (performance.now() - toldMs > PROGRESS_INTERVAL_MS) {
-          tell(job.fraction());
-          toldMs = performance.now();
+        if (performance.now() - reportedMs > PROGRESS_INTERVAL_MS) {
+          report(job.fraction());
+          reportedMs = performance.now();
         }
-        await letMessagesIn();
+        await yieldToEventLoop();
         if (signal.aborted || !this.#running.has(job)) throw cancelledError();
       }
     } catch (thrown) {
@@ -201,7 +201,7 @@ export class Kernels {
     });
   }
 
-  /** Null where the values are no numbers. */
+  /** Null where the values are not numeric. */
   numbers(view: number, column: number, start: number, end: number): RawValues | null {
     return this.#with(view, (decoder, rows) => {
       const values = decoder.values(rows, column, start, end);
@@ -225,7 +225,7 @@ export class Kernels {
       const piece = this.#use(() => pieces.next()) as Uint8Array<ArrayBuffer> | undefined;
       if (piece === undefined || signal.aborted) break;
       stream.push(piece);
-      await letMessagesIn();
+      await yieldToEventLoop();
       if (!this.#running.has(pieces)) throw cancelledError();
     }
     this.#running.delete(pieces);
@@ -233,13 +233,13 @@ export class Kernels {
     return stream;
   }
 
-  /** Forgets a view. */
+  /** Frees a view. */
   release(view: number): void {
     this.#views.get(view)?.free();
     this.#views.delete(view);
   }
 
-  /** Forgets all views and summaries, and ends all work: the rows they are of go. */
+  /** Frees all views, summaries and jobs, because their rows are freed. */
   releaseAll(): void {
     for (const job of this.#running) job.free();
     this.#running.clear();

@@ -1,12 +1,12 @@
 import { ColonnadeError } from "../model/errors.js";
 
-/** Rows that came by a response of their own, and go together. */
-export interface Block {
+/** Rows of one response, which are freed together. */
+export interface RowBlock {
   readonly numBytes: number;
   free(): void;
 }
 
-/** Of six that a browser gives an origin; the page and other tables need some. */
+/** Of the six connections that a browser gives an origin; the page and other tables need some. */
 const MAX_FETCHES = 2;
 
 interface Waiter<B> {
@@ -15,18 +15,17 @@ interface Waiter<B> {
 }
 
 /**
- * Blocks of rows by number, within a budget: what is asked for and not here is fetched, what was
- * not asked for in the longest time goes first, and nothing is fetched that nobody waits for, but
- * one block ahead.
+ * An LRU cache of row blocks by number, within a budget in bytes. A missing block is fetched when it
+ * is requested; at most one block is prefetched.
  */
-export class BlockCache<B extends Block> {
+export class RowBlockCache<B extends RowBlock> {
   readonly #fetch: (index: number, signal: AbortSignal) => Promise<B>;
   readonly #capacityBytes: number;
-  /** What a block on its way is reckoned with. */
+  /** The assumed size of a block that is being fetched. */
   readonly #expectedBytes: number;
   /** The Map's order is the order of eviction. */
   readonly #blocks = new Map<number, B>();
-  /** Blocks that somebody waits for, in the order in which they were asked for. */
+  /** Requested blocks that are missing, in the order of the requests. */
   readonly #wanted = new Map<number, Set<Waiter<B>>>();
   readonly #fetches = new Map<number, AbortController>();
   #ahead: number | undefined;
@@ -43,14 +42,14 @@ export class BlockCache<B extends Block> {
     this.#expectedBytes = expectedBytes;
   }
 
-  /** Bytes of the blocks that are here. */
+  /** Bytes of the cached blocks. */
   get usedBytes(): number {
     return this.#usedBytes;
   }
 
   /**
-   * Works on a block as soon as it is here; it may be gone afterwards. Rejects with why it cannot be
-   * had, or with `cancelled`; asking again tries again.
+   * Works on a block as soon as it is cached; it may be evicted afterwards. Rejects with why it cannot
+   * be fetched, or with `cancelled`; another call tries again.
    */
   use<T>(index: number, signal: AbortSignal, work: (block: B) => T): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -87,13 +86,13 @@ export class BlockCache<B extends Block> {
     });
   }
 
-  /** Fetches a block that will be asked for soon, once no other has to be. */
+  /** Fetches a block that will be requested soon, once no other is being fetched. */
   prefetch(index: number): void {
     this.#ahead = index;
     this.#pump();
   }
 
-  /** Frees all blocks and rejects whoever waits. Nothing can be read any more. */
+  /** Frees all blocks and rejects all waiting calls. Nothing can be read afterwards. */
   close(): void {
     this.#isClosed = true;
     for (const controller of this.#fetches.values()) controller.abort();
@@ -120,7 +119,7 @@ export class BlockCache<B extends Block> {
         void this.#start(index);
         continue;
       }
-      // What was fetched ahead gives way.
+      // A requested block interrupts a prefetch.
       for (const [other, controller] of this.#fetches) {
         if (!this.#wanted.has(other)) controller.abort();
       }
@@ -142,7 +141,7 @@ export class BlockCache<B extends Block> {
       this.#arrive(index, block);
     } catch (thrown) {
       this.#fetches.delete(index);
-      // Whoever asked for it since it was aborted gets another try.
+      // Requests since the abort get another try.
       if (!controller.signal.aborted) {
         const waiters = this.#wanted.get(index) ?? [];
         this.#wanted.delete(index);

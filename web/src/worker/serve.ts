@@ -1,4 +1,4 @@
-import { Gate } from "../http/pool-client.js";
+import { PoolClient } from "../http/pool-client.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { RawColumn } from "../model/raw-column.js";
 import type { Endpoint } from "../rpc/endpoint.js";
@@ -6,20 +6,20 @@ import type { Notices } from "../rpc/messages.js";
 import { Responder } from "../rpc/responder.js";
 import { loadDecoder } from "./decoder-module.js";
 import type { Kernels } from "./kernels.js";
-import { PATIENCE } from "./reconnector.js";
+import { RETRY_POLICY } from "./reconnector.js";
 import { TableStream } from "./table-stream.js";
-import type { WindowedRows } from "./windowed-table.js";
+import type { WindowedTable } from "./windowed-table.js";
 
-/** Serves one table through `endpoint`; the answer ends that and lets go of the rows. */
+/** Serves one table through `endpoint`; the returned function ends that and frees the rows. */
 export function serve(endpoint: Endpoint): () => void {
   let stream: TableStream | undefined;
-  const gate = new Gate((notice) => responder.notify("place", notice));
+  const pool = new PoolClient((notice) => responder.notify("slot", notice));
 
   const responder = new Responder(endpoint, {
     open: async ({ source, memoryBytes, wasm, isShown }) => {
       const notify = <N extends keyof Notices>(name: N, data: Notices[N]) =>
         responder.notify(name, data);
-      stream = new TableStream(source, notify, PATIENCE, gate);
+      stream = new TableStream(source, notify, RETRY_POLICY, pool);
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
       return { result: await stream.open(loadDecoder(memoryBytes, wasm, onCrash), isShown) };
     },
@@ -32,14 +32,14 @@ export function serve(endpoint: Endpoint): () => void {
       return { result, transfer: buffersOf(result) };
     },
     run: async ({ job, work }, signal) => {
-      const tell = (fraction: number) => responder.notify("job", { job, fraction });
-      const asked = rows();
+      const report = (fraction: number) => responder.notify("job", { job, fraction });
+      const read = rows();
       try {
-        return { result: await asked.run(work, signal, tell) };
+        return { result: await read.run(work, signal, report) };
       } catch (thrown) {
-        // Work on rows in memory ends when these rows go: the server does it, or says what to do.
-        if (signal.aborted || asked === rows()) throw thrown;
-        return { result: await rows().run(work, signal, tell) };
+        // The table became windowed meanwhile: the server does the work, or its error says what to do.
+        if (signal.aborted || read === rows()) throw thrown;
+        return { result: await rows().run(work, signal, report) };
       }
     },
     rowNumbers: ({ view, start, end }) => {
@@ -65,8 +65,8 @@ export function serve(endpoint: Endpoint): () => void {
       stream?.painted();
       return { result: null };
     },
-    hurry: () => {
-      stream?.hurry();
+    retryNow: () => {
+      stream?.retryNow();
       return { result: null };
     },
     resume: () => {
@@ -77,13 +77,13 @@ export function serve(endpoint: Endpoint): () => void {
       stream?.grow(memoryBytes);
       return { result: null };
     },
-    place: (word) => {
-      gate.hear(word);
+    slot: (message) => {
+      pool.receive(message);
       return { result: null };
     },
   });
 
-  function rows(): Kernels | WindowedRows {
+  function rows(): Kernels | WindowedTable {
     if (stream?.rows === undefined) {
       throw new ColonnadeError("no_rows", "There is nothing to read yet.");
     }

@@ -1,90 +1,91 @@
 import { fetchOf } from "../http/body.js";
-import { askRecord } from "../http/query-record.js";
+import { fetchQueryRecord } from "../http/query-record.js";
 import { ColonnadeError } from "../model/errors.js";
 import type { Interruption, StreamProgress } from "../model/progress.js";
 import type { RawColumn } from "../model/raw-column.js";
 import type { QueryRange, UrlSource } from "../model/wire-source.js";
 import type { FindParams, KernelWork } from "../rpc/messages.js";
 import type { BodyDecoder } from "./body-decoder.js";
-import { joinValues, joinWindows } from "./join.js";
+import { joinValues, joinWindows } from "./join-rows.js";
 import type { Kernels } from "./kernels.js";
-import { BlockCache } from "./row-block-cache.js";
+import { RowBlockCache } from "./row-block-cache.js";
 
-/** The part of the budget that the first rows keep. */
+/** The share of the budget that the first rows keep. */
 const HEAD_SHARE = 1 / 4;
-/** Few requests at a steady pace, and the first cells after a jump soon. */
+/** Large enough for few requests, small enough that the first cells after a jump arrive soon. */
 const BLOCK_BYTES = 2 * 1024 * 1024;
-/** Even in the smallest budget, so many blocks fit. */
+/** The number of blocks that fit the smallest budget. */
 const MIN_BLOCKS = 8;
 
-/** Rows of a block in memory. */
-interface RowBlock {
+/** A decoded row block. */
+interface DecodedBlock {
   decoder: BodyDecoder;
   numBytes: number;
   free(): void;
 }
 
-/** Where the rows of a windowed table come from. */
-export interface Origin {
+/** Access to the server's result, whose rows a windowed table shows. */
+export interface ResultAccess {
   source: UrlSource;
   query: QueryRange;
   /**
-   * Reads the rows of a range into a decoder. Where the connection breaks it goes on, and says so;
-   * rejects with why there is no hope.
+   * Reads the rows of a range into a decoder. Where the connection is lost it reconnects and reports
+   * the interruption; rejects with why that failed.
    */
   read(
     query: QueryRange,
     decoder: BodyDecoder,
     signal: AbortSignal,
-    tell: (interruption: Interruption | undefined) => void,
+    report: (interruption: Interruption | undefined) => void,
   ): Promise<void>;
   /**
-   * Asks the server something about the result; `path` goes behind its address. What is not urgent
-   * makes room for what is, and is asked again.
+   * Fetches JSON about the result; `path` is appended to its address. A request that is not urgent
+   * yields to those that are, and is made again.
    */
   ask(path: string, isUrgent: boolean, signal: AbortSignal): Promise<string>;
 }
 
 /**
- * A table larger than its memory budget: its first rows stay, all others come by row number from
- * the server in blocks, and go when the budget is full. Reads as {@link Kernels} do, but later.
+ * A table larger than its memory budget: its first rows stay in memory, all others load from the
+ * server in row blocks, which are evicted when the budget is full. Reads as {@link Kernels} do, but
+ * asynchronously.
  */
-export class WindowedRows {
+export class WindowedTable {
   readonly #head: BodyDecoder;
-  readonly #origin: Origin;
+  readonly #result: ResultAccess;
   readonly #budgetBytes: number;
   readonly #notify: (progress: StreamProgress) => void;
   readonly #abort = new AbortController();
   readonly #interruptions = new Map<number, Interruption>();
   readonly #headRows: number;
-  /** Whether the total is what should be, until the server knows it. */
+  /** Whether the total is the expected one, because the server does not know it yet. */
   #isTotalExpected: boolean;
   #progress: StreamProgress;
   #blockRows: number;
-  #blocks: BlockCache<RowBlock>;
+  #blocks: RowBlockCache<DecodedBlock>;
   #lastRow = 0;
 
   /**
-   * @param head what was decoded until the budget was full
-   * @param progress how far the stream was
-   * @param notify told when more is known
+   * @param head the rows that were decoded until the budget was full
+   * @param progress the progress of the stream
+   * @param notify called with new progress
    */
   constructor(
     head: BodyDecoder,
-    origin: Origin,
+    result: ResultAccess,
     progress: StreamProgress,
     notify: (progress: StreamProgress) => void,
   ) {
     this.#head = head;
-    this.#origin = origin;
+    this.#result = result;
     this.#progress = progress;
     this.#notify = notify;
     const { memoryBytes, numRows } = head;
     head.keepFirst(numRows * HEAD_SHARE);
-    // A table of few huge batches would keep too much of them.
+    // Few huge batches: keeping one would take too much of the budget.
     if (head.numRows > numRows / 2) head.keepFirst(0);
     this.#headRows = head.numRows;
-    const { expectedRows } = origin.query;
+    const { expectedRows } = result.query;
     this.#isTotalExpected = expectedRows !== undefined && expectedRows >= numRows;
     if (this.#isTotalExpected) {
       this.#progress = { ...progress, rows: expectedRows ?? 0, totalRows: expectedRows };
@@ -96,7 +97,7 @@ export class WindowedRows {
     this.#blocks = this.#makeBlocks();
   }
 
-  /** Rows that are known to be there, and the total once it is known. */
+  /** Progress, with the number of known rows, and the total once it is known. */
   get progress(): StreamProgress {
     const [interruption] = this.#interruptions.values();
     return { ...this.#progress, interruption };
@@ -111,11 +112,11 @@ export class WindowedRows {
     maxChars: number,
     signal: AbortSignal,
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const parts = await this.#read(view, start, end, signal, (kernels, from, to) => {
+    const windows = await this.#read(view, start, end, signal, (kernels, from, to) => {
       const packed = kernels.window(0, from, to, columns, maxChars);
       return { packed, numCells: (to - from) * columns.length };
     });
-    return joinWindows(parts);
+    return joinWindows(windows);
   }
 
   /** As {@link Kernels.values}; repeated texts are as others. */
@@ -134,7 +135,7 @@ export class WindowedRows {
     return { kind: "texts", texts: await this.window(view, start, end, columns, 0, signal) };
   }
 
-  /** Waits until row `end - 1` is there, or is known not to be; returns the rows there are. */
+  /** Waits until row `end - 1` is known to exist or not to; returns the number of known rows. */
   async reach(end: number, signal: AbortSignal): Promise<number> {
     if (end > this.#progress.rows && this.#progress.totalRows === undefined) {
       await this.#read(0, end - 1, end, signal, () => undefined).catch((thrown) => {
@@ -144,19 +145,19 @@ export class WindowedRows {
     return this.#progress.rows;
   }
 
-  /** Summary and find are the server's work; a view would have to hold all rows. */
+  /** The server summarises and searches; views are refused, because they would hold all rows. */
   async run(
     work: KernelWork,
     signal: AbortSignal,
-    tell: (fraction: number) => void,
+    report: (fraction: number) => void,
   ): Promise<string> {
     const either = AbortSignal.any([signal, this.#abort.signal]);
-    const { query } = this.#origin;
-    if (work.kind === "find" && work.view === 0) return this.#find(work.find, either, tell);
+    const { query } = this.#result;
+    if (work.kind === "find" && work.view === 0) return this.#find(work.find, either, report);
     const isWhole = !query.isKept || (query.firstRow === 0 && query.limit === undefined);
     if (work.kind === "summary" && work.view === 0 && isWhole) {
       const path = `/summary?${new URLSearchParams({ column: work.column })}`;
-      return this.#origin.ask(path, false, either);
+      return this.#result.ask(path, false, either);
     }
     throw tooLarge();
   }
@@ -172,10 +173,10 @@ export class WindowedRows {
   /** Views ended when the table became windowed. */
   release(): void {}
 
-  /** Asks the server how many rows there are, as far as it knows. */
-  async askTotal(): Promise<void> {
-    const { source, query } = this.#origin;
-    const record = await askRecord(source, query, this.#abort.signal, fetchOf(source)).catch(
+  /** Fetches the number of rows, as far as the server knows it. */
+  async fetchTotal(): Promise<void> {
+    const { source, query } = this.#result;
+    const record = await fetchQueryRecord(source, query, this.#abort.signal, fetchOf(source)).catch(
       () => undefined,
     );
     const ready = (record?.rows_ready ?? 0) - query.firstRow;
@@ -183,7 +184,7 @@ export class WindowedRows {
     this.#learn(ready, rows === undefined ? undefined : rows - query.firstRow);
   }
 
-  /** Ends everything that is on its way. */
+  /** Aborts all requests. */
   close(): void {
     this.#abort.abort();
     this.#blocks.close();
@@ -193,10 +194,10 @@ export class WindowedRows {
     return this.#progress.totalRows !== undefined && !this.#isTotalExpected;
   }
 
-  /** Rows `[0, numRows)` are there; `totalRows` of them, where that is known. */
+  /** Rows `[0, numRows)` exist; `totalRows` in all, where that is known. */
   #learn(numRows: number, totalRows?: number): void {
     if (this.#isTotalKnown) return;
-    const { limit = Number.POSITIVE_INFINITY } = this.#origin.query;
+    const { limit = Number.POSITIVE_INFINITY } = this.#result.query;
     const total = totalRows ?? (numRows >= limit ? limit : undefined);
     if (total !== undefined) {
       this.#isTotalExpected = false;
@@ -208,7 +209,7 @@ export class WindowedRows {
     this.#notify(this.progress);
   }
 
-  /** What `work` makes of rows `[start, end)`, block by block: from some row of a block to another. */
+  /** The results of `work` on rows `[start, end)`, one for each block. */
   async #read<T>(
     view: number,
     start: number,
@@ -217,11 +218,11 @@ export class WindowedRows {
     work: (kernels: Kernels, from: number, to: number) => T,
   ): Promise<T[]> {
     if (view !== 0) throw tooLarge();
-    const parts: T[] = [];
+    const results: T[] = [];
     let row = start;
     if (row < this.#headRows || row === end) {
       const to = Math.min(end, this.#headRows);
-      parts.push(work(this.#head.kernels, Math.min(row, to), to));
+      results.push(work(this.#head.kernels, Math.min(row, to), to));
       row = Math.max(row, to);
     }
     while (row < end) {
@@ -230,44 +231,44 @@ export class WindowedRows {
       const first = index * blockRows;
       const to = Math.min(end, first + blockRows);
       try {
-        const use = ({ decoder }: RowBlock) => work(decoder.kernels, row - first, to - first);
-        const part = this.#blocks.use(index, signal, use);
-        this.#lookAhead(row, index);
-        parts.push(await part);
+        const use = ({ decoder }: DecodedBlock) => work(decoder.kernels, row - first, to - first);
+        const result = this.#blocks.use(index, signal, use);
+        this.#prefetchNext(row, index);
+        results.push(await result);
         row = to;
       } catch (thrown) {
         if (signal.aborted) throw thrown;
-        // Another reader has found that blocks must be smaller.
+        // Another read has made the blocks smaller.
         if (blockRows !== this.#blockRows) continue;
         const { code } = ColonnadeError.from(thrown, "");
         if (code !== "memory_budget_exceeded" || blockRows === 1) throw thrown;
         this.#makeBlocksSmaller();
       }
     }
-    return parts;
+    return results;
   }
 
-  /** Fetches the next block in the direction of reading; a jump has none. */
-  #lookAhead(row: number, index: number): void {
+  /** Prefetches the next block in the direction of scrolling; after a jump, none. */
+  #prefetchNext(row: number, index: number): void {
     const movedRows = row - this.#lastRow;
     this.#lastRow = row;
     if (movedRows === 0 || Math.abs(movedRows) > this.#blockRows) return;
-    const ahead = index + Math.sign(movedRows);
-    const start = ahead * this.#blockRows;
-    const isThere = start + this.#blockRows > this.#headRows && start < this.#progress.rows;
-    if (isThere) this.#blocks.prefetch(ahead);
+    const next = index + Math.sign(movedRows);
+    const start = next * this.#blockRows;
+    const exists = start + this.#blockRows > this.#headRows && start < this.#progress.rows;
+    if (exists) this.#blocks.prefetch(next);
   }
 
-  #makeBlocks(): BlockCache<RowBlock> {
+  #makeBlocks(): RowBlockCache<DecodedBlock> {
     const expectedBytes = Math.min(BLOCK_BYTES, this.#budgetBytes / MIN_BLOCKS);
-    return new BlockCache(
+    return new RowBlockCache(
       (index, signal) => this.#fetch(index, signal),
       this.#budgetBytes,
       expectedBytes,
     );
   }
 
-  /** The rows that are asked for are heavier than the first ones were. */
+  /** Halves the blocks, because these rows take more bytes than the first ones. */
   #makeBlocksSmaller(): void {
     this.#blockRows = roundNumber(this.#blockRows / 2);
     const old = this.#blocks;
@@ -275,8 +276,8 @@ export class WindowedRows {
     old.close();
   }
 
-  async #fetch(index: number, signal: AbortSignal): Promise<RowBlock> {
-    const { query } = this.#origin;
+  async #fetch(index: number, signal: AbortSignal): Promise<DecodedBlock> {
+    const { query } = this.#result;
     const blockRows = this.#blockRows;
     const start = index * blockRows;
     const { totalRows, limit = Number.POSITIVE_INFINITY } = { ...query, ...this.#progress };
@@ -286,7 +287,7 @@ export class WindowedRows {
     const decoder = this.#head.block(firstRow, this.#budgetBytes / 2);
     try {
       const either = AbortSignal.any([signal, this.#abort.signal]);
-      await this.#origin.read(range, decoder, either, (interruption) => {
+      await this.#result.read(range, decoder, either, (interruption) => {
         this.#interrupt(index, interruption);
       });
     } catch (thrown) {
@@ -306,7 +307,7 @@ export class WindowedRows {
     if (!this.#isTotalKnown) {
       const end = start + decoder.numRows;
       if (decoder.numRows > 0) this.#learn(end, isShort ? end : undefined);
-      await this.askTotal();
+      await this.fetchTotal();
     } else if (isShort) {
       const message = `The server sent ${decoder.numRows} of the ${numRows} rows from ${start} on.`;
       decoder.free();
@@ -327,9 +328,9 @@ export class WindowedRows {
   async #find(
     { text, from, limit, columns, matchCase }: FindParams,
     signal: AbortSignal,
-    tell: (fraction: number) => void,
+    report: (fraction: number) => void,
   ): Promise<string> {
-    const { query } = this.#origin;
+    const { query } = this.#result;
     const { rows } = this.#progress;
     const endRow = query.firstRow + (this.#progress.totalRows ?? Number.POSITIVE_INFINITY);
     const matches: { row: number; columns: string[] }[] = [];
@@ -340,7 +341,7 @@ export class WindowedRows {
       parameters.set("limit", `${Math.min(10_000, limit - matches.length)}`);
       if (matchCase) parameters.set("case", "exact");
       if (columns !== undefined) parameters.set("columns", columns.map(quoted).join(","));
-      const answer = JSON.parse(await this.#origin.ask(`/find?${parameters}`, true, signal)) as {
+      const answer = JSON.parse(await this.#result.ask(`/find?${parameters}`, true, signal)) as {
         matches: typeof matches;
         next: number | null;
         searched: number;
@@ -350,7 +351,7 @@ export class WindowedRows {
       }
       next = answer.next;
       searched += answer.searched;
-      tell(Math.min(1, (from + searched) / Math.max(1, rows)));
+      report(Math.min(1, (from + searched) / Math.max(1, rows)));
     }
     const isAtEnd = next === null || next >= endRow;
     return JSON.stringify({
