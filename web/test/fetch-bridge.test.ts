@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { open } from "../src/api/open.js";
 import { type Fetch, fetchThrough, serveFetch } from "../src/http/fetch-bridge.js";
-import { askRecord } from "../src/http/query-record.js";
+import { fetchQueryRecord } from "../src/http/query-record.js";
 import { ReplayServer } from "./replay.js";
 
 const wasmSrc = new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url);
@@ -34,7 +34,7 @@ test("what the page asks besides goes to its own fetch, too", async () => {
   const { request } = table;
   if (request?.query === undefined) throw new Error("no Colonnade server is known to answer");
   const { signal } = new AbortController();
-  const record = await askRecord(request, request.query, signal, table.fetch ?? fetch);
+  const record = await fetchQueryRecord(request, request.query, signal, table.fetch ?? fetch);
   expect(record?.rows_ready).toBe(100);
   table.close();
 });

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { Gate } from "../src/http/pool-client.js";
+import { PoolClient } from "../src/http/pool-client.js";
 import { claimQuery } from "../src/http/query-request.js";
 import type { StreamProgress } from "../src/model/progress.js";
 import type { UrlSource } from "../src/model/wire-source.js";
 import type { KernelWork, Notices } from "../src/rpc/messages.js";
 import { BodyDecoder } from "../src/worker/body-decoder.js";
 import { TableStream } from "../src/worker/table-stream.js";
-import type { WindowedRows } from "../src/worker/windowed-table.js";
+import type { WindowedTable } from "../src/worker/windowed-table.js";
 import { seededRandom } from "./random.js";
 import { type Fault, ReplayServer } from "./replay.js";
 
@@ -35,7 +35,12 @@ afterEach(async () => {
 });
 
 /** Opens the numbered table with a budget; resolves with its stream and how it ended. */
-async function read(path: string, memoryBytes: number, patience = PATIENCE, gate = new Gate()) {
+async function read(
+  path: string,
+  memoryBytes: number,
+  patience = PATIENCE,
+  pool = new PoolClient(),
+) {
   const url = `${server.origin}${path}`;
   const source: UrlSource = {
     kind: "url",
@@ -54,7 +59,7 @@ async function read(path: string, memoryBytes: number, patience = PATIENCE, gate
     if (name === "end") tellEnd(data as Notices["end"]);
     else told.push(data as StreamProgress);
   };
-  const stream = new TableStream(claimQuery(source), notify, patience, gate);
+  const stream = new TableStream(claimQuery(source), notify, patience, pool);
   opened.push(stream);
   const { memory } = await init({ module_or_path: wasm });
   await stream.open(Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory)));
@@ -64,14 +69,14 @@ async function read(path: string, memoryBytes: number, patience = PATIENCE, gate
 async function windowed(path = "/v1/tables/numbered/rows", patience = PATIENCE) {
   const { stream, told, end } = await read(path, MEMORY_BYTES, patience);
   expect(end.state).toBe("windowed");
-  return { rows: stream.windowed as WindowedRows, stream, told, end };
+  return { rows: stream.windowed as WindowedTable, stream, told, end };
 }
 
 function textOf(packed: Uint8Array | undefined): string {
   return Buffer.from(packed ?? []).toString("latin1");
 }
 
-async function texts(rows: WindowedRows, start: number, end: number): Promise<string> {
+async function texts(rows: WindowedTable, start: number, end: number): Promise<string> {
   return textOf(await rows.window(0, start, end, COLUMNS, 0, NEVER));
 }
 
@@ -218,12 +223,12 @@ test("work that needs all rows says what to do", async () => {
 });
 
 test("a summary makes room for a search, and is asked for again", async () => {
-  const told: Notices["place"][] = [];
-  const gate = new Gate((notice) => {
+  const told: Notices["slot"][] = [];
+  const pool = new PoolClient((notice) => {
     told.push(notice);
-    if (notice.word === "want") gate.hear({ place: notice.place, word: "go" });
+    if (notice.action === "request") pool.receive({ slot: notice.slot, action: "grant" });
   });
-  const { stream } = await read("/v1/tables/numbered/rows", MEMORY_BYTES, PATIENCE, gate);
+  const { stream } = await read("/v1/tables/numbered/rows", MEMORY_BYTES, PATIENCE, pool);
   const { fetch } = globalThis;
   const asked: string[] = [];
   vi.stubGlobal("fetch", (url: string, { signal }: { signal: AbortSignal }) => {
@@ -238,13 +243,13 @@ test("a summary makes room for a search, and is asked for again", async () => {
   const run = (work: KernelWork) => stream.windowed?.run(work, NEVER, () => undefined);
   const summary = run({ kind: "summary", column: "id", maxCounted: 9, view: 0 });
   await expect.poll(() => asked).toEqual(["summary"]);
-  const [{ place = 0, ...wish } = {}] = told;
-  expect(wish).toEqual({ word: "want", lane: "question", hasRows: true });
+  const [{ slot = 0, ...request } = {}] = told;
+  expect(request).toEqual({ action: "request", priority: "question", hasRows: true });
   const options = { text: "x", from: 0, limit: 9, columns: undefined, matchCase: false };
   await run({ kind: "find", view: 0, find: options });
-  expect(told[1]).toMatchObject({ word: "want", lane: "question", hasRows: false });
-  gate.hear({ place, word: "yield" });
+  expect(told[1]).toMatchObject({ action: "request", priority: "question", hasRows: false });
+  pool.receive({ slot, action: "yield" });
   expect(await summary).toContain("searched");
   expect(asked).toEqual(["summary", "find", "summary"]);
-  expect(told).toContainEqual({ place, word: "leave" });
+  expect(told).toContainEqual({ slot, action: "release" });
 });

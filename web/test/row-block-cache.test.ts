@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Block, BlockCache } from "../src/worker/row-block-cache.js";
+import { type RowBlock, RowBlockCache } from "../src/worker/row-block-cache.js";
 import { seededRandom } from "./random.js";
 
 /** Blocks of one byte each that arrive when they are told to. */
@@ -29,7 +29,7 @@ class Store {
   };
 }
 
-interface NumberedBlock extends Block {
+interface NumberedBlock extends RowBlock {
   index: number;
 }
 
@@ -43,7 +43,7 @@ test("random reads are answered by their own block, within the budget", async ()
     const random = seededRandom(seed);
     const store = new Store();
     const capacity = 3 + Math.floor(random() * 6);
-    const cache = new BlockCache(store.fetch, capacity, 1);
+    const cache = new RowBlockCache(store.fetch, capacity, 1);
     const answers: Promise<void>[] = [];
     const settleOne = () => {
       const all = [...store.pending.values()];
@@ -86,7 +86,7 @@ test("random reads are answered by their own block, within the budget", async ()
 
 test("a block is fetched once, however many wait for it", async () => {
   const store = new Store();
-  const cache = new BlockCache(store.fetch, 4, 1);
+  const cache = new RowBlockCache(store.fetch, 4, 1);
   const reads = [1, 1, 1].map((index) => cache.use(index, never, indexOf));
   store.pending.get(1)?.arrive();
   expect(await Promise.all(reads)).toEqual([1, 1, 1]);
@@ -96,7 +96,7 @@ test("a block is fetched once, however many wait for it", async () => {
 
 test("what nobody waits for any more is aborted, and makes room for what is wanted", async () => {
   const store = new Store();
-  const cache = new BlockCache(store.fetch, 4, 1);
+  const cache = new RowBlockCache(store.fetch, 4, 1);
   const controller = new AbortController();
   const gone = [1, 2, 3].map((index) => cache.use(index, controller.signal, indexOf));
   const stays = cache.use(9, never, indexOf);
@@ -111,7 +111,7 @@ test("what nobody waits for any more is aborted, and makes room for what is want
 
 test("a block that was given up and is wanted again comes", async () => {
   const store = new Store();
-  const cache = new BlockCache(store.fetch, 4, 1);
+  const cache = new RowBlockCache(store.fetch, 4, 1);
   const controller = new AbortController();
   const gone = cache.use(1, controller.signal, indexOf);
   controller.abort();
@@ -124,7 +124,7 @@ test("a block that was given up and is wanted again comes", async () => {
 
 test("a failure is told, and asking again tries again", async () => {
   const store = new Store();
-  const cache = new BlockCache(store.fetch, 4, 1);
+  const cache = new RowBlockCache(store.fetch, 4, 1);
   const read = cache.use(1, never, indexOf);
   store.pending.get(1)?.fail(new Error("gone"));
   await expect(read).rejects.toThrow("gone");
@@ -135,7 +135,7 @@ test("a failure is told, and asking again tries again", async () => {
 
 test("what is fetched ahead gives way to what is wanted", async () => {
   const store = new Store();
-  const cache = new BlockCache(store.fetch, 4, 1);
+  const cache = new RowBlockCache(store.fetch, 4, 1);
   cache.prefetch(1);
   const reads = [5, 6].map((index) => cache.use(index, never, indexOf));
   await settle();
@@ -146,7 +146,7 @@ test("what is fetched ahead gives way to what is wanted", async () => {
 
 test("what was read last stays longest", async () => {
   const store = new Store();
-  const cache = new BlockCache(store.fetch, 3, 1);
+  const cache = new RowBlockCache(store.fetch, 3, 1);
   const read = async (index: number) => {
     const answer = cache.use(index, never, indexOf);
     store.pending.get(index)?.arrive();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { serveStream } from "../src/http/port-stream.js";
 import type { EndRule } from "../src/model/wire-source.js";
-import { letMessagesIn } from "../src/rpc/event-loop.js";
+import { yieldToEventLoop } from "../src/rpc/event-loop.js";
 import type { Notices } from "../src/rpc/messages.js";
 import { BodyDecoder, type WasmDecoder } from "../src/worker/body-decoder.js";
 import { TableStream } from "../src/worker/table-stream.js";
@@ -57,7 +57,7 @@ async function run(
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       // Pieces that are there already would come as one.
-      if (onRows !== undefined) for (let turn = 0; turn < 5; turn++) await letMessagesIn();
+      if (onRows !== undefined) for (let turn = 0; turn < 5; turn++) await yieldToEventLoop();
       const piece = left.shift();
       if (piece === "stall") return new Promise(() => undefined);
       if (piece === undefined) controller.close();
@@ -142,7 +142,7 @@ test("no more is read before the first rows were painted", async () => {
     "marker",
     async (stream, numAsked) => {
       // Time enough for all pieces.
-      for (let turn = 0; turn < 100; turn++) await letMessagesIn();
+      for (let turn = 0; turn < 100; turn++) await yieldToEventLoop();
       asked.push(numAsked());
       stream.painted();
     },

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { TableWorker } from "../src/api/worker-lease.js";
-import type { Place } from "../src/http/connection-pool.js";
+import type { ConnectionSlot } from "../src/http/connection-pool.js";
 import type { Message } from "../src/rpc/messages.js";
 
 const url = "https://data.example/v1/tables/t/rows";
-let others: Place[];
+let others: ConnectionSlot[];
 
 beforeEach(async () => {
   vi.resetModules();
@@ -13,9 +13,14 @@ beforeEach(async () => {
   vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
   vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page));
   vi.stubGlobal("dispatchEvent", page.dispatchEvent.bind(page));
-  const { placesOf } = await import("../src/http/origin-pools.js");
-  const ask = { lane: "stream", hasRows: false, onGo: () => {}, onYield: () => {} } as const;
-  others = Array.from({ length: 4 }, () => placesOf(url).ask(ask));
+  const { poolOf } = await import("../src/http/origin-pools.js");
+  const request = {
+    priority: "stream",
+    hasRows: false,
+    onGrant: () => {},
+    onYield: () => {},
+  } as const;
+  others = Array.from({ length: 4 }, () => poolOf(url).request(request));
 });
 afterEach(() => vi.unstubAllGlobals());
 
@@ -58,7 +63,7 @@ test("a worker that fails while its table waits for a connection ends the wait",
 test("a page that is left while a table waits does not open it when it is shown again", async () => {
   const { worker, opened } = await startTable();
   globalThis.dispatchEvent(new Event("pagehide"));
-  for (const other of others) other.leave();
+  for (const other of others) other.release();
   await expect(opened).rejects.toMatchObject({ code: "cancelled" });
   expect(asked(worker)).not.toContain("open");
 });
@@ -69,6 +74,6 @@ test("a table that is not wanted any more gives up its turn", async () => {
   controller.abort();
   await expect(opened).rejects.toMatchObject({ code: "cancelled" });
   const next = await startTable();
-  others[0]?.leave();
+  others[0]?.release();
   await expect.poll(() => asked(next.worker)).toContain("open");
 });
