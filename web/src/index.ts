@@ -12,6 +12,7 @@ export type { RequestOptions, TableSource } from "./api/source.js";
 export { Table, type TableEventMap, type TableProgress, type TableState } from "./api/table.js";
 export type { Fetch } from "./http/fetch-bridge.js";
 export type { SortKey } from "./model/arrangement.js";
+export { distinctNames } from "./model/distinct-names.js";
 export { ColonnadeError, type ErrorDetails, type PlainError } from "./model/errors.js";
 export type { Predicate, PredicateValue } from "./model/predicate.js";
 export type { Interruption } from "./model/progress.js";

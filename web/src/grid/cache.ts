@@ -1,6 +1,6 @@
 import type { RowWindow } from "../model/row-window.js";
 
-/** Rows of a tile: a viewport and a bit, so that one request brings what is looked at. */
+/** Rows of a tile: a viewport and a bit, so that one request covers the visible rows. */
 export const TILE_ROWS = 64;
 /** Columns of a tile. */
 export const TILE_COLUMNS = 16;
@@ -21,7 +21,7 @@ export interface CellRect {
   columnEnd: number;
 }
 
-/** One cell's place in the tile that holds it. */
+/** One cell's position in its tile. */
 export interface CachedCell {
   window: RowWindow;
   /** The column's position in the window. */
@@ -109,7 +109,7 @@ export class CellCache {
   }
 
   /**
-   * Says what is looked at now. Cells of the first rectangles are asked for first; requests for
+   * Sets the visible rectangles. Cells of the first rectangles are asked for first; requests for
    * anything else are cancelled.
    */
   want(rects: readonly CellRect[], numRows: number, numColumns: number): void {

@@ -96,13 +96,13 @@ export class ColumnLayout {
     return Math.min(Math.max(scrollLeftPx, right - viewportPx), left);
   }
 
-  /** The column that is seen at a place of the viewport; the nearest one where there is none. */
+  /** The column that is seen at a position of the viewport; the nearest one where there is none. */
   columnIn(viewportXPx: number, scrollLeftPx: number): number {
     const isPinned = viewportXPx < this.pinnedPx;
     return this.columnAt(isPinned ? viewportXPx : viewportXPx + scrollLeftPx);
   }
 
-  /** The column at a place of the content; the nearest one where there is none. */
+  /** The column at a position of the content; the nearest one where there is none. */
   columnAt(px: number): number {
     let low = 0;
     let high = this.numColumns - 1;

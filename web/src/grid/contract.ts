@@ -11,7 +11,7 @@ export interface GridProgress {
   isGrowing: boolean;
 }
 
-/** What the grid tells its owner. */
+/** What the grid reports to its owner. */
 export interface GridCallbacks {
   /** What is asked for at the header. */
   header: HeaderCallbacks;
@@ -23,6 +23,6 @@ export interface GridCallbacks {
   onOpen(position: CellPosition): void;
   /** Other cells are selected, or none. */
   onSelect(): void;
-  /** Cells that are looked at could not be read, and why; or, with undefined, none any more. */
+  /** Cells that are shown could not be read, and why; or, with undefined, none any more. */
   onFailure(error: unknown): void;
 }

@@ -75,7 +75,7 @@ export class Grid {
     return this.#viewport.topRow;
   }
 
-  /** Shows another table from its first row; {@link update} tells its rows. */
+  /** Shows another table from its first row; {@link update} sets its rows. */
   setTable(fields: readonly Field[], read: ReadWindow): void {
     this.#read = read;
     this.#headerMarks = [];
@@ -119,7 +119,7 @@ export class Grid {
     this.#layOut();
   }
 
-  /** The columns that are shown, by their place in the table. */
+  /** The columns that are shown, by their position in the table. */
   get columns(): readonly number[] {
     return this.#columns.columns;
   }
@@ -173,7 +173,7 @@ export class Grid {
     this.#activate({ row: HEADER_ROW, column });
   }
 
-  /** Tells how many rows there are now. Nothing that is visible moves. */
+  /** Sets the number of rows. Nothing that is visible moves. */
   update(progress: GridProgress): void {
     this.#progress = progress;
     const { numRows, totalRows, isGrowing } = progress;
@@ -462,7 +462,7 @@ export class Grid {
     this.#viewport.sizeContent(this.#columns.layout.totalPx);
   }
 
-  /** Widens columns to their first rows, once: later rows must not move what is looked at. */
+  /** Widens columns to their first rows, once: later rows must not move what is visible. */
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
     this.#frames.hold();

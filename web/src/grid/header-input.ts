@@ -10,7 +10,7 @@ export interface HeaderCallbacks {
   onWiden(column: number, byPx: number, phase: "begin" | "drag" | "end"): void;
   /** Make a column as wide as its texts. */
   onFit(column: number): void;
-  /** Put a column into another's place. */
+  /** A column was dropped on another. */
   onMove(column: number, to: number): void;
 }
 

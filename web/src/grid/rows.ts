@@ -93,7 +93,7 @@ export class GridRows {
     this.invalidate();
   }
 
-  /** Makes the next drawing place every cell anew: column widths or positions changed. */
+  /** Makes the next drawing position every cell anew, because column widths or positions changed. */
   invalidate(): void {
     this.#version++;
   }
@@ -115,8 +115,8 @@ export class GridRows {
     this.#rows.assign(rows.start, rows.end, active.row, (view, row) => {
       // The row with the focus may be any distance away: it waits just above the viewport.
       const isAway = row < rows.start || row >= rows.end;
-      const place = isAway ? Math.floor(topRow) - 3 : row;
-      this.#placeRow(view, row, (place - this.#anchorRow) * rowHeightPx);
+      const position = isAway ? Math.floor(topRow) - 3 : row;
+      this.#placeRow(view, row, (position - this.#anchorRow) * rowHeightPx);
       this.#drawCells(view, frame, mustPlace, isScrolled);
       markNumber(view, row, frame.selected);
     });

@@ -29,7 +29,7 @@ export interface ColumnSummary {
   details: readonly string[];
 }
 
-/** What a plot tells. */
+/** The callbacks of a plot. */
 export interface PlotCallbacks {
   onChoose(field: Field, first: number, last: number): void;
   onClear(field: Field): void;

@@ -138,7 +138,7 @@ export class Viewport {
     this.#scrollTopPx = this.#scroller.scrollTop;
   }
 
-  /** The cell at a place of the scroller; the nearest one where there is none. */
+  /** The cell at a position of the scroller; the nearest one where there is none. */
   cellAt(xPx: number, yPx: number, layout: ColumnLayout): CellPosition {
     const row = Math.floor(this.#topRow + (yPx - this.headerHeightPx) / this.rowHeightPx);
     return {

@@ -82,15 +82,31 @@ function withParameters(source: UrlSource, parameters: Parameters): UrlSource {
 }
 
 /**
- * Sets a member of an object in JSON text. Everything else stays as it was written: parsing would
- * round numbers beyond 2^53. A key in quotes that are not escaped stands nowhere but as a key.
+ * Sets a member of the object in JSON text. The other members keep their text, because parsing would
+ * round numbers beyond 2^53.
  */
 function setMember(json: string, [name, value]: [string, string | number]): string {
-  const member = new RegExp(`"${name}"\\s*:\\s*(?:"[^"]*"|[^,}\\s]+)`);
+  const members = membersOf(json);
+  const index = members.findIndex((member) => name in JSON.parse(`{${member}}`));
   const text = `"${name}":${JSON.stringify(value)}`;
-  return member.test(json)
-    ? json.replace(member, () => text)
-    : json.replace("{", () => `{${text},`);
+  if (index < 0) members.unshift(text);
+  else members[index] = text;
+  return `{${members}}`;
+}
+
+/** The texts of the members of an object that is not empty, in JSON text. */
+function membersOf(json: string): string[] {
+  const members: string[] = [];
+  let start = json.indexOf("{") + 1;
+  let depth = 0;
+  for (const { 0: token, index } of json.matchAll(/"(?:\\.|[^"\\])*"|[[\]{},]/g)) {
+    if (token === "{" || token === "[") depth++;
+    if (token === "}" || token === "]") depth--;
+    if (depth > 1 || (depth === 1 && token !== ",")) continue;
+    members.push(json.slice(start, index));
+    start = index + 1;
+  }
+  return members;
 }
 
 function bodyOf({ body }: UrlSource): Record<string, unknown> | undefined {

@@ -19,7 +19,7 @@ export interface ArrangedRows {
 export interface ArrangerHost {
   /** Opens what the viewer was given again (undefined), or another request in the same way. */
   open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table>;
-  /** Shows rows in the place of those that are shown. */
+  /** Replaces the rows that are shown. */
   show(rows: ArrangedRows): void;
   /** Something else to be drawn: work began, went on or ended. */
   onChange(): void;

@@ -7,7 +7,7 @@ import type { Predicate } from "../model/predicate.js";
 import { parseBytes } from "./parse.js";
 import type { ViewerState, ViewerStateInput } from "./state.js";
 
-/** What a page sets at `<colonnade-viewer>`: its attributes, properties that come before them, and parts of its state. */
+/** What a page sets at `<colonnade-viewer>`: its attributes, properties that come before them, and some of its state. */
 export abstract class ViewerAttributes extends LitElement {
   static override properties: PropertyDeclarations = {
     src: { type: String },

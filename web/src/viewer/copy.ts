@@ -15,7 +15,7 @@ const MAX_CHARS = 2 ** 28;
  * Writes the cells of a rectangle with their exact texts, slice by slice, so that neither the page
  * nor its worker is held up.
  *
- * @param onProgress told of how much is done, from 0 to 1
+ * @param onProgress called with the fraction that is done, from 0 to 1
  * @throws ColonnadeError `cancelled`, or `too_large` for more than 2²⁸ characters
  */
 export async function writeCells(

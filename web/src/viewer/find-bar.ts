@@ -16,7 +16,7 @@ export interface FindBarHost {
   /** Resolves when what was rendered is there. */
   whenUpdated(): Promise<boolean>;
   shown(): ShownRows | undefined;
-  /** The columns that are selected, by their places as they are shown; none where nothing is. */
+  /** The columns that are selected, by their positions as shown; none where nothing is. */
   selectedColumns(): readonly number[];
   /** The cell that the search begins at. */
   active(): CellPosition;
@@ -134,8 +134,8 @@ export class FindBar {
     if (this.#error !== undefined) return this.#error.message;
     const { count, number } = this.#matches;
     const isSearching = this.#search !== undefined;
-    const isPart = isSearching || this.#isStopped || count >= MAX_MATCHES;
-    const total = `${formatCount(count)}${isPart ? "+" : ""}`;
+    const isPartial = isSearching || this.#isStopped || count >= MAX_MATCHES;
+    const total = `${formatCount(count)}${isPartial ? "+" : ""}`;
     const names = this.#columns.length;
     const inNames = names === 0 ? "" : `, ${names} column ${names === 1 ? "name" : "names"}`;
     const progress = isSearching ? `, ${formatCount(this.#searchedRows)} rows searched…` : "";
@@ -162,11 +162,11 @@ export class FindBar {
     this.#begin();
   };
 
-  /** The names that tell columns apart, by their places as they are shown. */
-  #namesOf(places: readonly number[]): string[] {
+  /** The distinct names of columns, by their positions as shown. */
+  #namesOf(positions: readonly number[]): string[] {
     const shown = this.#host.shown();
     const all = distinctNames((shown?.fields ?? []).map(({ name }) => name));
-    return places.flatMap((place) => all[shown?.columns[place] ?? -1] ?? []);
+    return positions.flatMap((position) => all[shown?.columns[position] ?? -1] ?? []);
   }
 
   readonly #onKey = (event: KeyboardEvent) => {

@@ -17,7 +17,7 @@ export class Ready {
     this.#awaited.reject(error);
   }
 
-  /** Promises another table; whoever still waits for this one is told that it will not come. */
+  /** Promises another table; callers that still wait for this one are rejected. */
   begin(): void {
     this.reject(cancelledError());
     this.#awaited = quiet(Promise.withResolvers<Table>());

@@ -10,7 +10,7 @@ export interface ViewerSelection {
   columns: { start: number; end: number };
 }
 
-/** A grid's selection as its owner tells it. */
+/** A grid's selection as the element reports it. */
 export function viewerSelection({
   selection,
   rect,

@@ -10,7 +10,7 @@ import type { Totals } from "./totals.js";
 /** Who shows the bar. */
 export interface SelectionBarHost {
   requestUpdate(): void;
-  /** The rows that are looked at; undefined where there are none. */
+  /** The rows that are shown; undefined where there are none. */
   shown(): ShownRows | undefined;
   /** The cells that are selected; undefined where there are none. */
   rect(): CellRect | undefined;
@@ -30,7 +30,7 @@ const FORMAT_NAMES: readonly [CopyFormat, string][] = [
   ["markdown", "Markdown"],
 ];
 
-/** What is known of the selection, and copying it: a part of the bar below the rows. */
+/** The selection's size and totals, and copying it, in the bar below the rows. */
 export class SelectionBar {
   readonly #host: SelectionBarHost;
   #totals: Totals | undefined;
@@ -100,11 +100,11 @@ export class SelectionBar {
         writeCells(shown, rect, all, onProgress),
       );
       await toClipboard(written, copiesHtml(rect, options));
-      this.tell(`Copied ${formatCells(numCells(rect))}`, false);
+      this.show(`Copied ${formatCells(numCells(rect))}`, false);
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "copy_failed");
-      if (error.code === "cancelled") this.tell("Copying was cancelled", false);
-      else this.tell(`Not copied. ${error.message}`, true);
+      if (error.code === "cancelled") this.show("Copying was cancelled", false);
+      else this.show(`Not copied. ${error.message}`, true);
       throw error;
     } finally {
       if (this.#copying === copying) this.#copying = undefined;
@@ -191,7 +191,7 @@ export class SelectionBar {
         totals = await totalsOf(shown, rect, summing.signal);
       }
     } catch {
-      // Rows that cannot be read are told of where they are looked at.
+      // The grid reports rows that cannot be read.
     }
     if (summing.signal.aborted) return;
     this.#totals = totals;
@@ -200,8 +200,8 @@ export class SelectionBar {
     this.#host.requestUpdate();
   }
 
-  /** Says something for a while, in place of what is known of the selection. */
-  tell(text: string, isError: boolean): void {
+  /** Shows a text for a while instead of the selection. */
+  show(text: string, isError: boolean): void {
     this.#notice = { text, isError };
     this.#announced = text;
     clearTimeout(this.#noticeTimer);

@@ -44,7 +44,7 @@ export function headerMarks(
     const direction = sort[index]?.descending ? "descending" : "ascending";
     return {
       direction: index < 0 ? undefined : direction,
-      place: index >= 0 && sort.length > 1 ? index + 1 : undefined,
+      priority: index >= 0 && sort.length > 1 ? index + 1 : undefined,
       isFiltered: filtered.has(name),
       canSort: isSortableType(type),
     };

@@ -21,12 +21,12 @@ export interface ViewerStateInput extends Partial<Omit<ViewerState, "columns">> 
   columns?: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined };
 }
 
-/** Tells whether a state is another than the last one. */
-export class StateNews {
+/** Compares a state with the previous one. */
+export class StateChange {
   #json: string | undefined;
 
-  /** Whether this one is; the first is none. */
-  isNews(state: ViewerState): boolean {
+  /** Whether the state differs from the previous one; false for the first. */
+  isChanged(state: ViewerState): boolean {
     const before = this.#json;
     const filter = state.filter && predicateJson(state.filter);
     this.#json = JSON.stringify({ ...state, filter });

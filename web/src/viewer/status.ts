@@ -69,7 +69,7 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
 }
 
-/** The part that has arrived, from 0 to 1; undefined while the total is unknown. */
+/** The fraction that has arrived, from 0 to 1; undefined while the total is unknown. */
 export function fraction(progress: TableProgress | undefined): number | undefined {
   const { rows = 0, totalRows } = progress ?? {};
   return totalRows ? Math.min(1, rows / totalRows) : undefined;
@@ -94,7 +94,7 @@ export function phaseWord(phase: ViewerPhase): string {
   return PHASE_WORDS[phase];
 }
 
-/** What is done about a lost connection. Rows are counted from 1, as people do. */
+/** What is done about a lost connection; rows are counted from 1. */
 export function interruptionText({ rows, interruption }: TableProgress): string {
   return `Connection lost at row ${formatCount((interruption?.row ?? rows) + 1)}. Resuming…`;
 }
@@ -103,7 +103,7 @@ export function interruptionText({ rows, interruption }: TableProgress): string 
 export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   const { bytes, elapsedMs, firstRowMs } = progress;
   const shown: string[] = [];
-  // Rows are read when they are looked at: how fast depends on who looks.
+  // Rows are read when they are shown, so a rate would say nothing.
   if (phase === "windowed") return [`${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
   if (phase === "waiting") return shown;
@@ -136,9 +136,9 @@ export function isGone(error: ColonnadeError | undefined): boolean {
 }
 
 /** Where in the data a failure happened, for the line under its message. */
-export function errorPlace({ row, byte }: ColonnadeError): string {
-  const places: string[] = [];
-  if (row) places.push(`after ${formatRows(row)}`);
-  if (byte) places.push(`at byte ${formatCount(byte)}`);
-  return places.join(", ");
+export function errorPosition({ row, byte }: ColonnadeError): string {
+  const positions: string[] = [];
+  if (row) positions.push(`after ${formatRows(row)}`);
+  if (byte) positions.push(`at byte ${formatCount(byte)}`);
+  return positions.join(", ");
 }

@@ -15,7 +15,7 @@ const MAX_NUMBER_CHARS = 9;
 /** Longer texts are cut. */
 const MAX_TEXT_CHARS = 100;
 
-/** What of a column is shown below its name. */
+/** A column and its summary, which is shown below its name. */
 export interface Summarised {
   field: Field;
   /** Of all rows. */
@@ -27,11 +27,10 @@ export interface Summarised {
   isGrowing: boolean;
 }
 
-/** A column in short, in the words of the screen. */
+/** A column summary, in the words of the screen. */
 export function columnSummary(subject: Summarised): ColumnSummary {
   const { field, summary, within, filter } = subject;
   const { histogram, top } = summary;
-  const told = within ?? summary;
   const counts = histogram?.counts ?? top?.map(({ count }) => count) ?? [];
   const countsWithin = countsOf(summary, within);
   const bins = counts.map((count, bin) => ({ count, numShown: countsWithin?.[bin] }));
@@ -55,7 +54,7 @@ export function columnSummary(subject: Summarised): ColumnSummary {
     chosen: canChoose ? chosenBins(summary, field, filter) : undefined,
     start,
     end,
-    caption: captionOf(told),
+    caption: captionOf(within ?? summary),
     description: details.join(", "),
     details,
   };
@@ -115,8 +114,8 @@ export function chosenBins(
   } else {
     const [part] = parts;
     const values = part && "op" in part && part.op === "in" ? part.value.map(String) : form.values;
-    const places = values.map((value) => (top ?? []).findIndex((each) => each.value === value));
-    bins = [Math.min(...places), Math.max(...places)];
+    const indices = values.map((value) => (top ?? []).findIndex((each) => each.value === value));
+    bins = [Math.min(...indices), Math.max(...indices)];
   }
   const [first, last] = bins;
   if (!(first >= 0 && last >= first)) return undefined;
@@ -180,7 +179,7 @@ function isOnOneDay(min: string, max: string): boolean {
   return dayOf(min) === dayOf(max);
 }
 
-/** Pieces of which as many are shown as there is room for. */
+/** Texts of which as many are shown as fit. */
 function captionOf({ nulls, rows, distinct, top }: Summary): string[] {
   const isNull = nulls > 0 ? [`${percent(nulls, rows)} null`] : [];
   const isExact = top !== undefined && sumOf(top) === rows - nulls;
@@ -214,7 +213,7 @@ function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
   ];
 }
 
-/** A part of a whole: `14.3 %`; what is not none is never `0 %`, nor what is not all `100 %`. */
+/** A share of a whole: `14.3 %`; what is not none is never `0 %`, nor what is not all `100 %`. */
 export function percent(part: number, whole: number): string {
   if (part === 0 || whole === 0) return "0 %";
   if (part === whole) return "100 %";

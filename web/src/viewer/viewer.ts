@@ -25,7 +25,7 @@ import { Ready } from "./ready.js";
 import { RowReacher } from "./row-reacher.js";
 import type { ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
-import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
+import { StateChange, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
@@ -81,7 +81,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     onColumns: (areOthers) => {
       if (areOthers) this.#tools.reset();
       this.#onArranging();
-      this.#tellState();
+      this.#reportState();
     },
     load: (loading) => this.#tools.load(loading),
     draw: async () => {
@@ -102,7 +102,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       this.requestUpdate();
     },
     header: this.#columns,
-    onRest: () => this.#tellState(),
+    onRest: () => this.#reportState(),
   });
   readonly #arranger = new Arranger({
     open: (request, signal, numRows) => this.#open(request ?? this.#given, signal, numRows),
@@ -114,11 +114,11 @@ export class ColonnadeViewer extends ViewerAttributes {
   #table: Table | undefined;
   #view: View | undefined;
   #stateToShow: ViewerStateInput = {};
-  #stateNews = new StateNews();
+  #stateChange = new StateChange();
   #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
-  /** Why rows that are looked at could not be read. */
+  /** Why rows that are shown could not be read. */
   #unread: ColonnadeError | undefined;
   #abort: AbortController | undefined;
   #startMs = 0;
@@ -263,7 +263,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (summaries !== undefined) this.#summaries.isShown = summaries;
     const { arrangement, applied: before } = this.#arranger;
     const isOther = sort !== undefined || filter !== undefined;
-    // Begun first: what is told of the columns must not say that there is no order any more.
+    // First, because a report of the columns must not say that the order is gone.
     const arranged =
       isOther &&
       this.#arranger.arrange({
@@ -276,7 +276,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       const { applied } = this.#arranger;
       if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
       if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
-      this.#tellState();
+      this.#reportState();
     }
     if (row !== undefined) this.#grid.goToRow(row);
   }
@@ -323,7 +323,7 @@ export class ColonnadeViewer extends ViewerAttributes {
                     this.#reacher.reach(this.#table, this.#grid.awaitedRow);
                     this.#grid.focus();
                   },
-                  say: (text, isError) => this.#tools.bar.tell(text, isError),
+                  say: (text, isError) => this.#tools.bar.show(text, isError),
                 })}`
         }
       </div>
@@ -379,8 +379,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#columns.begin(table.schema.fields);
     this.#showRows({ table, view: undefined });
     this.#onArranging();
-    this.#stateNews = new StateNews();
-    this.#tellState();
+    this.#stateChange = new StateChange();
+    this.#reportState();
     if (this.row !== null) this.#grid.goToRow(this.row);
     this.#ready.resolve(table);
     this.#emit("colonnade-schema", table.schema);
@@ -406,9 +406,9 @@ export class ColonnadeViewer extends ViewerAttributes {
     void this.#engine.follow(table, signal);
     table.addEventListener("progress", () => this.#follow(table), { signal });
     for (const type of ["progress", "complete"] as const) {
-      const tell = ({ detail }: CustomEvent<TableProgress>) =>
+      const update = ({ detail }: CustomEvent<TableProgress>) =>
         this.#emit(`colonnade-${type}`, detail);
-      table.addEventListener(type, tell, { signal });
+      table.addEventListener(type, update, { signal });
     }
     table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
   }
@@ -478,14 +478,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#reacher.forget();
     this.#tools.reset();
     this.#phase = "idle";
-    this.#announcer.hurry();
+    this.#announcer.announceNext();
     this.#ready.begin();
   }
 
-  #tellState(): void {
+  #reportState(): void {
     if (this.#table === undefined || this.#arranger.isWorking) return;
     const { state } = this;
-    if (this.#stateNews.isNews(state)) this.#emit("colonnade-state", state);
+    if (this.#stateChange.isChanged(state)) this.#emit("colonnade-state", state);
   }
 
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
