@@ -47,8 +47,8 @@ test("JSON holds every digit, nested values as they are, and repeated names", ()
     ["1e-45", "(0 bytes)", null],
   ];
   expect(JSON.parse(write("json", false, twice, rows))).toEqual([
-    { a: "NaN", a_2: "00ff", a_2_2: true },
-    { a: 1e-45, a_2: "", a_2_2: null },
+    { a: "NaN", "a (2)": "00ff", a_2: true },
+    { a: 1e-45, "a (2)": "", a_2: null },
   ]);
 });
 
