@@ -6,7 +6,7 @@ import type { Schema } from "../model/schema.js";
 const UNREADABLE =
   /\b(?:(?:large_)?list_view|run_end_encoded|decimal32|decimal64)\b|indices=u?int64\b/;
 
-/** A stream as a table of apache-arrow, which is loaded only here. */
+/** A stream as a table of apache-arrow; only this file loads that package. */
 export async function arrowTable(
   schema: Schema,
   readStream: () => Promise<Uint8Array[]>,

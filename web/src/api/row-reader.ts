@@ -25,9 +25,9 @@ export interface WorkOptions {
 
 /** Options of `find`. */
 export interface FindOptions extends WorkOptions {
-  /** The first row to look at; default 0. */
+  /** The first row to search; default 0. */
   from?: number | undefined;
-  /** Names of the columns to look at; default all. */
+  /** Names of the columns to search; default all. */
   columns?: readonly string[] | undefined;
   /** The most rows to find; default 100. */
   limit?: number | undefined;
@@ -43,11 +43,11 @@ export interface SummaryOptions extends WorkOptions {
 
 /** What `find` found. */
 export interface Found {
-  /** Rows with a cell whose text holds what was looked for, and the columns of those cells. */
+  /** Rows with a cell whose text contains the searched text, and the columns of those cells. */
   matches: { row: number; columns: string[] }[];
-  /** The row to go on from; null once all rows were looked at. */
+  /** The row to continue from; null once all rows were searched. */
   next: number | null;
-  /** How many rows were looked at. */
+  /** The number of rows that were searched. */
   searched: number;
 }
 
@@ -204,8 +204,8 @@ export abstract class RowReader {
   }
 
   /**
-   * A column of these rows in short. That of a view has the bins of its table's; its `top` says how
-   * often the table's most frequent values are there. Asked again, it goes on with the rows that came.
+   * A summary of a column of these rows. That of a view has the bins of its table; its `top` counts the
+   * most frequent values of the table. A repeated call continues with the rows that arrived since.
    */
   async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
     const { maxCounted = MAX_COUNTED } = options;
@@ -221,7 +221,7 @@ export abstract class RowReader {
     return this.requester.run(work, signal, onProgress);
   }
 
-  /** How many rows there are, if not as many as `end`. */
+  /** The number of rows, where it may be less than `end`. */
   protected async reach(_end: number, _signal?: AbortSignal): Promise<number> {
     return this.numRows;
   }
@@ -247,7 +247,7 @@ export abstract class RowReader {
   }
 }
 
-/** Releases views that nobody holds any more. */
+/** Releases views that were garbage collected. */
 const forgotten = new FinalizationRegistry<() => void>((release) => release());
 
 /** Rows of a table, filtered or in another order; made by `sort` and `filter`. */

@@ -7,7 +7,7 @@ import { ColonnadeError } from "../model/errors.js";
 import type { UrlSource, WireSource } from "../model/wire-source.js";
 
 /**
- * Where a table comes from: an address, a request to make, an answer that has come, or the bytes of
+ * The source of a table: an address, a request to send, a response that has arrived, or the bytes of
  * an Arrow IPC stream or file as a stream, a buffer or a file.
  */
 export type TableSource =
@@ -20,7 +20,7 @@ export type TableSource =
   | Uint8Array
   | Blob;
 
-/** How to ask for a source that is an address. */
+/** Options of the request, where the source is an address. */
 export interface RequestOptions {
   headers?: HeadersInit | undefined;
   credentials?: RequestCredentials | undefined;
@@ -35,9 +35,9 @@ export interface RequestOptions {
 export interface PreparedSource {
   wire: WireSource;
   transfer: Transferable[];
-  /** Who answers requests that the page itself makes. */
+  /** Sends the requests that the page itself makes. */
   fetch?: Fetch | undefined;
-  /** Where `fetch` hears the worker; closed with the table. */
+  /** The port by which the worker calls `fetch`; closed with the table. */
   port?: MessagePort;
 }
 

@@ -50,7 +50,7 @@ export interface TableEventMap {
   /** Rows arrived, or the state changed. */
   progress: CustomEvent<TableProgress>;
   complete: CustomEvent<TableProgress>;
-  /** Nothing is read until somebody decides; see {@link Table.paused}. */
+  /** Reading pauses until {@link Table.resume}; see {@link Table.paused}. */
   pause: CustomEvent<ColonnadeError>;
   error: CustomEvent<ColonnadeError>;
 }
@@ -219,8 +219,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * Why nothing is read any more, until {@link resume} with a larger budget or {@link cancel}: the
-   * memory budget is full, and rows of this source cannot come and go.
+   * Why reading pauses, until {@link resume} with a larger budget or {@link cancel}: the
+   * memory budget is full, and rows of this source cannot be loaded on demand.
    */
   get paused(): ColonnadeError | undefined {
     const { pause } = this.#progress;
@@ -249,7 +249,7 @@ export class Table extends EventTarget {
     return this.#state === "windowed" ? this.#progress.totalRows : this.#totalRows;
   }
 
-  /** Whether {@link resume} can go on after the failure: the connection was at fault. */
+  /** Whether {@link resume} can continue after the failure: the connection was lost. */
   get canResume(): boolean {
     return this.#canResume;
   }
@@ -300,7 +300,7 @@ export class Table extends EventTarget {
     return this.#rows.find(text, options);
   }
 
-  /** A column of the rows readable now in short. */
+  /** A summary of a column of the rows readable now. */
   summary(column: string, options?: SummaryOptions): Promise<Summary> {
     return this.#rows.summary(column, options);
   }
@@ -315,7 +315,7 @@ export class Table extends EventTarget {
   }
 
   /**
-   * Goes on after the rows that arrived, where {@link canResume}, or where {@link paused} with a
+   * Continues after the rows that arrived, where {@link canResume}, or where {@link paused} with a
    * larger budget, in bytes (default twice as much); otherwise does nothing.
    */
   resume({ memoryBytes = 2 * this.#memoryBytes }: { memoryBytes?: number | undefined } = {}): void {
@@ -342,7 +342,7 @@ export class Table extends EventTarget {
     this.#dispatch("progress", this.progress);
   }
 
-  /** Stops the stream and releases the rows. Anything asked later rejects with `closed`. */
+  /** Stops the stream and releases the rows. Later calls reject with `closed`. */
   close(): void {
     this.cancel();
     this.#dropAtServer();

@@ -3,10 +3,11 @@ import type { UrlSource } from "../model/wire-source.js";
 import { queryUrl } from "./query-request.js";
 
 /**
- * The request for the rows of another one, arranged by the server; undefined where its source is
- * not a Colonnade server's. A table is asked for by its name; rows that are themselves filtered,
- * sorted, cut or a statement's are asked for by their id, which the server must still know. All
- * columns of the source, or those that are named.
+ * The request for the rows of a source in another arrangement; undefined where the source is not a
+ * Colonnade server's. A whole table is requested by its name; rows of a statement, and rows that are
+ * filtered, sorted or limited, by the id of their result, which the server must still hold.
+ *
+ * @param columns default all of the source
  */
 export function arrangedRequest(
   source: UrlSource,
@@ -28,14 +29,14 @@ export function arrangedRequest(
   });
 }
 
-/** A whole table and some of its columns, where that is all that a request asks for. */
+/** The table and columns of a request that neither filters, sorts nor limits; undefined for others. */
 function plainTable(source: UrlSource): { table: string; columns?: string[] } | undefined {
   const { pathname, searchParams } = new URL(source.url);
   const name = /\/v1\/tables\/([^/]+)\/rows$/.exec(pathname)?.[1];
   if (name === undefined || source.method !== "GET") return undefined;
   if (["filter", "sort", "offset", "limit"].some((key) => searchParams.has(key))) return undefined;
   const columns = searchParams.get("columns");
-  // Lists with quoted names are the server's to read.
+  // Only the server parses lists with quoted names.
   if (columns?.includes('"')) return undefined;
   const table = decodeURIComponent(name);
   return columns

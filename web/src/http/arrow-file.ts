@@ -24,8 +24,8 @@ export function isArrowFile(bytes: Uint8Array): boolean {
 }
 
 /**
- * The footer of an Arrow file. Undefined for anything else, and for a file that is cut short: the
- * rows that it has are read in order, until the end says so.
+ * The footer of an Arrow file. Undefined for anything else, and for a truncated file, whose rows are
+ * read in order until the end.
  */
 export async function findFooter(file: Blob): Promise<FileFooter | undefined> {
   const read = async (start: number, end: number) =>

@@ -5,11 +5,11 @@ import { type Fetch, fetchThrough } from "./fetch-bridge.js";
 import { streamFromPort } from "./port-stream.js";
 import { errorFromResponse } from "./problem.js";
 
-/** An open body and what its end will mean. */
+/** An open body and the meaning of its end. */
 export interface Body {
   stream: ReadableStream<Uint8Array>;
   end: EndRule;
-  /** The rows' order does not depend on the run: a Colonnade server says so. */
+  /** Whether a Colonnade server states that each run gives the rows in the same order. */
   isRepeatable: boolean;
   /** Set where the bytes are an Arrow file that is read by its footer. */
   footer?: FileFooter;
@@ -63,7 +63,7 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   return bodyOfResponse(response);
 }
 
-/** What answers a source's requests. */
+/** The `fetch` of a source. */
 export function fetchOf({ fetch: port }: UrlSource): Fetch {
   return port === undefined ? fetch : fetchThrough(port);
 }
@@ -72,7 +72,7 @@ export function fetchOf({ fetch: port }: UrlSource): Fetch {
 export async function bodyOfResponse(response: Response): Promise<Body> {
   if (!response.ok) throw await errorFromResponse(response);
   const type = response.headers.get("content-type") ?? "";
-  // The usual mishap: a page or an API's answer where the stream was expected.
+  // A common mistake: a page or an API's JSON instead of the stream.
   if (/^text\/html|json/i.test(type)) {
     await response.body?.cancel();
     throw new ColonnadeError(
@@ -89,13 +89,13 @@ export async function bodyOfResponse(response: Response): Promise<Body> {
   return { stream: response.body, end: isBounded ? "boundary" : "marker", isRepeatable };
 }
 
-/** Enough for the largest piece that Chromium hands out at once. */
+/** The size of the largest piece that Chromium returns. */
 const BUFFER_BYTES = 2 * 1024 * 1024;
 
 /**
- * Reads a body piece by piece, only when asked for the next one: a consumer that pauses holds
- * the sender back. Each piece is valid until the next is asked for. Ends early when `signal`
- * aborts, and cancels the stream when the consumer leaves.
+ * Reads a body piece by piece on demand, so a consumer that pauses applies backpressure. Each piece
+ * is valid until the next is requested. Ends early when `signal` aborts, and cancels the stream when
+ * the consumer returns.
  *
  * @param stallMs how long the next piece may take; default as long as it likes
  */
@@ -133,7 +133,7 @@ interface PieceReader {
 }
 
 function openReader(stream: ReadableStream<Uint8Array>): PieceReader {
-  // A stream that failed or ended has nobody left to tell.
+  // Cancelling a stream that failed rejects with its error, which was thrown before.
   const quietly = (cancelled: Promise<void>) => void cancelled.catch(() => undefined);
   let byob: ReadableStreamBYOBReader;
   try {

@@ -1,25 +1,25 @@
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 
-/** Asks for the next piece; `buffer` is that of the last one, to be filled again. */
+/** Requests the next piece; `pull` is the buffer of the last one, to be filled again. */
 type PortRequest = { pull: ArrayBuffer | undefined } | "cancel";
 type PortReply = { piece: Uint8Array<ArrayBuffer> } | { done: true } | { error: string };
 
-/** What goes through a port at once: enough that messages cost little, a fraction of a frame to copy. */
+/** The size of a message: large enough for few of them, small enough to copy in a fraction of a frame. */
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Serves a stream through a port, one piece for each request that comes back over it. Streams
- * cannot be transferred in every browser, ports can. Chunks that are there already go together.
+ * Serves a stream through a port, one piece for each request. Streams
+ * cannot be transferred in every browser, ports can. Available chunks are sent together.
  */
 export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePort): void {
   const reader = stream.getReader();
   let pending: ReturnType<typeof reader.read> | undefined;
-  /** What is left of a chunk. */
+  /** The unsent rest of a chunk. */
   let rest: Uint8Array = new Uint8Array(0);
 
   /**
-   * Copies the next bytes, whose owner may still use them, into `buffer`: a chunk at least, then
-   * what comes before the next task. Undefined at the end.
+   * Copies the next bytes into `buffer`, because their owner may still use them: at least one chunk,
+   * and those that arrive within the same task. Undefined at the end.
    */
   async function fill(buffer: ArrayBuffer): Promise<Uint8Array<ArrayBuffer> | undefined> {
     const piece = new Uint8Array(buffer);
@@ -35,16 +35,16 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
         } catch (thrown) {
           if (filled === 0) throw thrown;
         }
-        // What is not there yet, the end or a failure comes behind the bytes before it.
+        // The bytes so far are sent before a later chunk, the end or a failure.
         if (filled > 0 && next?.value === undefined) break;
         pending = undefined;
         if (next?.value === undefined) return undefined;
         rest = next.value;
       }
-      const part = rest.subarray(0, piece.length - filled);
-      piece.set(part, filled);
-      filled += part.length;
-      rest = rest.subarray(part.length);
+      const bytes = rest.subarray(0, piece.length - filled);
+      piece.set(bytes, filled);
+      filled += bytes.length;
+      rest = rest.subarray(bytes.length);
     }
     return piece.subarray(0, filled);
   }
@@ -67,11 +67,11 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
 }
 
 /**
- * The other end of {@link serveStream}. Each piece is valid until the next is asked for: its buffer
- * goes back to be filled again, since new memory costs more than copying into old.
+ * The other end of {@link serveStream}. Each piece is valid until the next is requested: its buffer is
+ * sent back to be filled again, because new memory costs more than copying into old.
  *
- * @param isKept whoever reads keeps the pieces: each has memory of its own
- * @param onEnd called when no more is read, because there is no more or nobody wants it
+ * @param isKept the consumer keeps the pieces, so each has its own buffer
+ * @param onEnd called at the end of the stream and when it is cancelled
  */
 export function streamFromPort(
   port: MessagePort,

@@ -1,14 +1,14 @@
 import type { QueryRange, UrlSource } from "../model/wire-source.js";
 
-/** How long the server is to hold a result whose reader has gone, in seconds. */
+/** How long the server holds a result without readers, in seconds. */
 const LINGER_S = 60;
 
 /** `…/v1/tables/{name}/rows`, `…/v1/query` and `…/v1/query/{id}/rows`. */
 const ROUTE = /\/v1\/(?:tables\/[^/]+\/rows|query(?:\/([^/]+)\/rows)?)$/;
 
 /**
- * Gives a request to a Colonnade server an id of our own, by which it can go on when the connection
- * breaks. Other requests, and such as the server would refuse, stay as they are.
+ * Gives a request to a Colonnade server an id, by which it can be resumed when the connection is lost.
+ * Other requests, and those that the server would refuse, are returned unchanged.
  */
 export function claimQuery(source: UrlSource): UrlSource {
   const route = ROUTE.exec(new URL(source.url).pathname);
@@ -46,7 +46,7 @@ export function resumeRequest(source: UrlSource, query: QueryRange, numRows: num
   return withParameters(rows, { ...rest(query, numRows), linger_s: LINGER_S });
 }
 
-/** The request as it was made, for the rows after `numRows`, where the server forgot the result. */
+/** The original request for the rows after `numRows`, where the server no longer has the result. */
 export function restartRequest(source: UrlSource, query: QueryRange, numRows: number): UrlSource {
   return withParameters(source, rest(query, numRows));
 }
@@ -116,12 +116,12 @@ function bodyOf({ body }: UrlSource): Record<string, unknown> | undefined {
     const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
     if (isObject && Object.keys(parsed).length > 0) return parsed as Record<string, unknown>;
   } catch {
-    // The server says what is wrong with it.
+    // The server answers with the error.
   }
   return undefined;
 }
 
-/** A count of rows or seconds; undefined where there is none, NaN where it is none. */
+/** A count of rows or seconds; undefined where it is absent, NaN where it is invalid. */
 function countOf(value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
   const isCount = typeof value === "number" || (typeof value === "string" && /^\d+$/.test(value));
@@ -139,7 +139,7 @@ function acceptFor(url: URL): string {
   return `${stream}; codecs=${isSameOrigin ? '"lz4, zstd"' : "lz4"}`;
 }
 
-/** A random UUID; `crypto.randomUUID` is there in secure contexts only. */
+/** A random UUID; `crypto.randomUUID` exists in secure contexts only. */
 function makeUuid(): string {
   if (crypto.randomUUID !== undefined) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));

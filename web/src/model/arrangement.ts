@@ -7,11 +7,11 @@ export interface SortKey {
   descending?: boolean | undefined;
 }
 
-/** Which rows of a table are wanted, and in which order. */
+/** The filter and the order of rows. */
 export interface Arrangement {
   /** The keys, the most important first; none for the order of the source. */
   sort: readonly SortKey[];
-  /** True for the rows that are wanted; null for all. */
+  /** True for the rows to show; null for all. */
   filter: Predicate | null;
 }
 
@@ -23,7 +23,7 @@ export function isUnarranged({ sort, filter }: Arrangement): boolean {
   return sort.length === 0 && filter === null;
 }
 
-/** Whether two arrangements ask for the same. */
+/** Whether two arrangements are equal. */
 export function isSameArrangement(one: Arrangement, other: Arrangement): boolean {
   return arrangementJson(one) === arrangementJson(other);
 }

@@ -1,6 +1,6 @@
 /**
- * The names by which columns are asked for, each of them once. A name's first occurrence stays as it
- * is; a later one becomes `name (n)` with the least n from 2 on that equals no other name.
+ * Makes names of columns distinct. A name's first occurrence stays as it is; a later one becomes
+ * `name (n)` with the least n ≥ 2 that equals no other name.
  */
 export function distinctNames(names: readonly string[]): string[] {
   const taken = new Set(names);

@@ -8,7 +8,7 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** The HTTP status, when the server refused. */
   status?: number | undefined;
-  /** How long the server asks to wait before the next try, in milliseconds. */
+  /** The wait before the next try that the server demands, in milliseconds. */
   retryAfterMs?: number | undefined;
 }
 
@@ -69,18 +69,18 @@ export class ColonnadeError extends Error {
   }
 }
 
-/** A trap of the module, or its stack used up: what is in its memory is not to be trusted. */
+/** A trap or a stack overflow of the module: its memory may be inconsistent. */
 function isTrap(thrown: Error): boolean {
   const isStackOverflow = /call stack|too much recursion/.test(thrown.message);
   return thrown instanceof WebAssembly.RuntimeError || isStackOverflow;
 }
 
-/** Errors after which a table's worker answers no more. */
+/** Errors after which a table's worker no longer answers. */
 export function isFatal({ code }: ColonnadeError): boolean {
   return code === "decoder_crashed" || code === "worker_failed";
 }
 
-/** The same error with where it happened, as far as it does not say so itself. */
+/** The error with a position, where it has none of its own. */
 export function withPosition(error: ColonnadeError, row: number, byte: number): ColonnadeError {
   return ColonnadeError.fromPlain({
     ...error.toJSON(),
@@ -89,7 +89,7 @@ export function withPosition(error: ColonnadeError, row: number, byte: number): 
   });
 }
 
-/** The error of a result that its owner stopped. */
+/** The error of a stream that was cancelled. */
 export function cancelledError(): ColonnadeError {
   return new ColonnadeError("cancelled", "The stream was cancelled.");
 }

@@ -2,8 +2,8 @@
 export type PredicateValue = string | number | bigint | boolean;
 
 /**
- * Which rows are wanted, as `POST /v1/query` takes it. Dates and times are texts
- * (`2024-07-01T12:00:00Z`), binary is hex. `contains` and `starts_with` look at text, integers and
+ * A filter of rows, as `POST /v1/query` takes it. Dates and times are texts
+ * (`2024-07-01T12:00:00Z`), binary is hex. `contains` and `starts_with` apply to text, integers and
  * booleans.
  */
 export type Predicate =

@@ -1,10 +1,10 @@
-/** What a cell holds, besides its text. */
+/** The kind of a cell's value. */
 export const CellKind = {
   value: 0,
   null: 1,
   /** NaN or an infinity. */
   notFinite: 2,
-  /** A value that its type cannot show; the text is the raw integer and says so. */
+  /** A value that its type cannot show; the text is the raw integer, marked as such. */
   raw: 3,
 } as const;
 export type CellKind = (typeof CellKind)[keyof typeof CellKind];

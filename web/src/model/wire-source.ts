@@ -1,15 +1,15 @@
-/** A result of a Colonnade server, and which of its rows were asked for. */
+/** A result of a Colonnade server, and the requested range of its rows. */
 export interface QueryRange {
   id: string;
-  /** The result was there before and stays when this table is closed. */
+  /** The result existed before and stays when this table is closed. */
   isKept: boolean;
   /** Number in the result of the table's row 0. */
   firstRow: number;
-  /** The most rows there may be, where the request says so. */
+  /** The request's limit of rows. */
   limit: number | undefined;
-  /** How many there should be: as many as of the same rows in another order. */
+  /** The expected number of rows: that of the same rows in another order. */
   expectedRows?: number | undefined;
-  /** What the request itself is for, where these are only some of its rows. */
+  /** The range of the whole table, where this is a part of it. */
   whole?: QueryRange;
 }
 
@@ -21,13 +21,13 @@ export interface UrlSource {
   headers: [string, string][];
   body: ArrayBuffer | null;
   credentials: RequestCredentials;
-  /** Where the page's own `fetch` is asked, if it has one (`fetcher.ts`). */
+  /** The port to the page's own `fetch`, if it has one (`http/fetch-bridge.ts`). */
   fetch?: MessagePort;
-  /** Set where a Colonnade server can be asked again. */
+  /** Set where a Colonnade server answers, so that the request can be resumed. */
   query?: QueryRange;
 }
 
-/** Where the worker takes its bytes from; see `source.ts` for what a caller may pass. */
+/** The source that the worker reads; see `api/source.ts` for what a caller may pass. */
 export type WireSource =
   | UrlSource
   | { kind: "port"; port: MessagePort; end: EndRule }

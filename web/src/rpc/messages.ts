@@ -11,7 +11,7 @@ export interface ViewInfo {
   numRows: number;
 }
 
-/** What to look for. */
+/** A text search. */
 export interface FindParams {
   text: string;
   from: number;
@@ -29,7 +29,7 @@ export interface SummaryWork {
   view: number;
 }
 
-/** What kernels do; view 0 is the table as it is. */
+/** Work for kernels; view 0 is the table in its own order. */
 export type KernelWork =
   | { kind: "sort"; view: number; keys: SortKey[] }
   | { kind: "filter"; view: number; predicate: string }
@@ -42,7 +42,7 @@ export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 /** To the worker itself: serve a table through this port, or none; the previous table is released. */
 export type WorkerOrder = MessagePort | "idle";
 
-/** A stream whose schema is known, and how far it is by then. */
+/** The schema of a stream, and its progress by then. */
 export interface Opened {
   schema: Schema;
   progress: StreamProgress;
@@ -53,7 +53,7 @@ export interface Requests {
   open: {
     /**
      * `wasm` is the module or its address, if not beside the worker. Where the table `isShown`, the page
-     * asks for a window as soon as there are rows.
+     * reads a window as soon as rows have arrived.
      */
     params: {
       source: WireSource;
@@ -85,13 +85,13 @@ export interface Requests {
     result: Uint32Array<ArrayBuffer>;
   };
   release: { params: { view: number }; result: null };
-  /** Waits until row `end - 1` is there, or is known not to be; the rows there are. */
+  /** Waits until row `end - 1` is known to exist or not to; returns the number of known rows. */
   reach: { params: { end: number }; result: number };
   /** The rows as an Arrow IPC stream, in pieces. */
   stream: { params: null; result: Uint8Array<ArrayBuffer>[] };
   /** Stops reading; the rows that arrived stay readable. */
   stop: { params: null; result: null };
-  /** The first rows are on the screen: more can be read. */
+  /** The first rows are painted: reading continues. */
   painted: { params: null; result: null };
   /** Reconnects now; Chromium does not report to workers that the browser is online again. */
   retryNow: { params: null; result: null };

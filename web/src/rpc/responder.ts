@@ -3,7 +3,7 @@ import type { Endpoint } from "./endpoint.js";
 import { yieldToEventLoop } from "./event-loop.js";
 import type { NoticeName, Notices, RequestName, Requests } from "./messages.js";
 
-/** What a handler answers with; `transfer` moves buffers instead of copying them. */
+/** The answer of a handler; `transfer` moves buffers instead of copying them. */
 export interface Answer<T> {
   result: T;
   transfer?: Transferable[];
@@ -24,8 +24,8 @@ interface Job {
 }
 
 /**
- * Answers requests in order, one a task: a cancel that has arrived meanwhile overtakes the work
- * that waits, so a request nobody wants any more costs nothing.
+ * Answers requests in order, one a task, so that a cancel message removes a request that still waits
+ * in the queue.
  */
 export class Responder {
   readonly #endpoint: Endpoint;
@@ -48,7 +48,7 @@ export class Responder {
     endpoint.start?.();
   }
 
-  /** Gives up all work. */
+  /** Aborts all work. */
   close(): void {
     this.#queue.clear();
     for (const running of this.#running.values()) running.abort();

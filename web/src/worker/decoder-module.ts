@@ -13,9 +13,9 @@ export async function loadDecoder(
   onCrash: (error: ColonnadeError) => void,
 ): Promise<BodyDecoder> {
   // Bundlers know this expression and place the file; this package's own build leaves it alone.
-  const place = wasm ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
+  const address = wasm ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
   try {
-    loading ??= readModule(place).then(async (module) => {
+    loading ??= readModule(address).then(async (module) => {
       const instance = await init({ module_or_path: module });
       Decoder.warmUp();
       return instance;
@@ -27,7 +27,7 @@ export async function loadDecoder(
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError(
       "wasm_unavailable",
-      `Could not load ${typeof place === "string" ? place : "the module"}: ${reason}`,
+      `Could not load ${typeof address === "string" ? address : "the module"}: ${reason}`,
       {
         hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; a content security policy must allow 'wasm-unsafe-eval'.",
       },
@@ -35,11 +35,11 @@ export async function loadDecoder(
   }
 }
 
-/** The module, or where its bytes come from; Node's `fetch` knows no files. */
-async function readModule(place: string | WasmModule): Promise<Response | WasmModule> {
-  if (typeof place !== "string") return place;
-  const fs = place.startsWith("file:") ? globalThis.process?.getBuiltinModule?.("fs") : undefined;
+/** The module, or a response with its bytes; Node's `fetch` does not read files. */
+async function readModule(address: string | WasmModule): Promise<Response | WasmModule> {
+  if (typeof address !== "string") return address;
+  const fs = address.startsWith("file:") ? globalThis.process?.getBuiltinModule?.("fs") : undefined;
   return fs === undefined
-    ? fetch(place)
-    : new Uint8Array(await fs.promises.readFile(new URL(place)));
+    ? fetch(address)
+    : new Uint8Array(await fs.promises.readFile(new URL(address)));
 }

@@ -66,10 +66,10 @@ export interface WasmKernels {
   ): { codes(): Uint32Array; numTexts(): number; texts(): Uint8Array; free(): void } | undefined;
 }
 
-/** Calls the decoder so that a trap is remembered; see `BodyDecoder.use`. */
+/** Calls the decoder so that a trap is recorded; see `BodyDecoder`. */
 type Use = <T>(work: (decoder: WasmKernels) => T) => T;
 
-/** The views of a table by number, and the jobs that make them. View 0 is the table as it is. */
+/** The views of a table by number, and the jobs that make them. View 0 is the table in its own order. */
 export class Kernels {
   readonly #use: Use;
   readonly #views = new Map<number, WasmView>();
