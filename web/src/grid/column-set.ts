@@ -52,7 +52,7 @@ export class ColumnSet {
     return this.#layout;
   }
 
-  /** Shows others, or the same by other widths; returns whether they are others. */
+  /** Shows columns by their widths; returns whether other columns are shown. */
   show(shown: ShownColumns): boolean {
     const { columns, numPinned } = this.#shown;
     const isSame =
@@ -66,7 +66,7 @@ export class ColumnSet {
     return !isSame;
   }
 
-  /** Sets how wide columns are unless {@link show} said otherwise. */
+  /** Sets the widths of columns for which {@link show} set none. */
   setWidths(widthsPx: readonly number[]): void {
     this.#widthsPx = widthsPx;
     this.#layout = this.#layOut();

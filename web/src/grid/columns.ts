@@ -13,7 +13,7 @@ export function alignmentOf(field: Field): Alignment {
 export const MIN_COLUMN_PX = 60;
 export const MAX_COLUMN_PX = 420;
 
-/** What is left for the other columns, at least, beside those that are pinned. */
+/** The least width for the columns beside the pinned ones. */
 export const MIN_SCROLLED_PX = 120;
 
 /** The width of a column whose widest text is this wide, in px. */
@@ -115,7 +115,7 @@ export class ColumnLayout {
   }
 }
 
-/** How cells of pinned columns look different; nothing for others. */
+/** The CSS classes of cells in pinned columns; empty for others. */
 export function pinnedClass(column: number, { numPinned }: ColumnLayout): string {
   if (column >= numPinned) return "";
   return column === numPinned - 1 ? " pinned last" : " pinned";

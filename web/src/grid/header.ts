@@ -4,7 +4,7 @@ import { type CellPosition, HEADER_ROW } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 import { HeaderSummaries } from "./summaries.js";
 
-/** What a header says of its column beside name and type. */
+/** The mark of a header beside name and type. */
 export interface HeaderMark {
   /** How rows are sorted by it; undefined where they are not. */
   direction: "ascending" | "descending" | undefined;
@@ -15,7 +15,7 @@ export interface HeaderMark {
   canSort: boolean;
 }
 
-/** What is drawn: columns `[start, end)`, and how. */
+/** The frame to draw: columns `[start, end)`, and their layout. */
 export interface HeaderFrame {
   columns: { start: number; end: number };
   scrollLeftPx: number;
@@ -39,7 +39,7 @@ interface HeaderCell {
 /** The header row: names and types of the visible columns, how they are sorted, and their menus. */
 export class GridHeader {
   readonly element: HTMLElement;
-  /** What is shown of columns below their names. */
+  /** The summaries below the names of columns. */
   readonly summaries: HeaderSummaries;
   readonly #row: HTMLElement;
   readonly #cells: Recycler<HeaderCell>;
@@ -72,7 +72,7 @@ export class GridHeader {
     this.#mustPlace = true;
   }
 
-  /** Brings the cells to where the frame says. */
+  /** Positions the cells as in the frame. */
   draw(frame: HeaderFrame): void {
     const { columns, fields, active } = frame;
     const mustPlace = this.#mustPlace;

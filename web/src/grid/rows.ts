@@ -6,15 +6,15 @@ import type { CellPosition } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 import { contains } from "./selection.js";
 
-/** Why a cell is marked: it is one of those that were looked for, or the one gone to. */
+/** The mark of a cell: a match, or the current one. */
 export type CellMark = "match" | "current";
 
-/** What a cell is marked by. */
+/** The key of a cell in the map of marks. */
 export function markKey(row: number, column: number): string {
   return `${row}:${column}`;
 }
 
-/** What is drawn: visible rows and columns `[start, end)`, and how it is laid out. */
+/** The frame to draw: visible rows and columns `[start, end)`, and their layout. */
 export interface Frame {
   rows: { start: number; end: number };
   columns: { start: number; end: number };
@@ -98,7 +98,7 @@ export class GridRows {
     this.#version++;
   }
 
-  /** Brings rows and cells to where the frame says. Costs O(viewport). */
+  /** Positions rows and cells as in the frame. Costs O(viewport). */
   draw(frame: Frame): void {
     const { rows, topRow, rowHeightPx, active } = frame;
     const isMoved = Math.abs(topRow - this.#anchorRow) > MAX_ANCHOR_ROWS;

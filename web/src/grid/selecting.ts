@@ -2,10 +2,10 @@ import type { CellRect } from "./cache.js";
 import type { CellPosition, Extent } from "./keyboard.js";
 import { cellSelection, extended, type Selection, selectionRect } from "./selection.js";
 
-/** What selecting asks of the grid around it. */
+/** The grid of a selection. */
 export interface SelectingGrid {
   readonly element: HTMLElement;
-  /** The layer that does not scroll, for what is drawn over the cells. */
+  /** The layer over the cells that does not scroll. */
   readonly layer: HTMLElement;
   readonly extent: Extent;
   /** The cell at a position of the viewport; the nearest one where there is none. */
@@ -20,7 +20,7 @@ export interface SelectingGrid {
   onSelect(): void;
 }
 
-/** What a finger can hit of the handle. */
+/** The touch target of the handle. */
 const HANDLE_PX = 32;
 /** How often a drag beyond the edge moves on. */
 const DRAG_SCROLL_MS = 50;

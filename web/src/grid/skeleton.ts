@@ -6,7 +6,7 @@ export interface Skeleton {
   grid: HTMLElement;
   /** As tall and wide as all cells, so that there are scrollbars. */
   content: HTMLElement;
-  /** What is seen: it does not scroll. */
+  /** The layer that does not scroll. */
   layer: HTMLElement;
 }
 

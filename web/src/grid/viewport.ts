@@ -13,10 +13,10 @@ import {
 /** A scroll event this soon after a wheel or touch event was caused by it. */
 const GESTURE_MS = 200;
 
-/** What of the rows can be seen: sizes, and the position, whose only truth is {@link topRow}. */
+/** The visible area: its sizes and its position; {@link topRow} alone defines the position. */
 export class Viewport {
   readonly #scroller: HTMLElement;
-  /** What gives the scroller its scrollbars. */
+  /** The spacer, which gives the scroller its scrollbars. */
   readonly #content: HTMLElement;
   numRows = 0;
   rowHeightPx = 30;
@@ -94,7 +94,7 @@ export class Viewport {
     this.#gestureMs = performance.now();
   }
 
-  /** Takes what a scroll event brought; returns whether the rows moved. */
+  /** Handles a scroll event; returns whether the rows moved. */
   follow(): boolean {
     const { scrollTop, scrollLeft } = this.#scroller;
     const isGesture = performance.now() - this.#gestureMs < GESTURE_MS;

@@ -4,11 +4,11 @@ import { type ColonnadeError, isFatal } from "../model/errors.js";
 import { errorPosition, formatMemory, formatRows, type ViewerPhase } from "./status.js";
 
 /**
- * What went wrong, above the rows.
+ * The alert of an error, above the rows.
  *
  * @param numKept rows that arrived before and can be read
- * @param retry what its button does; without, there is none
- * @param dismiss what its button does; without, there is none
+ * @param retry the action of its button; without it, there is no button
+ * @param dismiss the action of its button; without it, there is no button
  */
 export function errorAlert(
   error: ColonnadeError,
@@ -32,7 +32,7 @@ export function errorAlert(
   </div>`;
 }
 
-/** Copies what whoever helps wants to know; the button says whether that was allowed. */
+/** Copies the error for a bug report; the button shows whether the browser allowed it. */
 async function copyDetails({ currentTarget }: MouseEvent, error: ColonnadeError): Promise<void> {
   const button = currentTarget as HTMLButtonElement;
   try {

@@ -15,9 +15,9 @@ export interface ArrangedRows {
   view: View | undefined;
 }
 
-/** What the arranger needs of its viewer. */
+/** The viewer of an arranger. */
 export interface ArrangerHost {
-  /** Opens what the viewer was given again (undefined), or another request in the same way. */
+  /** Opens the viewer's own source again (undefined), or another request in the same way. */
   open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table>;
   /** Replaces the rows that are shown. */
   show(rows: ArrangedRows): void;
@@ -46,12 +46,12 @@ export class Arranger {
     this.#host = host;
   }
 
-  /** What is asked for: what is shown, or will be when the work is done. */
+  /** The requested arrangement: it is shown, or will be when the work is done. */
   get arrangement(): Arrangement {
     return this.#wanted;
   }
 
-  /** What is shown. */
+  /** The arrangement that is shown. */
   get applied(): Arrangement {
     return this.#applied;
   }
@@ -61,7 +61,7 @@ export class Arranger {
     return this.#shown;
   }
 
-  /** Whether rows that were asked for are not shown yet. */
+  /** Whether requested rows are not shown yet. */
   get isWorking(): boolean {
     return this.#work !== undefined;
   }
@@ -71,7 +71,7 @@ export class Arranger {
     return this.#fraction;
   }
 
-  /** Why the last arrangement that was asked for is not shown. */
+  /** Why the last requested arrangement is not shown. */
   get error(): ColonnadeError | undefined {
     return this.#error;
   }
@@ -100,7 +100,7 @@ export class Arranger {
     return arrangedRequest(source, this.#applied, columns);
   }
 
-  /** Stops the work and releases what was opened. */
+  /** Stops the work and releases the tables and views it opened. */
   end(): void {
     this.#stop();
     this.#error = undefined;
@@ -113,7 +113,7 @@ export class Arranger {
     this.#wanted = UNARRANGED;
   }
 
-  /** Stops the work; what is shown stays. */
+  /** Stops the work; the shown rows stay. */
   cancel(): void {
     this.#stop();
     this.#wanted = this.#applied;

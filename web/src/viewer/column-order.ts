@@ -19,7 +19,7 @@ export function allColumns(fields: readonly Field[]): ColumnsState {
   return { shown: fields.map(({ name }) => name), pinned: [], widthsPx: {} };
 }
 
-/** What of a state fits a table: names that it has, each once; pinned ones first. */
+/** The part of a state that fits a table: its names, each once, pinned ones first. */
 export function fittingColumns(
   fields: readonly Field[],
   { shown, pinned, widthsPx }: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined },

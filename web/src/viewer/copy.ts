@@ -8,7 +8,7 @@ import { htmlWriter, type RowsWriter, rowsWriter } from "./formats.js";
 
 /** Cells read and written in one go: a few milliseconds. */
 const CELLS_PER_SLICE = 8192;
-/** What a clipboard takes, in characters. */
+/** The limit of a copy, in characters. */
 const MAX_CHARS = 2 ** 28;
 
 /**

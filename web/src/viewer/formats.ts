@@ -1,16 +1,16 @@
 import { distinctNames } from "../model/distinct-names.js";
 import { type Field, isNumericType } from "../model/schema.js";
 
-/** What selected cells can be written as. */
+/** The formats of copied cells. */
 export type CopyFormat = "tsv" | "csv" | "json" | "markdown";
 
 /** Writes rows of exact texts, row by row; null is a null. */
 export interface RowsWriter {
-  /** What stands before the first row. */
+  /** The text before the first row. */
   readonly head: string;
-  /** A row; `isFirst` where no row came before it. */
+  /** A row; `isFirst` for the first one. */
   row(texts: readonly (string | null)[], isFirst: boolean): string;
-  /** What stands behind the last row. */
+  /** The text after the last row. */
   readonly tail: string;
 }
 
@@ -96,7 +96,7 @@ function markdown(fields: readonly Field[]): RowsWriter {
   };
 }
 
-/** What a spreadsheet takes for a number it holds as a double: 15 digits at most are safe. */
+/** Spreadsheets hold numbers as doubles: 15 digits at most are safe. */
 const MAX_SAFE_DIGITS = 15;
 
 /** A table for spreadsheets and documents; numbers of many digits are marked as text. */

@@ -1,7 +1,7 @@
 import type { Table } from "../api/table.js";
 import { cancelledError } from "../model/errors.js";
 
-/** The promise of a table, renewed whenever another one is asked for. */
+/** The promise of a table, renewed whenever another one is opened. */
 export class Ready {
   #awaited = quiet(Promise.withResolvers<Table>());
 

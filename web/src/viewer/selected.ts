@@ -26,7 +26,7 @@ export function viewerSelection({
   };
 }
 
-/** The selection that its owner asks for. */
+/** The selection of the grid for one that the page sets. */
 export function gridSelection({ kind, rows, columns }: ViewerSelection): Selection {
   return {
     kind,

@@ -20,7 +20,7 @@ export interface SelectionBarHost {
 const MAX_SUMMED_CELLS = 1_000_000;
 /** A selection that changes faster than this is still being made. */
 const REST_MS = 200;
-/** How long it is said that something was copied. */
+/** How long the confirmation of a copy is shown. */
 const NOTICE_MS = 5000;
 
 const FORMAT_NAMES: readonly [CopyFormat, string][] = [
@@ -72,7 +72,7 @@ export class SelectionBar {
     return this.#copying !== undefined;
   }
 
-  /** Stops everything: the table goes. */
+  /** Stops all work, because the table is closed. */
   reset(): void {
     this.cancel();
     this.#notice = undefined;
@@ -95,7 +95,7 @@ export class SelectionBar {
     };
     try {
       const all = { ...options, signal: abort.signal };
-      // Loaded when something is first copied; the clipboard must be asked within the gesture.
+      // Loaded when something is first copied; the clipboard must be called within the gesture.
       const written = import("./copy.js").then(({ writeCells }) =>
         writeCells(shown, rect, all, onProgress),
       );
@@ -153,7 +153,7 @@ export class SelectionBar {
 
   readonly #onCopy = () => {
     const rect = this.#host.rect();
-    // What went wrong is said in the bar.
+    // The bar shows the error.
     if (rect !== undefined) this.copy(rect, { format: this.#format }).catch(() => undefined);
   };
 

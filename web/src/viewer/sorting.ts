@@ -33,7 +33,7 @@ export function describe({ sort, filter }: Arrangement): string {
   ].join(", ");
 }
 
-/** What the headers of columns say of an arrangement. */
+/** The marks of an arrangement in the headers. */
 export function headerMarks(
   fields: readonly Field[],
   { sort, filter }: Arrangement,

@@ -19,7 +19,7 @@ export function phaseOf(state: TableState, { connection, pause }: TableProgress)
   return state === "streaming" && pause !== undefined ? "paused" : state;
 }
 
-/** Whether rows are on their way, or expected to be. */
+/** Whether rows are arriving, or expected. */
 export function isRunningPhase(phase: ViewerPhase): boolean {
   return /^(?:connecting|streaming|interrupted|waiting)$/.test(phase);
 }
@@ -36,7 +36,7 @@ export function formatRows(count: number): string {
   return `${formatCount(count)} ${rowWord(count)}`;
 }
 
-/** What `count` of them are called. */
+/** `row` or `rows`. */
 export function rowWord(count: number): string {
   return count === 1 ? "row" : "rows";
 }
@@ -89,12 +89,12 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
   cancelled: "Cancelled",
 };
 
-/** A phase in a word or a few. */
+/** The words for a phase. */
 export function phaseWord(phase: ViewerPhase): string {
   return PHASE_WORDS[phase];
 }
 
-/** What is done about a lost connection; rows are counted from 1. */
+/** The status of a lost connection; rows are counted from 1. */
 export function interruptionText({ rows, interruption }: TableProgress): string {
   return `Connection lost at row ${formatCount((interruption?.row ?? rows) + 1)}. Resuming…`;
 }
@@ -113,7 +113,7 @@ export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   return shown;
 }
 
-/** The status as one sentence, for those who hear it. */
+/** The status as one sentence, for screen readers. */
 export function announcement(phase: ViewerPhase, progress: TableProgress | undefined): string {
   const word = phaseWord(phase);
   if (progress === undefined) return phase === "connecting" ? `${word}…` : word;
@@ -125,7 +125,7 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
       : "";
   const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
   const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
-  // What scrolling reads is drawn, but saying it each time would be chatter.
+  // Rows that scrolling loads are not announced each time.
   const more = phase === "windowed" ? [] : facts(phase, progress);
   return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...more].join(", ");
 }

@@ -6,7 +6,7 @@ import { isNumericType } from "../model/schema.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
 
-/** Numbers of a selection in short. Texts are exact unless the flag beside them says otherwise. */
+/** Totals of the numbers of a selection. Texts are exact unless the flag beside them is set. */
 export interface Totals {
   /** How many numbers there are; nulls and NaN are none. */
   count: number;
@@ -78,7 +78,7 @@ export class TotalsCounter {
     }
   }
 
-  /** What was added; undefined where there was no number. */
+  /** The totals; undefined where there was no number. */
   get totals(): Totals | undefined {
     if (this.#count === 0) return undefined;
     const { digits, scale } = this.#exact;

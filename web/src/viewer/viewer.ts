@@ -37,7 +37,7 @@ const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfor
 const MAX_CELL_CHARS = 300;
 
 /**
- * `<colonnade-viewer>`: a table that is looked at while it arrives.
+ * `<colonnade-viewer>`: shows a table while it arrives.
  *
  * @attr src - address of an Arrow IPC stream; changing it opens another table
  * @attr theme - `auto` (default), `light` or `dark`
@@ -55,7 +55,7 @@ const MAX_CELL_CHARS = 300;
  * @fires colonnade-error - the stream failed; rows that arrived stay
  * @fires colonnade-sort - rows are shown in another order
  * @fires colonnade-filter - other rows are shown
- * @fires colonnade-state - columns, order, filter or the first visible row are others
+ * @fires colonnade-state - columns, order, filter or the first visible row changed
  * @fires colonnade-selection - other cells are selected, or none
  *
  * @csspart grid - header and rows
@@ -64,9 +64,9 @@ const MAX_CELL_CHARS = 300;
  * @csspart cell - a cell
  * @csspart toolbar - the bar below the rows
  * @csspart status - the line in it
- * @csspart find - the bar in which a text is looked for
+ * @csspart find - the find bar
  * @csspart inspector - the dialog that shows a cell whole
- * @csspart selection - what is selected, in short
+ * @csspart selection - the size and totals of the selection
  */
 export class ColonnadeViewer extends ViewerAttributes {
   static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, filterBarStyles];
@@ -140,7 +140,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.addEventListener("keydown", (event) => this.#tools.onKey(event), { capture: true });
   }
 
-  /** The table that is shown. Setting one shows it; whoever opened it closes it. */
+  /** The table that is shown. Setting one shows it; its opener closes it. */
   get table(): Table | undefined {
     return this.#table;
   }
@@ -179,7 +179,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   /**
-   * Copies the selected cells, or the active one: exact texts in the format that is asked for, with
+   * Copies the selected cells, or the active one: exact texts in the requested format, with
    * a table of HTML beside TSV. Must be called within a user's gesture.
    */
   copy(options: CopyOptions = {}): Promise<void> {
@@ -256,7 +256,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (this.#table !== undefined) void this.#restore();
   }
 
-  /** Shows what was asked for since the last update. */
+  /** Applies the changes since the last update. */
   async #restore(): Promise<void> {
     const { sort, filter, row, columns, summaries } = this.#stateToShow;
     this.#stateToShow = {};
@@ -413,14 +413,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
   }
 
-  /** What the table says of itself, of the rows that are shown. */
+  /** The progress of the table that is shown. */
   get #progress(): TableProgress | undefined {
     const progress = this.#table?.progress;
     if (progress === undefined || this.#view === undefined) return progress;
     return { ...progress, rows: this.#view.numRows, totalRows: this.#view.numRows };
   }
 
-  /** Other rows are asked for, or shown. */
+  /** Other rows are requested, or shown. */
   #onArranging(): void {
     this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
@@ -439,7 +439,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /** What is looked at. */
+  /** The rows that are shown. */
   get #shown(): ShownRows | undefined {
     const rows = this.#view ?? this.#table;
     if (rows === undefined || this.#table === undefined) return undefined;
@@ -447,7 +447,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     return { rows, numRows: rows.numRows, fields, columns: this.#grid.columns };
   }
 
-  /** Asks again for rows that could not be read; for all where the result is gone. */
+  /** Reads failed rows again; all rows where the result is gone. */
   #readAgain(): void {
     const source = this.#given;
     const { state } = this;

@@ -353,12 +353,15 @@ export class TableStream {
       });
     };
     const progress = this.#progress(decoder);
-    const ask: ResultAccess["ask"] = (path, isUrgent, signal) =>
+    const fetchJson: ResultAccess["fetchJson"] = (path, isUrgent, signal) =>
       this.#withSlot("question", !isUrgent, signal, (either) =>
         fetchQueryJson(source, query, path, either, fetchOf(source)),
       );
-    this.#windowed = new WindowedTable(decoder, { source, query, read, ask }, progress, (known) =>
-      this.#notify("progress", known),
+    this.#windowed = new WindowedTable(
+      decoder,
+      { source, query, read, fetchJson },
+      progress,
+      (known) => this.#notify("progress", known),
     );
     await this.#windowed.fetchTotal();
     return true;

@@ -42,7 +42,7 @@ export interface ResultAccess {
    * Fetches JSON about the result; `path` is appended to its address. A request that is not urgent
    * yields to those that are, and is made again.
    */
-  ask(path: string, isUrgent: boolean, signal: AbortSignal): Promise<string>;
+  fetchJson(path: string, isUrgent: boolean, signal: AbortSignal): Promise<string>;
 }
 
 /**
@@ -157,7 +157,7 @@ export class WindowedTable {
     const isWhole = !query.isKept || (query.firstRow === 0 && query.limit === undefined);
     if (work.kind === "summary" && work.view === 0 && isWhole) {
       const path = `/summary?${new URLSearchParams({ column: work.column })}`;
-      return this.#result.ask(path, false, either);
+      return this.#result.fetchJson(path, false, either);
     }
     throw tooLarge();
   }
@@ -341,7 +341,9 @@ export class WindowedTable {
       parameters.set("limit", `${Math.min(10_000, limit - matches.length)}`);
       if (matchCase) parameters.set("case", "exact");
       if (columns !== undefined) parameters.set("columns", columns.map(quoted).join(","));
-      const answer = JSON.parse(await this.#result.ask(`/find?${parameters}`, true, signal)) as {
+      const answer = JSON.parse(
+        await this.#result.fetchJson(`/find?${parameters}`, true, signal),
+      ) as {
         matches: typeof matches;
         next: number | null;
         searched: number;
