@@ -79,7 +79,7 @@ export class ColumnSet {
   }
 
   /** The positions in the table of columns that are shown. */
-  placesOf(shown: Uint32Array): Uint32Array {
+  positionsOf(shown: Uint32Array): Uint32Array {
     return shown.map((column) => this.#shown.columns[column] ?? 0);
   }
 

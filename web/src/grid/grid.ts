@@ -143,7 +143,8 @@ export class Grid {
     this.#selecting.forget();
     this.#rows.clear();
     this.#cache = new CellCache(
-      (start, end, shown, signal) => this.#read(start, end, this.#columns.placesOf(shown), signal),
+      (start, end, shown, signal) =>
+        this.#read(start, end, this.#columns.positionsOf(shown), signal),
       () => this.#frames.schedule(),
     );
   }
