@@ -185,12 +185,12 @@ test("long work tells how far it is, and can be stopped", { timeout: 60_000 }, a
   const x = Float64Array.from({ length: 1_000_000 }, () => random() - 0.5);
   const many = await rowsOf(tableToIPC(tableFromArrays({ x }), "stream"));
   expect(many.numRows).toBe(1_000_000);
-  const told: number[] = [];
-  const onProgress = (fraction: number) => told.push(fraction);
+  const fractions: number[] = [];
+  const onProgress = (fraction: number) => fractions.push(fraction);
   const sorted = await many.sort([{ column: "x" }], { onProgress });
   const { values } = await sorted.values("x", { start: 0, end: 1_000_000 });
   expect(values).toEqual(x.toSorted());
-  expect(told).toEqual(told.toSorted((a, b) => a - b));
+  expect(fractions).toEqual(fractions.toSorted((a, b) => a - b));
   const controller = new AbortController();
   const stopped = many.sort([{ column: "x" }], { signal: controller.signal });
   setTimeout(() => controller.abort());

@@ -32,12 +32,12 @@ class Reading {
       { highWaterMark: 0 },
     );
     serveStream(body, port1);
-    let tellEnd: (end: Notices["end"]) => void = () => undefined;
+    let resolveEnd: (end: Notices["end"]) => void = () => undefined;
     this.ended = new Promise((resolve) => {
-      tellEnd = resolve;
+      resolveEnd = resolve;
     });
     this.stream = new TableStream({ kind: "port", port: port2, end: "marker" }, (name, data) => {
-      if (name === "end") tellEnd(data as Notices["end"]);
+      if (name === "end") resolveEnd(data as Notices["end"]);
       else this.progress = data as StreamProgress;
     });
   }

@@ -66,13 +66,13 @@ async function run(
     },
   });
   serveStream(body, port1);
-  let tellEnd: (end: Notices["end"]) => void = () => undefined;
+  let resolveEnd: (end: Notices["end"]) => void = () => undefined;
   const ended = new Promise<Notices["end"]>((resolve) => {
-    tellEnd = resolve;
+    resolveEnd = resolve;
   });
   const source = { kind: "port", port: port2, end } as const;
   const stream = new TableStream(source, (name, data) => {
-    if (name === "end") tellEnd(data as Notices["end"]);
+    if (name === "end") resolveEnd(data as Notices["end"]);
     else if (name === "progress") onRows?.(stream, () => pieces.length - left.length);
   });
   try {

@@ -50,26 +50,26 @@ async function read(
     body: null,
     credentials: "same-origin",
   };
-  const told: StreamProgress[] = [];
-  let tellEnd: (end: Notices["end"]) => void = () => undefined;
+  const notices: StreamProgress[] = [];
+  let resolveEnd: (end: Notices["end"]) => void = () => undefined;
   const ended = new Promise<Notices["end"]>((resolve) => {
-    tellEnd = resolve;
+    resolveEnd = resolve;
   });
   const notify = (name: keyof Notices, data: unknown) => {
-    if (name === "end") tellEnd(data as Notices["end"]);
-    else told.push(data as StreamProgress);
+    if (name === "end") resolveEnd(data as Notices["end"]);
+    else notices.push(data as StreamProgress);
   };
   const stream = new TableStream(claimQuery(source), notify, patience, pool);
   opened.push(stream);
   const { memory } = await init({ module_or_path: wasm });
   await stream.open(Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory)));
-  return { stream, told, end: await ended };
+  return { stream, notices, end: await ended };
 }
 
 async function windowed(path = "/v1/tables/numbered/rows", patience = PATIENCE) {
-  const { stream, told, end } = await read(path, MEMORY_BYTES, patience);
+  const { stream, notices, end } = await read(path, MEMORY_BYTES, patience);
   expect(end.state).toBe("windowed");
-  return { rows: stream.windowed as WindowedTable, stream, told, end };
+  return { rows: stream.windowed as WindowedTable, stream, notices, end };
 }
 
 function textOf(packed: Uint8Array | undefined): string {
@@ -169,11 +169,11 @@ test("rows of another place are refused", async () => {
 
 test("a server that stays away is an error that says so, and is asked again later", async () => {
   const expected = await expectedTexts();
-  const { rows, told } = await windowed();
+  const { rows, notices } = await windowed();
   const { port } = server;
   await server.close();
   await expect(texts(rows, 290, 300)).rejects.toMatchObject({ code: "network_error", row: 290 });
-  expect(told.some(({ interruption }) => (interruption?.row ?? 0) >= 290)).toBe(true);
+  expect(notices.some(({ interruption }) => (interruption?.row ?? 0) >= 290)).toBe(true);
   expect(rows.progress.interruption).toBeUndefined();
   server = new ReplayServer();
   await server.listen(port);
@@ -223,9 +223,9 @@ test("work that needs all rows says what to do", async () => {
 });
 
 test("a summary makes room for a search, and is asked for again", async () => {
-  const told: Notices["slot"][] = [];
+  const notices: Notices["slot"][] = [];
   const pool = new PoolClient((notice) => {
-    told.push(notice);
+    notices.push(notice);
     if (notice.action === "request") pool.receive({ slot: notice.slot, action: "grant" });
   });
   const { stream } = await read("/v1/tables/numbered/rows", MEMORY_BYTES, PATIENCE, pool);
@@ -239,17 +239,17 @@ test("a summary makes room for a search, and is asked for again", async () => {
       signal.addEventListener("abort", () => reject(signal.reason));
     });
   });
-  told.length = 0;
+  notices.length = 0;
   const run = (work: KernelWork) => stream.windowed?.run(work, NEVER, () => undefined);
   const summary = run({ kind: "summary", column: "id", maxCounted: 9, view: 0 });
   await expect.poll(() => asked).toEqual(["summary"]);
-  const [{ slot = 0, ...request } = {}] = told;
+  const [{ slot = 0, ...request } = {}] = notices;
   expect(request).toEqual({ action: "request", priority: "question", hasRows: true });
   const options = { text: "x", from: 0, limit: 9, columns: undefined, matchCase: false };
   await run({ kind: "find", view: 0, find: options });
-  expect(told[1]).toMatchObject({ action: "request", priority: "question", hasRows: false });
+  expect(notices[1]).toMatchObject({ action: "request", priority: "question", hasRows: false });
   pool.receive({ slot, action: "yield" });
   expect(await summary).toContain("searched");
   expect(asked).toEqual(["summary", "find", "summary"]);
-  expect(told).toContainEqual({ slot, action: "release" });
+  expect(notices).toContainEqual({ slot, action: "release" });
 });
