@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { parseSync, Visitor } from "rolldown/utils";
 import { defineConfig, type Plugin } from "vite";
 import { elementManifest } from "./build/manifest.js";
 import { editorData } from "./build/vscode.js";
@@ -73,25 +74,39 @@ function hoistImports(): Plugin {
   };
 }
 
-/** Takes out of templates and styles what no minifier of scripts does: indentation, and comments. */
+/** Takes indentation out of Lit's templates, and comments out of its styles: no minifier of scripts does. */
 function shrinkTemplates(): Plugin {
-  const shrink = (styles: string) =>
+  const shrinkStyles = (styles: string) =>
     styles
       .replace(/\/\*[\s\S]*?\*\//g, "")
       .replace(/\s+/g, " ")
       .replace(/ ?([{};,>]) ?/g, "$1")
       .replaceAll(": ", ":")
       .replaceAll(";}", "}");
+  const shrinkMarkup = (markup: string) => markup.replace(/\n\s+/g, "\n");
   return {
     name: "colonnade-shrink-templates",
     enforce: "pre",
-    transform: (code, id) =>
-      id.endsWith(".ts")
-        ? {
-            code: code.replace(/(?<=\bcss`)[^`$]*(?=`)/g, shrink).replace(/\n\s+/g, "\n"),
-            map: null,
+    transform: (code, id) => {
+      if (!id.endsWith(".ts")) return undefined;
+      const texts: { start: number; end: number; text: string }[] = [];
+      new Visitor({
+        TaggedTemplateExpression({ tag, quasi }) {
+          if (tag.type !== "Identifier" || !["css", "html", "svg"].includes(tag.name)) return;
+          const shrink = tag.name === "css" ? shrinkStyles : shrinkMarkup;
+          for (const { start, value } of quasi.quasis) {
+            const { raw } = value;
+            texts.push({ start: start + 1, end: start + 1 + raw.length, text: shrink(raw) });
           }
-        : undefined,
+        },
+      }).visit(parseSync(id, code).program);
+      return texts
+        .sort((a, b) => b.start - a.start)
+        .reduce(
+          (rest, { start, end, text }) => rest.slice(0, start) + text + rest.slice(end),
+          code,
+        );
+    },
   };
 }
 
@@ -124,13 +139,13 @@ function embed(): Plugin {
 
 /** What is loaded when it is first used. */
 const LATE =
-  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals|engine-record)|\/src\/ask\.ts/;
+  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals|engine-record)|\/http\/query-record/;
 
 /** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
 const groups = [
   {
     name: "open",
-    test: (id: string) => /\/src\/(?!index|define|ask)[^/]+\.ts$/.test(id),
+    test: (id: string) => /\/src\/(?:api|http|rpc|model)\//.test(id) && !LATE.test(id),
     priority: 2,
   },
   {

@@ -1,8 +1,8 @@
 import init, { Decoder } from "../../web/pkg/colonnade_wasm.js";
-import { readBody } from "../../web/src/body.js";
-import { BodyDecoder } from "../../web/src/decoder.js";
+import { readBody } from "../../web/src/http/body.js";
 import type { open } from "../../web/src/index.js";
-import { RowWindow } from "../../web/src/window.js";
+import { RowWindow } from "../../web/src/model/row-window.js";
+import { BodyDecoder } from "../../web/src/worker/body-decoder.js";
 import { touchTable } from "./tables/colonnade.js";
 import { type Decoded, fetchBody, type Input, streamOf } from "./tasks.js";
 import { sumOf, textValue } from "./values.js";

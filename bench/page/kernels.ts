@@ -1,5 +1,5 @@
-import type { BodyDecoder } from "../../web/src/decoder.js";
-import type { KernelWork } from "../../web/src/messages.js";
+import type { KernelWork } from "../../web/src/rpc/messages.js";
+import type { BodyDecoder } from "../../web/src/worker/body-decoder.js";
 import type { Run } from "./tasks.js";
 
 /** The kernels that are timed, over the first column; `text` is looked for. */

@@ -42,8 +42,8 @@ for (const name of readdirSync(new URL("viewer/", types))) {
   writeFileSync(file, withoutLit(readFileSync(file, "utf8")));
 }
 
-for (const name of readdirSync(types).filter((name) => name.endsWith(".d.ts"))) {
-  const file = new URL(name, types);
+for (const name of readdirSync(new URL("api/", types))) {
+  const file = new URL(`api/${name}`, types);
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace(/^import .* from "apache-arrow";$/gm, "// @ts-ignore\n$&"));
 }

@@ -1,8 +1,5 @@
-export { ColonnadeError, type ErrorDetails, type PlainError } from "./errors.js";
-export type { Fetch } from "./fetcher.js";
-export type { Interruption, SortKey } from "./messages.js";
-export { DEFAULT_MEMORY_BYTES, type OpenOptions, open } from "./open.js";
-export type { Predicate, PredicateValue } from "./predicate.js";
+export { DEFAULT_MEMORY_BYTES, type OpenOptions, open } from "./api/open.js";
+export type { SummaryOptions } from "./api/row-reader.js";
 export {
   type ColumnValues,
   type FindOptions,
@@ -10,22 +7,21 @@ export {
   type RowRange,
   View,
   type WorkOptions,
-} from "./rows.js";
-export type { Field, Schema } from "./schema.js";
-export type { RequestOptions, TableSource } from "./source.js";
-export type { Summary, SummaryOptions } from "./summary.js";
-export {
-  Table,
-  type TableEventMap,
-  type TableProgress,
-  type TableState,
-} from "./table.js";
-
+} from "./api/row-reader.js";
+export type { RequestOptions, TableSource } from "./api/source.js";
+export { Table, type TableEventMap, type TableProgress, type TableState } from "./api/table.js";
+export type { Fetch } from "./http/fetch-bridge.js";
+export type { SortKey } from "./model/arrangement.js";
+export { distinctNames } from "./model/distinct-names.js";
+export { ColonnadeError, type ErrorDetails, type PlainError } from "./model/errors.js";
+export type { Predicate, PredicateValue } from "./model/predicate.js";
+export type { Interruption } from "./model/progress.js";
+export { CellKind, RowWindow } from "./model/row-window.js";
+export type { Field, Schema } from "./model/schema.js";
+export type { Summary } from "./model/summary.js";
 export type { CopyOptions } from "./viewer/clipboard.js";
 export type { ViewerEventMap } from "./viewer/events.js";
 export type { CopyFormat } from "./viewer/formats.js";
 export type { ViewerSelection } from "./viewer/selected.js";
 export type { ViewerState } from "./viewer/state.js";
 export type { ColonnadeViewer } from "./viewer/viewer.js";
-
-export { CellKind, RowWindow } from "./window.js";

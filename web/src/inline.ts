@@ -1,13 +1,13 @@
 // The whole package in one file, for a CDN, a notebook or a plain page.
 
 import { wasm, worker } from "virtual:embedded";
-import { setWorkerHome } from "./start.js";
+import { setWorkerCode } from "./api/start-worker.js";
 import { serve } from "./worker.js";
 
 let workerUrl: string | undefined;
 let module: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
-setWorkerHome({
+setWorkerCode({
   make: () => {
     workerUrl ??= URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
     return new Worker(workerUrl, { type: "module", name: "colonnade" });

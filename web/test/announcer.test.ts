@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { UNARRANGED } from "../src/arrange.js";
-import type { TableProgress } from "../src/table.js";
+import type { TableProgress } from "../src/api/table.js";
+import { UNARRANGED } from "../src/model/arrangement.js";
 import { Announcer } from "../src/viewer/announcer.js";
 import { wrongNumber } from "../src/viewer/go-to-row.js";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CellCache, type CellRect, TILE_ROWS } from "../src/grid/cache.js";
-import { RowWindow } from "../src/window.js";
+import { RowWindow } from "../src/model/row-window.js";
 
 /** A reader whose answers are given by hand, so that tests decide the order. */
 function manualReader() {

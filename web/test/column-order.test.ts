@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { distinctFields } from "../src/schema.js";
+import { distinctFields } from "../src/model/schema.js";
 import {
   allColumns,
   type ColumnsState,

@@ -6,7 +6,7 @@ import {
   MIN_COLUMN_PX,
   MIN_SCROLLED_PX,
 } from "../src/grid/columns.js";
-import { isNumericType } from "../src/schema.js";
+import { isNumericType } from "../src/model/schema.js";
 import { seededRandom } from "./random.js";
 
 test("visible columns are those of the slow search, for any position", () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { ColonnadeError, errorFromProblem, errorFromResponse } from "../src/errors.js";
+import { errorFromProblem, errorFromResponse } from "../src/http/problem.js";
+import { ColonnadeError } from "../src/model/errors.js";
 
 test("a problem keeps the server's code, words and hint", async () => {
   const problem = {

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { filterKindOf, isSortableType } from "../src/schema.js";
+import { filterKindOf, isSortableType } from "../src/model/schema.js";
 import {
   conjunction,
-  conjuncts,
+  conjunctsOf,
+  conjunctsOfColumn,
+  conjunctsOfForm,
   describePredicate,
   type FilterForm,
-  formOfParts,
-  partsOf,
-  partsOfForm,
-  withoutPart,
-  withParts,
+  formOfConjuncts,
+  withConjuncts,
+  withoutConjunct,
 } from "../src/viewer/filters.js";
 
 const from = { op: "ge", column: "a", value: "1" } as const;
@@ -19,13 +19,15 @@ const both = { or: [{ op: "is_null", column: "a" }, other] } as const;
 
 test("a column's filter takes the place of the one it had, and of nothing else", () => {
   const all = conjunction([from, other, both, to]);
-  expect(partsOf(all, "a")).toEqual([from, to]);
-  expect(withParts(all, "a", [])).toEqual({ and: [other, both] });
-  expect(withParts(all, "b", [])).toEqual({ and: [from, both, to] });
-  expect(withParts(null, "a", [from])).toEqual(from);
-  expect(withParts(from, "a", [])).toBeNull();
-  expect(withoutPart({ and: [from, { and: [to, other] }] }, to)).toEqual({ and: [from, other] });
-  expect(conjuncts(null)).toEqual([]);
+  expect(conjunctsOfColumn(all, "a")).toEqual([from, to]);
+  expect(withConjuncts(all, "a", [])).toEqual({ and: [other, both] });
+  expect(withConjuncts(all, "b", [])).toEqual({ and: [from, both, to] });
+  expect(withConjuncts(null, "a", [from])).toEqual(from);
+  expect(withConjuncts(from, "a", [])).toBeNull();
+  expect(withoutConjunct({ and: [from, { and: [to, other] }] }, to)).toEqual({
+    and: [from, other],
+  });
+  expect(conjunctsOf(null)).toEqual([]);
 });
 
 const empty: FilterForm = { from: "", to: "", op: "contains", text: "", values: [], nulls: "any" };
@@ -42,9 +44,9 @@ test.each([
   ["nulls", { ...empty, nulls: "none" }, 1],
   ["range", empty, 0],
 ] as const)("a form of kind %s comes back as it was: %o", (kind, form, numParts) => {
-  const parts = partsOfForm(kind, "c", form);
+  const parts = conjunctsOfForm(kind, "c", form);
   expect(parts).toHaveLength(numParts);
-  expect(partsOfForm(kind, "c", formOfParts(parts))).toEqual(parts);
+  expect(conjunctsOfForm(kind, "c", formOfConjuncts(parts))).toEqual(parts);
 });
 
 test("predicates in words", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Field } from "../src/schema.js";
+import type { Field } from "../src/model/schema.js";
 import { type CopyFormat, htmlWriter, rowsWriter } from "../src/viewer/formats.js";
 
 const field = (name: string, type: string): Field => ({ name, type, nullable: true, metadata: {} });
@@ -47,8 +47,8 @@ test("JSON holds every digit, nested values as they are, and repeated names", ()
     ["1e-45", "(0 bytes)", null],
   ];
   expect(JSON.parse(write("json", false, twice, rows))).toEqual([
-    { a: "NaN", a_2: "00ff", a_2_2: true },
-    { a: 1e-45, a_2: "", a_2_2: null },
+    { a: "NaN", "a (2)": "00ff", a_2: true },
+    { a: 1e-45, "a (2)": "", a_2: null },
   ]);
 });
 

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Table } from "../src/table.js";
+import type { Table } from "../src/api/table.js";
 import { type ExpectedTable, readIntegrationJson } from "./integration.js";
 import { seededRandom } from "./random.js";
 import { inPieces, readHere, textOf, tryHere } from "./sources.js";

@@ -10,12 +10,14 @@ import {
 } from "apache-arrow";
 import { beforeAll, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { type Endpoint, type Handlers, Requester, Responder } from "../src/actor.js";
-import { arrowTable } from "../src/arrow.js";
-import { BodyDecoder } from "../src/decoder.js";
-import { Kernels, type WasmKernels } from "../src/kernels.js";
-import type { Predicate } from "../src/predicate.js";
-import { View } from "../src/rows.js";
+import { arrowTable } from "../src/api/arrow.js";
+import { View } from "../src/api/row-reader.js";
+import type { Predicate } from "../src/model/predicate.js";
+import type { Endpoint } from "../src/rpc/endpoint.js";
+import { Requester } from "../src/rpc/requester.js";
+import { type Handlers, Responder } from "../src/rpc/responder.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
+import { Kernels, type WasmKernels } from "../src/worker/kernels.js";
 import { seededRandom } from "./random.js";
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url));
@@ -183,12 +185,12 @@ test("long work tells how far it is, and can be stopped", { timeout: 60_000 }, a
   const x = Float64Array.from({ length: 1_000_000 }, () => random() - 0.5);
   const many = await rowsOf(tableToIPC(tableFromArrays({ x }), "stream"));
   expect(many.numRows).toBe(1_000_000);
-  const told: number[] = [];
-  const onProgress = (fraction: number) => told.push(fraction);
+  const fractions: number[] = [];
+  const onProgress = (fraction: number) => fractions.push(fraction);
   const sorted = await many.sort([{ column: "x" }], { onProgress });
   const { values } = await sorted.values("x", { start: 0, end: 1_000_000 });
   expect(values).toEqual(x.toSorted());
-  expect(told).toEqual(told.toSorted((a, b) => a - b));
+  expect(fractions).toEqual(fractions.toSorted((a, b) => a - b));
   const controller = new AbortController();
   const stopped = many.sort([{ column: "x" }], { signal: controller.signal });
   setTimeout(() => controller.abort());

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { tableFromArrays, tableToIPC } from "apache-arrow";
 import { expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { BodyDecoder } from "../src/decoder.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
 
 const MEMORY_BYTES = 2 ** 40;
 const CLAIMED_BYTES = 2 ** 28;

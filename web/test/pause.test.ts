@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { serveStream } from "../src/body.js";
-import { BodyDecoder } from "../src/decoder.js";
-import type { Notices, StreamProgress } from "../src/messages.js";
-import { TableStream } from "../src/stream.js";
+import { serveStream } from "../src/http/port-stream.js";
+import type { StreamProgress } from "../src/model/progress.js";
+import type { Notices } from "../src/rpc/messages.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
+import { TableStream } from "../src/worker/table-stream.js";
 
 const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
 const bytes = readFileSync(new URL("../../fixtures/numbered.arrows", import.meta.url));
@@ -31,12 +32,12 @@ class Reading {
       { highWaterMark: 0 },
     );
     serveStream(body, port1);
-    let tellEnd: (end: Notices["end"]) => void = () => undefined;
+    let resolveEnd: (end: Notices["end"]) => void = () => undefined;
     this.ended = new Promise((resolve) => {
-      tellEnd = resolve;
+      resolveEnd = resolve;
     });
     this.stream = new TableStream({ kind: "port", port: port2, end: "marker" }, (name, data) => {
-      if (name === "end") tellEnd(data as Notices["end"]);
+      if (name === "end") resolveEnd(data as Notices["end"]);
       else this.progress = data as StreamProgress;
     });
   }

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { BodyDecoder } from "../src/decoder.js";
-import { Gate } from "../src/gate.js";
-import type { Notices, StreamProgress, UrlSource } from "../src/messages.js";
-import { claimQuery } from "../src/query.js";
-import { TableStream } from "../src/stream.js";
+import { PoolClient } from "../src/http/pool-client.js";
+import { claimQuery } from "../src/http/query-request.js";
+import type { StreamProgress } from "../src/model/progress.js";
+import type { UrlSource } from "../src/model/wire-source.js";
+import type { Notices } from "../src/rpc/messages.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
+import { TableStream } from "../src/worker/table-stream.js";
 import { seededRandom } from "./random.js";
 import { type Fault, ReplayServer } from "./replay.js";
 
@@ -36,15 +38,15 @@ class Reading {
   readonly notices: StreamProgress[] = [];
   readonly stream: TableStream;
   #ended: Promise<Notices["end"]>;
-  #tellEnd: (end: Notices["end"]) => void = () => undefined;
+  #resolveEnd: (end: Notices["end"]) => void = () => undefined;
 
-  constructor(source: UrlSource, patience = PATIENCE, gate = new Gate()) {
+  constructor(source: UrlSource, patience = PATIENCE, pool = new PoolClient()) {
     this.#ended = this.#expectEnd();
     const notify = (name: keyof Notices, data: unknown) => {
-      if (name === "end") this.#tellEnd(data as Notices["end"]);
+      if (name === "end") this.#resolveEnd(data as Notices["end"]);
       else this.notices.push(data as StreamProgress);
     };
-    this.stream = new TableStream(claimQuery(source), notify, patience, gate);
+    this.stream = new TableStream(claimQuery(source), notify, patience, pool);
   }
 
   async end(): Promise<Notices["end"]> {
@@ -75,7 +77,7 @@ class Reading {
 
   #expectEnd(): Promise<Notices["end"]> {
     return new Promise((resolve) => {
-      this.#tellEnd = resolve;
+      this.#resolveEnd = resolve;
     });
   }
 }
@@ -258,7 +260,7 @@ test("whoever hurries does not wait", async () => {
   const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, giveUpMs: 3_600_000 });
   const ended = reading.end();
   await expect.poll(() => reading.notices.at(-1)?.interruption?.attempt).toBe(2);
-  reading.stream.hurry();
+  reading.stream.retryNow();
   expect(await ended).toMatchObject({ state: "complete", rows: 300 });
 });
 
@@ -307,40 +309,40 @@ test("other addresses are never asked again", async () => {
 test("a stream that makes room for others goes on at the next row", async () => {
   const whole = await wholeTexts();
   server.faults = [{ kind: "stall", at: 20_000 }];
-  const told: Notices["place"][] = [];
-  const gate = new Gate((notice) => {
-    told.push(notice);
+  const notices: Notices["slot"][] = [];
+  const pool = new PoolClient((notice) => {
+    notices.push(notice);
   });
-  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, stallMs: 60_000 }, gate);
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, stallMs: 60_000 }, pool);
   await reading.open();
-  await expect.poll(() => told).toEqual([{ place: 0, word: "offer" }]);
-  gate.hear({ place: 0, word: "yield" });
-  const want = { place: 1, word: "want", lane: "stream", hasRows: true };
-  await expect.poll(() => told.slice(1)).toEqual([{ place: 0, word: "leave" }, want]);
+  await expect.poll(() => notices).toEqual([{ slot: 0, action: "allowYield" }]);
+  pool.receive({ slot: 0, action: "yield" });
+  const request = { slot: 1, action: "request", priority: "stream", hasRows: true };
+  await expect.poll(() => notices.slice(1)).toEqual([{ slot: 0, action: "release" }, request]);
   await expect.poll(() => reading.notices.at(-1)).toMatchObject({ isWaiting: true });
   expect(server.seen).toHaveLength(1);
-  gate.hear({ place: 1, word: "go" });
+  pool.receive({ slot: 1, action: "grant" });
   expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
   expect(reading.texts(0, 300) === whole).toBe(true);
   expect(reading.notices.every(({ interruption }) => interruption === undefined)).toBe(true);
   const [first, again] = server.seen;
   expect(again?.path).toBe(`/v1/query/${first?.params.id}/rows`);
   expect(Number(again?.params.offset)).toBeGreaterThan(0);
-  expect(told.at(-1)).toEqual({ place: 1, word: "leave" });
+  expect(notices.at(-1)).toEqual({ slot: 1, action: "release" });
 });
 
 test("where another run could give other rows, a stream keeps its connection", async () => {
   server.order = "none";
   server.faults = [{ kind: "stall", at: 20_000 }];
-  const told: Notices["place"][] = [];
-  const gate = new Gate((notice) => {
-    told.push(notice);
+  const notices: Notices["slot"][] = [];
+  const pool = new PoolClient((notice) => {
+    notices.push(notice);
   });
-  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, stallMs: 1000 }, gate);
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, stallMs: 1000 }, pool);
   await reading.open();
-  gate.hear({ place: 0, word: "yield" });
+  pool.receive({ slot: 0, action: "yield" });
   expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
-  expect(told).toEqual([{ place: 0, word: "leave" }]);
+  expect(notices).toEqual([{ slot: 0, action: "release" }]);
 });
 
 test("a stream without a connection leaves its place at once, and goes on later", async () => {
@@ -349,22 +351,22 @@ test("a stream without a connection leaves its place at once, and goes on later"
     { kind: "reset", at: 20_000 },
     { kind: "refuse", status: 503, code: "busy", retryAfterS: 1 },
   ];
-  const told: Notices["place"][] = [];
-  const gate = new Gate((notice) => {
-    told.push(notice);
+  const notices: Notices["slot"][] = [];
+  const pool = new PoolClient((notice) => {
+    notices.push(notice);
   });
-  const reading = new Reading(get(ROWS_PATH), PATIENCE, gate);
+  const reading = new Reading(get(ROWS_PATH), PATIENCE, pool);
   await reading.open();
   await expect.poll(() => server.faults).toEqual([]);
-  gate.hear({ place: 0, word: "yield" });
-  expect(told).toEqual([
-    { place: 0, word: "offer" },
-    { place: 0, word: "leave" },
+  pool.receive({ slot: 0, action: "yield" });
+  expect(notices).toEqual([
+    { slot: 0, action: "allowYield" },
+    { slot: 0, action: "release" },
   ]);
   const options = { timeout: 5000 };
-  await expect.poll(() => told.at(-1), options).toMatchObject({ place: 1, word: "want" });
+  await expect.poll(() => notices.at(-1), options).toMatchObject({ slot: 1, action: "request" });
   await expect.poll(() => reading.notices.at(-1)?.interruption).toBeUndefined();
-  gate.hear({ place: 1, word: "go" });
+  pool.receive({ slot: 1, action: "grant" });
   expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
   expect(reading.texts(0, 300) === whole).toBe(true);
 }, 20_000);
@@ -379,15 +381,15 @@ test("a stream that goes on by hand offers its place only where rows can be had 
       { kind: "reset", at: 20_000 },
       ...Array.from({ length: 9 }, () => ({ kind: "refuse", status: 503, code: "busy" }) as const),
     ];
-    const told: Notices["place"][] = [];
-    const gate = new Gate((notice) => {
-      told.push(notice);
+    const notices: Notices["slot"][] = [];
+    const pool = new PoolClient((notice) => {
+      notices.push(notice);
     });
     const patience = { ...PATIENCE, maxWaitMs: 1000, giveUpMs: 20 };
-    const reading = new Reading(get(ROWS_PATH), patience, gate);
+    const reading = new Reading(get(ROWS_PATH), patience, pool);
     expect(await reading.end()).toMatchObject({ state: "failed", canResume: true });
     void reading.stream.resume();
-    expect(told.at(-1)).toEqual({ place: 1, word: "want", lane: "stream", hasRows });
+    expect(notices.at(-1)).toEqual({ slot: 1, action: "request", priority: "stream", hasRows });
     reading.stream.stop();
   }
 });
@@ -395,19 +397,19 @@ test("a stream that goes on by hand offers its place only where rows can be had 
 test("a stream that waits for memory for 5 s closes its connection, and goes on when there is some", async () => {
   const whole = await wholeTexts();
   server.faults = [{ kind: "stall", at: 20_000 }];
-  const told: Notices["place"][] = [];
-  const gate = new Gate((notice) => {
-    told.push(notice);
+  const notices: Notices["slot"][] = [];
+  const pool = new PoolClient((notice) => {
+    notices.push(notice);
   });
-  const reading = new Reading(get(ROWS_PATH), PATIENCE, gate);
+  const reading = new Reading(get(ROWS_PATH), PATIENCE, pool);
   await reading.open(100);
   await expect.poll(() => reading.notices.at(-1)?.pause?.code).toBe("memory_budget_exceeded");
-  expect(told).toEqual([]);
+  expect(notices).toEqual([]);
   const options = { timeout: 10_000 };
-  await expect.poll(() => told, options).toEqual([{ place: 0, word: "leave" }]);
+  await expect.poll(() => notices, options).toEqual([{ slot: 0, action: "release" }]);
   reading.stream.grow(2 ** 30);
-  await expect.poll(() => told.at(-1)).toMatchObject({ place: 1, word: "want" });
-  gate.hear({ place: 1, word: "go" });
+  await expect.poll(() => notices.at(-1)).toMatchObject({ slot: 1, action: "request" });
+  pool.receive({ slot: 1, action: "grant" });
   expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
   expect(reading.texts(0, 300) === whole).toBe(true);
 }, 20_000);

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { tableFromArrays, tableToIPC } from "apache-arrow";
 import { expect, test } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
-import { BodyDecoder } from "../src/decoder.js";
-import type { KernelWork } from "../src/messages.js";
+import type { KernelWork } from "../src/rpc/messages.js";
+import { BodyDecoder } from "../src/worker/body-decoder.js";
 import { seededRandom } from "./random.js";
 
 const NUM_ROWS = 1_000_000;

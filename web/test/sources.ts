@@ -1,7 +1,7 @@
 import { afterEach } from "vitest";
-import { open } from "../src/open.js";
-import type { TableSource } from "../src/source.js";
-import type { Table } from "../src/table.js";
+import { open } from "../src/api/open.js";
+import type { TableSource } from "../src/api/source.js";
+import type { Table } from "../src/api/table.js";
 
 const tables: Table[] = [];
 afterEach(() => {

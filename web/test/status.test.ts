@@ -3,7 +3,7 @@ import { ColonnadeError } from "../src/index.js";
 import { parseBytes, parseRowNumber } from "../src/viewer/parse.js";
 import {
   announcement,
-  errorPlace,
+  errorPosition,
   formatBytes,
   formatDuration,
   formatMemory,
@@ -92,10 +92,10 @@ test("progress is definite only where the total is known", () => {
 });
 
 test("errors say where they happened", () => {
-  expect(errorPlace(new ColonnadeError("x", "y", { row: 1, byte: 1024 }))).toBe(
+  expect(errorPosition(new ColonnadeError("x", "y", { row: 1, byte: 1024 }))).toBe(
     "after 1 row, at byte 1,024",
   );
-  expect(errorPlace(new ColonnadeError("x", "y"))).toBe("");
+  expect(errorPosition(new ColonnadeError("x", "y"))).toBe("");
 });
 
 test.each([

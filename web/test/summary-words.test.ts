@@ -1,9 +1,14 @@
 import { expect, test } from "vitest";
-import type { Predicate } from "../src/predicate.js";
-import type { Field } from "../src/schema.js";
-import type { Summary } from "../src/summary.js";
-import { formOfParts, partsOfForm } from "../src/viewer/filters.js";
-import { chosenBins, columnSummary, partsOfBins, percent } from "../src/viewer/summary-words.js";
+import type { Predicate } from "../src/model/predicate.js";
+import type { Field } from "../src/model/schema.js";
+import type { Summary } from "../src/model/summary.js";
+import { conjunctsOfForm, formOfConjuncts } from "../src/viewer/filters.js";
+import {
+  chosenBins,
+  columnSummary,
+  conjunctsOfBins,
+  percent,
+} from "../src/viewer/summary-words.js";
 
 const field = (type: string): Field => ({ name: "c", type, nullable: true, metadata: {} });
 
@@ -68,7 +73,7 @@ test("chosen bins are found again in the filter that they make", () => {
   for (const summary of [numbers, texts]) {
     for (let first = 0; first < 3; first++) {
       for (let last = first; last < 3; last++) {
-        const parts = partsOfBins(summary, field(summary.type), first, last);
+        const parts = conjunctsOfBins(summary, field(summary.type), first, last);
         const filter = { and: [...parts, { op: "is_null" as const, column: "d" }] };
         expect(chosenBins(summary, field(summary.type), filter)).toEqual([first, last]);
       }
@@ -78,16 +83,16 @@ test("chosen bins are found again in the filter that they make", () => {
     expect(chosenBins(summary, field(summary.type), null)).toBeUndefined();
   }
   const boolean = { ...texts, type: "bool", top: [{ value: "true", count: 980 }] };
-  const parts = partsOfBins(boolean, field("bool"), 0, 0);
+  const parts = conjunctsOfBins(boolean, field("bool"), 0, 0);
   expect(parts).toEqual([{ op: "eq", column: "c", value: true }]);
   expect(chosenBins(boolean, field("bool"), parts[0] ?? null)).toEqual([0, 0]);
 });
 
 test("the form of a column's filter understands where a bin ends", () => {
-  const parts = partsOfBins(numbers, field(numbers.type), 0, 0);
-  const form = formOfParts(parts);
+  const parts = conjunctsOfBins(numbers, field(numbers.type), 0, 0);
+  const form = formOfConjuncts(parts);
   expect([form.from, form.to]).toEqual(["1.00", "< 4.00"]);
-  expect(partsOfForm("range", "c", form)).toEqual(parts);
+  expect(conjunctsOfForm("range", "c", form)).toEqual(parts);
 });
 
 test("durations and the widest decimals are drawn, not chosen", () => {

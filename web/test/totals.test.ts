@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupDigits } from "../src/counts.js";
+import { groupDigits } from "../src/model/counts.js";
 import { TotalsCounter } from "../src/viewer/totals.js";
 
 const all = (length: number) => new Uint8Array(length).fill(1);

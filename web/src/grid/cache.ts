@@ -1,6 +1,6 @@
-import type { RowWindow } from "../window.js";
+import type { RowWindow } from "../model/row-window.js";
 
-/** Rows of a tile: a viewport and a bit, so that one request brings what is looked at. */
+/** Rows of a tile: a viewport and a bit, so that one request covers the visible rows. */
 export const TILE_ROWS = 64;
 /** Columns of a tile. */
 export const TILE_COLUMNS = 16;
@@ -21,7 +21,7 @@ export interface CellRect {
   columnEnd: number;
 }
 
-/** One cell's place in the tile that holds it. */
+/** One cell's position in its tile. */
 export interface CachedCell {
   window: RowWindow;
   /** The column's position in the window. */
@@ -31,7 +31,7 @@ export interface CachedCell {
 /** How far around the viewport cells are read ahead, in viewports. */
 const READ_AHEAD = 2;
 
-/** What is wanted while rows and columns `[start, end)` are in sight, the most urgent first. */
+/** The rectangles to read while rows and columns `[start, end)` are visible, the most urgent first. */
 export function wantedRects(
   rows: { start: number; end: number },
   columns: { start: number; end: number },
@@ -59,8 +59,8 @@ const MAX_TILES = 256;
 const MAX_REQUESTS = 4;
 
 /**
- * Texts around the viewport. Reads are synchronous and never wait; what is missing is asked for
- * behind the frame, nearest first, and what is no longer wanted is cancelled.
+ * Texts around the viewport. Lookups are synchronous and never wait; missing tiles are requested after
+ * the frame, nearest first, and requests for tiles out of sight are cancelled.
  *
  * Rows are appended and never change, so a tile is stale only if it was read before its last row
  * had arrived.
@@ -70,7 +70,7 @@ export class CellCache {
   readonly #onArrival: () => void;
   readonly #tiles = new Map<string, RowWindow>();
   readonly #requests = new Map<string, AbortController>();
-  /** Why tiles that are wanted could not be read. */
+  /** Why visible tiles could not be read. */
   readonly #failures = new Map<string, unknown>();
   #numRows = 0;
   #numColumns = 0;
@@ -82,7 +82,7 @@ export class CellCache {
     this.#onArrival = onArrival;
   }
 
-  /** Why cells that are wanted cannot be read; undefined where none has failed. */
+  /** Why visible cells cannot be read; undefined where none has failed. */
   get failure(): unknown {
     return this.#failures.values().next().value;
   }
@@ -94,7 +94,7 @@ export class CellCache {
     );
   }
 
-  /** Makes the next {@link want} ask again for what could not be read. */
+  /** Makes the next {@link want} read failed tiles again. */
   retry(): void {
     this.#failures.clear();
   }
@@ -109,7 +109,7 @@ export class CellCache {
   }
 
   /**
-   * Says what is looked at now. Cells of the first rectangles are asked for first; requests for
+   * Sets the visible rectangles. Cells of the first rectangles are read first; requests for
    * anything else are cancelled.
    */
   want(rects: readonly CellRect[], numRows: number, numColumns: number): void {
@@ -124,7 +124,7 @@ export class CellCache {
       if (this.#isMissing(key)) this.#wanted.push(key);
       else this.#touch(key.name);
     }
-    // Whoever comes back to them asks again.
+    // Showing them again reads them again.
     for (const name of this.#failures.keys()) {
       if (!names.has(name)) this.#failures.delete(name);
     }

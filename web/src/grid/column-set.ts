@@ -1,12 +1,12 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
 
-/** Which columns are shown, by their place in the table. */
+/** Which columns are shown, by their position in the table. */
 export interface ShownColumns {
   columns: readonly number[];
   /** How many of them stay at the left, where there is room. */
   numPinned: number;
-  /** Widths that were chosen, by the column's place in the table; the others follow the texts. */
+  /** Widths that were chosen, by the column's position in the table; the others follow the texts. */
   widthsPx: Readonly<Record<number, number>>;
 }
 
@@ -15,7 +15,7 @@ export class ColumnSet {
   /** All columns of the table. */
   readonly all: readonly Field[];
   #shown: ShownColumns;
-  /** How wide columns are unless told otherwise. */
+  /** Default widths of columns. */
   #widthsPx: readonly number[];
   #fields: readonly Field[];
   #alignments: readonly Alignment[];
@@ -32,7 +32,7 @@ export class ColumnSet {
     this.#layout = this.#layOut();
   }
 
-  /** Those that are shown, by their place in the table. */
+  /** Those that are shown, by their position in the table. */
   get columns(): readonly number[] {
     return this.#shown.columns;
   }
@@ -52,7 +52,7 @@ export class ColumnSet {
     return this.#layout;
   }
 
-  /** Shows others, or the same by other widths; returns whether they are others. */
+  /** Shows columns by their widths; returns whether other columns are shown. */
   show(shown: ShownColumns): boolean {
     const { columns, numPinned } = this.#shown;
     const isSame =
@@ -66,7 +66,7 @@ export class ColumnSet {
     return !isSame;
   }
 
-  /** Sets how wide columns are unless {@link show} said otherwise. */
+  /** Sets the widths of columns for which {@link show} set none. */
   setWidths(widthsPx: readonly number[]): void {
     this.#widthsPx = widthsPx;
     this.#layout = this.#layOut();
@@ -78,8 +78,8 @@ export class ColumnSet {
     if (this.#shown.numPinned > 0) this.#layout = this.#layOut();
   }
 
-  /** The places in the table of columns that are shown. */
-  placesOf(shown: Uint32Array): Uint32Array {
+  /** The positions in the table of columns that are shown. */
+  positionsOf(shown: Uint32Array): Uint32Array {
     return shown.map((column) => this.#shown.columns[column] ?? 0);
   }
 

@@ -1,5 +1,5 @@
-import type { Field } from "../schema.js";
-import { isNumericType } from "../schema.js";
+import type { Field } from "../model/schema.js";
+import { isNumericType } from "../model/schema.js";
 
 /** How texts of a column are placed in its cells. */
 export type Alignment = "start" | "end";
@@ -13,7 +13,7 @@ export function alignmentOf(field: Field): Alignment {
 export const MIN_COLUMN_PX = 60;
 export const MAX_COLUMN_PX = 420;
 
-/** What is left for the other columns, at least, beside those that are pinned. */
+/** The least width for the columns beside the pinned ones. */
 export const MIN_SCROLLED_PX = 120;
 
 /** The width of a column whose widest text is this wide, in px. */
@@ -96,13 +96,13 @@ export class ColumnLayout {
     return Math.min(Math.max(scrollLeftPx, right - viewportPx), left);
   }
 
-  /** The column that is seen at a place of the viewport; the nearest one where there is none. */
+  /** The column that is seen at a position of the viewport; the nearest one where there is none. */
   columnIn(viewportXPx: number, scrollLeftPx: number): number {
     const isPinned = viewportXPx < this.pinnedPx;
     return this.columnAt(isPinned ? viewportXPx : viewportXPx + scrollLeftPx);
   }
 
-  /** The column at a place of the content; the nearest one where there is none. */
+  /** The column at a position of the content; the nearest one where there is none. */
   columnAt(px: number): number {
     let low = 0;
     let high = this.numColumns - 1;
@@ -115,7 +115,7 @@ export class ColumnLayout {
   }
 }
 
-/** How cells of pinned columns look different; nothing for others. */
+/** The CSS classes of cells in pinned columns; empty for others. */
 export function pinnedClass(column: number, { numPinned }: ColumnLayout): string {
   if (column >= numPinned) return "";
   return column === numPinned - 1 ? " pinned last" : " pinned";

@@ -1,7 +1,7 @@
 /** A frame is held this long at most. */
 const MAX_HELD_MS = 50;
 
-/** Draws at most once a frame, and not while it is held: then what comes soon need not be drawn twice. */
+/** Draws at most once a frame, and not while it is held, so that changes that follow soon are drawn once. */
 export class Frames {
   readonly #draw: () => void;
   #frame = 0;

@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { CellCache, type ReadWindow, wantedRects } from "./cache.js";
 import { ColumnSet, type ShownColumns } from "./column-set.js";
 import type { GridCallbacks, GridProgress } from "./contract.js";
@@ -31,7 +31,7 @@ export class Grid {
   readonly #layer: HTMLElement;
   readonly #viewport: Viewport;
   readonly #header = new GridHeader();
-  /** What is shown of columns below their names. */
+  /** The summaries below the names of columns. */
   readonly summaries = this.#header.summaries;
   readonly #headerInput: HeaderInput;
   readonly #rows = new GridRows();
@@ -43,7 +43,7 @@ export class Grid {
   #progress: GridProgress = { numRows: 0, totalRows: undefined, isGrowing: true };
   #sizing: "none" | "running" | "done" = "none";
   #failure: unknown;
-  /** A row that was asked for before it arrived. */
+  /** A row to scroll to when it arrives. */
   #awaitedRow: number | undefined;
   #active: CellPosition = { row: 0, column: 0 };
   #headerMarks: readonly HeaderMark[] = [];
@@ -75,7 +75,7 @@ export class Grid {
     return this.#viewport.topRow;
   }
 
-  /** Shows another table from its first row; {@link update} tells its rows. */
+  /** Shows another table from its first row; {@link update} sets its rows. */
   setTable(fields: readonly Field[], read: ReadWindow): void {
     this.#read = read;
     this.#headerMarks = [];
@@ -102,7 +102,7 @@ export class Grid {
     if (hasFocus) this.focus();
   }
 
-  /** Shows some of the columns by widths of their own; returns whether they are others. */
+  /** Shows some of the columns by their widths; returns whether other columns are shown. */
   setColumns(shown: ShownColumns): boolean {
     const areOthers = this.#columns.show(shown);
     if (areOthers) this.#showColumns();
@@ -119,7 +119,7 @@ export class Grid {
     this.#layOut();
   }
 
-  /** The columns that are shown, by their place in the table. */
+  /** The columns that are shown, by their position in the table. */
   get columns(): readonly number[] {
     return this.#columns.columns;
   }
@@ -143,19 +143,20 @@ export class Grid {
     this.#selecting.forget();
     this.#rows.clear();
     this.#cache = new CellCache(
-      (start, end, shown, signal) => this.#read(start, end, this.#columns.placesOf(shown), signal),
+      (start, end, shown, signal) =>
+        this.#read(start, end, this.#columns.positionsOf(shown), signal),
       () => this.#frames.schedule(),
     );
   }
 
-  /** Sets what headers say of their columns. */
+  /** Sets the marks of the headers. */
   setMarks(marks: readonly HeaderMark[]): void {
     this.#headerMarks = marks;
     this.#header.invalidate();
     this.#frames.schedule();
   }
 
-  /** Shows columns in short below their names, or not; the first visible row stays. */
+  /** Shows or hides column summaries; the first visible row stays. */
   showSummaries(isShown: boolean): void {
     this.#viewport.headerHeightPx = this.summaries.show(isShown);
     this.#layOut();
@@ -173,7 +174,7 @@ export class Grid {
     this.#activate({ row: HEADER_ROW, column });
   }
 
-  /** Tells how many rows there are now. Nothing that is visible moves. */
+  /** Sets the number of rows. Nothing that is visible moves. */
   update(progress: GridProgress): void {
     this.#progress = progress;
     const { numRows, totalRows, isGrowing } = progress;
@@ -219,12 +220,12 @@ export class Grid {
     this.#moveTo(reachable);
   }
 
-  /** A row that was asked for and has not arrived. */
+  /** The row to scroll to that has not arrived. */
   get awaitedRow(): number | undefined {
     return this.#awaitedRow;
   }
 
-  /** Asks again for cells that could not be read. */
+  /** Reads failed cells again. */
   retry(): void {
     this.#cache.retry();
     this.#frames.schedule();
@@ -426,7 +427,7 @@ export class Grid {
       active: tabStop.row === HEADER_ROW ? tabStop.column : undefined,
     });
     if (!this.#viewport.isShown) return;
-    // Until columns have their widths, cells are only asked for.
+    // Until columns have their widths, cells are only requested.
     if (this.#sizing === "done") {
       this.#rows.draw({
         rows,
@@ -462,7 +463,7 @@ export class Grid {
     this.#viewport.sizeContent(this.#columns.layout.totalPx);
   }
 
-  /** Widens columns to their first rows, once: later rows must not move what is looked at. */
+  /** Widens columns to their first rows, once: later rows must not move what is visible. */
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
     this.#frames.hold();
@@ -484,7 +485,7 @@ export class Grid {
     this.#frames.release();
   }
 
-  /** Places the columns that are shown by their widths. */
+  /** Positions the shown columns by their widths. */
   #layOut(): void {
     this.#columns.setViewport(this.#viewport.columnsPx);
     this.#header.invalidate();

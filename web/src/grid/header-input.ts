@@ -1,16 +1,16 @@
 import type { GridHeader } from "./header.js";
 
-/** What was asked for at a header; columns are counted from 0, as they are shown. */
+/** The actions at a header; columns are counted from 0, as shown. */
 export interface HeaderCallbacks {
   /** Sort by a column, or the other way round; `isAdded`: after those that rows are sorted by. */
   onSort(column: number, isAdded: boolean): void;
-  /** Show what else can be done with a column. */
+  /** Show the menu of a column. */
   onMenu(column: number): void;
   /** Make a column wider by so much, from the width it had when a gesture began. */
   onWiden(column: number, byPx: number, phase: "begin" | "drag" | "end"): void;
   /** Make a column as wide as its texts. */
   onFit(column: number): void;
-  /** Put a column into another's place. */
+  /** A column was dropped on another. */
   onMove(column: number, to: number): void;
 }
 

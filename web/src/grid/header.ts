@@ -1,21 +1,21 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
 import { type CellPosition, HEADER_ROW } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 import { HeaderSummaries } from "./summaries.js";
 
-/** What a header says of its column beside name and type. */
+/** The mark of a header beside name and type. */
 export interface HeaderMark {
   /** How rows are sorted by it; undefined where they are not. */
   direction: "ascending" | "descending" | undefined;
-  /** Its place among several sort keys, from 1; undefined where it is the only one. */
-  place: number | undefined;
+  /** Its position among several sort keys, from 1; undefined where it is the only one. */
+  priority: number | undefined;
   isFiltered: boolean;
   /** Whether rows can be sorted by it. */
   canSort: boolean;
 }
 
-/** What is drawn: columns `[start, end)`, and how. */
+/** The frame to draw: columns `[start, end)`, and their layout. */
 export interface HeaderFrame {
   columns: { start: number; end: number };
   scrollLeftPx: number;
@@ -39,7 +39,7 @@ interface HeaderCell {
 /** The header row: names and types of the visible columns, how they are sorted, and their menus. */
 export class GridHeader {
   readonly element: HTMLElement;
-  /** What is shown of columns below their names. */
+  /** The summaries below the names of columns. */
   readonly summaries: HeaderSummaries;
   readonly #row: HTMLElement;
   readonly #cells: Recycler<HeaderCell>;
@@ -72,7 +72,7 @@ export class GridHeader {
     this.#mustPlace = true;
   }
 
-  /** Brings the cells to where the frame says. */
+  /** Positions the cells as in the frame. */
   draw(frame: HeaderFrame): void {
     const { columns, fields, active } = frame;
     const mustPlace = this.#mustPlace;
@@ -81,15 +81,15 @@ export class GridHeader {
     const isScrolled = scrollLeftPx !== this.#scrollLeftPx;
     this.#scrollLeftPx = scrollLeftPx;
     this.#row.style.transform = `translateX(${-scrollLeftPx}px)`;
-    const place = (cell: HeaderCell, column: number) => {
+    const assign = (cell: HeaderCell, column: number) => {
       const field = fields[column];
       const isMoved = isScrolled && column < layout.numPinned;
       if (field === undefined || (cell.column === column && !mustPlace && !isMoved)) return;
       cell.column = column;
       writeCell(cell, field, frame);
-      this.summaries.place(cell.element, field);
+      this.summaries.assign(cell.element, field);
     };
-    this.#cells.assign(columns.start, columns.end, active, place, layout.numPinned);
+    this.#cells.assign(columns.start, columns.end, active, assign, layout.numPinned);
     const stop = active === undefined ? undefined : this.cellElement(active);
     if (stop === this.#tabStop) return;
     if (this.#tabStop !== undefined) this.#tabStop.tabIndex = -1;
@@ -108,7 +108,7 @@ export class GridHeader {
     return element === null ? undefined : Number(element.getAttribute("aria-colindex")) - 1;
   }
 
-  /** The column whose header is at a place of the page; undefined where none is. */
+  /** The column whose header is at a position of the page; undefined where none is. */
   columnAt(clientX: number): number | undefined {
     for (const [column, { element }] of this.#cells.entries()) {
       const { left, right } = element.getBoundingClientRect();
@@ -117,7 +117,7 @@ export class GridHeader {
     return undefined;
   }
 
-  /** Shows that a column would come into another's place; with undefined, that it would not. */
+  /** Shows that a column would be dropped on another; with undefined, that it would not. */
   showDrop(column: number, to: number | undefined): void {
     for (const [index, { element }] of this.#cells.entries()) {
       const isTarget = index === to && to !== column;
@@ -127,7 +127,7 @@ export class GridHeader {
     }
   }
 
-  /** The mounted header that an event happened in, as a place of the grid. */
+  /** The mounted header that an event happened in, as a position of the grid. */
   positionOf(target: EventTarget | null): CellPosition | undefined {
     const column = this.columnOf(target);
     return column === undefined ? undefined : { row: HEADER_ROW, column };
@@ -199,7 +199,7 @@ function writeCell(
   cell.name.textContent = field.name;
   cell.type.textContent = field.type;
   cell.sort.textContent = isSorted
-    ? `${ARROWS[mark.direction ?? "ascending"]}${mark.place ?? ""}`
+    ? `${ARROWS[mark.direction ?? "ascending"]}${mark.priority ?? ""}`
     : "";
   cell.menu.title = `Sort, filter and arrange ${field.name} (Alt+↓)`;
 }

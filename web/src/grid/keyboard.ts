@@ -1,4 +1,4 @@
-/** The header's place above row 0. */
+/** The header's row, above row 0. */
 export const HEADER_ROW = -1;
 
 /** A cell by its row and column, both counted from 0; the header is {@link HEADER_ROW}. */
@@ -15,7 +15,7 @@ export interface Extent {
   pageRows: number;
 }
 
-/** The parts of a KeyboardEvent that decide where it goes. */
+/** The fields of a KeyboardEvent that decide the target of a move. */
 export interface Key {
   key: string;
   ctrlKey: boolean;

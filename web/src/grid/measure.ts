@@ -1,4 +1,4 @@
-/** What a character takes where text cannot be measured (no canvas): a guess for 13 px text. */
+/** The assumed width of a character where text cannot be measured (no canvas), for 13 px text. */
 const FALLBACK_CHAR_PX = 7.5;
 
 /** Measures the width of text in one font, in px. */

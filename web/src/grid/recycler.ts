@@ -1,5 +1,5 @@
 /**
- * Elements by index, reused: those that leave the range take the place of those that enter it, so
+ * Elements by index, reused: those that leave the range are reused for those that enter it, so
  * scrolling makes no elements. One index may be kept although it is out of range (it has the
  * focus, which an element loses when it becomes another row).
  */
@@ -27,14 +27,14 @@ export class Recycler<T> {
   }
 
   /**
-   * Calls `place` for every index of `[start, end)`, for the first `numFirst` ones, and for `kept`,
+   * Calls `assign` for every index of `[start, end)`, for the first `numFirst` ones, and for `kept`,
    * each with its item.
    */
   assign(
     start: number,
     end: number,
     kept: number | undefined,
-    place: (item: T, index: number) => void,
+    assign: (item: T, index: number) => void,
     numFirst = 0,
   ): void {
     const isWanted = (index: number) => index < numFirst || (index >= start && index < end);
@@ -51,11 +51,11 @@ export class Recycler<T> {
         item = this.#free.pop() ?? this.#make();
         this.#items.set(index, item);
       }
-      place(item, index);
+      assign(item, index);
     }
     if (kept !== undefined && !isWanted(kept)) {
       const item = this.#items.get(kept);
-      if (item !== undefined) place(item, kept);
+      if (item !== undefined) assign(item, kept);
     }
     for (const item of this.#free) this.#release(item);
   }

@@ -1,20 +1,20 @@
-import { formatCount } from "../counts.js";
-import { CellKind } from "../window.js";
+import { formatCount } from "../model/counts.js";
+import { CellKind } from "../model/row-window.js";
 import type { CellCache, CellRect } from "./cache.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
 import type { CellPosition } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 import { contains } from "./selection.js";
 
-/** Why a cell is marked: it is one of those that were looked for, or the one gone to. */
+/** The mark of a cell: a match, or the current one. */
 export type CellMark = "match" | "current";
 
-/** What a cell is marked by. */
+/** The key of a cell in the map of marks. */
 export function markKey(row: number, column: number): string {
   return `${row}:${column}`;
 }
 
-/** What is drawn: visible rows and columns `[start, end)`, and how it is laid out. */
+/** The frame to draw: visible rows and columns `[start, end)`, and their layout. */
 export interface Frame {
   rows: { start: number; end: number };
   columns: { start: number; end: number };
@@ -93,12 +93,12 @@ export class GridRows {
     this.invalidate();
   }
 
-  /** Makes the next drawing place every cell anew: column widths or positions changed. */
+  /** Makes the next drawing position every cell anew, because column widths or positions changed. */
   invalidate(): void {
     this.#version++;
   }
 
-  /** Brings rows and cells to where the frame says. Costs O(viewport). */
+  /** Positions rows and cells as in the frame. Costs O(viewport). */
   draw(frame: Frame): void {
     const { rows, topRow, rowHeightPx, active } = frame;
     const isMoved = Math.abs(topRow - this.#anchorRow) > MAX_ANCHOR_ROWS;
@@ -115,8 +115,8 @@ export class GridRows {
     this.#rows.assign(rows.start, rows.end, active.row, (view, row) => {
       // The row with the focus may be any distance away: it waits just above the viewport.
       const isAway = row < rows.start || row >= rows.end;
-      const place = isAway ? Math.floor(topRow) - 3 : row;
-      this.#placeRow(view, row, (place - this.#anchorRow) * rowHeightPx);
+      const position = isAway ? Math.floor(topRow) - 3 : row;
+      this.#placeRow(view, row, (position - this.#anchorRow) * rowHeightPx);
       this.#drawCells(view, frame, mustPlace, isScrolled);
       markNumber(view, row, frame.selected);
     });

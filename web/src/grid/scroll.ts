@@ -10,7 +10,7 @@
  * ends, however one gets there.
  */
 
-/** What is scrolled, and through which window. */
+/** The content and the viewport of a scroller. */
 export interface ScrollGeometry {
   numRows: number;
   rowHeightPx: number;

@@ -2,13 +2,13 @@ import type { CellRect } from "./cache.js";
 import type { CellPosition, Extent } from "./keyboard.js";
 import { cellSelection, extended, type Selection, selectionRect } from "./selection.js";
 
-/** What selecting asks of the grid around it. */
+/** The grid of a selection. */
 export interface SelectingGrid {
   readonly element: HTMLElement;
-  /** The layer that does not scroll, for what is drawn over the cells. */
+  /** The layer over the cells that does not scroll. */
   readonly layer: HTMLElement;
   readonly extent: Extent;
-  /** The cell at a place of the window; the nearest one where there is none. */
+  /** The cell at a position of the viewport; the nearest one where there is none. */
   cellAt(clientX: number, clientY: number): CellPosition;
   /** Makes a cell the active one, in sight and focused. */
   activate(position: CellPosition): void;
@@ -20,7 +20,7 @@ export interface SelectingGrid {
   onSelect(): void;
 }
 
-/** What a finger can hit of the handle. */
+/** The touch target of the handle. */
 const HANDLE_PX = 32;
 /** How often a drag beyond the edge moves on. */
 const DRAG_SCROLL_MS = 50;
@@ -154,13 +154,13 @@ export class Selecting {
     if (begun === undefined) return;
     const { kind } = begun;
     const onMove = ({ clientX, clientY }: PointerEvent): void => {
-      place = { clientX, clientY };
+      position = { clientX, clientY };
       follow();
     };
-    let place: { clientX: number; clientY: number } | undefined;
+    let position: { clientX: number; clientY: number } | undefined;
     const follow = (): void => {
-      if (place === undefined) return;
-      const at = this.#grid.cellAt(place.clientX, place.clientY);
+      if (position === undefined) return;
+      const at = this.#grid.cellAt(position.clientX, position.clientY);
       const head =
         kind === "rows" ? { ...at, column: 0 } : kind === "columns" ? { ...at, row: 0 } : at;
       const now = this.#selection?.head;

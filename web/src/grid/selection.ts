@@ -1,7 +1,7 @@
 import type { CellRect } from "./cache.js";
 import type { CellPosition } from "./keyboard.js";
 
-/** What is selected: a rectangle of cells, whole rows, whole columns, or everything. */
+/** The kind of a selection: a rectangle of cells, whole rows, whole columns, or everything. */
 export type SelectionKind = "cells" | "rows" | "columns" | "all";
 
 /** A selection reaches from the cell where it began to the one where it is now, both inclusive. */

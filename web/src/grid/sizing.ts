@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import type { ReadWindow } from "./cache.js";
 import { columnWidthPx } from "./columns.js";
 import { TextMeasure } from "./measure.js";

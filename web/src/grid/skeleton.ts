@@ -6,12 +6,12 @@ export interface Skeleton {
   grid: HTMLElement;
   /** As tall and wide as all cells, so that there are scrollbars. */
   content: HTMLElement;
-  /** What is seen: it does not scroll. */
+  /** The layer that does not scroll. */
   layer: HTMLElement;
 }
 
-/** Puts the parts of the grid together. Row numbers stand apart: they do not scroll sideways. */
-export function makeSkeleton(parts: {
+/** Assembles the elements of the grid. Row numbers are apart, because they do not scroll sideways. */
+export function makeSkeleton(elements: {
   header: HTMLElement;
   rows: HTMLElement;
   numbers: HTMLElement;
@@ -28,11 +28,11 @@ export function makeSkeleton(parts: {
   const gutter = makeElement("gutter");
   corner.setAttribute("aria-hidden", "true");
   gutter.setAttribute("aria-hidden", "true");
-  gutter.append(parts.numbers);
+  gutter.append(elements.numbers);
   const body = makeElement("body");
-  body.append(parts.rows);
+  body.append(elements.rows);
   const layer = makeElement("layer");
-  layer.append(parts.header, body, corner, gutter);
+  layer.append(elements.header, body, corner, gutter);
   const content = makeElement("content");
   content.append(layer);
   grid.append(content);

@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { makeElement, setAttribute } from "./dom.js";
 import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
 
@@ -6,24 +6,24 @@ import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
 const HEADER_PX = 46;
 const SUMMARISED_PX = 104;
 
-/** What is asked for at the summary of a column. */
+/** What the user does at the summary of a column. */
 export interface SummaryCallbacks {
   /** Bins `[first, last]` of a column were chosen. */
   onChoose(field: Field, first: number, last: number): void;
-  /** No bins are wanted any more. */
+  /** The choice of bins was cleared. */
   onClear(field: Field): void;
   /** Other columns have come into sight. */
   onSight(): void;
 }
 
-/** The summaries in the header's cells; each belongs to the column that its cell is of. */
+/** The summaries in the header's cells. */
 export class HeaderSummaries {
-  /** Exact numbers of what is pointed at, beside the header. */
+  /** Exact numbers of the bin under the pointer, beside the header. */
   readonly #readout = makeElement("readout");
   /** The header that it belongs to: the one pointed at or focused last. */
   #read: HTMLElement | undefined;
   #isDrawing = false;
-  /** Told of what is asked for. */
+  /** Called for what the user chooses. */
   callbacks: SummaryCallbacks | undefined;
   readonly #plots = new Map<Element, SummaryPlot>();
   #summaries: ReadonlyMap<Field, ColumnSummary> = new Map();
@@ -54,7 +54,7 @@ export class HeaderSummaries {
     this.#isShown = isShown;
     this.#header.classList.toggle("summaries", isShown);
     this.#header.after(this.#readout);
-    for (const [cell, { field }] of this.#plots) this.place(cell as HTMLElement, field);
+    for (const [cell, { field }] of this.#plots) this.assign(cell as HTMLElement, field);
     return isShown ? SUMMARISED_PX : HEADER_PX;
   }
 
@@ -64,14 +64,14 @@ export class HeaderSummaries {
     return cells.flatMap(([, { field }]) => field ?? []);
   }
 
-  /** Draws what is known of columns. */
+  /** Draws the summaries of columns. */
   draw(summaries: ReadonlyMap<Field, ColumnSummary>): void {
     this.#summaries = summaries;
-    for (const [cell, { field }] of this.#plots) this.place(cell as HTMLElement, field);
+    for (const [cell, { field }] of this.#plots) this.assign(cell as HTMLElement, field);
   }
 
   /** Makes a header's cell that of a column. */
-  place(cell: HTMLElement, field: Field | undefined): void {
+  assign(cell: HTMLElement, field: Field | undefined): void {
     let plot = this.#plots.get(cell);
     if (plot === undefined) {
       if (!this.#isShown || field === undefined) return;
@@ -83,7 +83,7 @@ export class HeaderSummaries {
       this.#plots.set(cell, plot);
     }
     const summary = field === undefined ? undefined : this.#summaries.get(field);
-    if (this.#isShown && field !== plot.field) this.#tellSight();
+    if (this.#isShown && field !== plot.field) this.#reportSight();
     plot.element.hidden = !this.#isShown;
     this.#isDrawing = true;
     plot.draw(field, summary);
@@ -99,8 +99,8 @@ export class HeaderSummaries {
     else cell.removeAttribute("aria-description");
   }
 
-  /** Tells once of all cells that are drawn together. */
-  #tellSight(): void {
+  /** Reports once for all cells that are drawn together. */
+  #reportSight(): void {
     if (this.#isSightNew) return;
     this.#isSightNew = true;
     queueMicrotask(() => {
@@ -111,7 +111,7 @@ export class HeaderSummaries {
 
   #readOut(cell: HTMLElement, lines: readonly string[] | undefined): void {
     const readout = this.#readout;
-    // What is only drawn anew, or left, does not take the place of what is looked at.
+    // A plot that is only redrawn, or left, does not replace the one that is read.
     if (cell !== this.#read && (this.#isDrawing || lines === undefined)) return;
     this.#read = lines && cell;
     readout.hidden = lines === undefined;

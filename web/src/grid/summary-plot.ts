@@ -1,4 +1,4 @@
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { makeElement, setAttribute } from "./dom.js";
 
 /** A bin of a histogram, or a frequent value. */
@@ -8,7 +8,7 @@ export interface PlotBin {
   numShown: number | undefined;
 }
 
-/** What is drawn of a column below its name. */
+/** The summary of a column, for drawing below its name. */
 export interface ColumnSummary {
   /** Names the plot. */
   title: string;
@@ -29,7 +29,7 @@ export interface ColumnSummary {
   details: readonly string[];
 }
 
-/** What a plot tells. */
+/** The callbacks of a plot. */
 export interface PlotCallbacks {
   onChoose(field: Field, first: number, last: number): void;
   onClear(field: Field): void;
@@ -49,7 +49,7 @@ function shape(kind: "path" | "rect", className: string): SVGElement {
   return element;
 }
 
-/** One column in short: bars, the texts below them, and a range of bins that can be chosen. */
+/** The plot of one column summary: bars, the texts below them, and a range of bins that can be chosen. */
 export class SummaryPlot {
   readonly element = makeElement("summary");
   /** The column that it is of. */
@@ -66,7 +66,7 @@ export class SummaryPlot {
   readonly #end = document.createElement("span");
   readonly #caption = makeElement("caption");
   #summary: ColumnSummary | undefined;
-  /** What came while a range was dragged. */
+  /** The summary that arrived while a range was dragged. */
   #held: ColumnSummary | undefined;
   /** Bins that are pointed at, or being chosen. */
   #marked: { anchor: number; head: number } | undefined;
@@ -131,7 +131,7 @@ export class SummaryPlot {
     this.#mark(this.#marked);
   }
 
-  /** Marks bins, and says what they hold. */
+  /** Marks bins, and shows their values and counts. */
   #mark(marked: { anchor: number; head: number } | undefined): void {
     const summary = this.#summary;
     this.#marked = marked;
@@ -223,7 +223,7 @@ export class SummaryPlot {
     if (field === this.field) this.draw(field, this.#held);
   }
 
-  /** Asks for the marked bins; where rows are filtered by just these, for all again. */
+  /** Chooses the marked bins; clears the choice where it is the same. */
   #choose(): void {
     const { field } = this;
     const chosen = this.#chosen;

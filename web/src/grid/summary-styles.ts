@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** Columns in short, in the lower part of the header's cells. */
+/** Column summaries, in the lower part of the header's cells. */
 export const summaryStyles = css`
   .head.summaries .header-cell {
     padding-bottom: 58px;

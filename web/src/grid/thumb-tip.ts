@@ -1,7 +1,7 @@
-import { formatCount } from "../counts.js";
+import { formatCount } from "../model/counts.js";
 import { makeElement } from "./dom.js";
 
-/** Where the rows are, as the tip tells it. */
+/** The position among the rows, for the tip. */
 interface Position {
   readonly topRow: number;
   readonly numRows: number;
@@ -47,14 +47,14 @@ export function showRowWhileDragging(
     tip.hidden = false;
     tip.textContent = `Row ${formatCount(Math.floor(topRow) + 1)}`;
     const { scrollTop, scrollHeight, clientHeight } = scroller;
-    const part = scrollTop / Math.max(1, scrollHeight - clientHeight);
-    const yPx = HALF_PX + part * (clientHeight - 2 * HALF_PX);
+    const fraction = scrollTop / Math.max(1, scrollHeight - clientHeight);
+    const yPx = HALF_PX + fraction * (clientHeight - 2 * HALF_PX);
     const top = Math.max(headerHeightPx + 4, Math.min(yPx - HALF_PX, clientHeight - 30));
     tip.style.transform = `translateY(${top}px)`;
   });
   scroller.addEventListener("pointerup", end);
   scroller.addEventListener("pointercancel", end);
-  // A release outside of the window is not told.
+  // A release outside of the browser window is not reported.
   scroller.addEventListener("pointermove", ({ buttons }) => {
     if (buttons === 0) end();
   });

@@ -13,10 +13,10 @@ import {
 /** A scroll event this soon after a wheel or touch event was caused by it. */
 const GESTURE_MS = 200;
 
-/** What of the rows can be seen: sizes, and the position, whose only truth is {@link topRow}. */
+/** The visible area: its sizes and its position; {@link topRow} alone defines the position. */
 export class Viewport {
   readonly #scroller: HTMLElement;
-  /** What gives the scroller its scrollbars. */
+  /** The spacer, which gives the scroller its scrollbars. */
   readonly #content: HTMLElement;
   numRows = 0;
   rowHeightPx = 30;
@@ -94,7 +94,7 @@ export class Viewport {
     this.#gestureMs = performance.now();
   }
 
-  /** Takes what a scroll event brought; returns whether the rows moved. */
+  /** Handles a scroll event; returns whether the rows moved. */
   follow(): boolean {
     const { scrollTop, scrollLeft } = this.#scroller;
     const isGesture = performance.now() - this.#gestureMs < GESTURE_MS;
@@ -138,7 +138,7 @@ export class Viewport {
     this.#scrollTopPx = this.#scroller.scrollTop;
   }
 
-  /** The cell at a place of the scroller; the nearest one where there is none. */
+  /** The cell at a position of the scroller; the nearest one where there is none. */
   cellAt(xPx: number, yPx: number, layout: ColumnLayout): CellPosition {
     const row = Math.floor(this.#topRow + (yPx - this.headerHeightPx) / this.rowHeightPx);
     return {

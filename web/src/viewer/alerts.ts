@@ -1,14 +1,14 @@
 import { html, nothing } from "lit";
-import { type ColonnadeError, isFatal } from "../errors.js";
-import type { Table } from "../table.js";
-import { errorPlace, formatMemory, formatRows, type ViewerPhase } from "./status.js";
+import type { Table } from "../api/table.js";
+import { type ColonnadeError, isFatal } from "../model/errors.js";
+import { errorPosition, formatMemory, formatRows, type ViewerPhase } from "./status.js";
 
 /**
- * What went wrong, above the rows.
+ * The alert of an error, above the rows.
  *
  * @param numKept rows that arrived before and can be read
- * @param retry what its button does; without, there is none
- * @param dismiss what its button does; without, there is none
+ * @param retry the action of its button; without it, there is no button
+ * @param dismiss the action of its button; without it, there is no button
  */
 export function errorAlert(
   error: ColonnadeError,
@@ -16,14 +16,14 @@ export function errorAlert(
   retry?: () => void,
   dismiss?: () => void,
 ) {
-  const place = errorPlace(error);
+  const position = errorPosition(error);
   return html`<div class="alert" role="alert">
     <div class="words">
       <p class="what">${error.message}</p>
       ${error.hint === undefined ? nothing : html`<p class="detail">${error.hint}</p>`}
       <p class="detail">
         ${numKept === 0 || isFatal(error) ? nothing : html`${formatRows(numKept)} arrived before and stay readable. `}
-        <code>${error.code}${place === "" ? "" : ` ${place}`}</code>
+        <code>${error.code}${position === "" ? "" : ` ${position}`}</code>
       </p>
     </div>
     <button @click=${(event: MouseEvent) => copyDetails(event, error)}>Copy details</button>
@@ -32,7 +32,7 @@ export function errorAlert(
   </div>`;
 }
 
-/** Copies what whoever helps wants to know; the button says whether that was allowed. */
+/** Copies the error for a bug report; the button shows whether the browser allowed it. */
 async function copyDetails({ currentTarget }: MouseEvent, error: ColonnadeError): Promise<void> {
   const button = currentTarget as HTMLButtonElement;
   try {
@@ -62,9 +62,9 @@ export function pauseAlert(table: Table) {
 }
 
 /** How much is done, from 0 to 1, below the edge of the rows. */
-export function progressBar(phase: ViewerPhase, part: number | undefined) {
+export function progressBar(phase: ViewerPhase, fraction: number | undefined) {
   const label = phase === "arranging" ? "Sorting and filtering" : "Loading rows";
-  if (part === undefined) {
+  if (fraction === undefined) {
     return html`<div class="progress unknown ${phase}" role="progressbar" aria-label=${label}>
       <div></div>
     </div>`;
@@ -75,8 +75,8 @@ export function progressBar(phase: ViewerPhase, part: number | undefined) {
     aria-label=${label}
     aria-valuemin="0"
     aria-valuemax="100"
-    aria-valuenow=${Math.floor(part * 100)}
+    aria-valuenow=${Math.floor(fraction * 100)}
   >
-    <div .style=${`transform: scaleX(${part})`}></div>
+    <div .style=${`transform: scaleX(${fraction})`}></div>
   </div>`;
 }

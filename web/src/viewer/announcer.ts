@@ -1,52 +1,52 @@
-import type { Arrangement } from "../arrange.js";
-import type { TableProgress } from "../table.js";
+import type { TableProgress } from "../api/table.js";
+import type { Arrangement } from "../model/arrangement.js";
 import { describe } from "./sorting.js";
 import { announcement, type ViewerPhase } from "./status.js";
 
-/** How often more rows, or more of them read, are announced. */
+/** The least time between two announcements of progress. */
 const INTERVAL_MS = 3000;
 const PHASES_OF_PROGRESS: readonly ViewerPhase[] = ["streaming", "windowed", "arranging"];
 
-/** What the status line says to those who hear it: each change at once, progress now and then. */
+/** The status for screen readers: each change at once, progress every 3 s. */
 export class Announcer {
   #text = "";
   #status = "";
   #phase: ViewerPhase = "idle";
-  #toldMs = Number.NEGATIVE_INFINITY;
+  #announcedMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #onDue: () => void;
 
-  /** @param onDue called when {@link text} should be asked again */
+  /** @param onDue called when {@link text} should be read again */
   constructor(onDue: () => void) {
     this.#onDue = onDue;
   }
 
-  /** Says something that is no status; it stands until the status changes. */
+  /** Announces a text that is not the status; it stays until the status changes. */
   say(text: string): void {
     this.#text = text;
   }
 
-  /** Makes the next status be told at once. */
-  hurry(): void {
-    this.#toldMs = Number.NEGATIVE_INFINITY;
+  /** Announces the next status at once. */
+  announceNext(): void {
+    this.#announcedMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** What is to be said now. */
+  /** The text to announce now. */
   text(phase: ViewerPhase, progress: TableProgress | undefined, arrangement: Arrangement): string {
     const nowMs = performance.now();
-    const isDue = nowMs - this.#toldMs >= INTERVAL_MS;
+    const isDue = nowMs - this.#announcedMs >= INTERVAL_MS;
     if (phase === this.#phase && PHASES_OF_PROGRESS.includes(phase) && !isDue) {
-      // Where nothing more comes, what came is told all the same.
+      // The last progress before a standstill is announced too.
       clearTimeout(this.#timer);
-      this.#timer = setTimeout(this.#onDue, INTERVAL_MS + this.#toldMs - nowMs);
+      this.#timer = setTimeout(this.#onDue, INTERVAL_MS + this.#announcedMs - nowMs);
       return this.#text;
     }
-    // Before the first rows there is nothing to say but that they are on their way.
+    // Before the first rows there is nothing to announce.
     if (phase === "streaming" && progress?.rows === 0) return this.#text;
     this.#phase = phase;
-    this.#toldMs = nowMs;
-    const parts = [announcement(phase, progress), describe(arrangement)];
-    const status = parts.filter((part) => part !== "").join(", ");
+    this.#announcedMs = nowMs;
+    const texts = [announcement(phase, progress), describe(arrangement)];
+    const status = texts.filter((text) => text !== "").join(", ");
     if (status !== this.#status) this.#text = status;
     this.#status = status;
     return this.#text;

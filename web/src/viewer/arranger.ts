@@ -1,13 +1,13 @@
+import type { View } from "../api/row-reader.js";
+import type { Table } from "../api/table.js";
+import { arrangedRequest } from "../http/arranged-request.js";
 import {
   type Arrangement,
-  arrangedRequest,
   isSameArrangement,
   isUnarranged,
   UNARRANGED,
-} from "../arrange.js";
-import { ColonnadeError } from "../errors.js";
-import type { View } from "../rows.js";
-import type { Table } from "../table.js";
+} from "../model/arrangement.js";
+import { ColonnadeError } from "../model/errors.js";
 
 /** Rows to show: a table, or a view of it. */
 export interface ArrangedRows {
@@ -15,11 +15,11 @@ export interface ArrangedRows {
   view: View | undefined;
 }
 
-/** What the arranger needs of its viewer. */
+/** The viewer of an arranger. */
 export interface ArrangerHost {
-  /** Opens what the viewer was given again (undefined), or another request in the same way. */
+  /** Opens the viewer's own source again (undefined), or another request in the same way. */
   open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table>;
-  /** Shows rows in the place of those that are shown. */
+  /** Replaces the rows that are shown. */
   show(rows: ArrangedRows): void;
   /** Something else to be drawn: work began, went on or ended. */
   onChange(): void;
@@ -46,12 +46,12 @@ export class Arranger {
     this.#host = host;
   }
 
-  /** What is asked for: what is shown, or will be when the work is done. */
+  /** The requested arrangement: it is shown, or will be when the work is done. */
   get arrangement(): Arrangement {
     return this.#wanted;
   }
 
-  /** What is shown. */
+  /** The arrangement that is shown. */
   get applied(): Arrangement {
     return this.#applied;
   }
@@ -61,7 +61,7 @@ export class Arranger {
     return this.#shown;
   }
 
-  /** Whether rows that were asked for are not shown yet. */
+  /** Whether requested rows are not shown yet. */
   get isWorking(): boolean {
     return this.#work !== undefined;
   }
@@ -71,7 +71,7 @@ export class Arranger {
     return this.#fraction;
   }
 
-  /** Why the last arrangement that was asked for is not shown. */
+  /** Why the last requested arrangement is not shown. */
   get error(): ColonnadeError | undefined {
     return this.#error;
   }
@@ -100,7 +100,7 @@ export class Arranger {
     return arrangedRequest(source, this.#applied, columns);
   }
 
-  /** Stops the work and releases what was opened. */
+  /** Stops the work and releases the tables and views it opened. */
   end(): void {
     this.#stop();
     this.#error = undefined;
@@ -113,7 +113,7 @@ export class Arranger {
     this.#wanted = UNARRANGED;
   }
 
-  /** Stops the work; what is shown stays. */
+  /** Stops the work; the shown rows stay. */
   cancel(): void {
     this.#stop();
     this.#wanted = this.#applied;

@@ -1,13 +1,13 @@
 import { LitElement, type PropertyDeclarations } from "lit";
-import type { Fetch } from "../fetcher.js";
-import type { SortKey } from "../messages.js";
-import { DEFAULT_MEMORY_BYTES, type OpenOptions } from "../open.js";
-import type { Predicate } from "../predicate.js";
-import type { TableSource } from "../source.js";
+import { DEFAULT_MEMORY_BYTES, type OpenOptions } from "../api/open.js";
+import type { TableSource } from "../api/source.js";
+import type { Fetch } from "../http/fetch-bridge.js";
+import type { SortKey } from "../model/arrangement.js";
+import type { Predicate } from "../model/predicate.js";
 import { parseBytes } from "./parse.js";
 import type { ViewerState, ViewerStateInput } from "./state.js";
 
-/** What a page sets at `<colonnade-viewer>`: its attributes, properties that come before them, and parts of its state. */
+/** The attributes of `<colonnade-viewer>`, the properties that override them, and some of its state. */
 export abstract class ViewerAttributes extends LitElement {
   static override properties: PropertyDeclarations = {
     src: { type: String },
@@ -33,7 +33,7 @@ export abstract class ViewerAttributes extends LitElement {
   declare credentials: RequestCredentials | null;
   declare workerSrc: string | null;
   declare wasmSrc: string | null;
-  /** Anything that `open` takes; comes before `src`. */
+  /** Any source that `open` takes; overrides `src`. */
   declare source: TableSource | null;
   /** Headers to send with the request for `src` or `source`. */
   declare headers: HeadersInit | null;
@@ -59,7 +59,7 @@ export abstract class ViewerAttributes extends LitElement {
   abstract get state(): ViewerState;
   abstract set state(state: ViewerStateInput);
 
-  /** What rows are sorted by, the most important key first; none for the order of the source. */
+  /** The sort keys, the most important first; none for the order of the source. */
   get sort(): readonly SortKey[] {
     return this.state.sort;
   }
@@ -83,7 +83,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.state = { filter };
   }
 
-  /** What the attributes say of how a table is opened. */
+  /** The options of `open` by the attributes. */
   protected get openOptions(): OpenOptions {
     return {
       headers: this.headers ?? undefined,

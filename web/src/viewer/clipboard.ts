@@ -1,8 +1,8 @@
-import { ColonnadeError } from "../errors.js";
+import type { RowReader } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
-import type { Rows } from "../rows.js";
-import type { Field } from "../schema.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { Field } from "../model/schema.js";
 import type { CopyFormat } from "./formats.js";
 
 /** Browsers clean HTML in one go before they take it: more cells than this would stop the page. */
@@ -20,7 +20,7 @@ export interface CopyOptions {
 
 /** Rows that can be read, and the positions of their columns as they are shown. */
 export interface ShownRows {
-  rows: Pick<Rows, "window" | "text" | "values" | "find">;
+  rows: Pick<RowReader, "window" | "text" | "values" | "find">;
   numRows: number;
   fields: readonly Field[];
   columns: readonly number[];

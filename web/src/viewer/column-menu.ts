@@ -1,20 +1,26 @@
 import { html, nothing, type TemplateResult } from "lit";
-import type { Predicate } from "../predicate.js";
-import { type Field, filterKindOf, isSortableType } from "../schema.js";
-import { type FilterForm, formOfParts, partsOf, partsOfForm, type TextOp } from "./filters.js";
+import type { Predicate } from "../model/predicate.js";
+import { type Field, filterKindOf, isSortableType } from "../model/schema.js";
+import {
+  conjunctsOfColumn,
+  conjunctsOfForm,
+  type FilterForm,
+  formOfConjuncts,
+  type TextOp,
+} from "./filters.js";
 import { closePanel } from "./panel.js";
 
-/** What the menu of a column is about. */
+/** The column of a menu, and its state. */
 export interface ColumnMenuSubject {
   field: Field;
   direction: "ascending" | "descending" | undefined;
   filter: Predicate | null;
 }
 
-/** What was chosen in the menu. */
+/** Called for the choice in the menu. */
 export interface ColumnMenuCallbacks {
   onSort(column: string, direction: "ascending" | "descending" | undefined): void;
-  onFilter(column: string, parts: readonly Predicate[]): void;
+  onFilter(column: string, conjuncts: readonly Predicate[]): void;
   /** The menu was closed. */
   onClose(): void;
 }
@@ -33,7 +39,7 @@ export class ColumnMenu {
     this.#subject = subject;
   }
 
-  /** @param actions what else can be done with the column */
+  /** @param actions further actions on the column */
   render(actions: () => TemplateResult): TemplateResult | typeof nothing {
     const subject = this.#subject;
     if (subject === undefined) return nothing;
@@ -67,15 +73,15 @@ export class ColumnMenu {
 
   #filter({ field, filter }: ColumnMenuSubject): TemplateResult {
     const kind = filterKindOf(field.type);
-    const parts = partsOf(filter, field.name);
-    const form = formOfParts(parts);
+    const conjuncts = conjunctsOfColumn(filter, field.name);
+    const form = formOfConjuncts(conjuncts);
     return html`<form
       aria-label="Filter"
       @submit=${(event: SubmitEvent) => {
         event.preventDefault();
         const read = readForm(new FormData(event.currentTarget as HTMLFormElement));
         closePanel(event);
-        this.#callbacks.onFilter(field.name, partsOfForm(kind, field.name, read));
+        this.#callbacks.onFilter(field.name, conjunctsOfForm(kind, field.name, read));
       }}
     >
       ${kind === "range" ? rangeFields(form, field) : nothing}
@@ -84,7 +90,7 @@ export class ColumnMenu {
       <div class="choices">
         <button type="submit" class="main">Apply filter</button>
         ${
-          parts.length === 0
+          conjuncts.length === 0
             ? nothing
             : html`<button
                 type="button"

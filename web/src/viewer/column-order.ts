@@ -1,5 +1,5 @@
 import type { ShownColumns } from "../grid/column-set.js";
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 
 /** Which columns are shown and how, by their distinct names; JSON. */
 export interface ColumnsState {
@@ -19,7 +19,7 @@ export function allColumns(fields: readonly Field[]): ColumnsState {
   return { shown: fields.map(({ name }) => name), pinned: [], widthsPx: {} };
 }
 
-/** What of a state fits a table: names that it has, each once; pinned ones first. */
+/** The part of a state that fits a table: its names, each once, pinned ones first. */
 export function fittingColumns(
   fields: readonly Field[],
   { shown, pinned, widthsPx }: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined },
@@ -37,25 +37,25 @@ export function fittingColumns(
   };
 }
 
-/** The same for the grid, which knows columns by their place in the table. */
+/** The same for the grid, which knows columns by their position in the table. */
 export function gridColumns(fields: readonly Field[], state: ColumnsState): ShownColumns {
-  const places = new Map(fields.map(({ name }, place) => [name, place]));
-  const widths = Object.entries(state.widthsPx).map(([name, px]) => [places.get(name), px]);
+  const positions = new Map(fields.map(({ name }, position) => [name, position]));
+  const widths = Object.entries(state.widthsPx).map(([name, px]) => [positions.get(name), px]);
   return {
-    columns: state.shown.flatMap((name) => places.get(name) ?? []),
+    columns: state.shown.flatMap((name) => positions.get(name) ?? []),
     numPinned: state.pinned.length,
     widthsPx: Object.fromEntries(widths),
   };
 }
 
-/** Moves a column by so many places among those that are shown; pinned ones stay together. */
+/** Moves a shown column to a position among the shown ones; pinned columns stay together. */
 export function movedColumn(state: ColumnsState, name: string, to: number): ColumnsState {
   const { shown, pinned } = state;
   const others = shown.filter((other) => other !== name);
   const isPinned = pinned.includes(name);
   const [least, greatest] = isPinned ? [0, pinned.length - 1] : [pinned.length, others.length];
-  const place = Math.max(least, Math.min(to, greatest));
-  const moved = [...others.slice(0, place), name, ...others.slice(place)];
+  const position = Math.max(least, Math.min(to, greatest));
+  const moved = [...others.slice(0, position), name, ...others.slice(position)];
   return { ...state, shown: moved, pinned: moved.filter((each) => pinned.includes(each)) };
 }
 
@@ -77,12 +77,15 @@ export function withColumn(
     0,
     fields.findIndex((field) => field.name === name),
   );
-  const neighbour = before.findLast((field) => state.shown.includes(field.name))?.name;
-  const place = Math.max(
+  const previous = before.findLast((field) => state.shown.includes(field.name))?.name;
+  const position = Math.max(
     state.pinned.length,
-    neighbour === undefined ? 0 : state.shown.indexOf(neighbour) + 1,
+    previous === undefined ? 0 : state.shown.indexOf(previous) + 1,
   );
-  return { ...state, shown: [...state.shown.slice(0, place), name, ...state.shown.slice(place)] };
+  return {
+    ...state,
+    shown: [...state.shown.slice(0, position), name, ...state.shown.slice(position)],
+  };
 }
 
 /** Pins a column behind those that are pinned, or lets it go. */

@@ -1,4 +1,4 @@
-// What opens at the columns: loaded when it is first used.
+// The panels of columns, loaded when one first opens.
 export { ColumnMenu } from "./column-menu.js";
 export { columnPicker } from "./column-picker.js";
 export { panelStyles as styles } from "./panel-styles.js";

@@ -1,5 +1,5 @@
 import { html } from "lit";
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 
 /** More are found by a search: a table may have thousands. */
 const MAX_LISTED = 200;

@@ -1,8 +1,8 @@
 import { type CSSResult, html, nothing, type TemplateResult } from "lit";
-import type { Arrangement } from "../arrange.js";
 import type { Grid } from "../grid/grid.js";
 import type { HeaderCallbacks } from "../grid/header-input.js";
-import { distinctFields, type Field, isSortableType } from "../schema.js";
+import type { Arrangement } from "../model/arrangement.js";
+import { distinctFields, type Field, isSortableType } from "../model/schema.js";
 import type { ColumnMenu } from "./column-menu.js";
 import {
   allColumns,
@@ -15,18 +15,18 @@ import {
   withColumn,
   withoutColumn,
 } from "./column-order.js";
-import { withParts } from "./filters.js";
+import { withConjuncts } from "./filters.js";
 import { closePanel, placePanel } from "./panel.js";
 import { toggledSort } from "./sorting.js";
 import type { ViewerStateInput } from "./state.js";
 
-/** What the columns need of their viewer. */
+/** The viewer of the columns. */
 export interface ColumnsHost {
   grid(): Grid;
-  /** What is shown below the names of columns. */
+  /** The summaries below the names of columns. */
   summaries(): { isShown: boolean };
   arrangement(): Arrangement;
-  /** Asks for other rows, or another order. */
+  /** Requests other rows, or another order. */
   arrange(change: Partial<Arrangement>): void;
   /** Other columns are shown, or the same by other widths. */
   onColumns(areOthers: boolean): void;
@@ -36,10 +36,10 @@ export interface ColumnsHost {
   draw(): Promise<ParentNode>;
 }
 
-/** Which columns are shown and how, and what opens at their headers. */
+/** Controls the shown columns, their order and widths, and the panels at their headers. */
 export class ColumnsControl implements HeaderCallbacks {
   readonly #host: ColumnsHost;
-  /** What opens, once something has. */
+  /** The panels, once they were loaded. */
   #panels: typeof import("./column-panels.js") | undefined;
   #menu: ColumnMenu | undefined;
   /** Under names that differ. */
@@ -65,7 +65,7 @@ export class ColumnsControl implements HeaderCallbacks {
     return this.#host.grid().columns.flatMap((column) => this.#fields[column] ?? []);
   }
 
-  /** Whether the columns that are shown are others than the table's, or in another order. */
+  /** Whether the shown columns differ from the table's, or are in another order. */
   get hidesOrMoves(): boolean {
     const { shown } = this.#state;
     const isSame = this.#fields.every(({ name }, index) => name === shown[index]);
@@ -78,7 +78,7 @@ export class ColumnsControl implements HeaderCallbacks {
     this.#state = allColumns(this.#fields);
   }
 
-  /** Shows columns as a state says, as far as the table has them. */
+  /** Shows the columns of a state, as far as the table has them. */
   show(state: NonNullable<ViewerStateInput["columns"]>): void {
     this.#state = fittingColumns(this.#fields, state);
     this.#host.onColumns(this.#host.grid().setColumns(gridColumns(this.#fields, this.#state)));
@@ -157,7 +157,9 @@ export class ColumnsControl implements HeaderCallbacks {
         this.#host.arrange({ sort: direction === undefined ? [] : [{ column, descending }] });
       },
       onFilter: (column, parts) => {
-        this.#host.arrange({ filter: withParts(this.#host.arrangement().filter, column, parts) });
+        this.#host.arrange({
+          filter: withConjuncts(this.#host.arrangement().filter, column, parts),
+        });
       },
       onClose: () => {
         this.#focus(this.#menuName);

@@ -1,21 +1,21 @@
-import { ColonnadeError, cancelledError } from "../errors.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
-import type { Field } from "../schema.js";
-import { letMessagesIn } from "../turns.js";
+import { ColonnadeError, cancelledError } from "../model/errors.js";
+import type { Field } from "../model/schema.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
 import { type CopyOptions, copiesHtml, type ShownRows, type Written } from "./clipboard.js";
 import { htmlWriter, type RowsWriter, rowsWriter } from "./formats.js";
 
 /** Cells read and written in one go: a few milliseconds. */
 const CELLS_PER_SLICE = 8192;
-/** What a clipboard takes, in characters. */
+/** The limit of a copy, in characters. */
 const MAX_CHARS = 2 ** 28;
 
 /**
  * Writes the cells of a rectangle with their exact texts, slice by slice, so that neither the page
  * nor its worker is held up.
  *
- * @param onProgress told of how much is done, from 0 to 1
+ * @param onProgress called with the fraction that is done, from 0 to 1
  * @throws ColonnadeError `cancelled`, or `too_large` for more than 2²⁸ characters
  */
 export async function writeCells(
@@ -50,7 +50,7 @@ export async function writeCells(
       written.html?.push(rows.map((texts) => html.row(texts, false)).join(""));
     }
     onProgress((end - rect.rowStart) / (rect.rowEnd - rect.rowStart));
-    await letMessagesIn();
+    await yieldToEventLoop();
   }
   if (signal?.aborted) throw cancelledError();
   written.text.push(writer.tail);

@@ -1,11 +1,11 @@
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
 
 /** Rows that are all there sooner need no progress. */
-const PATIENCE_MS = 1000;
+const MIN_WAIT_MS = 1000;
 
 /** How far the engine is that computes a table's rows, where their number is not known before. */
 export class EngineProgress {
-  /** The part of its tasks that is done, from 0 to 1; undefined where no engine says. */
+  /** The fraction of its tasks that is done, from 0 to 1; undefined where no engine reports it. */
   part: number | undefined;
   readonly #onChange: () => void;
 
@@ -13,10 +13,10 @@ export class EngineProgress {
     this.#onChange = onChange;
   }
 
-  /** Asks while rows arrive. */
+  /** Fetches progress while rows arrive. */
   async follow(table: Table, signal: AbortSignal): Promise<void> {
     this.part = undefined;
-    await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS));
+    await new Promise((resolve) => setTimeout(resolve, MIN_WAIT_MS));
     if (signal.aborted || table.state !== "streaming") return;
     // Without a server to load it from there is no progress either.
     const late = await import("./engine-record.js").catch(() => undefined);

@@ -1,17 +1,17 @@
-import { askRecord } from "../ask.js";
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
+import { fetchQueryRecord } from "../http/query-record.js";
 
-/** How often the server is asked how far an engine elsewhere is. */
+/** How often the progress of a remote engine is fetched. */
 const PERIOD_MS = 1000;
 
 /**
- * Asks while rows arrive how far the engine is that computes them, unless the server answers for them itself;
- * tells the part of its tasks that is done, from 0 to 1.
+ * Fetches the progress of a remote engine while rows arrive, and reports the fraction of its tasks that
+ * is done, from 0 to 1. Ends at once where the server computes the rows itself.
  */
 export async function followEngine(
   table: Table,
   signal: AbortSignal,
-  tell: (part: number) => void,
+  report: (fraction: number) => void,
 ): Promise<void> {
   const { request } = table;
   const query = request?.query;
@@ -20,12 +20,12 @@ export async function followEngine(
     !signal.aborted && table.state === "streaming" && table.progress.totalRows === undefined;
   while (isOpen()) {
     try {
-      const record = await askRecord(request, query, signal, table.fetch ?? fetch);
+      const record = await fetchQueryRecord(request, query, signal, table.fetch ?? fetch);
       if (record?.order && record.engine === undefined) return;
       const { tasks = 0, tasks_done: done = 0 } = record?.engine ?? {};
-      if (tasks > 0 && isOpen()) tell(Math.min(1, done / tasks));
+      if (tasks > 0 && isOpen()) report(Math.min(1, done / tasks));
     } catch {
-      // The stream itself says what is wrong.
+      // The stream reports the error itself.
     }
     await new Promise((resolve) => setTimeout(resolve, PERIOD_MS));
   }

@@ -1,8 +1,8 @@
-import type { ColonnadeError } from "../errors.js";
-import type { SortKey } from "../messages.js";
-import type { Predicate } from "../predicate.js";
-import type { Schema } from "../schema.js";
-import type { TableProgress } from "../table.js";
+import type { TableProgress } from "../api/table.js";
+import type { SortKey } from "../model/arrangement.js";
+import type { ColonnadeError } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
+import type { Schema } from "../model/schema.js";
 import type { ViewerSelection } from "./selected.js";
 import type { ViewerState } from "./state.js";
 

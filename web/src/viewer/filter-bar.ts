@@ -1,18 +1,18 @@
 import { html, nothing } from "lit";
-import type { Predicate } from "../predicate.js";
-import { conjuncts, describePredicate, withoutPart } from "./filters.js";
+import type { Predicate } from "../model/predicate.js";
+import { conjunctsOf, describePredicate, withoutConjunct } from "./filters.js";
 
-/** What rows are filtered by, above them; each part goes with its button. */
+/** The filter, above the rows; each conjunct has a button that removes it. */
 export function filterBar(filter: Predicate | null, onFilter: (filter: Predicate | null) => void) {
   if (filter === null) return nothing;
   return html`<div class="chips" role="group" aria-label="Filters">
-    ${conjuncts(filter).map((part) => {
-      const text = describePredicate(part);
+    ${conjunctsOf(filter).map((conjunct) => {
+      const text = describePredicate(conjunct);
       return html`<span class="chip"
         ><span title=${text}>${text}</span
         ><button
           aria-label=${`Remove filter: ${text}`}
-          @click=${() => onFilter(withoutPart(filter, part))}
+          @click=${() => onFilter(withoutConjunct(filter, conjunct))}
         >
           ×
         </button></span

@@ -1,49 +1,55 @@
-import type { Predicate } from "../predicate.js";
-import type { FilterKind } from "../schema.js";
+import type { Predicate } from "../model/predicate.js";
+import type { FilterKind } from "../model/schema.js";
 
-/** The parts of a predicate that must all be true. */
-export function conjuncts(predicate: Predicate | null): readonly Predicate[] {
+/** The conjuncts of a predicate. */
+export function conjunctsOf(predicate: Predicate | null): readonly Predicate[] {
   if (predicate === null) return [];
-  return "and" in predicate ? predicate.and.flatMap(conjuncts) : [predicate];
+  return "and" in predicate ? predicate.and.flatMap(conjunctsOf) : [predicate];
 }
 
-/** One predicate of parts that must all be true; null of none. */
-export function conjunction(parts: readonly Predicate[]): Predicate | null {
-  const [first] = parts;
-  return parts.length > 1 ? { and: parts } : (first ?? null);
+/** One predicate of conjuncts; null of none. */
+export function conjunction(conjuncts: readonly Predicate[]): Predicate | null {
+  const [first] = conjuncts;
+  return conjuncts.length > 1 ? { and: conjuncts } : (first ?? null);
 }
 
-/** The columns that a predicate looks at. */
+/** The columns of a predicate. */
 export function columnsOf(predicate: Predicate | null): ReadonlySet<string> {
   if (predicate === null) return new Set();
-  if ("and" in predicate) return new Set(predicate.and.flatMap((part) => [...columnsOf(part)]));
-  if ("or" in predicate) return new Set(predicate.or.flatMap((part) => [...columnsOf(part)]));
+  if ("and" in predicate) return new Set(predicate.and.flatMap((each) => [...columnsOf(each)]));
+  if ("or" in predicate) return new Set(predicate.or.flatMap((each) => [...columnsOf(each)]));
   if ("not" in predicate) return columnsOf(predicate.not);
   return new Set([predicate.column]);
 }
 
-/** A predicate without one part. */
-export function withoutPart(predicate: Predicate | null, part: Predicate): Predicate | null {
-  return conjunction(conjuncts(predicate).filter((other) => other !== part));
+/** A predicate without one conjunct. */
+export function withoutConjunct(
+  predicate: Predicate | null,
+  conjunct: Predicate,
+): Predicate | null {
+  return conjunction(conjunctsOf(predicate).filter((other) => other !== conjunct));
 }
 
-/** The parts of a predicate that look at one column alone. */
-export function partsOf(predicate: Predicate | null, column: string): readonly Predicate[] {
-  return conjuncts(predicate).filter((part) => isOnlyOf(part, column));
-}
-
-/** A predicate with other parts for one column; what looks at several columns stays. */
-export function withParts(
+/** The conjuncts of a predicate that are of one column alone. */
+export function conjunctsOfColumn(
   predicate: Predicate | null,
   column: string,
-  parts: readonly Predicate[],
-): Predicate | null {
-  const others = conjuncts(predicate).filter((part) => !isOnlyOf(part, column));
-  return conjunction([...others, ...parts]);
+): readonly Predicate[] {
+  return conjunctsOf(predicate).filter((conjunct) => isOnlyOf(conjunct, column));
 }
 
-function isOnlyOf(part: Predicate, column: string): boolean {
-  const columns = columnsOf(part);
+/** A predicate with other conjuncts for one column; those of several columns stay. */
+export function withConjuncts(
+  predicate: Predicate | null,
+  column: string,
+  conjuncts: readonly Predicate[],
+): Predicate | null {
+  const others = conjunctsOf(predicate).filter((conjunct) => !isOnlyOf(conjunct, column));
+  return conjunction([...others, ...conjuncts]);
+}
+
+function isOnlyOf(conjunct: Predicate, column: string): boolean {
+  const columns = columnsOf(conjunct);
   return columns.size === 1 && columns.has(column);
 }
 
@@ -81,7 +87,7 @@ export interface FilterForm {
   to: string;
   op: TextOp;
   text: string;
-  /** Which of `true`, `false` and `null` are wanted; all or none for any. */
+  /** The chosen ones of `true`, `false` and `null`; all or none for any. */
   values: readonly string[];
   nulls: "any" | "only" | "none";
 }
@@ -95,47 +101,50 @@ const EMPTY_FORM: FilterForm = {
   nulls: "any",
 };
 
-/** What a form asks of its column. */
-export function partsOfForm(kind: FilterKind, column: string, form: FilterForm): Predicate[] {
-  if (kind === "boolean") return booleanParts(column, form.values);
+/** The conjuncts of a form for its column. */
+export function conjunctsOfForm(kind: FilterKind, column: string, form: FilterForm): Predicate[] {
+  if (kind === "boolean") return booleanConjuncts(column, form.values);
   if (form.nulls === "only") return [{ op: "is_null", column }];
-  const parts: Predicate[] = form.nulls === "none" ? [{ op: "not_null", column }] : [];
+  const conjuncts: Predicate[] = form.nulls === "none" ? [{ op: "not_null", column }] : [];
   const [from, to] = [form.from.trim(), form.to.trim()];
-  if (kind === "range" && from !== "") parts.push({ op: "ge", column, value: from });
+  if (kind === "range" && from !== "") conjuncts.push({ op: "ge", column, value: from });
   if (kind === "range" && to !== "") {
-    // "< 50" is what a bin of a histogram ends with.
+    // A bin of a histogram ends with "< 50".
     const below = /^<\s*(.+)/.exec(to)?.[1];
-    parts.push({ op: below === undefined ? "le" : "lt", column, value: below ?? to });
+    conjuncts.push({ op: below === undefined ? "le" : "lt", column, value: below ?? to });
   }
-  if (kind === "text" && form.text !== "") parts.push({ op: form.op, column, value: form.text });
-  return parts;
+  if (kind === "text" && form.text !== "")
+    conjuncts.push({ op: form.op, column, value: form.text });
+  return conjuncts;
 }
 
-/** The form that asks these parts of a column; what no form can ask is left out. */
-export function formOfParts(parts: readonly Predicate[]): FilterForm {
+/** The form of these conjuncts; those that no form can express are left out. */
+export function formOfConjuncts(conjuncts: readonly Predicate[]): FilterForm {
   const form = { ...EMPTY_FORM };
-  for (const part of parts) {
-    if ("or" in part) form.values = part.or.flatMap((each) => formOfParts([each]).values);
-    if (!("op" in part)) continue;
-    if (part.op === "ge") form.from = String(part.value);
-    if (part.op === "le") form.to = String(part.value);
-    if (part.op === "lt") form.to = `< ${part.value}`;
-    if (part.op === "contains" || part.op === "starts_with" || part.op === "eq") {
-      form.op = part.op;
-      form.text = String(part.value);
+  for (const conjunct of conjuncts) {
+    if ("or" in conjunct)
+      form.values = conjunct.or.flatMap((each) => formOfConjuncts([each]).values);
+    if (!("op" in conjunct)) continue;
+    if (conjunct.op === "ge") form.from = String(conjunct.value);
+    if (conjunct.op === "le") form.to = String(conjunct.value);
+    if (conjunct.op === "lt") form.to = `< ${conjunct.value}`;
+    if (conjunct.op === "contains" || conjunct.op === "starts_with" || conjunct.op === "eq") {
+      form.op = conjunct.op;
+      form.text = String(conjunct.value);
     }
-    if (part.op === "eq") form.values = [...form.values, String(part.value)];
-    if (part.op === "is_null") Object.assign(form, { nulls: "only", values: ["null"] });
-    if (part.op === "not_null") Object.assign(form, { nulls: "none", values: ["true", "false"] });
+    if (conjunct.op === "eq") form.values = [...form.values, String(conjunct.value)];
+    if (conjunct.op === "is_null") Object.assign(form, { nulls: "only", values: ["null"] });
+    if (conjunct.op === "not_null")
+      Object.assign(form, { nulls: "none", values: ["true", "false"] });
   }
   return form;
 }
 
-function booleanParts(column: string, values: readonly string[]): Predicate[] {
+function booleanConjuncts(column: string, values: readonly string[]): Predicate[] {
   if (values.length === 0 || values.length === 3) return [];
-  const parts = values.map(
+  const alternatives = values.map(
     (value): Predicate =>
       value === "null" ? { op: "is_null", column } : { op: "eq", column, value: value === "true" },
   );
-  return parts.length === 1 ? parts : [{ or: parts }];
+  return alternatives.length === 1 ? alternatives : [{ or: alternatives }];
 }

@@ -1,10 +1,10 @@
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import { formatCount } from "../counts.js";
-import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
-import { distinctNames } from "../schema.js";
+import { formatCount } from "../model/counts.js";
+import { distinctNames } from "../model/distinct-names.js";
+import { ColonnadeError } from "../model/errors.js";
 import type { ShownRows } from "./clipboard.js";
 import { Matches } from "./matches.js";
 
@@ -13,10 +13,10 @@ export { findStyles as styles } from "./find-styles.js";
 /** Who shows the find bar. */
 export interface FindBarHost {
   requestUpdate(): void;
-  /** Resolves when what was rendered is there. */
+  /** Resolves when the rendering is done. */
   whenUpdated(): Promise<boolean>;
   shown(): ShownRows | undefined;
-  /** The columns that are selected, by their places as they are shown; none where nothing is. */
+  /** The columns that are selected, by their positions as shown; none where nothing is. */
   selectedColumns(): readonly number[];
   /** The cell that the search begins at. */
   active(): CellPosition;
@@ -27,11 +27,11 @@ export interface FindBarHost {
   onClose(): void;
 }
 
-/** Matching rows asked for at a time. */
+/** Matching rows per request. */
 const ROWS_PER_REQUEST = 1000;
-/** Matches beyond these are not looked for. */
+/** The search ends at so many matches. */
 const MAX_MATCHES = 100_000;
-/** A text is searched for when nobody typed for this long. */
+/** The pause in typing before the search starts. */
 const REST_MS = 250;
 
 /** Finds a text in all cells and in the names of columns: a bar above the rows. */
@@ -46,13 +46,13 @@ export class FindBar {
   #matches = new Matches();
   #marks = new Map<string, CellMark>();
   #numMarked = 0;
-  /** The mark of the match gone to. */
+  /** The mark of the current match. */
   #marked: string | undefined;
   #columns: number[] = [];
   #search: AbortController | undefined;
   #searchedRows = 0;
   #isStopped = false;
-  /** Whether the text that was typed is still to be looked for. */
+  /** Whether the typed text is yet to be searched. */
   #isAwaited = false;
   #error: ColonnadeError | undefined;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
@@ -94,7 +94,7 @@ export class FindBar {
     this.#host.mark(this.#marks);
   }
 
-  /** Looks for the same text in other rows; nobody is taken anywhere. */
+  /** Searches the same text in other rows, without moving to a match. */
   again(): void {
     this.#begin(false);
   }
@@ -134,8 +134,8 @@ export class FindBar {
     if (this.#error !== undefined) return this.#error.message;
     const { count, number } = this.#matches;
     const isSearching = this.#search !== undefined;
-    const isPart = isSearching || this.#isStopped || count >= MAX_MATCHES;
-    const total = `${formatCount(count)}${isPart ? "+" : ""}`;
+    const isPartial = isSearching || this.#isStopped || count >= MAX_MATCHES;
+    const total = `${formatCount(count)}${isPartial ? "+" : ""}`;
     const names = this.#columns.length;
     const inNames = names === 0 ? "" : `, ${names} column ${names === 1 ? "name" : "names"}`;
     const progress = isSearching ? `, ${formatCount(this.#searchedRows)} rows searched…` : "";
@@ -162,11 +162,11 @@ export class FindBar {
     this.#begin();
   };
 
-  /** The names that tell columns apart, by their places as they are shown. */
-  #namesOf(places: readonly number[]): string[] {
+  /** The distinct names of columns, by their positions as shown. */
+  #namesOf(positions: readonly number[]): string[] {
     const shown = this.#host.shown();
-    const all = distinctNames(shown?.fields ?? []);
-    return places.flatMap((place) => all[shown?.columns[place] ?? -1] ?? []);
+    const all = distinctNames((shown?.fields ?? []).map(({ name }) => name));
+    return positions.flatMap((position) => all[shown?.columns[position] ?? -1] ?? []);
   }
 
   readonly #onKey = (event: KeyboardEvent) => {
@@ -178,7 +178,7 @@ export class FindBar {
     event.stopPropagation();
   };
 
-  /** @param isGone whether the first match is gone to */
+  /** @param isGone whether to move to the first match */
   #begin(isGone = true): void {
     this.#reset();
     this.#isAwaited = true;
@@ -199,7 +199,7 @@ export class FindBar {
       this.#show(position);
       return;
     }
-    // Only names of columns hold it: the first one is gone to.
+    // Only names of columns contain it: moves to the first one.
     const [column] = this.#columns;
     if (column !== undefined) this.#host.goTo({ row: this.#host.active().row, column });
   }
@@ -210,7 +210,7 @@ export class FindBar {
     this.#host.requestUpdate();
   }
 
-  /** Marks what was found since the last time, and the match gone to. */
+  /** Marks the new matches, and the current one. */
   #mark(): void {
     const { cells, current } = this.#matches;
     for (let index = this.#numMarked; index < cells.length; index++) {

@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** The bar in which a text is looked for. */
+/** The find bar. */
 export const findStyles = css`
   .find {
     display: flex;

@@ -1,15 +1,16 @@
-import { type Field, isNumericType } from "../schema.js";
+import { distinctNames } from "../model/distinct-names.js";
+import { type Field, isNumericType } from "../model/schema.js";
 
-/** What selected cells can be written as. */
+/** The formats of copied cells. */
 export type CopyFormat = "tsv" | "csv" | "json" | "markdown";
 
 /** Writes rows of exact texts, row by row; null is a null. */
 export interface RowsWriter {
-  /** What stands before the first row. */
+  /** The text before the first row. */
   readonly head: string;
-  /** A row; `isFirst` where no row came before it. */
+  /** A row; `isFirst` for the first one. */
   row(texts: readonly (string | null)[], isFirst: boolean): string;
-  /** What stands behind the last row. */
+  /** The text after the last row. */
   readonly tail: string;
 }
 
@@ -51,7 +52,7 @@ function separated(separator: string, fields: readonly Field[], hasHeader: boole
 }
 
 function json(fields: readonly Field[]): RowsWriter {
-  const keys = uniqueNames(fields).map((name) => JSON.stringify(name));
+  const keys = distinctNames(fields.map(({ name }) => name)).map((name) => JSON.stringify(name));
   const writers = fields.map(jsonWriter);
   return {
     head: "[",
@@ -78,17 +79,6 @@ function jsonWriter({ type }: Field): (text: string) => string {
     isNumeric && /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? text : JSON.stringify(text);
 }
 
-/** A repeated name gets `_2`, `_3` and so on, as in the server's NDJSON. */
-function uniqueNames(fields: readonly Field[]): string[] {
-  const taken = new Set<string>();
-  return fields.map(({ name }) => {
-    let unique = name;
-    for (let count = 2; taken.has(unique); count++) unique = `${name}_${count}`;
-    taken.add(unique);
-    return unique;
-  });
-}
-
 function markdown(fields: readonly Field[]): RowsWriter {
   // White space at the edges of a cell is no part of it, unless it is written as references.
   const reference = (spaces: string) => [...spaces].map((c) => `&#${c.codePointAt(0)};`).join("");
@@ -106,7 +96,7 @@ function markdown(fields: readonly Field[]): RowsWriter {
   };
 }
 
-/** What a spreadsheet takes for a number it holds as a double: 15 digits at most are safe. */
+/** Spreadsheets hold numbers as doubles: 15 digits at most are safe. */
 const MAX_SAFE_DIGITS = 15;
 
 /** A table for spreadsheets and documents; numbers of many digits are marked as text. */

@@ -1,5 +1,5 @@
 import { html } from "lit";
-import { formatCount } from "../counts.js";
+import { formatCount } from "../model/counts.js";
 import { parseRowNumber } from "./parse.js";
 import { formatRows } from "./status.js";
 
@@ -16,7 +16,7 @@ export function goToRowForm({
   isGrowing: boolean;
   /** Gets the row counted from 0. */
   onRow: (row: number) => void;
-  /** Says what is wrong with a number, or what happens otherwise than was asked for. */
+  /** Reports a wrong number, or a row other than the requested one. */
   say: (text: string, isError: boolean) => void;
 }) {
   const onSubmit = (event: SubmitEvent) => {
@@ -53,7 +53,7 @@ export function goToRowForm({
   </form>`;
 }
 
-/** Why a text is no row number, and what would be one. */
+/** Why a text is not a row number, and the valid range. */
 export function wrongNumber(text: string, numRows: number, isGrowing: boolean): string {
   const what = text === "" ? "No row number was typed" : `“${text}” is not a row number`;
   const right = isGrowing ? "1 or more" : `1 to ${formatCount(numRows)}`;

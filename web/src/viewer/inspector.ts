@@ -1,9 +1,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import { formatCount } from "../counts.js";
-import { ColonnadeError } from "../errors.js";
 import type { CellPosition } from "../grid/keyboard.js";
-import type { Field } from "../schema.js";
+import { formatCount } from "../model/counts.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { Field } from "../model/schema.js";
 import { bytesOf, hexLines, imageTypeOf } from "./binary.js";
 import { type ShownRows, toClipboard } from "./clipboard.js";
 import { type JsonNode, parseJson } from "./json-tree.js";
@@ -13,14 +13,14 @@ export { inspectorStyles as styles } from "./inspector-styles.js";
 /** Who shows the inspector. */
 export interface InspectorHost {
   requestUpdate(): void;
-  /** Resolves when what was rendered is there. */
+  /** Resolves when the rendering is done. */
   whenUpdated(): Promise<boolean>;
   shown(): ShownRows | undefined;
   /** Called when it was closed. */
   onClose(): void;
 }
 
-/** What is shown of a cell, made once. */
+/** The content of a cell, parsed once. */
 interface Content {
   text: string | null;
   tree: JsonNode | undefined;
@@ -34,7 +34,7 @@ interface Inspected extends CellPosition {
   error: ColonnadeError | undefined;
 }
 
-/** Items of a list, and bytes, that are shown before more are asked for. */
+/** Items of a list, and bytes, that are shown at a time. */
 const ITEMS_PER_PAGE = 200;
 const BYTES_PER_PAGE = 64 * 1024;
 
@@ -154,7 +154,7 @@ export class Inspector {
     if (children.length === 0) return html`<div class="leaf">${summary}</div>`;
     const isShown = this.#open.get(node) ?? isOpen;
     const numShown = this.#numItems.get(node) ?? ITEMS_PER_PAGE;
-    // What is closed is not made: a cell can hold a million values.
+    // A closed node is not rendered, because a cell can hold a million values.
     return html`<details ?open=${isShown} @toggle=${(event: Event) => this.#onToggle(node, event)}>
       <summary>${summary}</summary>
       ${

@@ -1,5 +1,5 @@
+import type { Found } from "../api/row-reader.js";
 import type { CellPosition } from "../grid/keyboard.js";
-import type { Found } from "../rows.js";
 
 /** Cells that hold a text, in reading order; grows while rows are searched. */
 export class Matches {
@@ -10,7 +10,7 @@ export class Matches {
     return this.#cells.length;
   }
 
-  /** The match that was gone to, counted from 1; 0 where none was. */
+  /** The current match, counted from 1; 0 for none. */
   get number(): number {
     return this.#current + 1;
   }
@@ -24,7 +24,7 @@ export class Matches {
     return this.#cells;
   }
 
-  /** Adds what was found behind what is here; columns by their names, as they are shown. */
+  /** Appends matches; columns by their names, as shown. */
   add({ matches }: Found, names: readonly string[]): void {
     const positions = new Map<string, number[]>();
     names.forEach((name, column) => {

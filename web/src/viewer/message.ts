@@ -1,11 +1,11 @@
 import { html, nothing } from "lit";
-import type { Field } from "../schema.js";
+import type { Field } from "../model/schema.js";
 import { formatRows, type ViewerPhase } from "./status.js";
 
 /** From here on a reader wants to know how long it has been waiting. */
 const SLOW_MS = 1000;
 
-/** What is said where there are no rows to look at. */
+/** The message where there are no rows to show. */
 export function message(
   phase: ViewerPhase,
   {
@@ -18,7 +18,7 @@ export function message(
     fields: readonly Field[] | undefined;
     numRows: number;
     isFiltered: boolean;
-    /** Since the table was asked for. */
+    /** Since the table was opened. */
     waitedMs: number;
   },
 ) {

@@ -1,4 +1,4 @@
-import { ColonnadeError } from "../errors.js";
+import { ColonnadeError } from "../model/errors.js";
 
 const BYTES_PER_UNIT: Record<string, number> = {
   "": 1,

@@ -1,7 +1,7 @@
-import { cancelledError } from "../errors.js";
-import type { Table } from "../table.js";
+import type { Table } from "../api/table.js";
+import { cancelledError } from "../model/errors.js";
 
-/** The promise of a table, renewed whenever another one is asked for. */
+/** The promise of a table, renewed whenever another one is opened. */
 export class Ready {
   #awaited = quiet(Promise.withResolvers<Table>());
 
@@ -17,7 +17,7 @@ export class Ready {
     this.#awaited.reject(error);
   }
 
-  /** Promises another table; whoever still waits for this one is told that it will not come. */
+  /** Promises another table; callers that still wait for this one are rejected. */
   begin(): void {
     this.reject(cancelledError());
     this.#awaited = quiet(Promise.withResolvers<Table>());

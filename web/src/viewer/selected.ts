@@ -1,6 +1,6 @@
+import type { RowRange } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
 import type { Selection, SelectionKind } from "../grid/selection.js";
-import type { RowRange } from "../rows.js";
 
 /** The selected cells of a viewer: ranges that exclude their ends, counted from 0. */
 export interface ViewerSelection {
@@ -10,7 +10,7 @@ export interface ViewerSelection {
   columns: { start: number; end: number };
 }
 
-/** A grid's selection as its owner tells it. */
+/** A grid's selection as the element reports it. */
 export function viewerSelection({
   selection,
   rect,
@@ -26,7 +26,7 @@ export function viewerSelection({
   };
 }
 
-/** The selection that its owner asks for. */
+/** The selection of the grid for one that the page sets. */
 export function gridSelection({ kind, rows, columns }: ViewerSelection): Selection {
   return {
     kind,

@@ -1,8 +1,8 @@
 import { html, nothing } from "lit";
-import { formatCount, groupDigits } from "../counts.js";
-import { ColonnadeError } from "../errors.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
+import { formatCount, groupDigits } from "../model/counts.js";
+import { ColonnadeError } from "../model/errors.js";
 import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./clipboard.js";
 import type { CopyFormat } from "./formats.js";
 import type { Totals } from "./totals.js";
@@ -10,7 +10,7 @@ import type { Totals } from "./totals.js";
 /** Who shows the bar. */
 export interface SelectionBarHost {
   requestUpdate(): void;
-  /** The rows that are looked at; undefined where there are none. */
+  /** The rows that are shown; undefined where there are none. */
   shown(): ShownRows | undefined;
   /** The cells that are selected; undefined where there are none. */
   rect(): CellRect | undefined;
@@ -20,7 +20,7 @@ export interface SelectionBarHost {
 const MAX_SUMMED_CELLS = 1_000_000;
 /** A selection that changes faster than this is still being made. */
 const REST_MS = 200;
-/** How long it is said that something was copied. */
+/** How long the confirmation of a copy is shown. */
 const NOTICE_MS = 5000;
 
 const FORMAT_NAMES: readonly [CopyFormat, string][] = [
@@ -30,7 +30,7 @@ const FORMAT_NAMES: readonly [CopyFormat, string][] = [
   ["markdown", "Markdown"],
 ];
 
-/** What is known of the selection, and copying it: a part of the bar below the rows. */
+/** The selection's size and totals, and copying it, in the bar below the rows. */
 export class SelectionBar {
   readonly #host: SelectionBarHost;
   #totals: Totals | undefined;
@@ -72,7 +72,7 @@ export class SelectionBar {
     return this.#copying !== undefined;
   }
 
-  /** Stops everything: the table goes. */
+  /** Stops all work, because the table is closed. */
   reset(): void {
     this.cancel();
     this.#notice = undefined;
@@ -95,16 +95,16 @@ export class SelectionBar {
     };
     try {
       const all = { ...options, signal: abort.signal };
-      // Loaded when something is first copied; the clipboard must be asked within the gesture.
+      // Loaded when something is first copied; the clipboard must be called within the gesture.
       const written = import("./copy.js").then(({ writeCells }) =>
         writeCells(shown, rect, all, onProgress),
       );
       await toClipboard(written, copiesHtml(rect, options));
-      this.tell(`Copied ${formatCells(numCells(rect))}`, false);
+      this.show(`Copied ${formatCells(numCells(rect))}`, false);
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "copy_failed");
-      if (error.code === "cancelled") this.tell("Copying was cancelled", false);
-      else this.tell(`Not copied. ${error.message}`, true);
+      if (error.code === "cancelled") this.show("Copying was cancelled", false);
+      else this.show(`Not copied. ${error.message}`, true);
       throw error;
     } finally {
       if (this.#copying === copying) this.#copying = undefined;
@@ -153,7 +153,7 @@ export class SelectionBar {
 
   readonly #onCopy = () => {
     const rect = this.#host.rect();
-    // What went wrong is said in the bar.
+    // The bar shows the error.
     if (rect !== undefined) this.copy(rect, { format: this.#format }).catch(() => undefined);
   };
 
@@ -191,7 +191,7 @@ export class SelectionBar {
         totals = await totalsOf(shown, rect, summing.signal);
       }
     } catch {
-      // Rows that cannot be read are told of where they are looked at.
+      // The grid reports rows that cannot be read.
     }
     if (summing.signal.aborted) return;
     this.#totals = totals;
@@ -200,8 +200,8 @@ export class SelectionBar {
     this.#host.requestUpdate();
   }
 
-  /** Says something for a while, in place of what is known of the selection. */
-  tell(text: string, isError: boolean): void {
+  /** Shows a text for a while instead of the selection. */
+  show(text: string, isError: boolean): void {
     this.#notice = { text, isError };
     this.#announced = text;
     clearTimeout(this.#noticeTimer);

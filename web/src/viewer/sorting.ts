@@ -1,7 +1,6 @@
-import type { Arrangement } from "../arrange.js";
 import type { HeaderMark } from "../grid/header.js";
-import type { SortKey } from "../messages.js";
-import { type Field, isSortableType } from "../schema.js";
+import type { Arrangement, SortKey } from "../model/arrangement.js";
+import { type Field, isSortableType } from "../model/schema.js";
 import { columnsOf } from "./filters.js";
 
 /**
@@ -34,7 +33,7 @@ export function describe({ sort, filter }: Arrangement): string {
   ].join(", ");
 }
 
-/** What the headers of columns say of an arrangement. */
+/** The marks of an arrangement in the headers. */
 export function headerMarks(
   fields: readonly Field[],
   { sort, filter }: Arrangement,
@@ -45,7 +44,7 @@ export function headerMarks(
     const direction = sort[index]?.descending ? "descending" : "ascending";
     return {
       direction: index < 0 ? undefined : direction,
-      place: index >= 0 && sort.length > 1 ? index + 1 : undefined,
+      priority: index >= 0 && sort.length > 1 ? index + 1 : undefined,
       isFiltered: filtered.has(name),
       canSort: isSortableType(type),
     };

@@ -1,10 +1,10 @@
-import type { SortKey } from "../messages.js";
-import { type Predicate, predicateJson } from "../predicate.js";
+import type { SortKey } from "../model/arrangement.js";
+import { type Predicate, predicateJson } from "../model/predicate.js";
 import type { ColumnsState } from "./column-order.js";
 
-/** What can be stored as JSON and given back to show the same again. */
+/** A state that can be stored as JSON and restored. */
 export interface ViewerState {
-  /** What rows are sorted by, the most important key first. */
+  /** The sort keys, the most important first. */
   sort: readonly SortKey[];
   /** Which rows are shown; null for all. */
   filter: Predicate | null;
@@ -12,21 +12,21 @@ export interface ViewerState {
   columns: ColumnsState;
   /** The first visible row, counted from 0. */
   row: number;
-  /** Whether columns are shown in short below their names; unless told, where there is room. */
+  /** Whether column summaries are shown; by default, where there is room. */
   summaries: boolean;
 }
 
-/** Some of a state: what it does not say stays as it is. */
+/** Some of a state: absent members stay as they are. */
 export interface ViewerStateInput extends Partial<Omit<ViewerState, "columns">> {
   columns?: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined };
 }
 
-/** Tells whether a state is another than the last one. */
-export class StateNews {
+/** Compares a state with the previous one. */
+export class StateChange {
   #json: string | undefined;
 
-  /** Whether this one is; the first is none. */
-  isNews(state: ViewerState): boolean {
+  /** Whether the state differs from the previous one; false for the first. */
+  isChanged(state: ViewerState): boolean {
     const before = this.#json;
     const filter = state.filter && predicateJson(state.filter);
     this.#json = JSON.stringify({ ...state, filter });

@@ -1,6 +1,6 @@
 import { html, nothing } from "lit";
-import { formatCount } from "../counts.js";
-import type { Table, TableProgress } from "../table.js";
+import type { Table, TableProgress } from "../api/table.js";
+import { formatCount } from "../model/counts.js";
 import { facts, interruptionText, phaseWord, rowWord, type ViewerPhase } from "./status.js";
 
 /** How far the table is, below the rows. */

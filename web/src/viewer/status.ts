@@ -1,6 +1,6 @@
-import { formatCount } from "../counts.js";
-import type { ColonnadeError } from "../errors.js";
-import type { TableProgress, TableState } from "../table.js";
+import type { TableProgress, TableState } from "../api/table.js";
+import { formatCount } from "../model/counts.js";
+import type { ColonnadeError } from "../model/errors.js";
 
 /** Where a viewer is: before there is a table, and then with its table. */
 export type ViewerPhase =
@@ -19,7 +19,7 @@ export function phaseOf(state: TableState, { connection, pause }: TableProgress)
   return state === "streaming" && pause !== undefined ? "paused" : state;
 }
 
-/** Whether rows are on their way, or expected to be. */
+/** Whether rows are arriving, or expected. */
 export function isRunningPhase(phase: ViewerPhase): boolean {
   return /^(?:connecting|streaming|interrupted|waiting)$/.test(phase);
 }
@@ -36,7 +36,7 @@ export function formatRows(count: number): string {
   return `${formatCount(count)} ${rowWord(count)}`;
 }
 
-/** What `count` of them are called. */
+/** `row` or `rows`. */
 export function rowWord(count: number): string {
   return count === 1 ? "row" : "rows";
 }
@@ -69,7 +69,7 @@ export function formatDuration(milliseconds: number): string {
   return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
 }
 
-/** The part that has arrived, from 0 to 1; undefined while the total is unknown. */
+/** The fraction that has arrived, from 0 to 1; undefined while the total is unknown. */
 export function fraction(progress: TableProgress | undefined): number | undefined {
   const { rows = 0, totalRows } = progress ?? {};
   return totalRows ? Math.min(1, rows / totalRows) : undefined;
@@ -89,12 +89,12 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
   cancelled: "Cancelled",
 };
 
-/** A phase in a word or a few. */
+/** The words for a phase. */
 export function phaseWord(phase: ViewerPhase): string {
   return PHASE_WORDS[phase];
 }
 
-/** What is done about a lost connection. Rows are counted from 1, as people do. */
+/** The status of a lost connection; rows are counted from 1. */
 export function interruptionText({ rows, interruption }: TableProgress): string {
   return `Connection lost at row ${formatCount((interruption?.row ?? rows) + 1)}. Resuming…`;
 }
@@ -103,7 +103,7 @@ export function interruptionText({ rows, interruption }: TableProgress): string 
 export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   const { bytes, elapsedMs, firstRowMs } = progress;
   const shown: string[] = [];
-  // Rows are read when they are looked at: how fast depends on who looks.
+  // Rows are read when they are shown, so a rate would say nothing.
   if (phase === "windowed") return [`${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
   if (phase === "waiting") return shown;
@@ -113,7 +113,7 @@ export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   return shown;
 }
 
-/** The status as one sentence, for those who hear it. */
+/** The status as one sentence, for screen readers. */
 export function announcement(phase: ViewerPhase, progress: TableProgress | undefined): string {
   const word = phaseWord(phase);
   if (progress === undefined) return phase === "connecting" ? `${word}…` : word;
@@ -125,7 +125,7 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
       : "";
   const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
   const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
-  // What scrolling reads is drawn, but saying it each time would be chatter.
+  // Rows that scrolling loads are not announced each time.
   const more = phase === "windowed" ? [] : facts(phase, progress);
   return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...more].join(", ");
 }
@@ -136,9 +136,9 @@ export function isGone(error: ColonnadeError | undefined): boolean {
 }
 
 /** Where in the data a failure happened, for the line under its message. */
-export function errorPlace({ row, byte }: ColonnadeError): string {
-  const places: string[] = [];
-  if (row) places.push(`after ${formatRows(row)}`);
-  if (byte) places.push(`at byte ${formatCount(byte)}`);
-  return places.join(", ");
+export function errorPosition({ row, byte }: ColonnadeError): string {
+  const positions: string[] = [];
+  if (row) positions.push(`after ${formatRows(row)}`);
+  if (byte) positions.push(`at byte ${formatCount(byte)}`);
+  return positions.join(", ");
 }

@@ -1,26 +1,26 @@
-import { ColonnadeError } from "../errors.js";
 import type { Grid } from "../grid/grid.js";
 import type { ColumnSummary } from "../grid/summary-plot.js";
-import type { Predicate } from "../predicate.js";
-import { distinctFields, type Field } from "../schema.js";
-import type { Summary } from "../summary.js";
-import { framePainted } from "../turns.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
+import { distinctFields, type Field } from "../model/schema.js";
+import type { Summary } from "../model/summary.js";
+import { framePainted } from "../rpc/event-loop.js";
 import type { ArrangedRows, Arranger } from "./arranger.js";
-import { withParts } from "./filters.js";
+import { withConjuncts } from "./filters.js";
 
 /** Texts with more different values have no frequent ones worth the memory to count them. */
 const MAX_COUNTED = 1 << 16;
 /** In a viewer that is narrower or lower, rows have more use of the room. */
 const MIN_WIDTH_PX = 560;
 const MIN_HEIGHT_PX = 320;
-/** What a server is not asked to summarise unless somebody wants it. */
+/** The most rows that a server summarises without the user opening summaries. */
 const MAX_SERVER_ROWS = 100_000_000;
 /** While rows come, a column is summarised again no sooner than this. */
 const REFRESH_MS = 500;
 /** While rows come, summaries take at most a tenth of the time. */
 const REST_SHARE = 9;
 
-/** What summaries need of their viewer: to ask for other rows. */
+/** The viewer of the summaries. */
 export interface SummariesHost {
   filter: Predicate | null;
 }
@@ -62,7 +62,7 @@ export class Summaries {
         const summary = this.#ofTable.get(field)?.summary;
         const distinct = this.#distinct(field);
         if (summary === undefined || this.#words === undefined) return;
-        this.#filter(distinct, this.#words.partsOfBins(summary, distinct, first, last));
+        this.#filter(distinct, this.#words.conjunctsOfBins(summary, distinct, first, last));
       },
       onClear: (field) => this.#filter(this.#distinct(field), []),
       onSight: () => this.follow(),
@@ -120,12 +120,12 @@ export class Summaries {
     void this.#summarise();
   }
 
-  #filter({ name }: Field, parts: readonly Predicate[]): void {
+  #filter({ name }: Field, conjuncts: readonly Predicate[]): void {
     const { filter } = this.#arranger.arrangement;
-    this.#host.filter = withParts(filter, name, parts);
+    this.#host.filter = withConjuncts(filter, name, conjuncts);
   }
 
-  /** The field by the name that is asked for, where several have one. */
+  /** The field with its distinct name. */
   #distinct(field: Field): Field {
     const fields = this.#table?.schema.fields ?? [];
     return distinctFields(fields)[fields.indexOf(field)] ?? field;
@@ -150,7 +150,7 @@ export class Summaries {
     return table?.state === "streaming" && table.paused === undefined;
   }
 
-  /** Summarises what is in sight and not known yet, then what is known of fewer rows. */
+  /** Summarises visible columns without a summary first, then those with one of fewer rows. */
   async #summarise(): Promise<void> {
     const next = this.#work === undefined ? this.#next() : undefined;
     if (next === undefined) return;
@@ -201,7 +201,7 @@ export class Summaries {
   }
 }
 
-/** What is drawn below the names comes after the rows: these are painted first. */
+/** Summaries are drawn after the first rows were painted. */
 async function loadWords() {
   await framePainted();
   return import("./summary-words.js");

@@ -1,9 +1,9 @@
-import { formatCount } from "../counts.js";
 import type { ColumnSummary } from "../grid/summary-plot.js";
-import type { Predicate } from "../predicate.js";
-import { type Field, filterKindOf, isNumericType } from "../schema.js";
-import type { Summary } from "../summary.js";
-import { formOfParts, partsOf } from "./filters.js";
+import { formatCount } from "../model/counts.js";
+import type { Predicate } from "../model/predicate.js";
+import { type Field, filterKindOf, isNumericType } from "../model/schema.js";
+import type { Summary } from "../model/summary.js";
+import { conjunctsOfColumn, formOfConjuncts } from "./filters.js";
 import { formatRows } from "./status.js";
 
 const POWERS = ["", "K", "M", "B", "T"] as const;
@@ -15,7 +15,7 @@ const MAX_NUMBER_CHARS = 9;
 /** Longer texts are cut. */
 const MAX_TEXT_CHARS = 100;
 
-/** What of a column is shown below its name. */
+/** A column and its summary, which is shown below its name. */
 export interface Summarised {
   field: Field;
   /** Of all rows. */
@@ -27,11 +27,10 @@ export interface Summarised {
   isGrowing: boolean;
 }
 
-/** A column in short, in the words of the screen. */
+/** A column summary, in the words of the screen. */
 export function columnSummary(subject: Summarised): ColumnSummary {
   const { field, summary, within, filter } = subject;
   const { histogram, top } = summary;
-  const told = within ?? summary;
   const counts = histogram?.counts ?? top?.map(({ count }) => count) ?? [];
   const countsWithin = countsOf(summary, within);
   const bins = counts.map((count, bin) => ({ count, numShown: countsWithin?.[bin] }));
@@ -55,7 +54,7 @@ export function columnSummary(subject: Summarised): ColumnSummary {
     chosen: canChoose ? chosenBins(summary, field, filter) : undefined,
     start,
     end,
-    caption: captionOf(told),
+    caption: captionOf(within ?? summary),
     description: details.join(", "),
     details,
   };
@@ -66,8 +65,8 @@ function canFilterByBins({ type }: Field): boolean {
   return filterKindOf(type) !== "nulls" && !type.includes("decimal256");
 }
 
-/** What asks for the values of bins `[first, last]`; nothing where they are not there. */
-export function partsOfBins(
+/** The predicates for the values of bins `[first, last]`; none where there are no such bins. */
+export function conjunctsOfBins(
   { histogram, top, max }: Summary,
   { name, type }: Field,
   first: number,
@@ -96,16 +95,16 @@ export function partsOfBins(
   ];
 }
 
-/** The bins that a filter asks for, where it is one of {@link partsOfBins}. */
+/** The bins of a filter, where it is one of {@link conjunctsOfBins}. */
 export function chosenBins(
   summary: Summary,
   field: Field,
   filter: Predicate | null,
 ): [number, number] | undefined {
-  const parts = partsOf(filter, field.name);
-  if (parts.length === 0) return undefined;
+  const conjuncts = conjunctsOfColumn(filter, field.name);
+  if (conjuncts.length === 0) return undefined;
   const { histogram, top, max } = summary;
-  const form = formOfParts(parts);
+  const form = formOfConjuncts(conjuncts);
   let bins: [number, number];
   if (histogram !== undefined) {
     const to = form.to.replace(/^< /, "");
@@ -113,18 +112,21 @@ export function chosenBins(
     const end = form.to === max ? edges.length - 1 : edges.indexOf(to);
     bins = [edges.indexOf(form.from), end - 1];
   } else {
-    const [part] = parts;
-    const values = part && "op" in part && part.op === "in" ? part.value.map(String) : form.values;
-    const places = values.map((value) => (top ?? []).findIndex((each) => each.value === value));
-    bins = [Math.min(...places), Math.max(...places)];
+    const [conjunct] = conjuncts;
+    const values =
+      conjunct && "op" in conjunct && conjunct.op === "in"
+        ? conjunct.value.map(String)
+        : form.values;
+    const indices = values.map((value) => (top ?? []).findIndex((each) => each.value === value));
+    bins = [Math.min(...indices), Math.max(...indices)];
   }
   const [first, last] = bins;
   if (!(first >= 0 && last >= first)) return undefined;
-  const wanted = partsOfBins(summary, field, first, last);
-  return JSON.stringify(wanted) === JSON.stringify(parts) ? bins : undefined;
+  const wanted = conjunctsOfBins(summary, field, first, last);
+  return JSON.stringify(wanted) === JSON.stringify(conjuncts) ? bins : undefined;
 }
 
-/** How often the bins of the whole, or its values, are in what is left of it. */
+/** The counts of the bins or values of all rows among the filtered rows. */
 function countsOf({ top }: Summary, within: Summary | undefined): number[] | undefined {
   if (within === undefined) return undefined;
   if (within.histogram !== undefined) return within.histogram.counts;
@@ -180,7 +182,7 @@ function isOnOneDay(min: string, max: string): boolean {
   return dayOf(min) === dayOf(max);
 }
 
-/** Pieces of which as many are shown as there is room for. */
+/** Texts of which as many are shown as fit. */
 function captionOf({ nulls, rows, distinct, top }: Summary): string[] {
   const isNull = nulls > 0 ? [`${percent(nulls, rows)} null`] : [];
   const isExact = top !== undefined && sumOf(top) === rows - nulls;
@@ -214,11 +216,11 @@ function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
   ];
 }
 
-/** A part of a whole: `14.3 %`; what is not none is never `0 %`, nor what is not all `100 %`. */
-export function percent(part: number, whole: number): string {
-  if (part === 0 || whole === 0) return "0 %";
-  if (part === whole) return "100 %";
-  const share = (100 * part) / whole;
+/** A share of a whole: `14.3 %`; `0 %` only for none, `100 %` only for all. */
+export function percent(count: number, whole: number): string {
+  if (count === 0 || whole === 0) return "0 %";
+  if (count === whole) return "100 %";
+  const share = (100 * count) / whole;
   if (share < 0.1) return "< 0.1 %";
   if (share > 99.9) return "> 99.9 %";
   return `${share < 10 || share > 99 ? share.toFixed(1) : Math.round(share)} %`;

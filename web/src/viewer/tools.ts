@@ -15,7 +15,7 @@ export interface ToolsHost {
 }
 
 /**
- * What is done with cells that are looked at: selecting, copying, inspecting, finding. The last two
+ * Tools for the cells that are shown: selecting, copying, inspecting, finding. The last two
  * are loaded when they are first used, so that rows need not wait for them.
  */
 export class Tools {
@@ -26,7 +26,7 @@ export class Tools {
   #inspector: Inspector | undefined;
   #find: FindBar | undefined;
 
-  /** @param shown the rows that are looked at; undefined where there are none */
+  /** @param shown the rows that are shown; undefined where there are none */
   constructor(host: ToolsHost, grid: Grid, shown: () => ShownRows | undefined) {
     this.#host = host;
     this.#grid = grid;
@@ -107,7 +107,7 @@ export class Tools {
     this.#find?.again();
   }
 
-  /** A tool with its styles; undefined where it cannot be loaded, which is told. */
+  /** A tool with its styles; undefined, with a message in the bar, where it cannot be loaded. */
   async load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined> {
     try {
       const loaded = await loading;
@@ -116,7 +116,7 @@ export class Tools {
       if (styleSheet !== undefined && !sheets?.includes(styleSheet)) sheets?.push(styleSheet);
       return loaded;
     } catch {
-      this.bar.tell("This could not be loaded. Reload the page to try again.", true);
+      this.bar.show("This could not be loaded. Reload the page to try again.", true);
       return undefined;
     }
   }

@@ -1,12 +1,12 @@
 // Loaded when something is first selected.
 
+import type { ColumnValues } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
-import type { ColumnValues } from "../rows.js";
-import { isNumericType } from "../schema.js";
-import { letMessagesIn } from "../turns.js";
+import { isNumericType } from "../model/schema.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
 
-/** Numbers of a selection in short. Texts are exact unless the flag beside them says otherwise. */
+/** Totals of the numbers of a selection. Texts are exact unless the flag beside them is set. */
 export interface Totals {
   /** How many numbers there are; nulls and NaN are none. */
   count: number;
@@ -43,7 +43,7 @@ export async function totalsOf(
       const values = await rows.values(column, { start, end });
       if (signal.aborted) return undefined;
       counter.add(values);
-      await letMessagesIn();
+      await yieldToEventLoop();
     }
   }
   return counter.totals;
@@ -78,7 +78,7 @@ export class TotalsCounter {
     }
   }
 
-  /** What was added; undefined where there was no number. */
+  /** The totals; undefined where there was no number. */
   get totals(): Totals | undefined {
     if (this.#count === 0) return undefined;
     const { digits, scale } = this.#exact;

@@ -1,13 +1,13 @@
 import { html, nothing, type PropertyValues } from "lit";
-import { ColonnadeError, cancelledError } from "../errors.js";
+import { openFor } from "../api/open.js";
+import type { View } from "../api/row-reader.js";
+import type { TableSource } from "../api/source.js";
+import type { Table, TableProgress } from "../api/table.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
 import { gridStyles } from "../grid/styles.js";
 import { summaryStyles } from "../grid/summary-styles.js";
-import { openFor } from "../open.js";
-import type { View } from "../rows.js";
-import type { TableSource } from "../source.js";
-import type { Table, TableProgress } from "../table.js";
+import { ColonnadeError, cancelledError } from "../model/errors.js";
 import { errorAlert, pauseAlert, progressBar } from "./alerts.js";
 import { Announcer } from "./announcer.js";
 import { type ArrangedRows, Arranger } from "./arranger.js";
@@ -25,7 +25,7 @@ import { Ready } from "./ready.js";
 import { RowReacher } from "./row-reacher.js";
 import type { ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
-import { StateNews, type ViewerState, type ViewerStateInput } from "./state.js";
+import { StateChange, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
@@ -37,7 +37,7 @@ const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfor
 const MAX_CELL_CHARS = 300;
 
 /**
- * `<colonnade-viewer>`: a table that is looked at while it arrives.
+ * `<colonnade-viewer>`: shows a table while it arrives.
  *
  * @attr src - address of an Arrow IPC stream; changing it opens another table
  * @attr theme - `auto` (default), `light` or `dark`
@@ -55,7 +55,7 @@ const MAX_CELL_CHARS = 300;
  * @fires colonnade-error - the stream failed; rows that arrived stay
  * @fires colonnade-sort - rows are shown in another order
  * @fires colonnade-filter - other rows are shown
- * @fires colonnade-state - columns, order, filter or the first visible row are others
+ * @fires colonnade-state - columns, order, filter or the first visible row changed
  * @fires colonnade-selection - other cells are selected, or none
  *
  * @csspart grid - header and rows
@@ -64,9 +64,9 @@ const MAX_CELL_CHARS = 300;
  * @csspart cell - a cell
  * @csspart toolbar - the bar below the rows
  * @csspart status - the line in it
- * @csspart find - the bar in which a text is looked for
+ * @csspart find - the find bar
  * @csspart inspector - the dialog that shows a cell whole
- * @csspart selection - what is selected, in short
+ * @csspart selection - the size and totals of the selection
  */
 export class ColonnadeViewer extends ViewerAttributes {
   static override styles = [viewerStyles, gridStyles, headerStyles, summaryStyles, filterBarStyles];
@@ -81,7 +81,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     onColumns: (areOthers) => {
       if (areOthers) this.#tools.reset();
       this.#onArranging();
-      this.#tellState();
+      this.#reportState();
     },
     load: (loading) => this.#tools.load(loading),
     draw: async () => {
@@ -102,7 +102,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       this.requestUpdate();
     },
     header: this.#columns,
-    onRest: () => this.#tellState(),
+    onRest: () => this.#reportState(),
   });
   readonly #arranger = new Arranger({
     open: (request, signal, numRows) => this.#open(request ?? this.#given, signal, numRows),
@@ -114,11 +114,11 @@ export class ColonnadeViewer extends ViewerAttributes {
   #table: Table | undefined;
   #view: View | undefined;
   #stateToShow: ViewerStateInput = {};
-  #stateNews = new StateNews();
+  #stateChange = new StateChange();
   #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
-  /** Why rows that are looked at could not be read. */
+  /** Why rows that are shown could not be read. */
   #unread: ColonnadeError | undefined;
   #abort: AbortController | undefined;
   #startMs = 0;
@@ -140,7 +140,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.addEventListener("keydown", (event) => this.#tools.onKey(event), { capture: true });
   }
 
-  /** The table that is shown. Setting one shows it; whoever opened it closes it. */
+  /** The table that is shown. Setting one shows it; its opener closes it. */
   get table(): Table | undefined {
     return this.#table;
   }
@@ -179,7 +179,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   /**
-   * Copies the selected cells, or the active one: exact texts in the format that is asked for, with
+   * Copies the selected cells, or the active one: exact texts in the requested format, with
    * a table of HTML beside TSV. Must be called within a user's gesture.
    */
   copy(options: CopyOptions = {}): Promise<void> {
@@ -256,14 +256,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (this.#table !== undefined) void this.#restore();
   }
 
-  /** Shows what was asked for since the last update. */
+  /** Applies the changes since the last update. */
   async #restore(): Promise<void> {
     const { sort, filter, row, columns, summaries } = this.#stateToShow;
     this.#stateToShow = {};
     if (summaries !== undefined) this.#summaries.isShown = summaries;
     const { arrangement, applied: before } = this.#arranger;
     const isOther = sort !== undefined || filter !== undefined;
-    // Begun first: what is told of the columns must not say that there is no order any more.
+    // First, because a report of the columns must not say that the order is gone.
     const arranged =
       isOther &&
       this.#arranger.arrange({
@@ -276,7 +276,7 @@ export class ColonnadeViewer extends ViewerAttributes {
       const { applied } = this.#arranger;
       if (applied.sort !== before.sort) this.#emit("colonnade-sort", applied.sort);
       if (applied.filter !== before.filter) this.#emit("colonnade-filter", applied.filter);
-      this.#tellState();
+      this.#reportState();
     }
     if (row !== undefined) this.#grid.goToRow(row);
   }
@@ -323,7 +323,7 @@ export class ColonnadeViewer extends ViewerAttributes {
                     this.#reacher.reach(this.#table, this.#grid.awaitedRow);
                     this.#grid.focus();
                   },
-                  say: (text, isError) => this.#tools.bar.tell(text, isError),
+                  say: (text, isError) => this.#tools.bar.show(text, isError),
                 })}`
         }
       </div>
@@ -379,8 +379,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#columns.begin(table.schema.fields);
     this.#showRows({ table, view: undefined });
     this.#onArranging();
-    this.#stateNews = new StateNews();
-    this.#tellState();
+    this.#stateChange = new StateChange();
+    this.#reportState();
     if (this.row !== null) this.#grid.goToRow(this.row);
     this.#ready.resolve(table);
     this.#emit("colonnade-schema", table.schema);
@@ -406,21 +406,21 @@ export class ColonnadeViewer extends ViewerAttributes {
     void this.#engine.follow(table, signal);
     table.addEventListener("progress", () => this.#follow(table), { signal });
     for (const type of ["progress", "complete"] as const) {
-      const tell = ({ detail }: CustomEvent<TableProgress>) =>
+      const update = ({ detail }: CustomEvent<TableProgress>) =>
         this.#emit(`colonnade-${type}`, detail);
-      table.addEventListener(type, tell, { signal });
+      table.addEventListener(type, update, { signal });
     }
     table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
   }
 
-  /** What the table says of itself, of the rows that are shown. */
+  /** The progress of the table that is shown. */
   get #progress(): TableProgress | undefined {
     const progress = this.#table?.progress;
     if (progress === undefined || this.#view === undefined) return progress;
     return { ...progress, rows: this.#view.numRows, totalRows: this.#view.numRows };
   }
 
-  /** Other rows are asked for, or shown. */
+  /** Other rows are requested, or shown. */
   #onArranging(): void {
     this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
@@ -439,7 +439,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /** What is looked at. */
+  /** The rows that are shown. */
   get #shown(): ShownRows | undefined {
     const rows = this.#view ?? this.#table;
     if (rows === undefined || this.#table === undefined) return undefined;
@@ -447,7 +447,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     return { rows, numRows: rows.numRows, fields, columns: this.#grid.columns };
   }
 
-  /** Asks again for rows that could not be read; for all where the result is gone. */
+  /** Reads failed rows again; all rows where the result is gone. */
   #readAgain(): void {
     const source = this.#given;
     const { state } = this;
@@ -478,14 +478,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#reacher.forget();
     this.#tools.reset();
     this.#phase = "idle";
-    this.#announcer.hurry();
+    this.#announcer.announceNext();
     this.#ready.begin();
   }
 
-  #tellState(): void {
+  #reportState(): void {
     if (this.#table === undefined || this.#arranger.isWorking) return;
     const { state } = this;
-    if (this.#stateNews.isNews(state)) this.#emit("colonnade-state", state);
+    if (this.#stateChange.isChanged(state)) this.#emit("colonnade-state", state);
   }
 
   #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {

@@ -1,0 +1,38 @@
+import type { Table as ArrowTable } from "apache-arrow";
+import { ColonnadeError } from "../model/errors.js";
+import type { Schema } from "../model/schema.js";
+
+/** Types, wherever in another, that apache-arrow does not have or reads wrongly. */
+const UNREADABLE =
+  /\b(?:(?:large_)?list_view|run_end_encoded|decimal32|decimal64)\b|indices=u?int64\b/;
+
+/** A stream as a table of apache-arrow; only this file loads that package. */
+export async function arrowTable(
+  schema: Schema,
+  readStream: () => Promise<Uint8Array[]>,
+): Promise<ArrowTable> {
+  for (const { name, type } of schema.fields) {
+    if (UNREADABLE.test(type)) {
+      throw new ColonnadeError(
+        "unsupported_type",
+        `Column "${name}" is ${type}, which apache-arrow cannot read.`,
+        { hint: "Open the table without that column." },
+      );
+    }
+  }
+  let arrow: typeof import("apache-arrow");
+  try {
+    arrow = await import("apache-arrow");
+  } catch {
+    throw new ColonnadeError("arrow_unavailable", "The package apache-arrow is not installed.", {
+      hint: "Install it: npm install apache-arrow.",
+    });
+  }
+  const stream = await readStream();
+  try {
+    return arrow.tableFromIPC(stream);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ColonnadeError("unsupported_type", `apache-arrow cannot read the table: ${reason}`);
+  }
+}

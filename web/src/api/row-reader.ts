@@ -1,0 +1,317 @@
+import type { SortKey } from "../model/arrangement.js";
+import { distinctNames } from "../model/distinct-names.js";
+import { ColonnadeError } from "../model/errors.js";
+import { type Predicate, predicateJson } from "../model/predicate.js";
+import type { RawRepeats, RawValues } from "../model/raw-column.js";
+import { CellKind, RowWindow } from "../model/row-window.js";
+import type { Schema } from "../model/schema.js";
+import type { Summary } from "../model/summary.js";
+import type { ViewInfo } from "../rpc/messages.js";
+import type { Requester } from "../rpc/requester.js";
+
+/** Rows `[start, end)`, counted from 0. */
+export interface RowRange {
+  start: number;
+  end: number;
+}
+
+/** Options of long-running work. */
+export interface WorkOptions {
+  /** Stops the work; the promise rejects with `cancelled`. */
+  signal?: AbortSignal | undefined;
+  /** Called with the fraction that is done, from 0 to 1. */
+  onProgress?: ((fraction: number) => void) | undefined;
+}
+
+/** Options of `find`. */
+export interface FindOptions extends WorkOptions {
+  /** The first row to search; default 0. */
+  from?: number | undefined;
+  /** Names of the columns to search; default all. */
+  columns?: readonly string[] | undefined;
+  /** The most rows to find; default 100. */
+  limit?: number | undefined;
+  /** Whether capital and small letters differ; default false. */
+  matchCase?: boolean | undefined;
+}
+
+/** How a column is summarised. */
+export interface SummaryOptions extends WorkOptions {
+  /** Of texts with more different values than this, there is no `top`; default 1,048,576. */
+  maxCounted?: number | undefined;
+}
+
+/** What `find` found. */
+export interface Found {
+  /** Rows with a cell whose text contains the searched text, and the columns of those cells. */
+  matches: { row: number; columns: string[] }[];
+  /** The row to continue from; null once all rows were searched. */
+  next: number | null;
+  /** The number of rows that were searched. */
+  searched: number;
+}
+
+/** Values of a column. */
+export interface ColumnValues {
+  /**
+   * Integers and floats in the typed array of their width (half floats as Float32Array, booleans
+   * as 0 and 1); dates, times, timestamps and durations as integers of their unit; everything else
+   * as exact texts. What is null is 0 or the empty text here.
+   */
+  values:
+    | Int8Array
+    | Int16Array
+    | Int32Array
+    | BigInt64Array
+    | Uint8Array
+    | Uint16Array
+    | Uint32Array
+    | BigUint64Array
+    | Float32Array
+    | Float64Array
+    | string[];
+  /** 1 for a value, 0 for null. */
+  validity: Uint8Array;
+}
+
+const MAX_COUNTED = 2 ** 20;
+
+const ARRAYS = {
+  i8: Int8Array,
+  i16: Int16Array,
+  i32: Int32Array,
+  i64: BigInt64Array,
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  u64: BigUint64Array,
+  f32: Float32Array,
+  f64: Float64Array,
+  bool: Uint8Array,
+};
+
+/** Reads rows in the worker and works on them: the base of tables and views. */
+export abstract class RowReader {
+  /** @internal */
+  readonly requester: Requester;
+  readonly #view: number;
+
+  /** @internal */
+  constructor(requester: Requester, view: number) {
+    this.requester = requester;
+    this.#view = view;
+  }
+
+  abstract get schema(): Schema;
+
+  /** Rows that can be read. */
+  abstract get numRows(): number;
+
+  /**
+   * Exact texts of rows `[start, end)`, row by row; null for null. The range is clamped to the rows
+   * there are.
+   *
+   * @param columns names or positions; default all. Of several columns that are called `a` the second
+   *   is `a (2)`, here and wherever a column is named
+   */
+  async text(
+    range: RowRange,
+    columns?: readonly (string | number)[],
+  ): Promise<(string | null)[][]> {
+    const indices = this.#columnIndices(columns);
+    const window = await this.window(range, indices, 0);
+    const rows: (string | null)[][] = [];
+    for (let row = window.start; row < window.end; row++) {
+      const texts: (string | null)[] = [];
+      for (let position = 0; position < indices.length; position++) {
+        const isNull = window.kind(row, position) === CellKind.null;
+        texts.push(isNull ? null : window.text(row, position));
+      }
+      rows.push(texts);
+    }
+    return rows;
+  }
+
+  /**
+   * A rectangle of cells for display, in one call to the worker. The range is clamped to the rows
+   * there are.
+   *
+   * @param columns positions in the schema
+   * @param maxChars texts longer than this are cut; 0 for no limit
+   */
+  async window(
+    range: RowRange,
+    columns: Uint32Array,
+    maxChars: number,
+    signal?: AbortSignal,
+  ): Promise<RowWindow> {
+    const { start, end } = await this.#clamp(range, signal);
+    const params = { view: this.#view, start, end, columns, maxChars };
+    const packed = await this.requester.request("window", params, { signal });
+    return new RowWindow(packed, start, end, columns.length);
+  }
+
+  /**
+   * Exact values of rows `[start, end)` of one column. The range is clamped to the rows there are.
+   *
+   * @param column its name or position
+   */
+  async values(column: string | number, range: RowRange): Promise<ColumnValues> {
+    const { start, end } = await this.#clamp(range);
+    const [index = 0] = this.#columnIndices([column]);
+    const params = { view: this.#view, column: index, start, end };
+    const raw = await this.requester.request("values", params);
+    if (raw.kind === "repeats") return repeatedTexts(raw);
+    if (raw.kind !== "texts") return typedValues(raw);
+    const window = new RowWindow(raw.texts, start, end, 1);
+    return { values: window.texts(0), validity: window.validity(0) };
+  }
+
+  /**
+   * The same rows in another order: by the first key, where that is equal by the next; ties stay as
+   * they are. Nulls come last in both directions, before them NaN; −0 equals 0; text is compared
+   * by its UTF-8 bytes. Rows that arrive later are no part of the view.
+   */
+  async sort(keys: readonly SortKey[], options: WorkOptions = {}): Promise<View> {
+    const plain = keys.map(({ column, descending }) => ({
+      column,
+      descending: descending === true,
+    }));
+    const work = { kind: "sort" as const, view: this.#view, keys: plain };
+    return new View(this.requester, this.schema, (await this.run(work, options)) as ViewInfo);
+  }
+
+  /**
+   * The rows for which a predicate is true, in the order they have here. A comparison with null is
+   * neither true nor false, as in SQL. Rows that arrive later are no part of the view.
+   */
+  async filter(predicate: Predicate, options: WorkOptions = {}): Promise<View> {
+    const work = {
+      kind: "filter" as const,
+      view: this.#view,
+      predicate: predicateJson(predicate),
+    };
+    return new View(this.requester, this.schema, (await this.run(work, options)) as ViewInfo);
+  }
+
+  /** The next rows with a cell whose text, as it is shown, holds `text`. */
+  async find(text: string, options: FindOptions = {}): Promise<Found> {
+    const { from = 0, limit = 100, matchCase = false } = options;
+    const columns = options.columns === undefined ? undefined : [...options.columns];
+    const find = { text, from, limit, columns, matchCase };
+    const work = { kind: "find" as const, view: this.#view, find };
+    return JSON.parse((await this.run(work, options)) as string) as Found;
+  }
+
+  /**
+   * A summary of a column of these rows. That of a view has the bins of its table; its `top` counts the
+   * most frequent values of the table. A repeated call continues with the rows that arrived since.
+   */
+  async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
+    const { maxCounted = MAX_COUNTED } = options;
+    const work = { kind: "summary" as const, column, maxCounted, view: this.#view };
+    return JSON.parse((await this.run(work, options)) as string) as Summary;
+  }
+
+  /** @internal */
+  run(
+    work: Parameters<Requester["run"]>[0],
+    { signal, onProgress }: WorkOptions,
+  ): Promise<ViewInfo | string> {
+    return this.requester.run(work, signal, onProgress);
+  }
+
+  /** The number of rows, where it may be less than `end`. */
+  protected async reach(_end: number, _signal?: AbortSignal): Promise<number> {
+    return this.numRows;
+  }
+
+  async #clamp({ start, end }: RowRange, signal?: AbortSignal): Promise<RowRange> {
+    const clampedEnd = clampRow(end, await this.reach(end, signal));
+    return { start: clampRow(start, clampedEnd), end: clampedEnd };
+  }
+
+  #columnIndices(columns: readonly (string | number)[] | undefined): Uint32Array {
+    const { fields } = this.schema;
+    if (columns === undefined) return Uint32Array.from(fields, (_, index) => index);
+    const names = columns.some((column) => typeof column === "string")
+      ? distinctNames(fields.map(({ name }) => name))
+      : [];
+    return Uint32Array.from(columns, (column) => {
+      const index = typeof column === "number" ? column : names.indexOf(column);
+      if (fields[index] === undefined) {
+        throw new ColonnadeError("unknown_column", `There is no column ${column}.`);
+      }
+      return index;
+    });
+  }
+}
+
+/** Releases views that were garbage collected. */
+const forgotten = new FinalizationRegistry<() => void>((release) => release());
+
+/** Rows of a table, filtered or in another order; made by `sort` and `filter`. */
+export class View extends RowReader {
+  readonly schema: Schema;
+  readonly numRows: number;
+  readonly #id: number;
+
+  /** @internal */
+  constructor(requester: Requester, schema: Schema, { view, numRows }: ViewInfo) {
+    super(requester, view);
+    this.schema = schema;
+    this.numRows = numRows;
+    this.#id = view;
+    forgotten.register(this, () => release(requester, view), this);
+  }
+
+  /** The table's row that is row `index` here; undefined beyond the last. */
+  async rowNumber(index: number): Promise<number | undefined> {
+    if (!(index >= 0 && index < this.numRows)) return undefined;
+    const params = { view: this.#id, start: index, end: index + 1 };
+    return (await this.requester.request("rowNumbers", params))[0];
+  }
+
+  /** The table's rows that are rows `[start, end)` here. */
+  rowNumbers({ start, end }: RowRange): Promise<Uint32Array> {
+    const params = {
+      view: this.#id,
+      start: clampRow(start, this.numRows),
+      end: clampRow(end, this.numRows),
+    };
+    return this.requester.request("rowNumbers", params);
+  }
+
+  /** Releases the memory of the view; it must not be read afterwards. */
+  close(): void {
+    forgotten.unregister(this);
+    release(this.requester, this.#id);
+  }
+}
+
+function release(requester: Requester, view: number): void {
+  requester.request("release", { view }).catch(() => undefined);
+}
+
+function typedValues({ kind, bytes, validity }: RawValues): ColumnValues {
+  const { buffer, byteOffset } = bytes;
+  return { values: new ARRAYS[kind](buffer, byteOffset, validity.length), validity };
+}
+
+function repeatedTexts({ codes, numTexts, texts }: RawRepeats): ColumnValues {
+  const window = new RowWindow(texts, 0, numTexts, 1);
+  const [distinct, valid] = [window.texts(0), window.validity(0)];
+  const values: string[] = new Array(codes.length);
+  for (let row = 0; row < codes.length; row++)
+    values[row] = distinct[codes[row] as number] as string;
+  const validity = new Uint8Array(codes.length).fill(1);
+  if (valid.includes(0)) {
+    for (let row = 0; row < codes.length; row++)
+      validity[row] = valid[codes[row] as number] as number;
+  }
+  return { values, validity };
+}
+
+function clampRow(row: number, numRows: number): number {
+  return Math.max(0, Math.min(Math.trunc(row), numRows));
+}

@@ -1,0 +1,132 @@
+import { isArrowFile } from "../http/arrow-file.js";
+import { bodyOfResponse } from "../http/body.js";
+import { type Fetch, serveFetch } from "../http/fetch-bridge.js";
+import { serveStream } from "../http/port-stream.js";
+import { claimQuery } from "../http/query-request.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { UrlSource, WireSource } from "../model/wire-source.js";
+
+/**
+ * The source of a table: an address, a request to send, a response that has arrived, or the bytes of
+ * an Arrow IPC stream or file as a stream, a buffer or a file.
+ */
+export type TableSource =
+  | string
+  | URL
+  | Request
+  | Response
+  | ReadableStream<Uint8Array>
+  | ArrayBuffer
+  | Uint8Array
+  | Blob;
+
+/** Options of the request, where the source is an address. */
+export interface RequestOptions {
+  headers?: HeadersInit | undefined;
+  credentials?: RequestCredentials | undefined;
+  /**
+   * Answers the requests in place of the browser's `fetch`, in the calling thread: for rows that come
+   * by a message channel. To answer by row, it speaks a Colonnade server's HTTP (`docs/embedding.md`).
+   */
+  fetch?: Fetch | undefined;
+}
+
+/** A source in the form that the worker takes, with what must be transferred to it. */
+export interface PreparedSource {
+  wire: WireSource;
+  transfer: Transferable[];
+  /** Sends the requests that the page itself makes. */
+  fetch?: Fetch | undefined;
+  /** The port by which the worker calls `fetch`; closed with the table. */
+  port?: MessagePort;
+}
+
+/** Prepares a source for the worker; rejects for a Response that is an error. */
+export async function prepareSource(
+  source: TableSource,
+  options: RequestOptions,
+): Promise<PreparedSource> {
+  if (typeof source === "string" || source instanceof URL) {
+    return request(urlSource(source, "GET", null, options), options);
+  }
+  if (source instanceof Request) {
+    const asked = source.clone();
+    // Not every browser has `Request.body` to ask.
+    const hasBody = asked.method !== "GET" && asked.method !== "HEAD";
+    const body = hasBody ? await asked.arrayBuffer() : null;
+    const headers = new Headers(asked.headers);
+    for (const [name, value] of new Headers(options.headers)) headers.set(name, value);
+    const credentials = options.credentials ?? asked.credentials;
+    return request(urlSource(asked.url, asked.method, body, { headers, credentials }), options);
+  }
+  if (source instanceof Blob) {
+    return { wire: { kind: "blob", blob: source }, transfer: [] };
+  }
+  if (source instanceof Response) {
+    const { stream, end } = await bodyOfResponse(source);
+    return portSource(stream, end);
+  }
+  if (source instanceof ReadableStream) {
+    return portSource(source, "marker");
+  }
+  if (source instanceof ArrayBuffer || source instanceof Uint8Array) {
+    const bytes = source instanceof ArrayBuffer ? new Uint8Array(source) : source;
+    if (isArrowFile(bytes)) {
+      const blob = new Blob([bytes as Uint8Array<ArrayBuffer>]);
+      return { wire: { kind: "blob", blob }, transfer: [] };
+    }
+    return portSource(streamOfBytes(bytes), "boundary");
+  }
+  throw new ColonnadeError(
+    "bad_source",
+    "Expected a URL, Request, Response, ReadableStream, ArrayBuffer or Blob.",
+  );
+}
+
+function urlSource(
+  address: string | URL,
+  method: string,
+  body: ArrayBuffer | null,
+  { headers, credentials = "same-origin" }: RequestOptions,
+): UrlSource {
+  const base = globalThis.document?.baseURI ?? globalThis.location?.href;
+  let url: URL;
+  try {
+    url = new URL(address, base);
+  } catch {
+    throw new ColonnadeError("bad_source", `Not an address: ${address}`);
+  }
+  const pairs = [...new Headers(headers)];
+  return { kind: "url", url: url.href, method, headers: pairs, body, credentials };
+}
+
+function request(source: UrlSource, { fetch }: RequestOptions): PreparedSource {
+  const wire = claimQuery(source);
+  if (fetch === undefined) return { wire, transfer: [] };
+  const { port1, port2 } = new MessageChannel();
+  serveFetch(fetch, port1);
+  return { wire: { ...wire, fetch: port2 }, transfer: [port2], fetch, port: port1 };
+}
+
+function portSource(
+  stream: ReadableStream<Uint8Array>,
+  end: "marker" | "boundary",
+): PreparedSource {
+  const { port1, port2 } = new MessageChannel();
+  serveStream(stream, port1);
+  return { wire: { kind: "port", port: port2, end }, transfer: [port2] };
+}
+
+/** Large enough for few messages, small enough that each copies in a fraction of a frame. */
+const PIECE_BYTES = 1024 * 1024;
+
+function streamOfBytes(bytes: Uint8Array): ReadableStream<Uint8Array> {
+  let offset = 0;
+  return new ReadableStream({
+    pull: (controller) => {
+      if (offset >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(offset, offset + PIECE_BYTES));
+      offset += PIECE_BYTES;
+    },
+  });
+}

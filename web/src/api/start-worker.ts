@@ -1,0 +1,181 @@
+import { ColonnadeError, cancelledError } from "../model/errors.js";
+import type { Endpoint } from "../rpc/endpoint.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
+import type { Message, WasmModule } from "../rpc/messages.js";
+import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js";
+
+/** What `worker.js` exports. */
+export interface WorkerModule {
+  /** Serves one table through `endpoint`; the returned function ends that and frees the rows. */
+  serve(endpoint: Endpoint): () => void;
+}
+
+/** Which worker to start. */
+export interface WorkerOptions {
+  /**
+   * Whether to decode in a worker; default true. Where there are none (Node) or the page's policy
+   * allows none, this thread decodes, in slices of 8 ms.
+   */
+  worker?: boolean | undefined;
+  /**
+   * Where `worker.js` is, if not beside this module. From another origin it starts by a `blob:`
+   * address, which the page's policy has to allow.
+   */
+  workerSrc?: string | URL | undefined;
+  /** Where `colonnade.wasm` is, if not beside the worker. */
+  wasmSrc?: string | URL | undefined;
+}
+
+/** How the worker's code is loaded; the bundle that is one file has it inside. */
+export interface WorkerCode {
+  /** A worker that will post `ready`. */
+  make(): Worker;
+  load(): Promise<WorkerModule>;
+  /** The wasm module; undefined where the worker loads it itself. */
+  wasm(): Promise<WasmModule | undefined>;
+}
+
+let compiled: Promise<WebAssembly.Module | undefined> | undefined;
+
+// Bundlers know these expressions and place the file; this package's own build leaves them alone.
+const BESIDE: WorkerCode = {
+  make: () => {
+    const beside = import.meta.url.replace(/[^/]*$/, "worker.js");
+    if (isCrossOrigin(beside)) return workerAt(beside);
+    return new Worker(new URL(/* @vite-ignore */ "./worker.js", import.meta.url), {
+      type: "module",
+      name: "colonnade",
+    });
+  },
+  load: () => import("../worker.js"),
+  // It compiles while the worker starts, and once for all workers. A worker reports why it failed.
+  wasm: async () => {
+    if (globalThis.Worker === undefined) return undefined;
+    const url = new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
+    compiled ??= WebAssembly.compileStreaming(fetch(url)).catch(() => undefined);
+    return compiled;
+  },
+};
+
+let workerCode = BESIDE;
+
+/** Sets how the worker's code is loaded, if not from a file beside this module. */
+export function setWorkerCode(other: WorkerCode): void {
+  workerCode = other;
+}
+
+/** The wasm module or its address; undefined where it is beside a worker that is elsewhere. */
+export async function findWasm({
+  workerSrc,
+  wasmSrc,
+}: WorkerOptions): Promise<WasmModule | string | undefined> {
+  if (wasmSrc !== undefined) return new URL(wasmSrc, globalThis.document?.baseURI).href;
+  return workerSrc !== undefined && workerCode === BESIDE ? undefined : workerCode.wasm();
+}
+
+/**
+ * An idle worker or a new one; where workers are unavailable, this thread serves the table. Rejects with `worker_unavailable` where neither works.
+ */
+export async function startWorker(
+  { worker = true, workerSrc, wasmSrc }: WorkerOptions,
+  signal: AbortSignal | undefined,
+): Promise<TableWorker> {
+  const { make, load } = workerSrc === undefined ? workerCode : codeAt(workerSrc);
+  let reason = "";
+  if (worker && globalThis.Worker !== undefined) {
+    const kind = `${workerSrc} ${wasmSrc}`;
+    try {
+      return new WorkerLease(takeIdleWorker(kind) ?? (await startedWorker(make(), signal)), kind);
+    } catch (thrown) {
+      if (signal?.aborted) throw cancelledError();
+      reason = thrown instanceof Error ? thrown.message : String(thrown);
+    }
+  }
+  try {
+    const here = serveHere(await load());
+    if (reason) console.warn(`colonnade decodes on the page's own thread: ${reason}`);
+    return here;
+  } catch (thrown) {
+    reason ||= thrown instanceof Error ? thrown.message : String(thrown);
+    throw new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {
+      hint: "Is worker.js where workerSrc or worker-src says, and allowed by the page's policy?",
+    });
+  }
+}
+
+function codeAt(workerSrc: string | URL): WorkerCode {
+  const { href } = new URL(workerSrc, globalThis.document?.baseURI);
+  return {
+    make: () => workerAt(href),
+    load: () => import(/* @vite-ignore */ /* webpackIgnore: true */ href),
+    wasm: async () => undefined,
+  };
+}
+
+/** Whether `href` is of another origin than the page. */
+function isCrossOrigin(href: string): boolean {
+  return /^https?:/.test(href) && new URL(href).origin !== globalThis.location?.origin;
+}
+
+/** The `blob:` addresses of cross-origin workers, by their own addresses. */
+const shims = new Map<string, string>();
+
+/** A worker's file must be of the page's origin; its imports need not be. */
+function workerAt(href: string): Worker {
+  let address = href;
+  if (isCrossOrigin(href)) {
+    const shim = new Blob([`import ${JSON.stringify(href)};`], { type: "text/javascript" });
+    address = shims.get(href) ?? URL.createObjectURL(shim);
+    shims.set(href, address);
+  }
+  return new Worker(address, { type: "module", name: "colonnade" });
+}
+
+/** Resolves with the worker at its first message. */
+function startedWorker(worker: Worker, signal: AbortSignal | undefined): Promise<Worker> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => {
+      worker.terminate();
+      reject(new Error(reason));
+    };
+    const abort = () => fail("it was cancelled.");
+    signal?.addEventListener("abort", abort, { once: true });
+    worker.addEventListener(
+      "error",
+      (event) => {
+        event.preventDefault();
+        fail(event.message || "the browser says no more.");
+      },
+      { once: true },
+    );
+    worker.addEventListener(
+      "message",
+      () => {
+        signal?.removeEventListener("abort", abort);
+        resolve(worker);
+      },
+      { once: true },
+    );
+  });
+}
+
+function serveHere({ serve }: WorkerModule): TableWorker {
+  const [ours, theirs] = [new LocalEndpoint(), new LocalEndpoint()];
+  ours.other = theirs;
+  theirs.other = ours;
+  const stop = serve(theirs as unknown as Endpoint);
+  return Object.assign(ours as unknown as TableWorker, { release: stop, terminate: stop });
+}
+
+/** One end of a channel inside this thread. Nothing is copied: what is sent is given away. */
+class LocalEndpoint extends EventTarget {
+  other: LocalEndpoint | undefined;
+  readonly #sent: Message[] = [];
+
+  postMessage(message: Message): void {
+    this.#sent.push(message);
+    void yieldToEventLoop().then(() => {
+      this.other?.dispatchEvent(new MessageEvent("message", { data: this.#sent.shift() }));
+    });
+  }
+}

@@ -1,0 +1,475 @@
+import type { Table as ArrowTable } from "apache-arrow";
+import type { Fetch } from "../http/fetch-bridge.js";
+import { PoolServer } from "../http/pool-server.js";
+import { queryUrl } from "../http/query-request.js";
+import type { SortKey } from "../model/arrangement.js";
+import { ColonnadeError, cancelledError, isFatal } from "../model/errors.js";
+import type { Predicate } from "../model/predicate.js";
+import type { StreamProgress } from "../model/progress.js";
+import type { RowWindow } from "../model/row-window.js";
+import type { Schema } from "../model/schema.js";
+import type { Summary } from "../model/summary.js";
+import type { UrlSource } from "../model/wire-source.js";
+import type { NoticeName, Notices, WasmModule } from "../rpc/messages.js";
+import { Requester } from "../rpc/requester.js";
+import { arrowTable } from "./arrow.js";
+import type {
+  ColumnValues,
+  FindOptions,
+  Found,
+  RowRange,
+  SummaryOptions,
+  View,
+  WorkOptions,
+} from "./row-reader.js";
+import type { PreparedSource } from "./source.js";
+import { TableReader } from "./table-reader.js";
+import type { TableWorker } from "./worker-lease.js";
+
+/**
+ * Where a table is. `complete`: every row has arrived. `windowed`: the memory budget is full, and
+ * rows come from the server when they are read. `failed` and `cancelled`: the rows that arrived
+ * stay readable.
+ */
+export type TableState = "streaming" | "complete" | "windowed" | "failed" | "cancelled";
+
+/** How far a table is; counters only grow. */
+export interface TableProgress extends StreamProgress {
+  /** The number of rows there will be, where it is known. */
+  totalRows: number | undefined;
+  /**
+   * `interrupted` while a lost connection is being made again, `waiting` while other tables of the
+   * page have the connections; the state stays as it is.
+   */
+  connection: "open" | "interrupted" | "waiting";
+}
+
+/** The events of a {@link Table} by name. */
+export interface TableEventMap {
+  schema: CustomEvent<Schema>;
+  /** Rows arrived, or the state changed. */
+  progress: CustomEvent<TableProgress>;
+  complete: CustomEvent<TableProgress>;
+  /** Reading pauses until {@link Table.resume}; see {@link Table.paused}. */
+  pause: CustomEvent<ColonnadeError>;
+  error: CustomEvent<ColonnadeError>;
+}
+
+/** Typed listeners, as DOM objects have them. */
+export interface Table {
+  addEventListener<K extends keyof TableEventMap>(
+    type: K,
+    listener: (event: TableEventMap[K]) => void,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  removeEventListener<K extends keyof TableEventMap>(
+    type: K,
+    listener: (event: TableEventMap[K]) => void,
+    options?: boolean | EventListenerOptions,
+  ): void;
+  removeEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | EventListenerOptions,
+  ): void;
+}
+
+interface StartOptions {
+  signal: AbortSignal | undefined;
+  memoryBytes: number;
+  totalRows: number | undefined;
+  wasm: WasmModule | string | undefined;
+  isShown?: boolean;
+}
+
+/** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface only types listeners
+export class Table extends EventTarget {
+  readonly #worker: TableWorker;
+  readonly #requester: Requester;
+  readonly #rows: TableReader;
+  readonly #pool: PoolServer;
+  readonly #prepared: PreparedSource;
+  readonly #totalRows: number | undefined;
+  #memoryBytes: number;
+  #schema: Schema = { fields: [], metadata: {} };
+  #state: TableState = "streaming";
+  #error: ColonnadeError | undefined;
+  #warning: "no_end_of_stream" | undefined;
+  /** When the reading began, by this thread's clock; infinite before the first progress. */
+  #startMs = Number.POSITIVE_INFINITY;
+  #progress: StreamProgress = {
+    rows: 0,
+    batches: 0,
+    bytes: 0,
+    elapsedMs: 0,
+    firstRowMs: undefined,
+    interruption: undefined,
+  };
+  #canResume = false;
+  #isHeldByServer: boolean;
+  #isSchemaReported = false;
+  #done!: Promise<void>;
+  #resolveDone: () => void = () => undefined;
+  #rejectDone: (error: ColonnadeError) => void = () => undefined;
+  readonly #onPageHide = () => this.#abandon();
+  readonly #onOnline = () => {
+    this.#requester.request("retryNow", null).catch(() => undefined);
+  };
+
+  /** @internal */
+  static async start(
+    worker: TableWorker,
+    prepared: PreparedSource,
+    options: StartOptions,
+  ): Promise<Table> {
+    const table = new Table(worker, prepared, options);
+    const { memoryBytes, wasm, signal, isShown = false } = options;
+    signal?.addEventListener("abort", () => table.cancel());
+    globalThis.addEventListener?.("pagehide", table.#onPageHide);
+    globalThis.addEventListener?.("online", table.#onOnline);
+    try {
+      await table.#pool.requestFirst(signal);
+      // The page was left meanwhile: coming back must not continue this table.
+      if (table.#state !== "streaming") throw cancelledError();
+      const params = { source: prepared.wire, memoryBytes, wasm, isShown };
+      const { transfer } = prepared;
+      const opened = await table.#requester.request("open", params, { signal, transfer });
+      table.#schema = opened.schema;
+      table.#setProgress(opened.progress);
+    } catch (thrown) {
+      table.close();
+      throw table.#error ?? thrown;
+    }
+    // After the caller had the chance to listen.
+    setTimeout(() => table.#reportSchema());
+    return table;
+  }
+
+  private constructor(
+    worker: TableWorker,
+    prepared: PreparedSource,
+    { totalRows, memoryBytes, isShown = false }: StartOptions,
+  ) {
+    super();
+    this.#worker = worker;
+    this.#prepared = prepared;
+    this.#isHeldByServer = prepared.wire.kind === "url" && prepared.wire.query?.isKept === false;
+    this.#totalRows = totalRows;
+    this.#memoryBytes = memoryBytes;
+    this.#expectEnd();
+    this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
+    this.#rows = new TableReader(this.#requester, this, isShown);
+    const { wire } = prepared;
+    this.#pool = new PoolServer(wire.kind === "url" ? wire.url : undefined, (message) => {
+      this.#requester.request("slot", message).catch(() => undefined);
+    });
+    const onWorkerFailure = (event: Event) => {
+      event.preventDefault();
+      const reason = event instanceof ErrorEvent && event.message ? `: ${event.message}` : ".";
+      this.#fail(
+        new ColonnadeError("worker_failed", `The worker stopped${reason}`, {
+          hint: "Is worker.js where workerSrc or worker-src says, and allowed by the page's policy?",
+        }),
+      );
+    };
+    worker.addEventListener("error", onWorkerFailure);
+    worker.addEventListener("messageerror", onWorkerFailure);
+  }
+
+  /**
+   * Resolves when the table is complete or windowed; rejects with a {@link ColonnadeError} otherwise. After
+   * {@link resume} it is another promise.
+   */
+  get done(): Promise<void> {
+    return this.#done;
+  }
+
+  get schema(): Schema {
+    return this.#schema;
+  }
+
+  /** Rows readable now. Grows while streaming, and where a windowed table's total is not known yet. */
+  get numRows(): number {
+    return this.#progress.rows;
+  }
+
+  get state(): TableState {
+    return this.#state;
+  }
+
+  /** Why the table failed. */
+  get error(): ColonnadeError | undefined {
+    return this.#error;
+  }
+
+  /** Set when the table is complete by the format's rules but its producer did not say so. */
+  get warning(): "no_end_of_stream" | undefined {
+    return this.#warning;
+  }
+
+  /** The most memory the rows may take, in bytes. */
+  get memoryBytes(): number {
+    return this.#memoryBytes;
+  }
+
+  /**
+   * Why reading pauses, until {@link resume} with a larger budget or {@link cancel}: the
+   * memory budget is full, and rows of this source cannot be loaded on demand.
+   */
+  get paused(): ColonnadeError | undefined {
+    const { pause } = this.#progress;
+    if (this.#state !== "streaming" || pause === undefined) return undefined;
+    return ColonnadeError.fromPlain(pause);
+  }
+
+  get progress(): TableProgress {
+    const isComplete = this.#state === "complete";
+    const totalRows = isComplete ? this.#progress.rows : this.#expectedRows;
+    const isReading = this.#state === "streaming" || this.#state === "windowed";
+    const interruption = isReading ? this.#progress.interruption : undefined;
+    const isWaiting = this.#state === "streaming" && this.#progress.isWaiting;
+    const connection = interruption !== undefined ? "interrupted" : isWaiting ? "waiting" : "open";
+    return { ...this.#progress, elapsedMs: this.#elapsedMs, totalRows, connection, interruption };
+  }
+
+  /** While rows are awaited, time passes between two reports. */
+  get #elapsedMs(): number {
+    const { elapsedMs, interruption, pause, isWaiting } = this.#progress;
+    const isReading = this.#state === "streaming" && !interruption && !pause && !isWaiting;
+    return isReading ? Math.max(elapsedMs, performance.now() - this.#startMs) : elapsedMs;
+  }
+
+  get #expectedRows(): number | undefined {
+    return this.#state === "windowed" ? this.#progress.totalRows : this.#totalRows;
+  }
+
+  /** Whether {@link resume} can continue after the failure: the connection was lost. */
+  get canResume(): boolean {
+    return this.#canResume;
+  }
+
+  /** @internal The request that the rows come by, where a Colonnade server answers it. */
+  get request(): UrlSource | undefined {
+    const { wire } = this.#prepared;
+    return wire.kind === "url" && wire.query !== undefined ? wire : undefined;
+  }
+
+  /** @internal The page's own `fetch`, which answers that request; undefined where it has none. */
+  get fetch(): Fetch | undefined {
+    return this.#prepared.fetch;
+  }
+
+  /** As {@link View.text}, of the rows readable now. */
+  text(range: RowRange, columns?: readonly (string | number)[]): Promise<(string | null)[][]> {
+    return this.#rows.text(range, columns);
+  }
+
+  /** As {@link View.window}, of the rows readable now. */
+  window(
+    range: RowRange,
+    columns: Uint32Array,
+    maxChars: number,
+    signal?: AbortSignal,
+  ): Promise<RowWindow> {
+    return this.#rows.window(range, columns, maxChars, signal);
+  }
+
+  /** As {@link View.values}, of the rows readable now. */
+  values(column: string | number, range: RowRange): Promise<ColumnValues> {
+    return this.#rows.values(column, range);
+  }
+
+  /** As {@link View.sort}, of the rows readable now. */
+  sort(keys: readonly SortKey[], options?: WorkOptions): Promise<View> {
+    return this.#rows.sort(keys, options);
+  }
+
+  /** As {@link View.filter}, of the rows readable now. */
+  filter(predicate: Predicate, options?: WorkOptions): Promise<View> {
+    return this.#rows.filter(predicate, options);
+  }
+
+  /** As {@link View.find}, of the rows readable now. */
+  find(text: string, options?: FindOptions): Promise<Found> {
+    return this.#rows.find(text, options);
+  }
+
+  /** A summary of a column of the rows readable now. */
+  summary(column: string, options?: SummaryOptions): Promise<Summary> {
+    return this.#rows.summary(column, options);
+  }
+
+  /**
+   * The rows readable now as a table of the package `apache-arrow`, which whoever uses this installs
+   * (an optional peer dependency). Rejects with `unsupported_type` and the column's name where that
+   * package has no such type.
+   */
+  async toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
+    return arrowTable(this.schema, () => this.#requester.request("stream", null, options));
+  }
+
+  /**
+   * Continues after the rows that arrived, where {@link canResume}, or where {@link paused} with a
+   * larger budget, in bytes (default twice as much); otherwise does nothing.
+   */
+  resume({ memoryBytes = 2 * this.#memoryBytes }: { memoryBytes?: number | undefined } = {}): void {
+    if (this.paused !== undefined) {
+      this.#memoryBytes = memoryBytes;
+      this.#progress = { ...this.#progress, pause: undefined };
+      this.#requester.request("grow", { memoryBytes }).catch(() => undefined);
+      this.#dispatch("progress", this.progress);
+      return;
+    }
+    if (!this.#canResume) return;
+    this.#canResume = false;
+    this.#error = undefined;
+    this.#state = "streaming";
+    this.#expectEnd();
+    this.#requester.request("resume", null).catch(() => undefined);
+    this.#dispatch("progress", this.progress);
+  }
+
+  /** Stops the stream, here and at the server. The rows that arrived stay readable. */
+  cancel(): void {
+    if (this.#state !== "streaming") return;
+    this.#abandon();
+    this.#dispatch("progress", this.progress);
+  }
+
+  /** Stops the stream and releases the rows. Later calls reject with `closed`. */
+  close(): void {
+    this.cancel();
+    this.#dropAtServer();
+    this.#release();
+  }
+
+  /** @internal Keeps the result at the server when the table is closed: others are made of it. */
+  keep(): void {
+    this.#isHeldByServer = false;
+  }
+
+  /** @internal As {@link close}, but the server keeps the result: others are made of it. */
+  park(): void {
+    if (this.#state === "streaming") {
+      this.#state = "cancelled";
+      this.#requester.request("stop", null).catch(() => undefined);
+      this.#rejectDone(cancelledError());
+    }
+    this.#release();
+  }
+
+  #release(): void {
+    globalThis.removeEventListener?.("pagehide", this.#onPageHide);
+    globalThis.removeEventListener?.("online", this.#onOnline);
+    this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
+    this.#worker.release();
+    this.#pool.close();
+    this.#prepared.port?.close();
+  }
+
+  #abandon(): void {
+    if (this.#state === "streaming") {
+      this.#state = "cancelled";
+      this.#requester.request("stop", null).catch(() => undefined);
+      this.#rejectDone(cancelledError());
+    }
+    this.#dropAtServer();
+  }
+
+  #onNotice<N extends NoticeName>(name: N, data: Notices[N]): void {
+    switch (name) {
+      case "progress":
+        this.#setProgress(data as StreamProgress);
+        this.#reportSchema();
+        this.#dispatch("progress", this.progress);
+        if (this.paused !== undefined) this.#dispatch("pause", this.paused);
+        break;
+      case "slot":
+        this.#pool.receive(data as Notices["slot"]);
+        break;
+      case "end":
+        this.#onEnd(data as Notices["end"]);
+        break;
+      case "crash":
+        this.#fail(ColonnadeError.fromPlain(data as Notices["crash"]));
+        break;
+    }
+  }
+
+  #setProgress(progress: StreamProgress): void {
+    this.#progress = progress;
+    this.#startMs = Math.min(this.#startMs, performance.now() - progress.elapsedMs);
+  }
+
+  #expectEnd(): void {
+    this.#done = new Promise((resolve, reject) => {
+      this.#resolveDone = resolve;
+      this.#rejectDone = reject;
+    });
+    // Callers that do not await the end get events.
+    this.#done.catch(() => undefined);
+  }
+
+  #onEnd({ state, error, warning, canResume, ...progress }: Notices["end"]): void {
+    this.#progress = progress;
+    this.#reportSchema();
+    if (this.#state === "streaming") {
+      this.#canResume = canResume ?? false;
+      if (error !== undefined) {
+        this.#fail(ColonnadeError.fromPlain(error));
+        return;
+      }
+      this.#state = state;
+      this.#warning = warning;
+      this.#dispatch("progress", this.progress);
+      if (state === "complete") this.#dispatch("complete", this.progress);
+      this.#resolveDone();
+    } else {
+      this.#dispatch("progress", this.progress);
+    }
+  }
+
+  #fail(error: ColonnadeError): void {
+    if (isFatal(error)) {
+      this.#canResume = false;
+      this.#requester.fail(error);
+      this.#worker.terminate();
+      this.#pool.close();
+      this.#dropAtServer();
+    } else if (this.#state !== "streaming") {
+      return;
+    }
+    this.#state = "failed";
+    this.#error = error;
+    this.#rejectDone(error);
+    this.#dispatch("progress", this.progress);
+    this.#dispatch("error", error);
+  }
+
+  #reportSchema(): void {
+    if (this.#isSchemaReported) return;
+    this.#isSchemaReported = true;
+    this.#dispatch("schema", this.#schema);
+  }
+
+  #dispatch(type: keyof TableEventMap, detail: unknown): void {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+
+  /** Lets the server drop the result now rather than after its lingering time. */
+  #dropAtServer(): void {
+    const { wire, fetch: send = fetch } = this.#prepared;
+    if (!this.#isHeldByServer || wire.kind !== "url" || wire.query === undefined) return;
+    this.#isHeldByServer = false;
+    const url = `${queryUrl(wire.url, wire.query.id)}`;
+    const { headers, credentials } = wire;
+    // The answer does not matter: a server that stopped has dropped the result as well.
+    send(url, { method: "DELETE", headers, credentials, keepalive: true }).catch(() => undefined);
+  }
+}

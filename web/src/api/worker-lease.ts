@@ -1,0 +1,90 @@
+import type { Endpoint } from "../rpc/endpoint.js";
+import type { Message, WorkerOrder } from "../rpc/messages.js";
+
+/** Serves one table: a worker, or its replacement on this thread. */
+export interface TableWorker extends Endpoint {
+  addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
+  addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
+  /** The table is closed: its rows are freed, and another table may use the worker. */
+  release(): void;
+  /** Ends a worker that failed. */
+  terminate(): void;
+}
+
+/** One table's use of a worker, which is given back at its end. */
+export class WorkerLease implements TableWorker {
+  readonly #worker: Worker;
+  readonly #kind: string;
+  readonly #port: MessagePort;
+  readonly #ended = new AbortController();
+
+  /** @param kind workers of one kind are interchangeable */
+  constructor(worker: Worker, kind: string) {
+    const { port1, port2 } = new MessageChannel();
+    this.#worker = worker;
+    this.#kind = kind;
+    this.#port = port1;
+    worker.postMessage(port2 satisfies WorkerOrder, [port2]);
+  }
+
+  postMessage(message: Message, transfer: Transferable[]): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  addEventListener(
+    type: "message" | "error" | "messageerror",
+    listener: (event: MessageEvent<Message> & ErrorEvent) => void,
+  ): void {
+    const target = type === "error" ? this.#worker : this.#port;
+    const { signal } = this.#ended;
+    target.addEventListener(type, listener as EventListener, { signal });
+  }
+
+  start(): void {
+    this.#port.start();
+  }
+
+  release(): void {
+    if (!this.#end()) return;
+    this.#worker.postMessage("idle" satisfies WorkerOrder);
+    keepIdleWorker(this.#worker, this.#kind);
+  }
+
+  terminate(): void {
+    if (this.#end()) this.#worker.terminate();
+  }
+
+  /** Returns false if already released. */
+  #end(): boolean {
+    if (this.#ended.signal.aborted) return false;
+    this.#ended.abort();
+    this.#port.close();
+    return true;
+  }
+}
+
+/** How long an idle worker is kept: its compiled code and touched memory make the next table fast. */
+const IDLE_MS = 30_000;
+
+let idle: { worker: Worker; kind: string; timer: ReturnType<typeof setTimeout> } | undefined;
+
+function keepIdleWorker(worker: Worker, kind: string): void {
+  endIdleWorker();
+  idle = { worker, kind, timer: setTimeout(endIdleWorker, IDLE_MS) };
+}
+
+/** An idle worker of this kind, if there is one. */
+export function takeIdleWorker(kind: string): Worker | undefined {
+  if (idle?.kind !== kind) return undefined;
+  const { worker, timer } = idle;
+  clearTimeout(timer);
+  idle = undefined;
+  return worker;
+}
+
+function endIdleWorker(): void {
+  if (idle === undefined) return;
+  clearTimeout(idle.timer);
+  idle.worker.terminate();
+  idle = undefined;
+}

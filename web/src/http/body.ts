@@ -1,0 +1,157 @@
+import { ColonnadeError } from "../model/errors.js";
+import type { EndRule, UrlSource, WireSource } from "../model/wire-source.js";
+import { type FileFooter, findFooter } from "./arrow-file.js";
+import { type Fetch, fetchThrough } from "./fetch-bridge.js";
+import { streamFromPort } from "./port-stream.js";
+import { errorFromResponse } from "./problem.js";
+
+/** An open body and the meaning of its end. */
+export interface Body {
+  stream: ReadableStream<Uint8Array>;
+  end: EndRule;
+  /** Whether a Colonnade server states that each run gives the rows in the same order. */
+  isRepeatable: boolean;
+  /** Set where the bytes are an Arrow file that is read by its footer. */
+  footer?: FileFooter;
+}
+
+/**
+ * Opens a source inside the worker. Rejects with the server's own error when it refuses.
+ *
+ * @param waitMs how long a server may take to answer; default as long as it likes
+ */
+export async function openBody(
+  source: WireSource,
+  signal: AbortSignal,
+  waitMs?: number,
+): Promise<Body> {
+  switch (source.kind) {
+    case "blob":
+      return openBlob(source.blob);
+    case "port":
+      return { stream: streamFromPort(source.port), end: source.end, isRepeatable: false };
+    case "url":
+      return fetchBody(source, signal, waitMs);
+  }
+}
+
+async function openBlob(blob: Blob): Promise<Body> {
+  const body: Body = { stream: blob.stream(), end: "boundary", isRepeatable: false };
+  const footer = await findFooter(blob);
+  return footer === undefined ? body : { ...body, footer };
+}
+
+async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number): Promise<Body> {
+  const headers = new Headers(source.headers);
+  if (!headers.has("accept")) headers.set("accept", "application/vnd.apache.arrow.stream");
+  const { url, method, body, credentials } = source;
+  const late = new AbortController();
+  const timer = waitMs === undefined ? undefined : setTimeout(() => late.abort(), waitMs);
+  const either = AbortSignal.any([signal, late.signal]);
+  let response: Response;
+  try {
+    const init = { method, headers: [...headers], body, credentials, signal: either };
+    response = await fetchOf(source)(url, init);
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    throw new ColonnadeError("network_error", `Could not reach ${new URL(url).origin}.`, {
+      hint: "Is the server running, and does it allow requests from this page?",
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+  return bodyOfResponse(response);
+}
+
+/** The `fetch` of a source. */
+export function fetchOf({ fetch: port }: UrlSource): Fetch {
+  return port === undefined ? fetch : fetchThrough(port);
+}
+
+/** The body of an answer, or the error it stands for. */
+export async function bodyOfResponse(response: Response): Promise<Body> {
+  if (!response.ok) throw await errorFromResponse(response);
+  const type = response.headers.get("content-type") ?? "";
+  // A common mistake: a page or an API's JSON instead of the stream.
+  if (/^text\/html|json/i.test(type)) {
+    await response.body?.cancel();
+    throw new ColonnadeError(
+      "unexpected_content_type",
+      `Expected an Arrow stream, but the server sent ${type}.`,
+    );
+  }
+  if (response.body === null) {
+    throw new ColonnadeError("empty_body", "The server's answer has no body.");
+  }
+  const { headers } = response;
+  const isBounded = !headers.has("x-query-id") && headers.has("content-length");
+  const isRepeatable = /^(?:total|partition)$/.test(headers.get("x-result-order") ?? "");
+  return { stream: response.body, end: isBounded ? "boundary" : "marker", isRepeatable };
+}
+
+/** The size of the largest piece that Chromium returns. */
+const BUFFER_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Reads a body piece by piece on demand, so a consumer that pauses applies backpressure. Each piece
+ * is valid until the next is requested. Ends early when `signal` aborts, and cancels the stream when
+ * the consumer returns.
+ *
+ * @param stallMs how long the next piece may take; default as long as it likes
+ */
+export async function* readBody(
+  stream: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  stallMs?: number,
+): AsyncGenerator<Uint8Array, void, void> {
+  const { read, cancel } = openReader(stream);
+  signal.addEventListener("abort", cancel, { once: true });
+  try {
+    while (!signal.aborted) {
+      const piece = await (stallMs === undefined ? read() : within(stallMs, read()));
+      if (piece === undefined || signal.aborted) return;
+      yield piece;
+    }
+  } finally {
+    signal.removeEventListener("abort", cancel);
+    cancel();
+  }
+}
+
+function within<T>(waitMs: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () =>
+      reject(new ColonnadeError("network_error", `Nothing arrived for ${waitMs / 1000} s.`));
+    const timer = setTimeout(late, waitMs);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+interface PieceReader {
+  read(): Promise<Uint8Array | undefined>;
+  cancel(): void;
+}
+
+function openReader(stream: ReadableStream<Uint8Array>): PieceReader {
+  // Cancelling a stream that failed rejects with its error, which was thrown before.
+  const quietly = (cancelled: Promise<void>) => void cancelled.catch(() => undefined);
+  let byob: ReadableStreamBYOBReader;
+  try {
+    byob = stream.getReader({ mode: "byob" });
+  } catch {
+    const reader = stream.getReader();
+    return {
+      read: async () => (await reader.read()).value,
+      cancel: () => quietly(reader.cancel()),
+    };
+  }
+  let buffer = new ArrayBuffer(BUFFER_BYTES);
+  return {
+    read: async () => {
+      const { value, done } = await byob.read(new Uint8Array(buffer));
+      if (value !== undefined) buffer = value.buffer;
+      return done ? undefined : value;
+    },
+    cancel: () => quietly(byob.cancel()),
+  };
+}

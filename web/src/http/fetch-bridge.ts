@@ -1,0 +1,56 @@
+import { serveStream, streamFromPort } from "./port-stream.js";
+
+/** Answers a table's requests instead of the browser's `fetch`, in the thread of the page. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+type Reply = { status: number; headers: [string, string][]; body: MessagePort } | { error: string };
+
+/** Answers requests that a worker sends through `port` by `fetch`; see {@link fetchThrough}. */
+export function serveFetch(fetch: Fetch, port: MessagePort): void {
+  port.onmessage = async ({ data: [url, init], ports: [replyPort] }: MessageEvent) => {
+    if (replyPort === undefined) return;
+    const abort = new AbortController();
+    replyPort.onmessage = () => abort.abort();
+    try {
+      const { status, headers, body } = await fetch(url, { ...init, signal: abort.signal });
+      const { port1, port2 } = new MessageChannel();
+      serveStream(body ?? new Blob().stream(), port1);
+      const reply: Reply = { status, headers: [...headers], body: port2 };
+      replyPort.postMessage(reply, [port2]);
+    } catch (thrown) {
+      replyPort.postMessage({ error: String(thrown) } satisfies Reply);
+    }
+  };
+}
+
+/** A `fetch` that sends its requests through `port`. */
+export function fetchThrough(port: MessagePort): Fetch {
+  return (url, { signal, ...init }) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const { port1, port2 } = new MessageChannel();
+      const abort = () => {
+        port1.postMessage(null);
+        reject(signal?.reason);
+      };
+      // A port with a listener is garbage collected only after it was closed.
+      const end = () => {
+        signal?.removeEventListener("abort", abort);
+        if (signal?.aborted) port1.postMessage(null);
+        port1.close();
+      };
+      signal?.addEventListener("abort", abort);
+      port1.onmessage = ({ data }: MessageEvent<Reply>) => {
+        if ("error" in data) {
+          end();
+          reject(new TypeError(data.error));
+          return;
+        }
+        const body = streamFromPort(data.body, true, end);
+        // The request was aborted, but its response arrived.
+        if (signal?.aborted) void body.cancel();
+        else resolve(new Response(body, data));
+      };
+      port.postMessage([url, init], [port2]);
+    });
+}

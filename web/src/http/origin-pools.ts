@@ -1,0 +1,65 @@
+import { ConnectionPool, type PoolLimits } from "./connection-pool.js";
+
+/**
+ * Browsers give an origin six connections over HTTP/1.1. Four go to streams; the other two are for
+ * short requests: row blocks, summaries, records, cancels.
+ */
+const LIMITS: PoolLimits = { streams: 4, others: 2 };
+/** Over HTTP/2 and 3 all requests share one connection; servers commonly allow 100 at once. */
+const MULTIPLEXED: PoolLimits = { streams: 32, others: 16 };
+/** A hidden page goes on with one stream and leaves the connections to other pages. */
+const HIDDEN: PoolLimits = { streams: 1, others: 1 };
+/** How long a page stays hidden before its limits are lowered. */
+const HIDDEN_AFTER_MS = 5000;
+
+const byOrigin = new Map<string, ConnectionPool>();
+const multiplexed = new Set<string>();
+let isHidden = false;
+
+/** The connections of this page to the origin of an address. */
+export function poolOf(url: string): ConnectionPool {
+  if (byOrigin.size === 0) watchVisibility();
+  const { origin } = new URL(url);
+  const pool = byOrigin.get(origin) ?? new ConnectionPool(() => limitsOf(origin));
+  byOrigin.set(origin, pool);
+  return pool;
+}
+
+function limitsOf(origin: string): PoolLimits {
+  // Outside of browsers nothing limits connections.
+  if (globalThis.location === undefined) return { streams: Infinity, others: Infinity };
+  if (isMultiplexed(origin)) return MULTIPLEXED;
+  return isHidden ? HIDDEN : LIMITS;
+}
+
+/**
+ * Whether a response of this origin came over HTTP/2 or later: the page, a file of it, any of its own
+ * requests. Workers' requests are not listed here, and other origins may conceal the protocol; then
+ * HTTP/1.1 is assumed.
+ */
+function isMultiplexed(origin: string): boolean {
+  if (multiplexed.has(origin)) return true;
+  const entries = ["navigation", "resource"].flatMap((type) => performance.getEntriesByType(type));
+  const isLater = (entry: PerformanceEntry) =>
+    entry.name.startsWith(`${origin}/`) &&
+    /^h[23]/.test((entry as PerformanceResourceTiming).nextHopProtocol);
+  if (entries.some(isLater)) multiplexed.add(origin);
+  return multiplexed.has(origin);
+}
+
+function watchVisibility(): void {
+  const { document } = globalThis;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const set = (hidden: boolean) => {
+    isHidden = hidden;
+    for (const pool of byOrigin.values()) pool.dispatch();
+  };
+  const update = () => {
+    clearTimeout(timer);
+    if (document.hidden) timer = setTimeout(() => set(true), HIDDEN_AFTER_MS);
+    else if (isHidden) set(false);
+  };
+  if (document === undefined) return;
+  document.addEventListener("visibilitychange", update);
+  update();
+}

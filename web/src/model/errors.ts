@@ -1,0 +1,95 @@
+/** What is known about a failure besides its code and message. */
+export interface ErrorDetails {
+  /** The first row that could not be read, counted from 0. */
+  row?: number | undefined;
+  /** The position in the stream, in bytes, at which reading stopped. */
+  byte?: number | undefined;
+  /** What to do about it, in one sentence. */
+  hint?: string | undefined;
+  /** The HTTP status, when the server refused. */
+  status?: number | undefined;
+  /** The wait before the next try that the server demands, in milliseconds. */
+  retryAfterMs?: number | undefined;
+}
+
+/** A {@link ColonnadeError} in a form that survives `postMessage`. */
+export interface PlainError extends ErrorDetails {
+  code: string;
+  message: string;
+}
+
+/** Every failure of this package: a stable `code` to test for, a `message` to show. */
+export class ColonnadeError extends Error {
+  override readonly name = "ColonnadeError";
+  /** Stable, in snake_case: a server's code, or one of this package (see the documentation). */
+  readonly code: string;
+  readonly row: number | undefined;
+  readonly byte: number | undefined;
+  readonly hint: string | undefined;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: string, message: string, details: ErrorDetails = {}) {
+    super(message);
+    this.code = code;
+    this.row = details.row;
+    this.byte = details.byte;
+    this.hint = details.hint;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+
+  /** The same error as a plain object, for `postMessage` and logs. */
+  toJSON(): PlainError {
+    const { code, message, row, byte, hint, status, retryAfterMs } = this;
+    return { code, message, row, byte, hint, status, retryAfterMs };
+  }
+
+  static fromPlain(plain: PlainError): ColonnadeError {
+    return new ColonnadeError(plain.code, plain.message, plain);
+  }
+
+  /**
+   * Any thrown value as a ColonnadeError. Errors that carry a `code` string (the decoder's do)
+   * keep it; others get `fallbackCode`.
+   */
+  static from(thrown: unknown, fallbackCode: string): ColonnadeError {
+    if (thrown instanceof ColonnadeError) return thrown;
+    if (!(thrown instanceof Error)) return new ColonnadeError(fallbackCode, String(thrown));
+    if (isTrap(thrown)) {
+      return new ColonnadeError("decoder_crashed", `The decoder stopped: ${thrown.message}.`, {
+        hint: "What has been shown stays; the other rows are gone with the decoder. Reading the source again starts a new one.",
+      });
+    }
+    const { code, row, byte } = thrown as { code?: unknown; row?: unknown; byte?: unknown };
+    return new ColonnadeError(typeof code === "string" ? code : fallbackCode, thrown.message, {
+      row: typeof row === "number" ? row : undefined,
+      byte: typeof byte === "number" ? byte : undefined,
+    });
+  }
+}
+
+/** A trap or a stack overflow of the module: its memory may be inconsistent. */
+function isTrap(thrown: Error): boolean {
+  const isStackOverflow = /call stack|too much recursion/.test(thrown.message);
+  return thrown instanceof WebAssembly.RuntimeError || isStackOverflow;
+}
+
+/** Errors after which a table's worker no longer answers. */
+export function isFatal({ code }: ColonnadeError): boolean {
+  return code === "decoder_crashed" || code === "worker_failed";
+}
+
+/** The error with a position, where it has none of its own. */
+export function withPosition(error: ColonnadeError, row: number, byte: number): ColonnadeError {
+  return ColonnadeError.fromPlain({
+    ...error.toJSON(),
+    row: error.row ?? row,
+    byte: error.byte ?? byte,
+  });
+}
+
+/** The error of a stream that was cancelled. */
+export function cancelledError(): ColonnadeError {
+  return new ColonnadeError("cancelled", "The stream was cancelled.");
+}

@@ -1,0 +1,27 @@
+/** What a value of a column is compared with; exact values beyond 2⁵³ as texts or bigints. */
+export type PredicateValue = string | number | bigint | boolean;
+
+/**
+ * A filter of rows, as `POST /v1/query` takes it. Dates and times are texts
+ * (`2024-07-01T12:00:00Z`), binary is hex. `contains` and `starts_with` apply to text, integers and
+ * booleans.
+ */
+export type Predicate =
+  | { op: "eq" | "ne" | "lt" | "le" | "gt" | "ge"; column: string; value: PredicateValue }
+  | { op: "in"; column: string; value: readonly PredicateValue[] }
+  | { op: "is_null" | "not_null"; column: string }
+  | { op: "contains" | "starts_with"; column: string; value: string }
+  | { and: readonly Predicate[] }
+  | { or: readonly Predicate[] }
+  | { not: Predicate };
+
+/** A predicate as JSON; numbers that JSON would not hold exactly become texts. */
+export function predicateJson(predicate: Predicate): string {
+  return JSON.stringify(predicate, exactly);
+}
+
+function exactly(_key: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  const isPlain = typeof value !== "number" || (Number.isFinite(value) && !Object.is(value, -0));
+  return isPlain ? value : String(value);
+}

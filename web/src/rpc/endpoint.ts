@@ -1,0 +1,9 @@
+import type { Message } from "./messages.js";
+
+/** The part of Worker, MessagePort and a worker's own scope that requests go through. */
+export interface Endpoint {
+  postMessage(message: Message, transfer: Transferable[]): void;
+  addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
+  /** A port's messages wait for this. */
+  start?(): void;
+}

@@ -1,0 +1,139 @@
+import type { SortKey } from "../model/arrangement.js";
+import type { PlainError } from "../model/errors.js";
+import type { StreamEnd, StreamProgress } from "../model/progress.js";
+import type { RawColumn } from "../model/raw-column.js";
+import type { Schema } from "../model/schema.js";
+import type { WireSource } from "../model/wire-source.js";
+
+/** A view in the worker. */
+export interface ViewInfo {
+  view: number;
+  numRows: number;
+}
+
+/** A text search. */
+export interface FindParams {
+  text: string;
+  from: number;
+  limit: number;
+  columns: string[] | undefined;
+  matchCase: boolean;
+}
+
+/** A column summary: of the table (view 0), or of a view by the table's bins. */
+export interface SummaryWork {
+  kind: "summary";
+  column: string;
+  /** With more distinct texts than this, there is no `top`. */
+  maxCounted: number;
+  view: number;
+}
+
+/** Work for kernels; view 0 is the table in its own order. */
+export type KernelWork =
+  | { kind: "sort"; view: number; keys: SortKey[] }
+  | { kind: "filter"; view: number; predicate: string }
+  | SummaryWork
+  | { kind: "find"; view: number; find: FindParams };
+
+/** The decoder's wasm module, compiled or not. */
+export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
+
+/** To the worker itself: serve a table through this port, or none; the previous table is released. */
+export type WorkerOrder = MessagePort | "idle";
+
+/** The schema of a stream, and its progress by then. */
+export interface Opened {
+  schema: Schema;
+  progress: StreamProgress;
+}
+
+/** Requests to the worker: one answer each, or an error. */
+export interface Requests {
+  open: {
+    /**
+     * `wasm` is the module or its address, if not beside the worker. Where the table `isShown`, the page
+     * reads a window as soon as rows have arrived.
+     */
+    params: {
+      source: WireSource;
+      memoryBytes: number;
+      wasm: WasmModule | string | undefined;
+      isShown: boolean;
+    };
+    result: Opened;
+  };
+  /** Rows `[start, end)` of the given columns as packed cells (`RowWindow`). */
+  window: {
+    params: {
+      view: number;
+      start: number;
+      end: number;
+      columns: Uint32Array;
+      maxChars: number;
+    };
+    result: Uint8Array<ArrayBuffer>;
+  };
+  values: {
+    params: { view: number; column: number; start: number; end: number };
+    result: RawColumn;
+  };
+  /** Work in slices: a view, or JSON. `job` is the number under which progress is reported. */
+  run: { params: { job: number; work: KernelWork }; result: ViewInfo | string };
+  rowNumbers: {
+    params: { view: number; start: number; end: number };
+    result: Uint32Array<ArrayBuffer>;
+  };
+  release: { params: { view: number }; result: null };
+  /** Waits until row `end - 1` is known to exist or not to; returns the number of known rows. */
+  reach: { params: { end: number }; result: number };
+  /** The rows as an Arrow IPC stream, in pieces. */
+  stream: { params: null; result: Uint8Array<ArrayBuffer>[] };
+  /** Stops reading; the rows that arrived stay readable. */
+  stop: { params: null; result: null };
+  /** The first rows are painted: reading continues. */
+  painted: { params: null; result: null };
+  /** Reconnects now; Chromium does not report to workers that the browser is online again. */
+  retryNow: { params: null; result: null };
+  /** Continues after a failure that `canResume`. */
+  resume: { params: null; result: null };
+  /** Continues after a pause, with another budget. */
+  grow: { params: { memoryBytes: number }; result: null };
+  /** A requested connection may be opened, or other requests wait for it. */
+  slot: { params: { slot: number; action: "grant" | "yield" }; result: null };
+}
+
+/**
+ * What a connection is for. A `stream` takes as long as its table; a `block` is a row block of a
+ * windowed table; a `question` is a summary or a search of one.
+ */
+export type SlotPriority = "stream" | "block" | "question";
+
+/** Messages that the worker sends without a request. */
+export interface Notices {
+  progress: StreamProgress;
+  end: StreamProgress & StreamEnd;
+  /** The decoder trapped: this worker answers no more. */
+  crash: PlainError;
+  /** A connection is requested, may be taken away, or is closed. */
+  slot: {
+    slot: number;
+    action: "request" | "allowYield" | "release";
+    priority?: SlotPriority;
+    /** As in `SlotRequest`. */
+    hasRows?: boolean;
+  };
+  /** How much of a job is done, of 1. */
+  job: { job: number; fraction: number };
+}
+
+export type RequestName = keyof Requests;
+export type NoticeName = keyof Notices;
+
+/** Everything that crosses the worker's port, in both directions. */
+export type Message =
+  | { type: "request"; id: number; name: RequestName; params: unknown }
+  | { type: "cancel"; id: number }
+  | { type: "result"; id: number; result: unknown }
+  | { type: "error"; id: number; error: PlainError }
+  | { type: "notice"; name: NoticeName; data: unknown };

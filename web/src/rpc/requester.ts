@@ -1,0 +1,114 @@
+import { ColonnadeError } from "../model/errors.js";
+import type { Endpoint } from "./endpoint.js";
+import type {
+  KernelWork,
+  NoticeName,
+  Notices,
+  RequestName,
+  Requests,
+  ViewInfo,
+} from "./messages.js";
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: ColonnadeError): void;
+}
+
+/** Sends requests to a {@link Responder} at the other end of a port. None stays pending forever. */
+export class Requester {
+  readonly #endpoint: Endpoint;
+  readonly #pending = new Map<number, Pending>();
+  readonly #jobs = new Map<number, (fraction: number) => void>();
+  #nextId = 1;
+  #nextJob = 1;
+  #failure: ColonnadeError | undefined;
+
+  constructor(
+    endpoint: Endpoint,
+    onNotice: <N extends NoticeName>(name: N, data: Notices[N]) => void,
+  ) {
+    this.#endpoint = endpoint;
+    endpoint.addEventListener("message", ({ data }) => {
+      switch (data.type) {
+        case "result":
+          this.#take(data.id)?.resolve(data.result);
+          break;
+        case "error":
+          this.#take(data.id)?.reject(ColonnadeError.fromPlain(data.error));
+          break;
+        case "notice":
+          if (data.name === "job") {
+            const { job, fraction } = data.data as Notices["job"];
+            this.#jobs.get(job)?.(fraction);
+            break;
+          }
+          onNotice(data.name, data.data as Notices[typeof data.name]);
+          break;
+      }
+    });
+    endpoint.start?.();
+  }
+
+  /** Sends a request. When `signal` aborts, rejects with code `cancelled` and cancels it in the worker. */
+  request<N extends RequestName>(
+    name: N,
+    params: Requests[N]["params"],
+    options: { signal?: AbortSignal | undefined; transfer?: Transferable[] } = {},
+  ): Promise<Requests[N]["result"]> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== undefined) return reject(this.#failure);
+      const { signal, transfer = [] } = options;
+      const cancelled = () => new ColonnadeError("cancelled", "The request was cancelled.");
+      if (signal?.aborted) return reject(cancelled());
+      const id = this.#nextId++;
+      const onAbort = () => {
+        this.#endpoint.postMessage({ type: "cancel", id }, []);
+        this.#take(id)?.reject(cancelled());
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      const settled = () => signal?.removeEventListener("abort", onAbort);
+      this.#pending.set(id, {
+        resolve: (result) => {
+          settled();
+          resolve(result as Requests[N]["result"]);
+        },
+        reject: (error) => {
+          settled();
+          reject(error);
+        },
+      });
+      try {
+        this.#endpoint.postMessage({ type: "request", id, name, params }, transfer);
+      } catch (thrown) {
+        this.#take(id)?.reject(ColonnadeError.from(thrown, "worker_failed"));
+      }
+    });
+  }
+
+  /** Requests work that reports its progress. */
+  async run(
+    work: KernelWork,
+    signal: AbortSignal | undefined,
+    onProgress: ((fraction: number) => void) | undefined,
+  ): Promise<ViewInfo | string> {
+    const job = this.#nextJob++;
+    if (onProgress !== undefined) this.#jobs.set(job, onProgress);
+    try {
+      return await this.request("run", { job, work }, { signal });
+    } finally {
+      this.#jobs.delete(job);
+    }
+  }
+
+  /** Rejects all pending and all later requests. */
+  fail(error: ColonnadeError): void {
+    this.#failure = error;
+    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(error);
+  }
+
+  #take(id: number): Pending | undefined {
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    return pending;
+  }
+}

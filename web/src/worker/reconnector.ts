@@ -1,0 +1,228 @@
+import { type Body, fetchOf, openBody } from "../http/body.js";
+import { fetchQueryRecord } from "../http/query-record.js";
+import { restartRequest, resumeRequest } from "../http/query-request.js";
+import { ColonnadeError, cancelledError } from "../model/errors.js";
+import type { Interruption } from "../model/progress.js";
+import type { QueryRange, UrlSource } from "../model/wire-source.js";
+
+/** Timeouts and waits of a connection, in milliseconds. */
+export interface RetryPolicy {
+  /** Timeout of the next bytes; the server sends some every 15 s. */
+  stallMs: number;
+  /** Wait before the second try; doubled for each further one. */
+  firstWaitMs: number;
+  /** Longest wait between two tries. */
+  maxWaitMs: number;
+  /** Timeout of the next row, from the loss of the connection on. */
+  giveUpMs: number;
+}
+
+export const RETRY_POLICY: RetryPolicy = {
+  stallMs: 40_000,
+  firstWaitMs: 250,
+  maxWaitMs: 8000,
+  giveUpMs: 60_000,
+};
+
+/** The connection was lost: result and bytes may be sound. */
+const CONNECTION_LOST = new Set(["network_error", "missing_end_of_stream", "truncated_message"]);
+
+/** The bytes are not those that the server sent. */
+const DAMAGED = new Set([
+  "row_gap",
+  "row_overlap",
+  "message_gap",
+  "wrong_total",
+  "checksum_mismatch",
+  "not_arrow",
+  "invalid_header",
+  "invalid_data",
+]);
+
+/** Statuses of a server, or of a proxy before it, that runs but is not ready. */
+const NOT_READY = new Set([429, 502, 503, 504]);
+
+/** The next response, or why there is none; `canResume`: a later try may succeed. */
+export type Reconnection = Continuation | { error: ColonnadeError; canResume: boolean };
+
+/** A response that continues from `firstRow` of the result. */
+export interface Continuation {
+  body: Body;
+  firstRow: number;
+}
+
+/** Requests the rest of a result whose connection was lost. */
+export class Reconnector {
+  readonly #source: UrlSource;
+  readonly #query: QueryRange;
+  readonly #signal: AbortSignal;
+  readonly #policy: RetryPolicy;
+  readonly #report: (interruption: Interruption) => void;
+  #attempt = 0;
+  #startMs = 0;
+  #since = 0;
+  /** Rows when the tries began; -1 before. */
+  #numRows = -1;
+  /** When the last response began. */
+  #openedMs = 0;
+  #wasDamaged = false;
+  #endPause: () => void = () => undefined;
+  /** The same request gives the same rows again: their order does not depend on the run. */
+  isRepeatable = false;
+
+  constructor(
+    source: UrlSource,
+    query: QueryRange,
+    signal: AbortSignal,
+    policy: RetryPolicy,
+    report: (interruption: Interruption) => void,
+  ) {
+    this.#source = source;
+    this.#query = query;
+    this.#signal = signal;
+    this.#policy = policy;
+    this.#report = report;
+  }
+
+  /** The user requested another try: the timeout starts anew. */
+  renew(): void {
+    this.#numRows = -1;
+    this.#wasDamaged = false;
+  }
+
+  /** Ends the wait before the next try, for example when the browser is online again. */
+  retryNow(): void {
+    this.#endPause();
+  }
+
+  /**
+   * Tries until the server answers with the rows after `numRows`, or no further try can succeed.
+   *
+   * @param lastPieceMs when the last bytes arrived, as `performance.now()` counts
+   */
+  async next(error: ColonnadeError, numRows: number, lastPieceMs: number): Promise<Reconnection> {
+    if (DAMAGED.has(error.code)) {
+      if (this.#wasDamaged) return { error, canResume: true };
+      this.#wasDamaged = true;
+    } else if (!CONNECTION_LOST.has(error.code)) {
+      return { error, canResume: false };
+    }
+    // A response with heartbeats only is progress as well: the query is slow.
+    const wasSteady = lastPieceMs - this.#openedMs >= this.#policy.stallMs / 2;
+    if (numRows > this.#numRows || wasSteady) {
+      this.#numRows = numRows;
+      this.#attempt = 0;
+      this.#startMs = performance.now();
+      this.#since = Date.now();
+    }
+    let cause = error;
+    for (;;) {
+      const leftMs = this.#startMs + this.#policy.giveUpMs - performance.now();
+      if (leftMs <= 0) return { error: this.#gaveUp(cause, numRows), canResume: true };
+      this.#attempt++;
+      this.#report({ row: this.#tableRow(numRows), attempt: this.#attempt, since: this.#since });
+      await this.#pause(Math.min(this.#waitMs(cause), leftMs));
+      try {
+        const body = await this.#request(numRows);
+        this.#openedMs = performance.now();
+        return { body, firstRow: this.#row(numRows) };
+      } catch (thrown) {
+        cause = ColonnadeError.from(thrown, "network_error");
+        if (this.#signal.aborted) return { error: cancelledError(), canResume: false };
+        if (!isTransient(cause)) return { error: cause, canResume: false };
+      }
+    }
+  }
+
+  /** Requests the rows after `numRows` where this side closed the connection. */
+  async reconnect(numRows: number): Promise<Continuation | ColonnadeError> {
+    try {
+      const body = await this.#request(numRows);
+      this.#openedMs = performance.now();
+      return { body, firstRow: this.#row(numRows) };
+    } catch (thrown) {
+      const error = ColonnadeError.from(thrown, "network_error");
+      return isTransient(error) ? new ColonnadeError("network_error", error.message) : error;
+    }
+  }
+
+  /** Number in the result of the table's row `numRows`. */
+  #row(numRows: number): number {
+    return this.#query.firstRow + numRows;
+  }
+
+  /** The same in the table, of which this may be a range. */
+  #tableRow(numRows: number): number {
+    const { whole } = this.#query;
+    return whole === undefined ? numRows : this.#row(numRows) - whole.firstRow;
+  }
+
+  async #request(numRows: number): Promise<Body> {
+    const { stallMs } = this.#policy;
+    await fetchQueryRecord(this.#source, this.#query, this.#signal, fetchOf(this.#source));
+    try {
+      const request = resumeRequest(this.#source, this.#query, numRows);
+      return await openBody(request, this.#signal, stallMs);
+    } catch (thrown) {
+      if (ColonnadeError.from(thrown, "").code !== "unknown_query") throw thrown;
+    }
+    const { isKept, whole } = this.#query;
+    const hasRows = numRows > 0 || whole !== undefined;
+    if (isKept || (hasRows && !this.isRepeatable)) {
+      throw new ColonnadeError(
+        "unknown_query",
+        "The server no longer has this result, and another run could give other rows.",
+      );
+    }
+    const request = restartRequest(this.#source, whole ?? this.#query, whole ? 0 : numRows);
+    const body = await openBody(request, this.#signal, stallMs);
+    if (whole === undefined) return body;
+    // Now the server knows the result again: the next try gets these rows by its id.
+    void body.stream.cancel().catch(() => undefined);
+    throw new ColonnadeError("network_error", "The result has just begun again.");
+  }
+
+  #waitMs({ retryAfterMs = 0 }: ColonnadeError): number {
+    if (this.#attempt === 1) return retryAfterMs;
+    const { firstWaitMs, maxWaitMs } = this.#policy;
+    const waitMs = Math.min(firstWaitMs * 2 ** (this.#attempt - 2), maxWaitMs);
+    // Jitter: clients of a server that restarts must not reconnect all at once.
+    return Math.max(retryAfterMs, waitMs * (0.5 + Math.random() / 2));
+  }
+
+  /** Waits, at most until `retryNow` or the signal's abort. */
+  #pause(waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#signal.aborted) return resolve();
+      this.#endPause = () => {
+        clearTimeout(timer);
+        this.#signal.removeEventListener("abort", this.#endPause);
+        resolve();
+      };
+      const timer = setTimeout(this.#endPause, waitMs);
+      this.#signal.addEventListener("abort", this.#endPause);
+    });
+  }
+
+  #gaveUp(cause: ColonnadeError, numRows: number): ColonnadeError {
+    const seconds = Math.round(this.#policy.giveUpMs / 1000);
+    const row = this.#tableRow(numRows);
+    const message = `The connection was lost at row ${row + 1} and not restored within ${seconds} s.`;
+    return new ColonnadeError("network_error", message, {
+      row,
+      hint: CONNECTION_LOST.has(cause.code) ? "Is the server running?" : cause.message,
+    });
+  }
+}
+
+/** Why a body could not be read: any error of the browser means that the connection was lost. */
+export function readError(thrown: unknown): ColonnadeError {
+  if (thrown instanceof ColonnadeError) return thrown;
+  return new ColonnadeError("network_error", "The connection was lost before the last row.");
+}
+
+/** Whether a later try may succeed. */
+function isTransient({ code, status }: ColonnadeError): boolean {
+  const isReady = status === undefined || !NOT_READY.has(status);
+  return CONNECTION_LOST.has(code) || code === "unexpected_content_type" || !isReady;
+}

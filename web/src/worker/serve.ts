@@ -1,0 +1,109 @@
+import { PoolClient } from "../http/pool-client.js";
+import { ColonnadeError } from "../model/errors.js";
+import type { RawColumn } from "../model/raw-column.js";
+import type { Endpoint } from "../rpc/endpoint.js";
+import type { Notices } from "../rpc/messages.js";
+import { Responder } from "../rpc/responder.js";
+import { loadDecoder } from "./decoder-module.js";
+import type { Kernels } from "./kernels.js";
+import { RETRY_POLICY } from "./reconnector.js";
+import { TableStream } from "./table-stream.js";
+import type { WindowedTable } from "./windowed-table.js";
+
+/** Serves one table through `endpoint`; the returned function ends that and frees the rows. */
+export function serve(endpoint: Endpoint): () => void {
+  let stream: TableStream | undefined;
+  const pool = new PoolClient((notice) => responder.notify("slot", notice));
+
+  const responder = new Responder(endpoint, {
+    open: async ({ source, memoryBytes, wasm, isShown }) => {
+      const notify = <N extends keyof Notices>(name: N, data: Notices[N]) =>
+        responder.notify(name, data);
+      stream = new TableStream(source, notify, RETRY_POLICY, pool);
+      const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
+      return { result: await stream.open(loadDecoder(memoryBytes, wasm, onCrash), isShown) };
+    },
+    window: async ({ view, start, end, columns, maxChars }, signal) => {
+      const result = await rows().window(view, start, end, columns, maxChars, signal);
+      return { result, transfer: [result.buffer] };
+    },
+    values: async ({ view, column, start, end }, signal) => {
+      const result = await rows().values(view, column, start, end, signal);
+      return { result, transfer: buffersOf(result) };
+    },
+    run: async ({ job, work }, signal) => {
+      const report = (fraction: number) => responder.notify("job", { job, fraction });
+      const read = rows();
+      try {
+        return { result: await read.run(work, signal, report) };
+      } catch (thrown) {
+        // The table became windowed meanwhile: the server does the work, or its error says what to do.
+        if (signal.aborted || read === rows()) throw thrown;
+        return { result: await rows().run(work, signal, report) };
+      }
+    },
+    rowNumbers: ({ view, start, end }) => {
+      const result = rows().rowNumbers(view, start, end);
+      return { result, transfer: [result.buffer] };
+    },
+    stream: async (_, signal) => {
+      const result = await rows().stream(signal);
+      return { result, transfer: result.map(({ buffer }) => buffer) };
+    },
+    release: ({ view }) => {
+      stream?.rows?.release(view);
+      return { result: null };
+    },
+    reach: async ({ end }, signal) => ({
+      result: (await stream?.windowed?.reach(end, signal)) ?? 0,
+    }),
+    stop: () => {
+      stream?.stop();
+      return { result: null };
+    },
+    painted: () => {
+      stream?.painted();
+      return { result: null };
+    },
+    retryNow: () => {
+      stream?.retryNow();
+      return { result: null };
+    },
+    resume: () => {
+      void stream?.resume();
+      return { result: null };
+    },
+    grow: ({ memoryBytes }) => {
+      stream?.grow(memoryBytes);
+      return { result: null };
+    },
+    slot: (message) => {
+      pool.receive(message);
+      return { result: null };
+    },
+  });
+
+  function rows(): Kernels | WindowedTable {
+    if (stream?.rows === undefined) {
+      throw new ColonnadeError("no_rows", "There is nothing to read yet.");
+    }
+    return stream.rows;
+  }
+
+  return () => {
+    responder.close();
+    stream?.stop();
+    stream?.decoder?.free();
+  };
+}
+
+function buffersOf(column: RawColumn): ArrayBuffer[] {
+  switch (column.kind) {
+    case "texts":
+      return [column.texts.buffer];
+    case "repeats":
+      return [column.codes.buffer, column.texts.buffer];
+    default:
+      return [column.bytes.buffer, column.validity.buffer];
+  }
+}

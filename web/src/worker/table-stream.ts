@@ -1,0 +1,448 @@
+import { type Body, fetchOf, openBody } from "../http/body.js";
+import { type ClientSlot, PoolClient } from "../http/pool-client.js";
+import { fetchQueryJson } from "../http/query-record.js";
+import { ColonnadeError, cancelledError, type PlainError, withPosition } from "../model/errors.js";
+import type { Interruption, StreamEnd, StreamProgress } from "../model/progress.js";
+import type { WireSource } from "../model/wire-source.js";
+import { yieldToEventLoop } from "../rpc/event-loop.js";
+import type { Notices, Opened, SlotPriority } from "../rpc/messages.js";
+import type { BodyDecoder } from "./body-decoder.js";
+import { endsSoon, readInSlices } from "./body-slices.js";
+import { FirstPaintGate } from "./first-paint-gate.js";
+import type { Kernels } from "./kernels.js";
+import { RangeReader } from "./range-reader.js";
+import {
+  type Continuation,
+  RETRY_POLICY,
+  type Reconnection,
+  Reconnector,
+  type RetryPolicy,
+  readError,
+} from "./reconnector.js";
+import { type ResultAccess, WindowedTable } from "./windowed-table.js";
+
+/** The least time between two progress reports: each of them draws the page. */
+const PROGRESS_INTERVAL_MS = 100;
+/** A pause this long closes the connection, which other requests may need. */
+const MAX_PAUSE_MS = 5000;
+
+type Notify = <N extends keyof Notices>(name: N, data: Notices[N]) => void;
+
+/**
+ * One stream inside the worker: reads a body into a decoder and reports progress. Where the source is
+ * a Colonnade server's, it reconnects when the connection is lost, and becomes windowed when the memory
+ * budget is full; for other sources it then pauses until it gets a larger budget.
+ */
+export class TableStream {
+  readonly #source: WireSource;
+  readonly #notify: Notify;
+  readonly #abort = new AbortController();
+  readonly #policy: RetryPolicy;
+  readonly #reconnector: Reconnector | undefined;
+  readonly #pool: PoolClient;
+  /** The slot of the connection that rows come by. */
+  #slot: ClientSlot;
+  /** Ends the reading of a body where the rows after it can be requested later. */
+  #leaving = new AbortController();
+  #isWaiting = false;
+  /** How long the next bytes may take. */
+  readonly #stallMs: number | undefined;
+  readonly #startMs = performance.now();
+  #decoder: BodyDecoder | undefined;
+  #onSchema: ((opened: Opened) => void) | undefined;
+  #failure: ColonnadeError | undefined;
+  #interruption: Interruption | undefined;
+  #windowed: WindowedTable | undefined;
+  /** Ranges that are being read. */
+  readonly #ranges = new Set<RangeReader>();
+  #pause: PlainError | undefined;
+  /** Ends the pause with another budget. */
+  #onGrow: (memoryBytes: number) => void = () => undefined;
+  #lastPieceMs = 0;
+  #firstRowMs: number | undefined;
+  readonly #paintGate = new FirstPaintGate();
+  #reportedMs = Number.NEGATIVE_INFINITY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(source: WireSource, notify: Notify, policy = RETRY_POLICY, pool = new PoolClient()) {
+    this.#pool = pool;
+    this.#slot = pool.firstSlot();
+    this.#source = source;
+    this.#notify = notify;
+    this.#policy = policy;
+    if (source.kind === "url" && source.query !== undefined) {
+      const { signal } = this.#abort;
+      const report = (interruption: Interruption) => this.#reportInterruption(interruption);
+      this.#reconnector = new Reconnector(source, source.query, signal, policy, report);
+      this.#stallMs = policy.stallMs;
+    }
+  }
+
+  /** The decoded rows; they stay readable after any end. */
+  get decoder(): BodyDecoder | undefined {
+    return this.#decoder;
+  }
+
+  /** Reads the rows, in memory or windowed. Undefined before the schema. */
+  get rows(): Kernels | WindowedTable | undefined {
+    return this.#windowed ?? this.#decoder?.kernels;
+  }
+
+  /** Set once the memory budget was full and rows load on demand. */
+  get windowed(): WindowedTable | undefined {
+    return this.#windowed;
+  }
+
+  /** Aborts the request. The end is reported as `cancelled`. */
+  stop(): void {
+    this.#abort.abort();
+    this.#windowed?.close();
+  }
+
+  /** The first rows have been painted. */
+  painted(): void {
+    this.#paintGate.painted();
+  }
+
+  /** Continues after a pause, with another budget in bytes. */
+  grow(memoryBytes: number): void {
+    this.#onGrow(memoryBytes);
+  }
+
+  /**
+   * Resolves once the schema is known and continues reading; the end comes as a notice. A failure
+   * before the schema rejects, and is not reported again.
+   *
+   * @param isShown the schema is reported with the first rows where these come soon, and reading
+   *   pauses until they are painted
+   */
+  async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Opened> {
+    this.#paintGate.isWanted = isShown;
+    let body: Body;
+    let decoder: BodyDecoder;
+    try {
+      const { signal } = this.#abort;
+      [body, decoder] = await Promise.all([openBody(this.#source, signal), makeDecoder]);
+    } catch (thrown) {
+      const error = this.#abort.signal.aborted
+        ? cancelledError()
+        : ColonnadeError.from(thrown, "open_failed");
+      this.#abort.abort();
+      throw error;
+    }
+    this.#decoder = decoder;
+    if (this.#reconnector !== undefined) this.#reconnector.isRepeatable = body.isRepeatable;
+    return new Promise((resolve, reject) => {
+      this.#onSchema = resolve;
+      this.#run(decoder, body).then(async (end) => {
+        if (this.#paintGate.isAwaited) await this.#reportSchema(decoder);
+        if (this.#onSchema === undefined) this.#reportEnd(decoder, end);
+        else reject(end.error ? ColonnadeError.fromPlain(end.error) : cancelledError());
+      });
+    });
+  }
+
+  /** Reconnects now rather than at the next try. */
+  retryNow(): void {
+    this.#reconnector?.retryNow();
+    for (const range of this.#ranges) range.retryNow();
+  }
+
+  /** Continues after a failure that `canResume`. */
+  async resume(): Promise<void> {
+    const [decoder, failure] = [this.#decoder, this.#failure];
+    if (decoder === undefined || failure === undefined) return;
+    this.#failure = undefined;
+    this.#reconnector?.renew();
+    const { signal } = this.#abort;
+    try {
+      const hasRows = this.#canYield && decoder.numRows > 0;
+      this.#slot = await this.#pool.request("stream", hasRows, signal);
+    } catch {
+      return this.#reportEnd(decoder, { state: "cancelled" });
+    }
+    this.#reportEnd(decoder, await this.#run(decoder, failure));
+  }
+
+  /** As {@link #readAll}, and then releases the slot. */
+  async #run(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
+    try {
+      return await this.#readAll(decoder, start);
+    } finally {
+      this.#slot.release();
+    }
+  }
+
+  /** Reads `start` and, after failures, the responses that continue it, until there is an end. */
+  async #readAll(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
+    let next: Body | ColonnadeError = start;
+    let firstRow: number | undefined;
+    for (;;) {
+      if (next instanceof ColonnadeError) {
+        const { numRows, numBytes } = decoder;
+        const answer = await this.#reconnect(next, numRows);
+        if (this.#abort.signal.aborted) return { state: "cancelled" };
+        if (answer === undefined || "error" in answer) {
+          const canResume = answer?.canResume ?? false;
+          const error = withPosition(answer?.error ?? next, numRows, numBytes);
+          if (canResume) this.#failure = error;
+          return { state: "failed", error: error.toJSON(), canResume };
+        }
+        next = answer.body;
+        firstRow = answer.firstRow;
+      }
+      try {
+        if (firstRow !== undefined) decoder.resume(firstRow);
+        const end = await this.#read(decoder, next);
+        if (end !== undefined) return end;
+        const again = await this.#yieldAndReconnect(decoder);
+        if (again === undefined) return { state: "cancelled" };
+        if (again instanceof ColonnadeError) next = again;
+        else ({ body: next, firstRow } = again);
+      } catch (thrown) {
+        if (this.#abort.signal.aborted) return { state: "cancelled" };
+        if (await this.#becomeWindowed(decoder, thrown)) return { state: "windowed" };
+        next = readError(thrown);
+      }
+    }
+  }
+
+  /** The next response, or why there is none; the slot may be released meanwhile. */
+  async #reconnect(error: ColonnadeError, numRows: number): Promise<Reconnection | undefined> {
+    const { yielding, release } = this.#slot;
+    const onYield = () => this.#canYield && release();
+    if (yielding.aborted) onYield();
+    yielding.addEventListener("abort", onYield);
+    const answer = await this.#reconnector?.next(error, numRows, this.#lastPieceMs);
+    yielding.removeEventListener("abort", onYield);
+    return answer;
+  }
+
+  /**
+   * Releases the slot and waits for another one. Resolves with the response with the next rows, or
+   * with why there is none; with undefined when the stream is stopped meanwhile.
+   */
+  async #yieldAndReconnect(
+    decoder: BodyDecoder,
+  ): Promise<Continuation | ColonnadeError | undefined> {
+    this.#slot.release();
+    this.#interruption = undefined;
+    this.#isWaiting = true;
+    this.#report(decoder);
+    try {
+      const { numRows } = decoder;
+      this.#slot = await this.#pool.request("stream", numRows > 0, this.#abort.signal);
+    } catch {
+      return undefined;
+    } finally {
+      this.#isWaiting = false;
+    }
+    this.#report(decoder);
+    return this.#reconnector?.reconnect(decoder.numRows);
+  }
+
+  /** Whether the connection can be closed and the missing rows requested later. */
+  get #canYield(): boolean {
+    return this.#reconnector?.isRepeatable === true;
+  }
+
+  /** Undefined where the slot was yielded before the end. */
+  async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd | undefined> {
+    const { signal } = this.#abort;
+    const slot = this.#slot;
+    this.#leaving = new AbortController();
+    const canYield = this.#canYield;
+    const leaving = AbortSignal.any([this.#leaving.signal, slot.yielding]);
+    let isYieldAllowed = false;
+    const stream = body.footer === undefined ? body.stream : decoder.openFile(body.footer);
+    const stops = canYield ? AbortSignal.any([signal, leaving]) : signal;
+    const pieces = readInSlices(stream, stops, this.#stallMs);
+    for await (const piece of pieces) {
+      this.#lastPieceMs = performance.now();
+      try {
+        await this.#push(decoder, piece);
+      } finally {
+        // A table whose first piece is bad after good rows opens with those rows.
+        const report = () => this.#reportSchema(decoder);
+        const isEarly = decoder.schema !== undefined && decoder.numRows === 0;
+        if (!isEarly || !this.#paintGate.awaitsRows(report)) await report();
+      }
+      if (signal.aborted) break;
+      this.#interruption = undefined;
+      this.#report(decoder);
+      // The marker is the end; bytes after it are ignored.
+      if (decoder.isComplete) {
+        if (!(await endsSoon(pieces))) this.#abort.abort();
+        return { state: "complete" };
+      }
+      if (this.#paintGate.isWanted && decoder.numRows > 0) await this.#paintGate.pause();
+      if (canYield && !isYieldAllowed && decoder.numRows > 0) {
+        isYieldAllowed = true;
+        slot.allowYield();
+      }
+    }
+    if (signal.aborted) return { state: "cancelled" };
+    if (canYield && leaving.aborted) return undefined;
+    const warning = decoder.end(body.end);
+    await this.#reportSchema(decoder);
+    return warning === undefined ? { state: "complete" } : { state: "complete", warning };
+  }
+
+  /** Where the budget is full and the table cannot be windowed, waits for a larger one. */
+  async #push(decoder: BodyDecoder, piece: Uint8Array): Promise<void> {
+    let work = () => decoder.push(piece);
+    for (;;) {
+      try {
+        return work();
+      } catch (thrown) {
+        const isWaiting = isBudgetFull(thrown) && !this.#canBeWindowed(decoder);
+        if (!isWaiting) throw thrown;
+        await this.#reportSchema(decoder);
+        const memoryBytes = await this.#waitForBudget(decoder, thrown);
+        if (memoryBytes === undefined) return;
+        work = () => decoder.grow(memoryBytes);
+      }
+    }
+  }
+
+  /** Resolves with the next budget, or with undefined when the stream is stopped. */
+  #waitForBudget(decoder: BodyDecoder, reason: ColonnadeError): Promise<number | undefined> {
+    const { signal } = this.#abort;
+    return new Promise((resolve) => {
+      const closing = setTimeout(() => {
+        if (!this.#canYield) return;
+        this.#leaving.abort();
+        this.#slot.release();
+      }, MAX_PAUSE_MS);
+      const decide = (memoryBytes?: number) => {
+        clearTimeout(closing);
+        this.#pause = undefined;
+        signal.removeEventListener("abort", stopped);
+        resolve(memoryBytes);
+      };
+      const stopped = () => decide();
+      if (signal.aborted) return stopped();
+      signal.addEventListener("abort", stopped);
+      this.#onGrow = decide;
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.#pause = reason.toJSON();
+      this.#notify("progress", this.#progress(decoder));
+    });
+  }
+
+  #canBeWindowed(decoder: BodyDecoder): boolean {
+    return this.#reconnector !== undefined && decoder.numRows > 0;
+  }
+
+  /** Makes the table windowed where the memory budget is full; false for any other error. */
+  async #becomeWindowed(decoder: BodyDecoder, thrown: unknown): Promise<boolean> {
+    const { kind } = this.#source;
+    if (!isBudgetFull(thrown) || !this.#canBeWindowed(decoder) || kind !== "url") return false;
+    const { query } = this.#source;
+    if (query === undefined) return false;
+    await this.#reportSchema(decoder);
+    decoder.kernels.releaseAll();
+    const source = this.#source;
+    const read: ResultAccess["read"] = (range, block, signal, report) => {
+      return this.#withSlot("block", true, signal, () => {
+        const isRepeatable = this.#reconnector?.isRepeatable === true;
+        const reader = new RangeReader(source, range, this.#policy, isRepeatable, report);
+        this.#ranges.add(reader);
+        return reader.read(block, signal).finally(() => this.#ranges.delete(reader));
+      });
+    };
+    const progress = this.#progress(decoder);
+    const fetchJson: ResultAccess["fetchJson"] = (path, isUrgent, signal) =>
+      this.#withSlot("question", !isUrgent, signal, (either) =>
+        fetchQueryJson(source, query, path, either, fetchOf(source)),
+      );
+    this.#windowed = new WindowedTable(
+      decoder,
+      { source, query, read, fetchJson },
+      progress,
+      (known) => this.#notify("progress", known),
+    );
+    await this.#windowed.fetchTotal();
+    return true;
+  }
+
+  /** Does work that needs a connection, in a slot; again where another request has to go first. */
+  async #withSlot<T>(
+    priority: SlotPriority,
+    hasRows: boolean,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    for (;;) {
+      const slot = await this.#pool.request(priority, hasRows, signal);
+      try {
+        return await work(AbortSignal.any([signal, slot.yielding]));
+      } catch (thrown) {
+        if (signal.aborted || !slot.yielding.aborted) throw thrown;
+      } finally {
+        slot.release();
+      }
+    }
+  }
+
+  /** The schema answers the request to open; nothing else may be reported before it. */
+  async #reportSchema(decoder: BodyDecoder): Promise<void> {
+    if (this.#onSchema === undefined || decoder.schema === undefined) return;
+    this.#onSchema({ schema: decoder.schema, progress: this.#progress(decoder) });
+    this.#onSchema = undefined;
+    await yieldToEventLoop();
+  }
+
+  #reportInterruption(interruption: Interruption): void {
+    this.#interruption = interruption;
+    if (this.#decoder === undefined || this.#onSchema !== undefined) return;
+    this.#notify("progress", this.#progress(this.#decoder));
+  }
+
+  #reportEnd(decoder: BodyDecoder, end: StreamEnd): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#interruption = undefined;
+    this.#notify("end", { ...(this.#windowed?.progress ?? this.#progress(decoder)), ...end });
+  }
+
+  #report(decoder: BodyDecoder): void {
+    if (this.#onSchema !== undefined) return;
+    const nowMs = performance.now();
+    const isFirstRow = this.#firstRowMs === undefined && decoder.numRows > 0;
+    const waitMs = this.#reportedMs + PROGRESS_INTERVAL_MS - nowMs;
+    if (isFirstRow || waitMs <= 0) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.#reportedMs = nowMs;
+      this.#notify("progress", this.#progress(decoder));
+    } else if (this.#timer === undefined) {
+      // So that the last rows before a pause are reported as well.
+      this.#timer = setTimeout(() => {
+        // Timers may fire a little early.
+        this.#reportedMs = Number.NEGATIVE_INFINITY;
+        this.#report(decoder);
+      }, waitMs);
+    }
+  }
+
+  #progress(decoder: BodyDecoder): StreamProgress {
+    const elapsedMs = performance.now() - this.#startMs;
+    if (decoder.numRows > 0) this.#firstRowMs ??= elapsedMs;
+    return {
+      rows: decoder.numRows,
+      batches: decoder.numBatches,
+      bytes: decoder.numBytes,
+      elapsedMs,
+      firstRowMs: this.#firstRowMs,
+      interruption: this.#interruption,
+      isWaiting: this.#isWaiting,
+      pause: this.#pause,
+    };
+  }
+}
+
+function isBudgetFull(thrown: unknown): thrown is ColonnadeError {
+  return thrown instanceof ColonnadeError && thrown.code === "memory_budget_exceeded";
+}

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { open } from "../src/api/open.js";
+import { type Fetch, fetchThrough, serveFetch } from "../src/http/fetch-bridge.js";
+import { fetchQueryRecord } from "../src/http/query-record.js";
+import { ReplayServer } from "./replay.js";
+
+const wasmSrc = new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url);
+const ADDRESS = "https://rows.invalid/v1/tables/t/rows";
+
+let server: ReplayServer;
+beforeEach(async () => {
+  server = new ReplayServer();
+  server.record = { state: "running", rows: 300, rows_ready: 100 };
+  await server.listen();
+});
+afterEach(() => server.close());
+
+/** Answers for an address that nobody else could answer. */
+const throughPage: Fetch = (url, init) =>
+  fetch(url.replace("https://rows.invalid", server.origin), init);
+
+test("a page answers the requests itself", async () => {
+  const table = await open(ADDRESS, { fetch: throughPage, wasmSrc });
+  await table.done;
+  expect(table.state).toBe("complete");
+  expect(table.numRows).toBe(300);
+  table.close();
+  // The end is told by the page, too.
+  await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
+});
+
+test("what the page asks besides goes to its own fetch, too", async () => {
+  const table = await open(ADDRESS, { fetch: throughPage, wasmSrc });
+  const { request } = table;
+  if (request?.query === undefined) throw new Error("no Colonnade server is known to answer");
+  const { signal } = new AbortController();
+  const record = await fetchQueryRecord(request, request.query, signal, table.fetch ?? fetch);
+  expect(record?.rows_ready).toBe(100);
+  table.close();
+});
+
+test("rows come and go by number through the page", async () => {
+  const table = await open(ADDRESS, { fetch: throughPage, wasmSrc, memoryBytes: 6000 });
+  await table.done;
+  expect(table.state).toBe("windowed");
+  const [row] = await table.text({ start: 299, end: 300 });
+  expect(row?.[0]).toBe("299");
+  expect(server.seen.some(({ path }) => path.endsWith("/rows"))).toBe(true);
+  table.close();
+});
+
+test("a connection that breaks is gone on from, and a refusal is told", async () => {
+  server.faults = [{ kind: "fin", at: 2000 }];
+  const table = await open(ADDRESS, { fetch: throughPage, wasmSrc });
+  await table.done;
+  expect(table.numRows).toBe(300);
+  table.close();
+  server.faults = [{ kind: "refuse", status: 404, code: "unknown_table" }];
+  await expect(open(ADDRESS, { fetch: throughPage, wasmSrc })).rejects.toMatchObject({
+    code: "unknown_table",
+  });
+});
+
+test("cancelling reaches the page's own fetch", async () => {
+  let aborted = 0;
+  const slow: Fetch = (_, { signal }) =>
+    new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => {
+        aborted += 1;
+        reject(signal.reason);
+      });
+    });
+  const abort = new AbortController();
+  const opening = open(ADDRESS, { fetch: slow, wasmSrc, signal: abort.signal });
+  setTimeout(() => abort.abort(), 50);
+  await expect(opening).rejects.toMatchObject({ code: "cancelled" });
+  await expect.poll(() => aborted).toBe(1);
+});
+
+test("a request whose answer was read leaves no port open", async () => {
+  const { port1, port2 } = new MessageChannel();
+  const isClosed = new Promise((resolve) => {
+    port1.addEventListener("message", ({ ports: [asker] }) => {
+      asker?.addEventListener("close", () => resolve(true));
+    });
+  });
+  serveFetch(async () => new Response("rows"), port1);
+  const response = await fetchThrough(port2)(ADDRESS, {});
+  expect(await response.text()).toBe("rows");
+  expect(await isClosed).toBe(true);
+  port1.close();
+});
