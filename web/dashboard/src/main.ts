@@ -1,8 +1,8 @@
 import "colonnade/define";
 import { TablesList } from "./catalog/tables-list.js";
-import { ChartDrawer } from "./charts/drawer.js";
-import { Dashboard } from "./dashboard.js";
+import { ChartDrawer } from "./charts/chart-drawer.js";
 import { TableDetails } from "./details/table-details.js";
+import { Dashboard } from "./page/dashboard.js";
 import "./live/define.js";
 import { HistoryDialog } from "./sql/history-dialog.js";
 import { PlanPanel } from "./sql/plan-panel.js";
@@ -11,7 +11,7 @@ import { SqlPanel } from "./sql/sql-panel.js";
 import { StatementTabs } from "./sql/statement-tabs.js";
 import "./files/define.js";
 import "./session/define.js";
-import { applyTheme, loadTheme } from "./theme.js";
+import { applyTheme, loadTheme } from "./shell/theme.js";
 
 applyTheme(loadTheme());
 customElements.define("tables-list", TablesList);

@@ -1,6 +1,6 @@
 import { ColonnadeError, type Field } from "colonnade";
-import { quotedName } from "../names.js";
-import { session } from "../session/session.js";
+import { session } from "../server/session.js";
+import { quotedName } from "../text/quote.js";
 
 /** A table that the server offers. */
 export interface CatalogTable {

@@ -1,9 +1,9 @@
 import type { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { formatBytes, formatRows } from "../format.js";
-import { chevron, refresh } from "../icons.js";
-import { addressOf, placeOf } from "../location.js";
+import { addressOf, placeOf } from "../address/address.js";
+import { formatBytes, formatRows } from "../text/format.js";
+import { chevron, refresh } from "../ui/icons.js";
 import { type CatalogTable, filterCatalog } from "./catalog.js";
 
 /**

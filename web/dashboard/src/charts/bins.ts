@@ -8,7 +8,7 @@ import {
   unitsPerSecond,
   valueType,
 } from "./fields.js";
-import { quoteName } from "./sql.js";
+import { quoteName } from "./predicate-sql.js";
 
 /**
  * Ranges of equal width over a column, numbered by integers. A server's rows fall into the bin whose

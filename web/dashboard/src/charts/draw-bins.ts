@@ -8,6 +8,7 @@ import {
   place,
 } from "./axes.js";
 import type { Bins } from "./bins.js";
+import type { ChartData, Point } from "./chart-loader.js";
 import {
   type Canvas,
   type Drawing,
@@ -19,7 +20,6 @@ import {
   seriesOf,
 } from "./drawing.js";
 import { binLabel, exactNumber } from "./labels.js";
-import type { ChartData, Point } from "./load.js";
 import { circle, type Ink, polyline, rect, type Shape } from "./scene.js";
 
 const PLOT_HEIGHT_PX = 190;

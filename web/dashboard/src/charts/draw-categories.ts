@@ -1,4 +1,6 @@
 import { bar, bottomAxis, fitted, numberScale, type Plot, place, TICK_PX } from "./axes.js";
+import type { Box, ChartData } from "./chart-loader.js";
+import type { Categories } from "./chart-queries.js";
 import {
   type Canvas,
   type Drawing,
@@ -9,8 +11,6 @@ import {
   seriesOf,
 } from "./drawing.js";
 import { categoryLabel, exactNumber, shortNumber } from "./labels.js";
-import type { Box, ChartData } from "./load.js";
-import type { Categories } from "./query.js";
 import { rect, type Shape } from "./scene.js";
 
 const ROW_PX = 22;

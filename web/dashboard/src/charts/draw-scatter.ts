@@ -1,8 +1,8 @@
 import { bottomAxis, exactScale, labelWidth, leftAxis, type Plot, place, TICK_PX } from "./axes.js";
 import type { Bins } from "./bins.js";
+import type { ChartData } from "./chart-loader.js";
 import type { Canvas, Drawing, Marked, Stop } from "./drawing.js";
 import { binLabel, exactNumber, rowCount, shortNumber } from "./labels.js";
-import type { ChartData } from "./load.js";
 import { circle, rect, type Shape } from "./scene.js";
 
 const PLOT_HEIGHT_PX = 240;

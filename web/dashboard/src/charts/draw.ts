@@ -1,9 +1,9 @@
 import type { Measure } from "./axes.js";
+import type { ChartData } from "./chart-loader.js";
 import { drawBins } from "./draw-bins.js";
 import { drawBars, drawBoxes } from "./draw-categories.js";
 import { drawScatter } from "./draw-scatter.js";
 import { type Canvas, type Drawing, markedBy } from "./drawing.js";
-import type { ChartData } from "./load.js";
 import type { Scene } from "./scene.js";
 
 /** The picture of a chart in so many pixels; undefined where there is nothing to draw. */

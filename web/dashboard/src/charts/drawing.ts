@@ -1,9 +1,9 @@
 import type { Measure, Plot } from "./axes.js";
 import { type Bins, positionOf } from "./bins.js";
+import type { ChartData } from "./chart-loader.js";
+import type { Brush } from "./chart-spec.js";
 import { categoryLabel } from "./labels.js";
-import type { ChartData } from "./load.js";
 import type { Ink, Scene, Shape } from "./scene.js";
-import type { Brush } from "./spec.js";
 
 /** A value that can be looked at: by the pointer near it, or by the keyboard. */
 export interface Stop {

@@ -1,5 +1,5 @@
 import { html } from "lit";
-import type { Part } from "../shell.js";
+import type { Part } from "../shell/shell.js";
 
 /** The place for charts of what the server has; it stands beside the viewer, in one parent. */
 export const charts: Part = (shell) => {

@@ -1,6 +1,6 @@
 import type { Summary } from "colonnade";
 import { html, nothing, svg } from "lit";
-import { formatCount } from "../format.js";
+import { formatCount } from "../text/format.js";
 
 const WIDTH_PX = 132;
 const HEIGHT_PX = 26;

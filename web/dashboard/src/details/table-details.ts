@@ -1,14 +1,14 @@
 import { ColonnadeError, type Field, type Summary } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
 import { type CatalogTable, fetchJson } from "../catalog/catalog.js";
-import { copyButton } from "../copying.js";
-import { formatBytes, formatRows } from "../format.js";
-import { quotedName } from "../names.js";
-import { problem } from "../problem.js";
+import { Turns } from "../server/semaphore.js";
+import { formatBytes, formatRows } from "../text/format.js";
+import { quotedName } from "../text/quote.js";
+import { copyButton } from "../ui/copy-button.js";
+import { problem } from "../ui/error-alert.js";
 import { columnsTable } from "./columns-table.js";
-import { isStopped, KeptTable } from "./kept-table.js";
-import { type ParquetFacts, parquetFacts } from "./parquet-facts.js";
-import { Turns } from "./turns.js";
+import { type ParquetFacts, parquetFacts } from "./parquet-metadata.js";
+import { isStopped, KeptTable } from "./table-result.js";
 
 /** Summaries that the server works on at once. */
 const MAX_SUMMARIES = 2;

@@ -1,5 +1,5 @@
 import { html } from "lit";
-import { openFile } from "../icons.js";
+import { openFile } from "../ui/icons.js";
 import { tray } from "./tray.js";
 
 /** The button that chooses files, for those who drop nothing. */

@@ -1,11 +1,11 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { cross, terminal } from "../icons.js";
-import { session } from "../session/session.js";
-import type { Shell } from "../shell.js";
-import { load, store } from "../storage.js";
-import { moveAmongTabs } from "../tab-keys.js";
-import { CODE_LANGUAGES, type CodeLanguage, codeFor } from "./code.js";
-import { type ShownRows, shownRows } from "./shown.js";
+import { session } from "../server/session.js";
+import type { Shell } from "../shell/shell.js";
+import { load, store } from "../shell/storage.js";
+import { cross, terminal } from "../ui/icons.js";
+import { moveAmongTabs } from "../ui/tab-keys.js";
+import { CODE_LANGUAGES, type CodeLanguage, codeFor } from "./fetch-code.js";
+import { type ShownRows, shownRows } from "./shown-rows.js";
 
 const KEY = "colonnade-code-language";
 const LANGUAGES = Object.keys(CODE_LANGUAGES) as CodeLanguage[];

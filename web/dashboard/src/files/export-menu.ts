@@ -1,10 +1,10 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { formatRows } from "../format.js";
-import { download } from "../icons.js";
-import type { Shell } from "../shell.js";
+import type { Shell } from "../shell/shell.js";
+import { formatRows } from "../text/format.js";
+import { download } from "../ui/icons.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export.js";
-import { placeBelow } from "./panel.js";
-import { type ShownRows, shownRows } from "./shown.js";
+import { placeBelow } from "./popover.js";
+import { type ShownRows, shownRows } from "./shown-rows.js";
 import { tray } from "./tray.js";
 
 /** The button that has the rows that are shown saved as a file, and its choice of kinds. */

@@ -1,8 +1,8 @@
 import { html } from "lit";
-import { formatBytes, formatCount, formatRows } from "../format.js";
-import { wordsOf } from "../session/problem.js";
+import { wordsOf } from "../server/response-error.js";
+import { formatBytes, formatCount, formatRows } from "../text/format.js";
 import type { Export } from "./export.js";
-import { progress, rowHead } from "./row.js";
+import { progress, rowHead } from "./transfer-row.js";
 import type { Tray } from "./tray.js";
 
 /** A file on its way out. */

@@ -1,6 +1,6 @@
 import { ColonnadeError } from "colonnade";
-import { errorFromAnswer } from "../session/problem.js";
-import { session } from "../session/session.js";
+import { errorFromAnswer } from "../server/response-error.js";
+import { session } from "../server/session.js";
 
 /** A kind of file that a result is written as. */
 export interface ExportFormat {

@@ -1,10 +1,10 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { cross } from "../icons.js";
-import { wordsOf } from "../session/problem.js";
-import type { Shell } from "../shell.js";
-import { hasFiles } from "./dropped.js";
+import { wordsOf } from "../server/response-error.js";
+import type { Shell } from "../shell/shell.js";
+import { cross } from "../ui/icons.js";
+import { hasFiles } from "./dropped-files.js";
 import { exportRow } from "./export-row.js";
-import type { IncomingFile } from "./incoming.js";
+import type { IncomingFile } from "./incoming-file.js";
 import { incomingRow } from "./incoming-row.js";
 import { localFile } from "./local-files.js";
 import { tray } from "./tray.js";

@@ -1,9 +1,9 @@
 import { html, nothing } from "lit";
-import { formatBytes, formatRows } from "../format.js";
-import { wordsOf } from "../session/problem.js";
-import type { IncomingFile } from "./incoming.js";
-import { progress, rowHead } from "./row.js";
+import { wordsOf } from "../server/response-error.js";
+import { formatBytes, formatRows } from "../text/format.js";
+import type { IncomingFile } from "./incoming-file.js";
 import type { NameCheck } from "./table-name.js";
+import { progress, rowHead } from "./transfer-row.js";
 import type { Tray } from "./tray.js";
 
 const KIND_LABELS = {

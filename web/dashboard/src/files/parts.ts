@@ -1,5 +1,5 @@
 import { html } from "lit";
-import type { Part } from "../shell.js";
+import type { Part } from "../shell/shell.js";
 
 export { addFiles } from "./add-files.js";
 

@@ -1,7 +1,7 @@
 import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { trash } from "../icons.js";
-import { wordsOf } from "../session/problem.js";
+import { wordsOf } from "../server/response-error.js";
+import { trash } from "../ui/icons.js";
 import { removeTable } from "./server-tables.js";
 
 /**

@@ -1,5 +1,5 @@
 import type { CatalogTable } from "../catalog/catalog.js";
-import { session } from "../session/session.js";
+import { session } from "../server/session.js";
 
 /** What the server says of its tables, as far as uploads go. */
 export interface ServerTables {

@@ -1,8 +1,8 @@
 import { ColonnadeError } from "colonnade";
-import { wordsOf } from "../session/problem.js";
-import { droppedFiles } from "./dropped.js";
+import { wordsOf } from "../server/response-error.js";
+import { droppedFiles } from "./dropped-files.js";
 import { Export, type ExportWish } from "./export.js";
-import { type IncomingFile, receive } from "./incoming.js";
+import { type IncomingFile, receive } from "./incoming-file.js";
 import { openLocalFile } from "./local-files.js";
 import { fetchServerTables, type ServerTables } from "./server-tables.js";
 

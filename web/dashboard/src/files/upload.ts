@@ -1,7 +1,7 @@
 import { ColonnadeError } from "colonnade";
 import type { CatalogTable } from "../catalog/catalog.js";
-import { formatBytes } from "../format.js";
-import { errorFromAnswer, unreachable } from "../session/problem.js";
+import { errorFromAnswer, unreachable } from "../server/response-error.js";
+import { formatBytes } from "../text/format.js";
 import type { ServerTables } from "./server-tables.js";
 
 /** How to send a file. */

@@ -1,5 +1,5 @@
+import { PLAIN_STATE, type Place, type RowsState } from "../address/address.js";
 import { rowsUrl } from "../catalog/catalog.js";
-import { PLAIN_STATE, type Place, type RowsState } from "../location.js";
 
 /**
  * HTML that shows a place's rows in a page which has the package `colonnade`.

@@ -1,8 +1,8 @@
 import { html, nothing } from "lit";
-import { copyText } from "../copying.js";
-import { code, link } from "../icons.js";
-import { addressOf } from "../location.js";
-import type { Shell } from "../shell.js";
+import { addressOf } from "../address/address.js";
+import type { Shell } from "../shell/shell.js";
+import { copyText } from "../ui/copy-button.js";
+import { code, link } from "../ui/icons.js";
 import { embedCode } from "./embed-code.js";
 
 /** Buttons that copy the address of what is shown, and what shows it in another page. */

@@ -1,7 +1,7 @@
-import { HelpSheet } from "./help-sheet.js";
-import { PrintSheet } from "./print-sheet.js";
-import { QueriesPanel } from "./queries-panel.js";
-import { ServerWatch } from "./server-watch.js";
+import { HelpSheet } from "../help/help-sheet.js";
+import { PrintSheet } from "../print/print-sheet.js";
+import { QueriesPanel } from "../queries/queries-panel.js";
+import { ServerWatch } from "../reconnect/server-watch.js";
 
 customElements.define("queries-panel", QueriesPanel);
 customElements.define("help-sheet", HelpSheet);

@@ -1,5 +1,5 @@
 import { html } from "lit";
-import type { Shell } from "../shell.js";
+import type { Shell } from "../shell/shell.js";
 
 /** Buttons of the top bar: what the server works on, and the sheet of shortcuts. */
 export function liveActions({ viewer }: Shell) {

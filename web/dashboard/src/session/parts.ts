@@ -1,5 +1,5 @@
 import { html } from "lit";
-import type { Part } from "../shell.js";
+import type { Part } from "../shell/shell.js";
 
 /** Asks for the token, over all of the page, wherever the server wants one. */
 export const signIn: Part = () => html`<sign-in></sign-in>`;

@@ -1,8 +1,8 @@
 import { ColonnadeError, type ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { mark, signOut } from "../icons.js";
-import { wordsOf } from "./problem.js";
-import { session } from "./session.js";
+import { wordsOf } from "../server/response-error.js";
+import { session } from "../server/session.js";
+import { mark, signOut } from "../ui/icons.js";
 
 /** Asks for the token wherever the server wants one, before anything else can be done. */
 export class SignIn extends LitElement {

@@ -11,7 +11,7 @@ import {
 } from "@codemirror/lang-sql";
 import { syntaxTree } from "@codemirror/language";
 import type { CatalogTable } from "../catalog/catalog.js";
-import { quotedName } from "../names.js";
+import { quotedName } from "../text/quote.js";
 import { dialect } from "./dialect.js";
 import { loadFunctions, type SqlFunction } from "./functions.js";
 

@@ -1,6 +1,6 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { formatDuration, formatRows, formatWhen } from "../format.js";
-import { cross } from "../icons.js";
+import { formatDuration, formatRows, formatWhen } from "../text/format.js";
+import { cross } from "../ui/icons.js";
 import type { History, HistoryEntry } from "./history.js";
 
 /**

@@ -1,4 +1,4 @@
-import { load, store } from "../storage.js";
+import { load, store } from "../shell/storage.js";
 
 const KEY = "colonnade-history";
 const MAX_ENTRIES = 200;

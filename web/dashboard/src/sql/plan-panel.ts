@@ -1,7 +1,7 @@
 import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import { problem } from "../problem.js";
-import { readAnswer } from "./answer.js";
+import { readAnswer } from "../server/read-rows.js";
+import { problem } from "../ui/error-alert.js";
 
 /** How a plan is asked for. */
 type PlanKind = "text" | "tree" | "analyze";

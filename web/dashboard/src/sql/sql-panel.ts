@@ -1,5 +1,5 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { clock } from "../icons.js";
+import { clock } from "../ui/icons.js";
 import type { Mistake } from "./code-editor.js";
 import type { KnownTables } from "./completion.js";
 import type { SqlEditor } from "./sql-editor.js";

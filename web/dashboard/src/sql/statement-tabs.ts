@@ -1,6 +1,6 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { cross, grid, plus } from "../icons.js";
-import { moveAmongTabs } from "../tab-keys.js";
+import { cross, grid, plus } from "../ui/icons.js";
+import { moveAmongTabs } from "../ui/tab-keys.js";
 
 /** A tab as it is shown. */
 export interface StatementTab {

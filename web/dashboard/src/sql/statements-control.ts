@@ -1,11 +1,11 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html } from "lit";
+import type { Place, Subject, View } from "../address/address.js";
+import type { Navigation } from "../address/navigation.js";
 import type { CatalogTable } from "../catalog/catalog.js";
-import type { Place, Subject, View } from "../location.js";
-import type { Navigation } from "../navigation.js";
-import { listen } from "../viewer-events.js";
+import { listen } from "../shell/viewer-events.js";
 import type { Mistake } from "./code-editor.js";
-import { mistakeIn } from "./error-place.js";
+import { mistakeIn } from "./error-position.js";
 import { History } from "./history.js";
 import type { HistoryDialog } from "./history-dialog.js";
 import type { PlanPanel } from "./plan-panel.js";

@@ -1,4 +1,4 @@
-import { load, store } from "../storage.js";
+import { load, store } from "../shell/storage.js";
 
 const KEY = "colonnade-statements";
 const LAST_ID_KEY = "colonnade-last-statement";

@@ -1,0 +1,432 @@
+import { html, LitElement, nothing, type PropertyDeclarations, svg } from "lit";
+import { figureStyles } from "./chart-figure-styles.js";
+import type { ChartData } from "./chart-loader.js";
+import type { Brush } from "./chart-spec.js";
+import { draw } from "./draw.js";
+import { brushOf, type Drawing, markedBy, type Span, type Stop } from "./drawing.js";
+import type { Palette } from "./image-files.js";
+import { rowCount } from "./labels.js";
+import { FONT, INKS, rect, type Shape } from "./scene.js";
+
+/** What is being marked: from one range to another, on both axes of a scatter chart. */
+interface Draft {
+  places: Span;
+  crosses: Span | undefined;
+}
+
+/** A drag that rests so long is applied before it ends. */
+const REST_MS = 250;
+/** How near a pointer has to be to a point, in pixels. */
+const NEAR_PX = 28;
+/** A press that moves less is a click. */
+const CLICK_PX = 4;
+
+const context = new OffscreenCanvas(1, 1).getContext("2d");
+
+/** How wide a text of a chart is, in pixels. */
+export function measureText(text: string, sizePx: number): number {
+  if (context === null) return text.length * sizePx * 0.55;
+  context.font = `${sizePx}px ${FONT}`;
+  return context.measureText(text).width;
+}
+
+/**
+ * A chart that is looked at and brushed, by pointer and by keyboard: arrows walk its values, with
+ * Shift they mark, Enter applies, Escape clears.
+ *
+ * @fires figure-brush - detail: the brush, or null
+ */
+export class ChartFigure extends LitElement {
+  static override styles = figureStyles;
+  static override properties: PropertyDeclarations = {
+    data: { attribute: false },
+    name: { attribute: false },
+    summary: { attribute: false },
+    width: { state: true },
+    active: { state: true },
+    draft: { state: true },
+  };
+
+  declare data: ChartData;
+  /** The chart's title. */
+  declare name: string;
+  declare summary: string;
+  /** The room there is, in pixels; 0 while that is unknown. */
+  declare width: number;
+  /** The stop that is looked at, by its position among all. */
+  declare active: number | undefined;
+  declare draft: Draft | undefined;
+  #drawing: Drawing | undefined;
+  #press:
+    | { x: number; y: number; place: number; cross: number | undefined; isDrag: boolean }
+    | undefined;
+  #rest: ReturnType<typeof setTimeout> | undefined;
+  readonly #observer = new ResizeObserver(([entry]) => {
+    const width = Math.floor(entry?.contentRect.width ?? 0);
+    if (width > 0) this.width = width;
+  });
+
+  constructor() {
+    super();
+    this.name = "";
+    this.summary = "";
+    this.width = 0;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#observer.observe(this);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#observer.disconnect();
+    clearTimeout(this.#rest);
+  }
+
+  override focus(): void {
+    this.renderRoot.querySelector<HTMLElement>(".chart")?.focus();
+  }
+
+  /** The colours of this page. */
+  get palette(): Palette {
+    const probe = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    this.renderRoot.querySelector("svg")?.append(probe);
+    const colours = INKS.map((ink) => {
+      probe.setAttribute("class", `f-${ink}`);
+      return [ink, getComputedStyle(probe).fill];
+    });
+    probe.remove();
+    return Object.fromEntries(colours) as Palette;
+  }
+
+  protected override willUpdate(changed: Map<PropertyKey, unknown>): void {
+    if (changed.has("data")) this.active = undefined;
+    const { data, width } = this;
+    this.#drawing =
+      width > 0
+        ? draw({ ...data, spec: { ...data.spec, brush: this.#brush } }, width, measureText)
+        : undefined;
+  }
+
+  /** What is marked: while it is being marked, that. */
+  get #brush(): Brush | undefined {
+    const { data, draft } = this;
+    return draft ? brushOf(data, draft.places, draft.crosses) : data.spec.brush;
+  }
+
+  protected override render() {
+    const drawing = this.#drawing;
+    if (drawing === undefined) return html`<div class="chart"></div>`;
+    const stop = this.#stop;
+    return html`<div
+        class="chart ${drawing.direction}"
+        role="application"
+        aria-roledescription="chart"
+        aria-label=${this.name}
+        aria-describedby="summary keys"
+        tabindex="0"
+        @keydown=${this.#onKey}
+        @blur=${this.#leave}
+        @pointerdown=${this.#onDown}
+        @pointermove=${this.#onMove}
+        @pointerup=${this.#onUp}
+        @pointercancel=${this.#onCancel}
+        @pointerleave=${this.#onLeave}
+        @dblclick=${() => this.#tell(undefined)}
+      >
+        <svg
+          aria-hidden="true"
+          width=${drawing.width}
+          height=${drawing.height}
+          viewBox="0 0 ${drawing.width} ${drawing.height}"
+        >
+          ${drawing.shapes.map(shapeTemplate)} ${this.#renderBrush(drawing)}
+          ${stop === undefined ? nothing : this.#renderStop(drawing, stop)}
+        </svg>
+        ${stop === undefined ? nothing : this.#renderTip(drawing, stop)}
+      </div>
+      <p id="summary" class="unseen">${this.summary}</p>
+      <p id="keys" class="unseen">
+        Arrow keys walk the values, Shift with arrows marks, Enter applies, Escape clears.
+      </p>
+      <div class="unseen" aria-live="polite">${this.#spoken}</div>`;
+  }
+
+  protected override updated(): void {
+    const tip = this.renderRoot.querySelector<HTMLElement>(".tip");
+    const [drawing, stop] = [this.#drawing, this.#stop];
+    if (tip === null || drawing === undefined || stop === undefined) return;
+    const { offsetWidth, offsetHeight } = tip;
+    const isLeft = stop.x + 14 + offsetWidth > drawing.width;
+    const x = isLeft ? stop.x - 14 - offsetWidth : stop.x + 14;
+    // Beside a value that is high in the plot it hangs low, so that it covers little of the line.
+    const { top, bottom } = drawing.plot;
+    const isAcross = drawing.direction === "across" && drawing.crossSpans === undefined;
+    const edge = stop.y < (top + bottom) / 2 ? bottom - offsetHeight - 6 : top;
+    const beside = Math.min(Math.max(0, stop.y - offsetHeight / 2), drawing.height - offsetHeight);
+    const y = isAcross ? edge : beside;
+    tip.style.transform = `translate(${Math.max(0, Math.round(x))}px, ${Math.round(y)}px)`;
+  }
+
+  get #stop(): Stop | undefined {
+    return this.active === undefined ? undefined : this.#drawing?.stops[this.active];
+  }
+
+  get #spoken(): string {
+    const stop = this.#stop;
+    if (stop === undefined || !this.matches(":focus-within")) return "";
+    const name = stop.name === "" ? "" : `${stop.name}: `;
+    const marked = this.draft ? ". Marked; Enter applies" : "";
+    return `${stop.title}: ${name}${stop.text}${rowsOf(stop)}${marked}`;
+  }
+
+  #renderBrush(drawing: Drawing) {
+    const marked = markedBy(this.data, this.#brush);
+    if (marked === undefined || marked.places.size === 0) return nothing;
+    const { plot, direction, spans, crossSpans } = drawing;
+    const [from, to] = reach(spans, marked.places);
+    const cross = crossSpans && marked.crosses ? reach(crossSpans, marked.crosses) : undefined;
+    const [low, high] = cross ?? (direction === "across" ? [plot.top - 4, plot.bottom] : [0, 0]);
+    const d =
+      direction === "across"
+        ? rect(from, low, to, high)
+        : rect(1, from + 1, drawing.width - 1, to - 1);
+    return svg`<path class="brush" d=${d} />`;
+  }
+
+  #renderStop({ plot, crossSpans, direction }: Drawing, { x, y, ink }: Stop) {
+    const hasLine = direction === "across" && crossSpans === undefined;
+    return svg`
+      ${hasLine ? svg`<path class="guide" d="M${x} ${plot.top - 4}V${plot.bottom}" />` : nothing}
+      <circle class="halo f-${ink}" cx=${x} cy=${y} r="4.5" />`;
+  }
+
+  #renderTip({ stops, crossSpans }: Drawing, stop: Stop) {
+    const isAlone = crossSpans !== undefined;
+    const all = isAlone ? [stop] : stops.filter(({ place }) => place === stop.place);
+    return html`<div class="tip" aria-hidden="true">
+      <div class="tip-title">${stop.title}</div>
+      ${all.map(
+        (each) => html`<div class="tip-line ${each === stop && all.length > 1 ? "current" : ""}">
+          ${
+            each.name === "" || isAlone
+              ? nothing
+              : html`<svg width="10" height="10"><path class="f-${each.ink}" d="M0 0h10v10H0Z" /></svg>`
+          }
+          ${each.name === "" ? nothing : html`<span class="tip-name">${each.name}</span>`}
+          <span class="tip-value">${each.text}</span>
+          <span class="tip-rows">${rowsOf(each).replace(/^, /, "")}</span>
+        </div>`,
+      )}
+    </div>`;
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    const drawing = this.#drawing;
+    if (drawing === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (this.#act(drawing, event.key, event.shiftKey)) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  }
+
+  /** Whether a key means something here. */
+  #act(drawing: Drawing, key: string, isMarking: boolean): boolean {
+    const { direction, stops, spans } = drawing;
+    const [back, forth, less, more] =
+      direction === "across"
+        ? ["ArrowLeft", "ArrowRight", "ArrowDown", "ArrowUp"]
+        : ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
+    if (key === "Escape") {
+      if (this.draft === undefined && this.data.spec.brush === undefined) return false;
+      this.#tell(undefined);
+      return true;
+    }
+    if (key === "Enter" || key === " ") {
+      const stop = this.#stop;
+      if (this.draft === undefined && stop !== undefined) this.#mark(stop, stop);
+      if (this.draft !== undefined) this.#tell(this.#brush);
+      return true;
+    }
+    const last = stops.length - 1;
+    if (last < 0) return false;
+    const { active } = this;
+    const stop = active === undefined ? undefined : stops[active];
+    const step = key === forth || key === more ? 1 : -1;
+    if (key === "Home") this.active = 0;
+    else if (key === "End") this.active = last;
+    else if (key === back || key === forth) {
+      if (stop === undefined) this.active = 0;
+      else if (drawing.crossSpans !== undefined && this.data.dots !== undefined && !isMarking) {
+        this.active = clamp((active ?? 0) + step, last);
+      } else this.active = this.#beside(stops, stop, step, spans.length) ?? active;
+    } else if (key === less || key === more) {
+      if (stop === undefined) this.active = 0;
+      else {
+        const next = clamp((active ?? 0) + step, last);
+        if (stops[next]?.place === stop.place) this.active = next;
+      }
+    } else return false;
+    const now = this.#stop;
+    if (!isMarking) this.draft = undefined;
+    else if (now !== undefined)
+      this.#mark(this.draft === undefined ? (stop ?? now) : undefined, now);
+    return true;
+  }
+
+  /** The stop in the next place that has some: of the same colour, or the nearest across. */
+  #beside(stops: readonly Stop[], stop: Stop, step: number, numPlaces: number): number | undefined {
+    for (let place = stop.place + step; place >= 0 && place < numPlaces; place += step) {
+      const there = stops.flatMap((each, index) => (each.place === place ? [index] : []));
+      if (there.length === 0) continue;
+      const same = there.find((index) => stops[index]?.name === stop.name);
+      if (same !== undefined && stop.cross === undefined) return same;
+      const distance = (index: number) => Math.abs((stops[index]?.y ?? 0) - stop.y);
+      return there.reduce((a, b) => (distance(b) < distance(a) ? b : a));
+    }
+    return undefined;
+  }
+
+  /** Marks from a stop, or from where marking began, to another. */
+  #mark(from: Stop | undefined, to: Stop): void {
+    const start = from?.place ?? this.draft?.places[0] ?? to.place;
+    const cross = from?.cross ?? this.draft?.crosses?.[0] ?? to.cross;
+    this.draft = {
+      places: [start, to.place],
+      crosses: cross === undefined || to.cross === undefined ? undefined : [cross, to.cross],
+    };
+  }
+
+  #leave(): void {
+    this.active = undefined;
+    this.draft = undefined;
+  }
+
+  #onDown(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    const { x, y, place, cross } = this.#at(event);
+    if (place === undefined) return;
+    this.#press = { x, y, place, cross, isDrag: false };
+    (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
+  }
+
+  #onMove(event: PointerEvent): void {
+    const press = this.#press;
+    const { x, y, place, cross } = this.#at(event);
+    this.active = this.#nearest(x, y, place);
+    if (press === undefined || place === undefined) return;
+    if (Math.hypot(x - press.x, y - press.y) >= CLICK_PX) press.isDrag = true;
+    if (!press.isDrag) return;
+    const crosses =
+      press.cross === undefined || cross === undefined
+        ? undefined
+        : ([press.cross, cross] as const);
+    this.draft = { places: [press.place, place], crosses };
+    clearTimeout(this.#rest);
+    this.#rest = setTimeout(() => this.#send(this.#brush), REST_MS);
+  }
+
+  #onUp(event: PointerEvent): void {
+    const press = this.#press;
+    this.#press = undefined;
+    if (press === undefined) return;
+    if (press.isDrag) {
+      this.#tell(this.#brush);
+      return;
+    }
+    const isMarked = markedBy(this.data, this.data.spec.brush)?.places.has(press.place) ?? false;
+    // One bar is a category; one place of a range is only a click beside the brush.
+    const isCategory = this.#drawing?.direction === "down";
+    if (isCategory && !isMarked && event.detail < 2) {
+      this.#tell(brushOf(this.data, [press.place, press.place], undefined));
+    } else if (this.data.spec.brush !== undefined && (isCategory || !isMarked))
+      this.#tell(undefined);
+  }
+
+  #onCancel(): void {
+    this.#press = undefined;
+    this.draft = undefined;
+    clearTimeout(this.#rest);
+  }
+
+  #onLeave(): void {
+    if (this.#press === undefined && !this.matches(":focus-within")) this.active = undefined;
+  }
+
+  #at(event: PointerEvent) {
+    const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const drawing = this.#drawing;
+    if (drawing === undefined) return { x, y, place: undefined, cross: undefined };
+    const along = drawing.direction === "across" ? x : y;
+    return {
+      x,
+      y,
+      place: spanAt(drawing.spans, along),
+      cross: drawing.crossSpans && spanAt(drawing.crossSpans, y),
+    };
+  }
+
+  #nearest(x: number, y: number, place: number | undefined): number | undefined {
+    const drawing = this.#drawing;
+    if (drawing === undefined) return undefined;
+    const { stops, crossSpans, direction } = drawing;
+    let [best, least] = [undefined as number | undefined, Number.POSITIVE_INFINITY];
+    for (const [index, stop] of stops.entries()) {
+      if (crossSpans === undefined && stop.place !== place) continue;
+      const across = crossSpans === undefined && direction === "across" ? 0 : stop.x - x;
+      const down = crossSpans === undefined && direction === "down" ? 0 : stop.y - y;
+      const distance = Math.hypot(across, down);
+      if (distance < least) [best, least] = [index, distance];
+    }
+    return crossSpans !== undefined && least > NEAR_PX ? undefined : best;
+  }
+
+  #tell(brush: Brush | undefined): void {
+    clearTimeout(this.#rest);
+    this.#send(brush);
+    this.draft = undefined;
+  }
+
+  #send(brush: Brush | undefined): void {
+    this.dispatchEvent(new CustomEvent("figure-brush", { detail: brush }));
+  }
+}
+
+function shapeTemplate(shape: Shape) {
+  if ("text" in shape) {
+    return svg`<text class="f-${shape.ink}" x=${shape.x} y=${shape.y} text-anchor=${shape.anchor} font-size=${shape.sizePx}>${shape.text}</text>`;
+  }
+  const { fill, stroke, widthPx, opacity, dash } = shape;
+  const classes = `${fill ? `f-${fill}` : "f-none"}${stroke ? ` s-${stroke}` : ""}`;
+  return svg`<path class=${classes} d=${shape.d} stroke-width=${widthPx ?? nothing} opacity=${opacity ?? nothing} stroke-dasharray=${dash ?? nothing} />`;
+}
+
+function rowsOf({ text, numRows }: Stop): string {
+  const rows = rowCount(numRows);
+  return rows === text || rows.startsWith(`${text} row`) || numRows === 1 ? "" : `, ${rows}`;
+}
+
+function reach(spans: readonly Span[], marked: ReadonlySet<number>): Span {
+  const ends = [...marked].flatMap((index) => spans[index] ?? []);
+  return [Math.min(...ends), Math.max(...ends)];
+}
+
+/** The range at a position; the nearest beyond the ends. */
+function spanAt(spans: readonly Span[], position: number): number | undefined {
+  if (spans.length === 0) return undefined;
+  const within = spans.findIndex(
+    ([a, b]) => position >= Math.min(a, b) && position < Math.max(a, b),
+  );
+  if (within >= 0) return within;
+  const [first] = spans;
+  const last = spans.at(-1);
+  const toFirst = Math.abs(position - ((first?.[0] ?? 0) + (first?.[1] ?? 0)) / 2);
+  const toLast = Math.abs(position - ((last?.[0] ?? 0) + (last?.[1] ?? 0)) / 2);
+  return toFirst <= toLast ? 0 : spans.length - 1;
+}
+
+function clamp(index: number, last: number): number {
+  return Math.max(0, Math.min(index, last));
+}

@@ -1,0 +1,251 @@
+import type { Predicate } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import { conjunction, filterKey, withoutBrushes } from "./brush-filters.js";
+import { ChartCard } from "./chart-card.js";
+import { ChartFigure } from "./chart-figure.js";
+import { ChartLoader } from "./chart-loader.js";
+import { panelStyles } from "./chart-panel-styles.js";
+import {
+  brushPredicate,
+  type ChartSpec,
+  decodeState,
+  encodeState,
+  MAX_CHARTS,
+  settled,
+  suggestions,
+} from "./chart-spec.js";
+import type { ChartField } from "./fields.js";
+import type { ChartSource } from "./predicate-sql.js";
+
+/** How many charts are there when nobody asked for others. */
+const NUM_FIRST = 2;
+
+interface Entry {
+  id: number;
+  spec: ChartSpec;
+}
+
+/**
+ * Charts of a table or a statement's rows, made by the server whatever their size. What is marked in
+ * one filters the table and the others.
+ *
+ * @fires chart-filter - detail: the table's filter with all brushes, or null
+ * @fires chart-state - detail: the state
+ * @fires chart-close - the panel is not wanted any more
+ */
+export class ChartPanel extends LitElement {
+  static override styles = panelStyles;
+  static override properties: PropertyDeclarations = {
+    source: { attribute: false },
+    fields: { attribute: false },
+    filter: { attribute: false },
+    state: { attribute: false, noAccessor: true },
+    entries: { state: true },
+  };
+
+  /** What is charted; another object for other rows, although of the same name. */
+  declare source: ChartSource | undefined;
+  declare fields: readonly ChartField[];
+  /** The table's filter as it is shown, the brushes' parts included. */
+  declare filter: Predicate | null | undefined;
+  declare entries: readonly Entry[];
+  readonly #loader = new ChartLoader();
+  #nextId = 0;
+  #own: Predicate | null = null;
+  /** Filters that were told and have not come back; the last one is what shall be shown. */
+  #told: string[] = [];
+  #state = "";
+  #isStateNew = true;
+
+  constructor() {
+    super();
+    this.fields = [];
+    this.entries = [];
+  }
+
+  /** Which charts are shown and what is marked in them, as a short text; the empty one for those that suggest themselves. */
+  get state(): string {
+    return this.#state;
+  }
+  set state(state: string) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#isStateNew = true;
+    this.requestUpdate();
+  }
+
+  protected override willUpdate(changed: Map<PropertyKey, unknown>): void {
+    if (changed.has("source")) {
+      this.#loader.forget();
+      this.#told = [];
+      this.#isStateNew = true;
+    }
+    if (this.source === undefined) return;
+    if (this.#isStateNew) this.#restore();
+    else if (changed.has("filter")) this.#onFilter();
+  }
+
+  protected override render() {
+    const { source, fields, entries } = this;
+    if (source === undefined) return nothing;
+    const next = this.#suggested();
+    return html`<header>
+        <h2>Charts</h2>
+        ${
+          entries.some(({ spec }) => spec.brush)
+            ? html`<button @click=${this.#clear}>Clear all marks</button>`
+            : nothing
+        }
+        <button aria-disabled=${next === undefined} @click=${() => this.#add(next)}>Add chart</button>
+        <button
+          class="close"
+          aria-label="Close charts"
+          title="Close charts"
+          @click=${() => this.dispatchEvent(new CustomEvent("chart-close"))}
+        >
+          <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="m4 4 8 8m0-8-8 8" /></svg>
+        </button>
+      </header>
+      ${
+        entries.length > 0
+          ? nothing
+          : html`<p class="note">
+              ${
+                next === undefined
+                  ? "None of these columns can be charted: charts want numbers, times or texts."
+                  : "No charts. Add one to see these rows at a glance."
+              }
+            </p>`
+      }
+      ${repeat(
+        entries,
+        ({ id }) => id,
+        ({ id, spec }) => html`<chart-card
+          .loader=${this.#loader}
+          .source=${source}
+          .fields=${fields}
+          .spec=${spec}
+          .base=${this.#own}
+          .filter=${this.#filterFor(id)}
+          @card-spec=${(event: CustomEvent<ChartSpec>) => this.#change(id, event.detail)}
+          @card-remove=${() => this.#remove(id)}
+        ></chart-card>`,
+      )}`;
+  }
+
+  /** The charts of a state, or those that suggest themselves. */
+  #restore(): void {
+    this.#isStateNew = false;
+    const wanted = decodeState(this.#state).flatMap((spec) => settled(spec, this.fields) ?? []);
+    const isGiven = this.#state !== "";
+    const specs = isGiven ? wanted : suggestions(this.fields).slice(0, NUM_FIRST);
+    this.entries = specs.map((spec) => ({ id: this.#nextId++, spec }));
+    this.#own = withoutBrushes(this.filter ?? null, this.#brushes()).own;
+    // Tell in a moment: whoever set the state is still at it.
+    queueMicrotask(() => this.#tell());
+  }
+
+  /** Somebody else changed the table's filter; brushes that are not in it any more are gone. */
+  #onFilter(): void {
+    const filter = this.filter ?? null;
+    const told = this.#told.lastIndexOf(filterKey(filter));
+    if (told >= 0) {
+      this.#told.splice(0, told + 1);
+      return;
+    }
+    this.#told = [];
+    const before = this.#brushes();
+    const { own, missing } = withoutBrushes(filter, before);
+    this.#own = own;
+    if (missing.size === 0) return;
+    this.entries = this.entries.map((entry, index) =>
+      missing.has(index) ? { ...entry, spec: { ...entry.spec, brush: undefined } } : entry,
+    );
+    // Parts of a brush that is gone as a whole must not stay as the table's own.
+    this.#own = withoutBrushes(
+      filter,
+      before.map((brush) => brush && partsIn(brush, filter)),
+    ).own;
+    queueMicrotask(() => this.#tell());
+  }
+
+  #brushes(): (Predicate | undefined)[] {
+    return this.entries.map(({ spec }) => brushPredicate(spec, this.fields));
+  }
+
+  /** The table's own filter with the brushes of all other charts. */
+  #filterFor(id: number): Predicate | null {
+    const others = this.entries.filter((entry) => entry.id !== id);
+    return conjunction([this.#own, ...others.map(({ spec }) => brushPredicate(spec, this.fields))]);
+  }
+
+  #change(id: number, spec: ChartSpec): void {
+    this.entries = this.entries.map((entry) => (entry.id === id ? { id, spec } : entry));
+    this.#tell();
+  }
+
+  #remove(id: number): void {
+    this.entries = this.entries.filter((entry) => entry.id !== id);
+    this.#tell();
+    void this.updateComplete.then(() =>
+      this.renderRoot.querySelector<HTMLElement>("header button")?.focus(),
+    );
+  }
+
+  #add(spec: ChartSpec | undefined): void {
+    if (spec === undefined) return;
+    const id = this.#nextId++;
+    this.entries = [...this.entries, { id, spec }];
+    this.#tell();
+    void this.updateComplete.then(() => {
+      const card = [...this.renderRoot.querySelectorAll<ChartCard>("chart-card")].at(-1);
+      card?.scrollIntoView({ block: "nearest" });
+      card?.renderRoot.querySelector("select")?.focus();
+    });
+  }
+
+  readonly #clear = () => {
+    this.entries = this.entries.map(({ id, spec }) => ({
+      id,
+      spec: { ...spec, brush: undefined },
+    }));
+    this.#tell();
+  };
+
+  /** The next chart worth a look: the first of a kind that is not there yet. */
+  #suggested(): ChartSpec | undefined {
+    if (this.entries.length >= MAX_CHARTS) return undefined;
+    const all = suggestions(this.fields);
+    return all.find(({ kind }) => !this.entries.some(({ spec }) => spec.kind === kind)) ?? all[0];
+  }
+
+  /** Tells of what is other than before. */
+  #tell(): void {
+    const state = encodeState(this.entries.map(({ spec }) => spec)) || "[]";
+    if (state !== this.#state) {
+      this.#state = state;
+      this.dispatchEvent(new CustomEvent("chart-state", { detail: state }));
+    }
+    const filter = conjunction([this.#own, ...this.#brushes()]);
+    const key = filterKey(filter);
+    if (key === (this.#told.at(-1) ?? filterKey(this.filter ?? null))) return;
+    this.#told.push(key);
+    this.dispatchEvent(new CustomEvent("chart-filter", { detail: filter }));
+  }
+}
+
+/** The parts of a brush that are in a filter. */
+function partsIn(brush: Predicate, filter: Predicate | null): Predicate | undefined {
+  const parts = "and" in brush ? brush.and : [brush];
+  const there = parts.filter((part) => withoutBrushes(filter, [part]).missing.size === 0);
+  return conjunction(there) ?? undefined;
+}
+
+for (const [name, element] of [
+  ["chart-figure", ChartFigure],
+  ["chart-card", ChartCard],
+  ["chart-panel", ChartPanel],
+] as const) {
+  if (customElements.get(name) === undefined) customElements.define(name, element);
+}

@@ -1,0 +1,149 @@
+import type { ChartData } from "./chart-loader.js";
+import { type ChartSpec, hasAggregate } from "./chart-spec.js";
+import { type Drawing, seriesOf } from "./drawing.js";
+import { binLabel, categoryLabel, exactNumber, rowCount, shortNumber } from "./labels.js";
+
+const NAMES: Record<ChartSpec["kind"], string> = {
+  line: "Line",
+  area: "Area",
+  bar: "Bars",
+  histogram: "Histogram",
+  scatter: "Scatter plot",
+  box: "Boxes",
+};
+
+/** What a chart shows, e.g. `Mean of delay by date`. */
+export function titleOf(spec: ChartSpec): string {
+  const { kind, x, y, aggregate, group } = spec;
+  const colour = group === undefined ? "" : `, by ${group}`;
+  if (kind === "scatter") return `${y} against ${x}`;
+  if (kind === "box") return `${y} by ${x}`;
+  if (kind === "histogram" || y === undefined || !hasAggregate(kind))
+    return `Rows by ${x}${colour}`;
+  if (aggregate === "count") return `Rows by ${x}${colour}`;
+  return `${aggregate.charAt(0).toUpperCase()}${aggregate.slice(1)} of ${y} by ${x}${colour}`;
+}
+
+/** A name for a file that holds the chart. */
+export function fileNameOf(name: string, spec: ChartSpec, ending: string): string {
+  const words = `${name} ${titleOf(spec)}`.normalize("NFC").replace(/[^\p{L}\p{N}_]+/gu, "-");
+  return `${words.replace(/^-+|-+$/g, "").slice(0, 100) || "chart"}.${ending}`;
+}
+
+/** A chart in one or two sentences, for those who do not see it and those in a hurry. */
+export function summaryOf(data: ChartData, drawing: Drawing): string {
+  const { spec, bins, group } = data;
+  const width = bins?.isTime ? ` (each ${bins.width})` : "";
+  const title = titleOf(spec);
+  const isName = spec.kind === "scatter" || spec.kind === "box";
+  const shown = isName ? title : `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+  const start = `${NAMES[spec.kind]} of ${shown}${width}`;
+  const { stops } = drawing;
+  if (stops.length === 0) return `${start}: nothing to show.`;
+  if (spec.kind === "scatter") {
+    const rows = stops.reduce((sum, stop) => sum + stop.numRows, 0);
+    const what = data.dots === undefined ? `${count(stops.length)} fields with rows` : "points";
+    return `${start}: ${rowCount(rows)}, ${what}.`;
+  }
+  if (data.boxes !== undefined) {
+    const medians = data.boxes.map(({ median }) => median);
+    return `${start}: ${count(medians.length)} boxes, medians from ${shortNumber(Math.min(...medians))} to ${shortNumber(Math.max(...medians))}.`;
+  }
+  const isRest = (at: number) =>
+    data.categories !== undefined && at >= data.categories.values.length;
+  const known = data.points.filter(({ value }) => Number.isFinite(value));
+  const named = known.filter(({ place }) => !isRest(place));
+  const values = named.length > 0 ? named : known;
+  const least = values.reduce((a, b) => (b.value < a.value ? b : a));
+  const most = values.reduce((a, b) => (b.value > a.value ? b : a));
+  const place = (at: typeof least) => {
+    const label = placeLabel(data, at.place);
+    return group === undefined ? label : `${label}, ${categoryLabel(group.values[at.series])}`;
+  };
+  const what = bins === undefined ? "bars" : spec.kind === "histogram" ? "bins" : "points";
+  const colours = group === undefined ? "" : ` in ${seriesOf(data).length} colours`;
+  const ends = `lowest ${shortNumber(least.value)} (${place(least)}), highest ${shortNumber(most.value)} (${place(most)})`;
+  const trend = spec.kind === "line" || spec.kind === "area" ? trendOf(data) : "";
+  return `${start}: ${count(values.length)} ${what}${colours}, ${ends}${trend}.`;
+}
+
+/** A range or category in words. */
+function placeLabel({ bins, categories }: ChartData, at: number): string {
+  return bins === undefined ? categoryLabel(categories?.values[at]) : binLabel(bins, at);
+}
+
+/** Whether values go up or down as a whole: their correlation with the place. */
+function trendOf({ points, group }: ChartData): string {
+  const known = points.filter(({ value }) => Number.isFinite(value));
+  if (group !== undefined || known.length < 4) return "";
+  const meanX = known.reduce((sum, { place }) => sum + place, 0) / known.length;
+  const meanY = known.reduce((sum, { value }) => sum + value, 0) / known.length;
+  let [xy, xx, yy] = [0, 0, 0];
+  for (const { place, value } of known) {
+    xy += (place - meanX) * (value - meanY);
+    xx += (place - meanX) ** 2;
+    yy += (value - meanY) ** 2;
+  }
+  if (yy === 0) return ", all the same";
+  const correlation = xy / Math.sqrt(xx * yy);
+  if (Math.abs(correlation) < 0.5) return ", no clear trend";
+  return correlation > 0 ? ", rising" : ", falling";
+}
+
+function count(number: number): string {
+  return exactNumber(String(number));
+}
+
+/** The values of a chart as a table. */
+export interface ChartTable {
+  headers: readonly string[];
+  /** Exact values; the first column names the row. */
+  rows: readonly (readonly string[])[];
+}
+
+/** All values that a chart shows. */
+export function tableOf(data: ChartData): ChartTable {
+  const { spec, yBins, group } = data;
+  const { x, y = "" } = spec;
+  if (data.dots !== undefined) {
+    return { headers: [x, y], rows: data.dots.map(({ texts }) => texts) };
+  }
+  if (data.boxes !== undefined) {
+    return {
+      headers: [x, "least", "lower quartile", "median", "upper quartile", "greatest", "rows"],
+      rows: data.boxes.map((box) => [
+        placeLabel(data, box.place),
+        box.least,
+        String(box.q1),
+        String(box.median),
+        String(box.q3),
+        box.greatest,
+        String(box.numRows),
+      ]),
+    };
+  }
+  if (yBins !== undefined) {
+    const rows = data.points.map(({ place, series, numRows }) => [
+      placeLabel(data, place),
+      binLabel(yBins, series),
+      String(numRows),
+    ]);
+    return { headers: [x, y, "rows"], rows };
+  }
+  const isCount = y === "" || (hasAggregate(spec.kind) && spec.aggregate === "count");
+  const colour = (series: number) => (group ? [categoryLabel(group.values[series])] : []);
+  return {
+    headers: [
+      x,
+      ...(group ? [group.field.name] : []),
+      ...(isCount ? [] : [`${spec.aggregate} of ${y}`]),
+      "rows",
+    ],
+    rows: data.points.map(({ place, series, text, numRows }) => [
+      placeLabel(data, place),
+      ...colour(series),
+      ...(isCount ? [] : [text]),
+      String(numRows),
+    ]),
+  };
+}

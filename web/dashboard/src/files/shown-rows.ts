@@ -1,0 +1,44 @@
+import type { Shell } from "../shell/shell.js";
+import { exportName } from "./export.js";
+
+/** What is shown, as it is exported or fetched by code. */
+export interface ShownRows {
+  /** The request for it. */
+  request: Request;
+  /** Columns, sort and filter, in the words of `POST /v1/query`; empty for all rows as they are. */
+  arrangement: Record<string, unknown>;
+  rows: { table: string } | { sql: string };
+  /** A name for its file. */
+  name: string;
+  /** Rows there are, where known. */
+  totalRows: number | undefined;
+}
+
+/** What is shown where a server has it; otherwise why not, in words. */
+export async function shownRows({ place, viewer }: Shell): Promise<ShownRows | string> {
+  const { subject } = place;
+  if (subject !== undefined && "file" in subject) {
+    return "This file is open in this tab only, and the server knows nothing of it. Upload it first: its entry in the list of files has a button for that.";
+  }
+  const request = subject === undefined ? undefined : viewer.shownRequest();
+  if (subject === undefined || request === undefined) {
+    return "There are no rows yet. Try again when the first ones are shown.";
+  }
+  const { sort, filter, columns } = JSON.parse(await request.clone().text()) as {
+    sort: unknown[];
+    filter?: unknown;
+    columns?: unknown;
+  };
+  const table = "table" in subject ? subject.table : undefined;
+  return {
+    request,
+    arrangement: {
+      ...(columns === undefined ? {} : { columns }),
+      ...(filter === undefined ? {} : { filter }),
+      ...(sort.length === 0 ? {} : { sort }),
+    },
+    rows: subject,
+    name: exportName(table, filter !== undefined, new Date()),
+    totalRows: filter === undefined ? viewer.table?.progress.totalRows : undefined,
+  };
+}

@@ -1,0 +1,152 @@
+import type { ColonnadeViewer } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { formatCount, formatRows } from "../text/format.js";
+import { predicateText } from "./predicate-text.js";
+
+/** What is printed: the cells in sight, by their place in the grid. */
+interface Sight {
+  title: string;
+  headers: { name: string; isNumber: boolean }[];
+  rows: { number: number; cells: string[] }[];
+  /** What was filtered and sorted, in words. */
+  notes: string[];
+}
+
+/** The rows in sight as a plain table, which is all that a print of the page shows. */
+export class PrintSheet extends LitElement {
+  static override properties: PropertyDeclarations = {
+    viewer: { attribute: false },
+    sight: { state: true },
+  };
+
+  /** Shows the rows. */
+  declare viewer: ColonnadeViewer;
+  declare sight: Sight | undefined;
+  readonly #media = matchMedia("print");
+  readonly #onPrint = () => {
+    this.sight = this.viewer.table === undefined ? undefined : sightOf(this.viewer);
+    // The browser prints what is there when this returns.
+    this.performUpdate();
+  };
+  readonly #onMedia = ({ matches }: MediaQueryListEvent) => {
+    if (matches) this.#onPrint();
+  };
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    addEventListener("beforeprint", this.#onPrint);
+    this.#media.addEventListener("change", this.#onMedia);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    removeEventListener("beforeprint", this.#onPrint);
+    this.#media.removeEventListener("change", this.#onMedia);
+  }
+
+  protected override render() {
+    const { sight } = this;
+    if (sight === undefined) return nothing;
+    return html`<h1>${sight.title}</h1>
+      ${sight.notes.map((note) => html`<p>${note}</p>`)}
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Row</th>
+            ${sight.headers.map(
+              ({ name, isNumber }) =>
+                html`<th scope="col" class=${isNumber ? "number" : ""}>${name}</th>`,
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          ${sight.rows.map(
+            ({ number, cells }) =>
+              html`<tr>
+                <th scope="row">${formatCount(number)}</th>
+                ${cells.map(
+                  (cell, index) =>
+                    html`<td class=${sight.headers[index]?.isNumber ? "number" : ""}>${cell}</td>`,
+                )}
+              </tr>`,
+          )}
+        </tbody>
+      </table>`;
+  }
+}
+
+/** What can be seen of the grid, read by its roles. */
+function sightOf(viewer: ColonnadeViewer): Sight {
+  const grid = viewer.shadowRoot?.querySelector("[role=grid]");
+  const headers = inOrder(grid, "[role=columnheader]", "aria-colindex");
+  const stage = grid?.getBoundingClientRect() ?? new DOMRect();
+  const top = Math.max(
+    stage.top,
+    ...headers.map((header) => header.getBoundingClientRect().bottom),
+  );
+  const columns = headers.map((header) => header.getAttribute("aria-colindex"));
+  const rows = inOrder(grid, "[role=row]", "aria-rowindex").flatMap((row) => {
+    const cells = inOrder(row, "[role=gridcell]", "aria-colindex");
+    const box = (cells[0] ?? row).getBoundingClientRect();
+    const middle = (box.top + box.bottom) / 2;
+    if (cells.length === 0 || middle < top || middle > stage.bottom) return [];
+    const byColumn = new Map(cells.map((cell) => [cell.getAttribute("aria-colindex"), cell]));
+    // The header is the first row of the grid.
+    const number = Number(row.getAttribute("aria-rowindex")) - 1;
+    return [{ number, cells: columns.map((column) => textOf(byColumn.get(column))) }];
+  });
+  const numColumns = Number(grid?.getAttribute("aria-colcount"));
+  return {
+    title: document.title.replace(/ – Colonnade$/, ""),
+    headers: headers.map((header) => headerOf(header, viewer)),
+    rows,
+    notes: notesOf(viewer, rows, columns.length, numColumns),
+  };
+}
+
+function inOrder(root: Element | null | undefined, selector: string, index: string): HTMLElement[] {
+  return [...(root?.querySelectorAll<HTMLElement>(selector) ?? [])]
+    .filter((element) => element.hasAttribute(index) && element.checkVisibility())
+    .sort((a, b) => Number(a.getAttribute(index)) - Number(b.getAttribute(index)));
+}
+
+function headerOf(header: Element, viewer: ColonnadeViewer): Sight["headers"][number] {
+  const name = viewer.columns[Number(header.getAttribute("aria-colindex")) - 1] ?? textOf(header);
+  const type = viewer.table?.schema.fields.find((field) => field.name === name)?.type ?? "";
+  return { name, isNumber: /^(?:u?int|halffloat|float|double|decimal)/.test(type) };
+}
+
+function textOf(element: Element | undefined): string {
+  return element?.textContent?.trim() ?? "";
+}
+
+function notesOf(
+  viewer: ColonnadeViewer,
+  rows: Sight["rows"],
+  numShown: number,
+  numColumns: number,
+): string[] {
+  const { sort, filter } = viewer;
+  const total = viewer.shadowRoot?.querySelector("[part=status] .count")?.textContent?.trim();
+  const [first, last] = [rows[0]?.number, rows.at(-1)?.number];
+  const notes: string[] = [];
+  if (first !== undefined && last !== undefined) {
+    const of = total === undefined ? "" : ` of ${total}`;
+    const columns = numShown < numColumns ? `, ${numShown} of ${numColumns} columns` : "";
+    notes.push(
+      `Rows ${formatCount(first)} to ${formatCount(last)}${of} (${formatRows(rows.length)}${columns})`,
+    );
+  }
+  if (filter !== null) notes.push(`Filter: ${predicateText(filter)}`);
+  if (sort.length > 0) {
+    const keys = sort.map(
+      ({ column, descending }) => `${column}${descending ? ", descending" : ""}`,
+    );
+    notes.push(`Sorted by ${keys.join("; then ")}`);
+  }
+  return notes;
+}
