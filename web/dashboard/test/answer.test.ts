@@ -1,8 +1,8 @@
 import * as colonnade from "colonnade";
 import { ColonnadeError } from "colonnade";
 import { expect, test, vi } from "vitest";
-import { session } from "../src/session/session.js";
-import { readAnswer } from "../src/sql/answer.js";
+import { readAnswer } from "../src/server/read-rows.js";
+import { session } from "../src/server/session.js";
 
 vi.mock("colonnade", async (original) => ({ ...(await original<object>()), open: vi.fn() }));
 // Node knows no page that an address would be relative to.

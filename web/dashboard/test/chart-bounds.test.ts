@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { binsOf } from "../src/charts/bins.js";
 import { boundText, isBeyondType } from "../src/charts/bounds.js";
+import type { ChartData } from "../src/charts/chart-loader.js";
+import { type Brush, brushPredicate, type ChartSpec } from "../src/charts/chart-spec.js";
 import { brushOf, markedBy } from "../src/charts/drawing.js";
 import { binLabel } from "../src/charts/labels.js";
-import type { ChartData } from "../src/charts/load.js";
-import { type Brush, brushPredicate, type ChartSpec } from "../src/charts/spec.js";
 
 const field = (type: string) => ({ name: "a", type });
 

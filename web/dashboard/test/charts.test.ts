@@ -1,7 +1,6 @@
 import type { Predicate } from "colonnade";
 import { expect, test, vi } from "vitest";
 import { type Bins, binsOf, positionOf } from "../src/charts/bins.js";
-import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
 import {
   brushPredicate,
   type ChartSpec,
@@ -9,8 +8,15 @@ import {
   encodeState,
   settled,
   suggestions,
-} from "../src/charts/spec.js";
-import { isAnyRows, predicateSql, quoteName, quoteText, relation } from "../src/charts/sql.js";
+} from "../src/charts/chart-spec.js";
+import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
+import {
+  isAnyRows,
+  predicateSql,
+  quoteName,
+  quoteText,
+  relation,
+} from "../src/charts/predicate-sql.js";
 
 const FLIGHTS: ChartField[] = [
   { name: "date", type: "timestamp[us]" },

@@ -1,6 +1,11 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { CODE_LANGUAGES, type CodeLanguage, type CodeWish, codeFor } from "../src/files/code.js";
+import {
+  CODE_LANGUAGES,
+  type CodeLanguage,
+  type CodeWish,
+  codeFor,
+} from "../src/files/fetch-code.js";
 
 const plain: CodeWish = {
   origin: "http://localhost:7878",

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import type { Predicate } from "colonnade";
 import { expect, test } from "vitest";
 import { binsOf } from "../src/charts/bins.js";
+import { withoutBrushes } from "../src/charts/brush-filters.js";
+import type { ChartData } from "../src/charts/chart-loader.js";
+import { fileNameOf, summaryOf, tableOf } from "../src/charts/chart-text.js";
 import { draw, drawAlone } from "../src/charts/draw.js";
 import { brushOf, markedBy } from "../src/charts/drawing.js";
-import { svgText } from "../src/charts/export.js";
-import { withoutBrushes } from "../src/charts/filters.js";
-import type { ChartData } from "../src/charts/load.js";
+import { svgText } from "../src/charts/image-files.js";
 import { INKS } from "../src/charts/scene.js";
-import { fileNameOf, summaryOf, tableOf } from "../src/charts/words.js";
 
 const measure = (text: string, sizePx: number) => text.length * sizePx * 0.55;
 
@@ -142,7 +142,10 @@ function luminance(hex: string): number {
 }
 
 test("every series has a contrast of 3:1 to either background", () => {
-  const styles = readFileSync(new URL("../src/charts/figure-styles.ts", import.meta.url), "utf8");
+  const styles = readFileSync(
+    new URL("../src/charts/chart-figure-styles.ts", import.meta.url),
+    "utf8",
+  );
   const pairs = [
     ...styles.matchAll(/--c-(series\d|others): [^;]*?light-dark\((#\w{6}), (#\w{6})\)/g),
   ];

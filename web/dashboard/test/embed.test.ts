@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { PLAIN_STATE, placeOf } from "../src/address/address.js";
 import { embedCode } from "../src/link/embed-code.js";
-import { PLAIN_STATE, placeOf } from "../src/location.js";
 
 test("a table is one element", () => {
   const code = embedCode(placeOf({ table: 'a"b' }), "http://h");

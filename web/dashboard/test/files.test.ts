@@ -1,11 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { EXPORT_FORMATS, Export, exportName } from "../src/files/export.js";
-import { IncomingFile } from "../src/files/incoming.js";
-import { recognise } from "../src/files/kind.js";
+import { recognise } from "../src/files/file-type.js";
+import { IncomingFile } from "../src/files/incoming-file.js";
 import { checkName, proposeName } from "../src/files/table-name.js";
 import { Tray } from "../src/files/tray.js";
-import { errorFromAnswer, wordsOf } from "../src/session/problem.js";
-import { Session } from "../src/session/session.js";
+import { errorFromAnswer, wordsOf } from "../src/server/response-error.js";
+import { Session } from "../src/server/session.js";
 
 const bytes = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 const utf8 = (text: string) => new TextEncoder().encode(text);

@@ -1,6 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { keptRequest, lookAtKept } from "../src/live/kept-result.js";
-import { predicateText } from "../src/live/predicate-text.js";
+import { addressOf } from "../src/address/address.js";
+import { predicateText } from "../src/print/predicate-text.js";
+import { keptRequest, lookAtKept } from "../src/queries/kept-result.js";
 import {
   type Asked,
   fractionOf,
@@ -9,9 +10,8 @@ import {
   type QueryRecord,
   queryFacts,
   queryTitle,
-} from "../src/live/queries.js";
-import { RetryDelays } from "../src/live/retry-delays.js";
-import { addressOf } from "../src/location.js";
+} from "../src/queries/queries.js";
+import { RetryDelays } from "../src/reconnect/retry-delays.js";
 
 function record(request: Asked | undefined, more: Partial<QueryRecord> = {}): QueryRecord {
   return {

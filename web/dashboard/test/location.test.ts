@@ -6,8 +6,8 @@ import {
   placeIn,
   placeOf,
   rowsStateOf,
-} from "../src/location.js";
-import { listText, parseList } from "../src/names.js";
+} from "../src/address/address.js";
+import { listText, parseList } from "../src/text/quote.js";
 
 const places: Place[] = [
   placeOf(undefined),

@@ -2,11 +2,11 @@ import { ColonnadeError } from "colonnade";
 import { beforeEach, expect, test } from "vitest";
 import type { CatalogTable } from "../src/catalog/catalog.js";
 import { tablesIn } from "../src/sql/completion.js";
-import { mistakeIn } from "../src/sql/error-place.js";
+import { mistakeIn } from "../src/sql/error-position.js";
 import { History } from "../src/sql/history.js";
 import { withoutExplain } from "../src/sql/plan-panel.js";
 import { Statements } from "../src/sql/statements.js";
-import { tabAfterKey } from "../src/tab-keys.js";
+import { tabAfterKey } from "../src/ui/tab-keys.js";
 
 const stored = new Map<string, string>();
 Object.assign(globalThis, {

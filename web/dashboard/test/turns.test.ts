@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Turns } from "../src/details/turns.js";
+import { Turns } from "../src/server/semaphore.js";
 
 test("no more than so many at once, the first come first, failures included", async () => {
   const turns = new Turns(2);
