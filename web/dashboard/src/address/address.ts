@@ -1,21 +1,21 @@
 import type { Predicate, SortKey } from "colonnade";
-import { listText, parseList } from "../text/quote.js";
+import { formatList, parseList } from "../text/quote.js";
 
 /**
- * What is looked at: a table, the rows of a statement (an empty one has not been run), or a file that
- * is open in this tab.
+ * What the page shows: a table, the rows of a statement (an empty one has not been run), or a file
+ * that is open in this tab.
  */
 export type Subject = { table: string } | { sql: string } | { file: string } | undefined;
 
-/** Which side of it is shown. */
+/** The shown view of the subject. */
 export type View = "rows" | "details" | "plan";
 
-/** How its rows are shown, in the terms of the viewer's `state`. */
+/** How the rows are shown, in the format of the viewer's `state`. */
 export interface RowsState {
   sort: readonly SortKey[];
   filter: Predicate | null;
   columns: {
-    /** Undefined for all, in the order of the table. */
+    /** Undefined for all columns in the table's order. */
     shown?: readonly string[] | undefined;
     pinned: readonly string[];
     widthsPx: Readonly<Record<string, number>>;
@@ -24,16 +24,16 @@ export interface RowsState {
   row: number;
 }
 
-/** All that the address says. */
-export interface Place {
+/** The page's state, as its address stores it. */
+export interface Address {
   subject: Subject;
   view: View;
   state: RowsState;
-  /** What the chart panel made of its state; undefined where there is no chart. */
+  /** The chart panel's encoded state; undefined for no charts. */
   chart: string | undefined;
 }
 
-/** Rows as they come, from the first one. */
+/** All rows and columns in their own order, from the first row. */
 export const PLAIN_STATE: RowsState = {
   sort: [],
   filter: null,
@@ -41,13 +41,13 @@ export const PLAIN_STATE: RowsState = {
   row: 0,
 };
 
-/** The place at which a subject is first seen. */
-export function placeOf(subject: Subject, view: View = "rows"): Place {
+/** The address of a subject in its initial state. */
+export function subjectAddress(subject: Subject, view: View = "rows"): Address {
   return { subject, view, state: PLAIN_STATE, chart: undefined };
 }
 
-/** The place that an address's query string says; what it says wrongly is left out. */
-export function placeIn(search: string): Place {
+/** Parses the address from a URL's query string; ignores invalid parameters. */
+export function parseAddress(search: string): Address {
   const params = new URLSearchParams(search);
   const table = params.get("table");
   const sql = params.get("sql");
@@ -71,17 +71,17 @@ export function placeIn(search: string): Place {
   };
 }
 
-/** The address of a place, short where it is as a subject is first seen. */
-export function addressOf({ subject, view, state, chart }: Place): string {
+/** Formats an address as a URL, without the parameters that have their initial values. */
+export function formatAddress({ subject, view, state, chart }: Address): string {
   if (subject === undefined) return "/";
   const { sort, filter, columns, row } = state;
   const params: Record<string, string> = { ...subject };
   if (view !== "rows") params.view = view;
-  if (columns.shown !== undefined) params.columns = listText(columns.shown);
-  if (columns.pinned.length > 0) params.pinned = listText(columns.pinned);
+  if (columns.shown !== undefined) params.columns = formatList(columns.shown);
+  if (columns.pinned.length > 0) params.pinned = formatList(columns.pinned);
   const widths = Object.entries(columns.widthsPx).map(([name, px]) => `${px} ${name}`);
-  if (widths.length > 0) params.widths = listText(widths);
-  if (sort.length > 0) params.sort = listText(sort.map(sortItem));
+  if (widths.length > 0) params.widths = formatList(widths);
+  if (sort.length > 0) params.sort = formatList(sort.map(sortItem));
   if (filter !== null) params.filter = JSON.stringify(filter);
   if (row > 0) params.row = String(row);
   if (chart !== undefined) params.chart = chart;
@@ -90,7 +90,7 @@ export function addressOf({ subject, view, state, chart }: Place): string {
     .join("&")}`;
 }
 
-/** The state of a viewer in the terms of an address: columns that are all there go unsaid. */
+/** A viewer's state as an address stores it: `shown` is undefined if it is all columns in order. */
 export function rowsStateOf(
   { sort, filter, columns, row }: RowsState,
   fieldNames: readonly string[],
@@ -100,7 +100,7 @@ export function rowsStateOf(
     shown?.length === fieldNames.length && shown.every((name, i) => name === fieldNames[i]);
   return {
     sort: sort.map(({ column, descending }) => ({ column, descending: descending === true })),
-    filter: filter && (JSON.parse(JSON.stringify(filter, exactly)) as Predicate),
+    filter: filter && (JSON.parse(JSON.stringify(filter, jsonNumber)) as Predicate),
     columns: { shown: isAll ? undefined : shown, pinned, widthsPx },
     row,
   };
@@ -111,14 +111,14 @@ export function isSameArrangement(one: RowsState, other: RowsState): boolean {
   return JSON.stringify([one.sort, one.filter]) === JSON.stringify([other.sort, other.filter]);
 }
 
-/** Numbers that JSON cannot hold, as the texts that a predicate takes for them. */
-function exactly(_key: string, value: unknown): unknown {
-  const isLost = typeof value === "number" && !Number.isFinite(value);
+/** Converts numbers that JSON cannot represent to texts, which predicates accept. */
+function jsonNumber(_key: string, value: unknown): unknown {
+  const isUnrepresentable = typeof value === "number" && !Number.isFinite(value);
   if (Object.is(value, -0)) return "-0";
-  return isLost || typeof value === "bigint" ? String(value) : value;
+  return isUnrepresentable || typeof value === "bigint" ? String(value) : value;
 }
 
-/** Whether two places are of the same rows, however they are shown. */
+/** Whether two subjects are the same. */
 export function isSameSubject(one: Subject, other: Subject): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
@@ -155,7 +155,7 @@ function widthsIn(params: URLSearchParams): Record<string, number> {
   return Object.fromEntries(items.flatMap((item) => (item ? [[item[2], Number(item[1])]] : [])));
 }
 
-/** Text for a query string as browsers give it back, with what is safe there left readable. */
+/** Encodes a text for a query string as browsers do, but leaves safe characters readable. */
 function encoded(text: string): string {
   return encodeURIComponent(text)
     .replace(/%(?:2C|3A|2F|3B|40|24)/g, decodeURIComponent)

@@ -1,111 +1,123 @@
 import {
-  addressOf,
+  type Address,
+  formatAddress,
   isSameArrangement,
   isSameSubject,
-  type Place,
-  placeIn,
-  placeOf,
+  parseAddress,
   type RowsState,
   type Subject,
+  subjectAddress,
   type View,
 } from "./address.js";
 
-/** How long small changes are collected before the address says them, in ms. */
+/** How long small changes are collected before the browser's address is updated, in ms. */
 const SETTLE_MS = 250;
 
-/** Told of a place that is come to. */
+/** Shows what the page navigates to. */
 export interface NavigationHost {
   /**
-   * @param isAgain whether the rows are to be asked for anew, even if they are those that are shown
-   * @param statement the tab that the place was left from, where the browser knows
+   * @param isReload whether to request the rows again even if they are the shown ones
+   * @param statement the id of the statement's tab in which the address was left, if known
    */
-  arrive(place: Place, isAgain: boolean, statement: number | undefined): void;
+  show(address: Address, isReload: boolean, statement: number | undefined): void;
 }
 
-/** The page's place and the browser's address and history, which say the same. */
+/** Keeps the page's state, the browser's address and its history the same. */
 export class Navigation {
   readonly #host: NavigationHost;
-  #place: Place = placeIn(location.search);
+  #address: Address = parseAddress(location.search);
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #onPopState = () => {
-    this.#drop();
-    const before = this.#place;
-    this.#place = placeIn(location.search);
-    this.#host.arrive(this.#place, !isSameSubject(before.subject, this.#place.subject), tabNow());
+    this.#dropPending();
+    this.#showLocation();
   };
 
   constructor(host: NavigationHost) {
     this.#host = host;
   }
 
-  get place(): Place {
-    return this.#place;
+  get address(): Address {
+    return this.#address;
   }
 
-  /** Begins to follow the browser's buttons. */
+  /** Shows the current address and follows the browser's Back and Forward buttons. */
   start(): void {
     addEventListener("popstate", this.#onPopState);
-    this.#host.arrive(this.#place, true, tabNow());
+    this.#host.show(this.#address, true, statementId());
   }
 
   stop(): void {
     removeEventListener("popstate", this.#onPopState);
-    this.#drop();
+    this.#dropPending();
   }
 
-  /** Goes to a subject as it is first seen; its rows are asked for anew. */
+  /** Goes to a subject in its initial state and requests its rows again. */
   go(subject: Subject, { view, statement }: { view?: View; statement?: number } = {}): void {
     this.flush();
-    this.#move(placeOf(subject, view), statement);
-    this.#host.arrive(this.#place, true, statement);
+    this.#move(subjectAddress(subject, view), statement);
+    this.#host.show(this.#address, true, statement);
   }
 
-  /** Shows another side of the subject. */
-  turn(view: View): void {
+  /** Goes to an address as a link does: requests rows again only if their subject differs. */
+  open(address: Address): void {
     this.flush();
-    this.#move({ ...this.#place, view }, tabNow());
-    this.#host.arrive(this.#place, false, tabNow());
+    history.pushState(null, "", formatAddress(address));
+    this.#showLocation();
+  }
+
+  /** Switches to another view of the subject. */
+  switchView(view: View): void {
+    this.flush();
+    this.#move({ ...this.#address, view }, statementId());
+    this.#host.show(this.#address, false, statementId());
   }
 
   /**
-   * Takes note of how rows are shown now. Another order or filter is a step of the history, but not
-   * where the place's own was refused.
+   * Records how rows are shown now. A changed order or filter becomes an entry of the history,
+   * unless the address's own order or filter was refused.
    */
-  note(change: { state?: RowsState; chart?: string | undefined }, isRefusal = false): void {
-    const before = this.#place;
+  record(change: { state?: RowsState; chart?: string | undefined }, isRefusal = false): void {
+    const before = this.#address;
     const after = { ...before, ...change };
-    const isStep = !isRefusal && !isSameArrangement(before.state, after.state);
-    if (isStep) {
+    if (!isRefusal && !isSameArrangement(before.state, after.state)) {
       this.flush();
-      this.#move(after, tabNow());
+      this.#move(after, statementId());
       return;
     }
-    this.#place = after;
+    this.#address = after;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.flush(), SETTLE_MS);
   }
 
-  /** Has the address say at once what was noted. */
+  /** Updates the browser's address with recorded changes at once. */
   flush(): void {
     if (this.#timer === undefined) return;
-    this.#drop();
-    history.replaceState(history.state, "", addressOf(this.#place));
+    this.#dropPending();
+    history.replaceState(history.state, "", formatAddress(this.#address));
   }
 
-  #move(place: Place, statement: number | undefined): void {
-    const address = addressOf(place);
-    const isSame = address === location.pathname + location.search && statement === tabNow();
-    if (!isSame) history.pushState({ statement }, "", address);
-    this.#place = place;
+  #move(address: Address, statement: number | undefined): void {
+    const url = formatAddress(address);
+    const isSame = url === location.pathname + location.search && statement === statementId();
+    if (!isSame) history.pushState({ statement }, "", url);
+    this.#address = address;
   }
 
-  #drop(): void {
+  #showLocation(): void {
+    const before = this.#address;
+    this.#address = parseAddress(location.search);
+    const isReload = !isSameSubject(before.subject, this.#address.subject);
+    this.#host.show(this.#address, isReload, statementId());
+  }
+
+  #dropPending(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 }
 
-function tabNow(): number | undefined {
+/** The id of the statement's tab that the history's current entry names. */
+function statementId(): number | undefined {
   const state = history.state as { statement?: number } | null;
   return state?.statement;
 }

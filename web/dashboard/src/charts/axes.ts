@@ -49,7 +49,7 @@ export function exactScale(low: number, high: number, isTime: boolean, count: nu
 }
 
 /** Where a value stands between two ends in pixels. */
-export function place(scale: Scale, value: number, from: number, to: number): number {
+export function toPixels(scale: Scale, value: number, from: number, to: number): number {
   return from + ((value - scale.low) / (scale.high - scale.low)) * (to - from);
 }
 
@@ -61,7 +61,7 @@ export function labelWidth(scale: Scale, measure: Measure): number {
 /** Lines across the plot, and their values at its left. */
 export function leftAxis(scale: Scale, plot: Plot): Shape[] {
   return scale.ticks.flatMap(({ value, label }): Shape[] => {
-    const y = place(scale, value, plot.bottom, plot.top);
+    const y = toPixels(scale, value, plot.bottom, plot.top);
     return [
       { d: `M${plot.left} ${crisp(y)}H${plot.right}`, stroke: value === 0 ? "axis" : "grid" },
       { text: label, x: plot.left - 8, y: y + 4, ink: "muted", anchor: "end", sizePx: TICK_PX },
@@ -78,7 +78,7 @@ export function bottomAxis(scale: Scale, plot: Plot, measure: Measure, hasGrid =
   let end = Number.NEGATIVE_INFINITY;
   for (const { value, label } of scale.ticks) {
     const width = measure(label, TICK_PX);
-    const x = place(scale, value, plot.left, plot.right);
+    const x = toPixels(scale, value, plot.left, plot.right);
     const least = plot.left - 8 + width / 2;
     const middle = Math.min(Math.max(x, least), plot.right + 8 - width / 2);
     if (hasGrid) {

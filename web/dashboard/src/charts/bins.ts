@@ -1,4 +1,5 @@
 import { tickIncrement } from "d3-array";
+import { quoteName } from "../text/quote.js";
 import { boundText } from "./bounds.js";
 import {
   type ChartField,
@@ -8,7 +9,6 @@ import {
   unitsPerSecond,
   valueType,
 } from "./fields.js";
-import { quoteName } from "./predicate-sql.js";
 
 /**
  * Ranges of equal width over a column, numbered by integers. A server's rows fall into the bin whose
@@ -58,7 +58,7 @@ export function binsOf(field: ChartField, { low, high }: Extent, count: number):
 }
 
 /** The position of a bound that a predicate has: a number, or milliseconds since 1970. */
-export function positionOf(bins: Bins, text: string): number {
+export function boundValue(bins: Bins, text: string): number {
   if (!bins.isTime) return Number(text);
   // A day alone is read as one of UTC, a time of the day without a zone as one of the browser's.
   const isZoneless = text.includes("T") && !/(Z|[+-]\d\d:?\d\d)$/.test(text);

@@ -1,5 +1,6 @@
 import { ColonnadeError, type Predicate } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import { isCancelled } from "../server/requests.js";
 import { filterKey } from "./brush-filters.js";
 import { cardStyles } from "./chart-card-styles.js";
 import { controls } from "./chart-controls.js";
@@ -12,7 +13,6 @@ import type { ChartField } from "./fields.js";
 import { pngBlob, saveFile, svgText } from "./image-files.js";
 import { exactNumber } from "./labels.js";
 import type { ChartSource } from "./predicate-sql.js";
-import { isCancelled } from "./run-query.js";
 
 /** Changes that follow each other so closely are one. */
 const DEBOUNCE_MS = 120;
@@ -126,7 +126,7 @@ export class ChartCard extends LitElement {
           <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="m4 4 8 8m0-8-8 8" /></svg>
         </button>
       </header>
-      ${controls(spec, this.fields, (next) => this.#tell(next))}
+      ${controls(spec, this.fields, (next) => this.#dispatchSpec(next))}
       <div class="stage ${isBusy && data ? "stale" : ""}">
         ${isBusy ? html`<div class="busy"></div>` : nothing} ${this.#renderState(isEmpty)}
         ${hasPicture && phase !== "failed" ? this.#renderData(data, title) : nothing}
@@ -174,7 +174,7 @@ export class ChartCard extends LitElement {
             .name=${title}
             .summary=${summary}
             @figure-brush=${({ detail }: CustomEvent<Brush | null>) =>
-              this.#tell({ ...this.spec, brush: detail ?? undefined })}
+              this.#dispatchSpec({ ...this.spec, brush: detail ?? undefined })}
           ></chart-figure>`
     }
     <p class="summary">${summary}</p>
@@ -182,7 +182,7 @@ export class ChartCard extends LitElement {
     ${
       this.spec.brush === undefined
         ? nothing
-        : html`<button class="clear" @click=${() => this.#tell({ ...this.spec, brush: undefined })}>
+        : html`<button class="clear" @click=${() => this.#dispatchSpec({ ...this.spec, brush: undefined })}>
             Clear the marked range
           </button>`
     }`;
@@ -244,7 +244,7 @@ export class ChartCard extends LitElement {
     work?.abort();
   }
 
-  #tell(spec: ChartSpec): void {
+  #dispatchSpec(spec: ChartSpec): void {
     this.dispatchEvent(new CustomEvent("card-spec", { detail: spec }));
   }
 

@@ -3,9 +3,9 @@ import {
   AGGREGATES,
   type ChartSpec,
   choicesOf,
+  fitToFields,
   hasAggregate,
   KINDS,
-  settled,
 } from "./chart-spec.js";
 import type { ChartField } from "./fields.js";
 
@@ -26,10 +26,10 @@ export function controls(
 ): TemplateResult {
   const choices = choicesOf(spec.kind, fields);
   const set = (part: Partial<ChartSpec>) => {
-    const next = settled({ ...spec, ...part }, fields);
+    const next = fitToFields({ ...spec, ...part }, fields);
     if (next !== undefined) change(next);
   };
-  const kinds = KINDS.filter((kind) => settled({ ...spec, kind }, fields) !== undefined);
+  const kinds = KINDS.filter((kind) => fitToFields({ ...spec, kind }, fields) !== undefined);
   const isCount = hasAggregate(spec.kind) && spec.aggregate === "count";
   const hasY = spec.kind !== "histogram" && !isCount;
   const names = (all: readonly ChartField[]) => all.map(({ name }) => [name, name] as const);

@@ -107,7 +107,7 @@ export class ChartDrawer extends LitElement {
       @chart-filter=${({ detail }: CustomEvent<Predicate | null>) => {
         if (this.#viewer) this.#viewer.filter = detail;
       }}
-      @chart-state=${({ detail }: CustomEvent<string>) => this.#tell(detail)}
+      @chart-state=${({ detail }: CustomEvent<string>) => this.#setState(detail)}
       @chart-close=${this.#close}
     ></chart-panel>`;
   }
@@ -131,15 +131,15 @@ export class ChartDrawer extends LitElement {
     this.filter = (event as CustomEvent<Predicate | null>).detail;
   };
 
-  readonly #open = () => this.#tell(this.state ?? this.#closed);
+  readonly #open = () => this.#setState(this.state ?? this.#closed);
 
   readonly #close = () => {
     this.#closed = this.state ?? "";
-    this.#tell(undefined);
+    this.#setState(undefined);
     void this.updateComplete.then(() => this.renderRoot.querySelector("button")?.focus());
   };
 
-  #tell(state: string | undefined): void {
+  #setState(state: string | undefined): void {
     this.state = state;
     this.isOpen = state !== undefined;
     if (this.isOpen) void this.#loadPanel();

@@ -1,16 +1,16 @@
 import { css } from "lit";
 
 /**
- * Inks as colours. The series are told apart by people who see colours differently, and have at least
- * 3:1 against either background.
+ * The colours of inks. The first series has the page's accent; all series can be distinguished with
+ * colour-vision deficiencies and have a contrast of at least 3:1 to either background.
  */
 export const inkStyles = css`
   :host {
-    --c-text: var(--text, light-dark(#1b1d22, #e6e7ea));
-    --c-muted: var(--muted, light-dark(#636873, #989daa));
-    --c-grid: var(--line, light-dark(#ededf0, #24262d));
+    --c-text: var(--text);
+    --c-muted: var(--muted);
+    --c-grid: var(--line);
     --c-axis: light-dark(#b9bcc6, #565b68);
-    --c-surface: var(--bg, light-dark(#ffffff, #131418));
+    --c-surface: var(--bg);
     --c-series0: var(--accent, light-dark(#3557d6, #8ea2ff));
     --c-series1: light-dark(#c2570c, #f59e54);
     --c-series2: light-dark(#00806a, #37c6a6);
@@ -113,7 +113,7 @@ const layout = css`
     z-index: 2;
     max-width: 280px;
     padding: 6px 9px 7px;
-    border: 1px solid var(--line-strong, light-dark(#dfe0e5, #30333c));
+    border: 1px solid var(--line-strong);
     border-radius: 7px;
     background: var(--c-surface);
     box-shadow: 0 4px 14px light-dark(rgb(20 22 30 / 0.12), rgb(0 0 0 / 0.5));

@@ -1,17 +1,17 @@
 import { html, LitElement, nothing, type PropertyDeclarations, svg } from "lit";
+import { formatRows } from "../text/format.js";
 import { figureStyles } from "./chart-figure-styles.js";
 import type { ChartData } from "./chart-loader.js";
 import type { Brush } from "./chart-spec.js";
 import { draw } from "./draw.js";
 import { brushOf, type Drawing, markedBy, type Span, type Stop } from "./drawing.js";
 import type { Palette } from "./image-files.js";
-import { rowCount } from "./labels.js";
 import { FONT, INKS, rect, type Shape } from "./scene.js";
 
 /** What is being marked: from one range to another, on both axes of a scatter chart. */
 interface Draft {
-  places: Span;
-  crosses: Span | undefined;
+  positions: Span;
+  crossPositions: Span | undefined;
 }
 
 /** A drag that rests so long is applied before it ends. */
@@ -58,7 +58,7 @@ export class ChartFigure extends LitElement {
   declare draft: Draft | undefined;
   #drawing: Drawing | undefined;
   #press:
-    | { x: number; y: number; place: number; cross: number | undefined; isDrag: boolean }
+    | { x: number; y: number; position: number; crossPosition: number | undefined; isDrag: boolean }
     | undefined;
   #rest: ReturnType<typeof setTimeout> | undefined;
   readonly #observer = new ResizeObserver(([entry]) => {
@@ -112,7 +112,7 @@ export class ChartFigure extends LitElement {
   /** What is marked: while it is being marked, that. */
   get #brush(): Brush | undefined {
     const { data, draft } = this;
-    return draft ? brushOf(data, draft.places, draft.crosses) : data.spec.brush;
+    return draft ? brushOf(data, draft.positions, draft.crossPositions) : data.spec.brush;
   }
 
   protected override render() {
@@ -133,7 +133,7 @@ export class ChartFigure extends LitElement {
         @pointerup=${this.#onUp}
         @pointercancel=${this.#onCancel}
         @pointerleave=${this.#onLeave}
-        @dblclick=${() => this.#tell(undefined)}
+        @dblclick=${() => this.#applyBrush(undefined)}
       >
         <svg
           aria-hidden="true"
@@ -150,7 +150,7 @@ export class ChartFigure extends LitElement {
       <p id="keys" class="unseen">
         Arrow keys walk the values, Shift with arrows marks, Enter applies, Escape clears.
       </p>
-      <div class="unseen" aria-live="polite">${this.#spoken}</div>`;
+      <div class="unseen" aria-live="polite">${this.#announcement}</div>`;
   }
 
   protected override updated(): void {
@@ -173,7 +173,7 @@ export class ChartFigure extends LitElement {
     return this.active === undefined ? undefined : this.#drawing?.stops[this.active];
   }
 
-  get #spoken(): string {
+  get #announcement(): string {
     const stop = this.#stop;
     if (stop === undefined || !this.matches(":focus-within")) return "";
     const name = stop.name === "" ? "" : `${stop.name}: `;
@@ -183,11 +183,13 @@ export class ChartFigure extends LitElement {
 
   #renderBrush(drawing: Drawing) {
     const marked = markedBy(this.data, this.#brush);
-    if (marked === undefined || marked.places.size === 0) return nothing;
+    if (marked === undefined || marked.positions.size === 0) return nothing;
     const { plot, direction, spans, crossSpans } = drawing;
-    const [from, to] = reach(spans, marked.places);
-    const cross = crossSpans && marked.crosses ? reach(crossSpans, marked.crosses) : undefined;
-    const [low, high] = cross ?? (direction === "across" ? [plot.top - 4, plot.bottom] : [0, 0]);
+    const [from, to] = reach(spans, marked.positions);
+    const crossPosition =
+      crossSpans && marked.crossPositions ? reach(crossSpans, marked.crossPositions) : undefined;
+    const [low, high] =
+      crossPosition ?? (direction === "across" ? [plot.top - 4, plot.bottom] : [0, 0]);
     const d =
       direction === "across"
         ? rect(from, low, to, high)
@@ -204,7 +206,7 @@ export class ChartFigure extends LitElement {
 
   #renderTip({ stops, crossSpans }: Drawing, stop: Stop) {
     const isAlone = crossSpans !== undefined;
-    const all = isAlone ? [stop] : stops.filter(({ place }) => place === stop.place);
+    const all = isAlone ? [stop] : stops.filter(({ position }) => position === stop.position);
     return html`<div class="tip" aria-hidden="true">
       <div class="tip-title">${stop.title}</div>
       ${all.map(
@@ -240,13 +242,13 @@ export class ChartFigure extends LitElement {
         : ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"];
     if (key === "Escape") {
       if (this.draft === undefined && this.data.spec.brush === undefined) return false;
-      this.#tell(undefined);
+      this.#applyBrush(undefined);
       return true;
     }
     if (key === "Enter" || key === " ") {
       const stop = this.#stop;
       if (this.draft === undefined && stop !== undefined) this.#mark(stop, stop);
-      if (this.draft !== undefined) this.#tell(this.#brush);
+      if (this.draft !== undefined) this.#applyBrush(this.#brush);
       return true;
     }
     const last = stops.length - 1;
@@ -260,12 +262,12 @@ export class ChartFigure extends LitElement {
       if (stop === undefined) this.active = 0;
       else if (drawing.crossSpans !== undefined && this.data.dots !== undefined && !isMarking) {
         this.active = clamp((active ?? 0) + step, last);
-      } else this.active = this.#beside(stops, stop, step, spans.length) ?? active;
+      } else this.active = this.#adjacentStop(stops, stop, step, spans.length) ?? active;
     } else if (key === less || key === more) {
       if (stop === undefined) this.active = 0;
       else {
         const next = clamp((active ?? 0) + step, last);
-        if (stops[next]?.place === stop.place) this.active = next;
+        if (stops[next]?.position === stop.position) this.active = next;
       }
     } else return false;
     const now = this.#stop;
@@ -275,13 +277,22 @@ export class ChartFigure extends LitElement {
     return true;
   }
 
-  /** The stop in the next place that has some: of the same colour, or the nearest across. */
-  #beside(stops: readonly Stop[], stop: Stop, step: number, numPlaces: number): number | undefined {
-    for (let place = stop.place + step; place >= 0 && place < numPlaces; place += step) {
-      const there = stops.flatMap((each, index) => (each.place === place ? [index] : []));
+  /** The stop in the next position that has some: of the same colour, or the nearest across. */
+  #adjacentStop(
+    stops: readonly Stop[],
+    stop: Stop,
+    step: number,
+    numPositions: number,
+  ): number | undefined {
+    for (
+      let position = stop.position + step;
+      position >= 0 && position < numPositions;
+      position += step
+    ) {
+      const there = stops.flatMap((each, index) => (each.position === position ? [index] : []));
       if (there.length === 0) continue;
       const same = there.find((index) => stops[index]?.name === stop.name);
-      if (same !== undefined && stop.cross === undefined) return same;
+      if (same !== undefined && stop.crossPosition === undefined) return same;
       const distance = (index: number) => Math.abs((stops[index]?.y ?? 0) - stop.y);
       return there.reduce((a, b) => (distance(b) < distance(a) ? b : a));
     }
@@ -290,11 +301,15 @@ export class ChartFigure extends LitElement {
 
   /** Marks from a stop, or from where marking began, to another. */
   #mark(from: Stop | undefined, to: Stop): void {
-    const start = from?.place ?? this.draft?.places[0] ?? to.place;
-    const cross = from?.cross ?? this.draft?.crosses?.[0] ?? to.cross;
+    const start = from?.position ?? this.draft?.positions[0] ?? to.position;
+    const crossPosition =
+      from?.crossPosition ?? this.draft?.crossPositions?.[0] ?? to.crossPosition;
     this.draft = {
-      places: [start, to.place],
-      crosses: cross === undefined || to.cross === undefined ? undefined : [cross, to.cross],
+      positions: [start, to.position],
+      crossPositions:
+        crossPosition === undefined || to.crossPosition === undefined
+          ? undefined
+          : [crossPosition, to.crossPosition],
     };
   }
 
@@ -305,26 +320,26 @@ export class ChartFigure extends LitElement {
 
   #onDown(event: PointerEvent): void {
     if (event.button !== 0) return;
-    const { x, y, place, cross } = this.#at(event);
-    if (place === undefined) return;
-    this.#press = { x, y, place, cross, isDrag: false };
+    const { x, y, position, crossPosition } = this.#at(event);
+    if (position === undefined) return;
+    this.#press = { x, y, position, crossPosition, isDrag: false };
     (event.currentTarget as HTMLElement).setPointerCapture(event.pointerId);
   }
 
   #onMove(event: PointerEvent): void {
     const press = this.#press;
-    const { x, y, place, cross } = this.#at(event);
-    this.active = this.#nearest(x, y, place);
-    if (press === undefined || place === undefined) return;
+    const { x, y, position, crossPosition } = this.#at(event);
+    this.active = this.#nearest(x, y, position);
+    if (press === undefined || position === undefined) return;
     if (Math.hypot(x - press.x, y - press.y) >= CLICK_PX) press.isDrag = true;
     if (!press.isDrag) return;
-    const crosses =
-      press.cross === undefined || cross === undefined
+    const crossPositions =
+      press.crossPosition === undefined || crossPosition === undefined
         ? undefined
-        : ([press.cross, cross] as const);
-    this.draft = { places: [press.place, place], crosses };
+        : ([press.crossPosition, crossPosition] as const);
+    this.draft = { positions: [press.position, position], crossPositions };
     clearTimeout(this.#rest);
-    this.#rest = setTimeout(() => this.#send(this.#brush), REST_MS);
+    this.#rest = setTimeout(() => this.#dispatchBrush(this.#brush), REST_MS);
   }
 
   #onUp(event: PointerEvent): void {
@@ -332,16 +347,17 @@ export class ChartFigure extends LitElement {
     this.#press = undefined;
     if (press === undefined) return;
     if (press.isDrag) {
-      this.#tell(this.#brush);
+      this.#applyBrush(this.#brush);
       return;
     }
-    const isMarked = markedBy(this.data, this.data.spec.brush)?.places.has(press.place) ?? false;
-    // One bar is a category; one place of a range is only a click beside the brush.
+    const isMarked =
+      markedBy(this.data, this.data.spec.brush)?.positions.has(press.position) ?? false;
+    // One bar is a category; one position of a range is only a click beside the brush.
     const isCategory = this.#drawing?.direction === "down";
     if (isCategory && !isMarked && event.detail < 2) {
-      this.#tell(brushOf(this.data, [press.place, press.place], undefined));
+      this.#applyBrush(brushOf(this.data, [press.position, press.position], undefined));
     } else if (this.data.spec.brush !== undefined && (isCategory || !isMarked))
-      this.#tell(undefined);
+      this.#applyBrush(undefined);
   }
 
   #onCancel(): void {
@@ -358,23 +374,23 @@ export class ChartFigure extends LitElement {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const drawing = this.#drawing;
-    if (drawing === undefined) return { x, y, place: undefined, cross: undefined };
+    if (drawing === undefined) return { x, y, position: undefined, crossPosition: undefined };
     const along = drawing.direction === "across" ? x : y;
     return {
       x,
       y,
-      place: spanAt(drawing.spans, along),
-      cross: drawing.crossSpans && spanAt(drawing.crossSpans, y),
+      position: spanAt(drawing.spans, along),
+      crossPosition: drawing.crossSpans && spanAt(drawing.crossSpans, y),
     };
   }
 
-  #nearest(x: number, y: number, place: number | undefined): number | undefined {
+  #nearest(x: number, y: number, position: number | undefined): number | undefined {
     const drawing = this.#drawing;
     if (drawing === undefined) return undefined;
     const { stops, crossSpans, direction } = drawing;
     let [best, least] = [undefined as number | undefined, Number.POSITIVE_INFINITY];
     for (const [index, stop] of stops.entries()) {
-      if (crossSpans === undefined && stop.place !== place) continue;
+      if (crossSpans === undefined && stop.position !== position) continue;
       const across = crossSpans === undefined && direction === "across" ? 0 : stop.x - x;
       const down = crossSpans === undefined && direction === "down" ? 0 : stop.y - y;
       const distance = Math.hypot(across, down);
@@ -383,13 +399,13 @@ export class ChartFigure extends LitElement {
     return crossSpans !== undefined && least > NEAR_PX ? undefined : best;
   }
 
-  #tell(brush: Brush | undefined): void {
+  #applyBrush(brush: Brush | undefined): void {
     clearTimeout(this.#rest);
-    this.#send(brush);
+    this.#dispatchBrush(brush);
     this.draft = undefined;
   }
 
-  #send(brush: Brush | undefined): void {
+  #dispatchBrush(brush: Brush | undefined): void {
     this.dispatchEvent(new CustomEvent("figure-brush", { detail: brush }));
   }
 }
@@ -404,7 +420,7 @@ function shapeTemplate(shape: Shape) {
 }
 
 function rowsOf({ text, numRows }: Stop): string {
-  const rows = rowCount(numRows);
+  const rows = formatRows(numRows);
   return rows === text || rows.startsWith(`${text} row`) || numRows === 1 ? "" : `, ${rows}`;
 }
 

@@ -6,7 +6,7 @@ import {
   type Categories,
   type ChartRows,
   extentQuery,
-  fieldsQuery,
+  heatMapQuery,
   MAX_EXACT_ROWS,
   MAX_POINTS,
   pointsQuery,
@@ -16,13 +16,13 @@ import {
 } from "./chart-queries.js";
 import type { ChartSpec } from "./chart-spec.js";
 import type { ChartField } from "./fields.js";
-import { type ChartSource, isAnyRows, relation } from "./predicate-sql.js";
+import { type ChartSource, hasUnorderedLimit, relation } from "./predicate-sql.js";
 import { runSql } from "./run-query.js";
 
-/** What is drawn at one place of a chart. */
+/** What is drawn at one position of a chart. */
 export interface Point {
   /** Its bin or category. */
-  place: number;
+  position: number;
   /** Its colour, counted from 0; of a field of a scatter chart, its bin on the other axis. */
   series: number;
   value: number;
@@ -41,7 +41,7 @@ export interface Dot {
 
 /** The distribution of a category: `low` and `high` are the values at the ends of the whiskers. */
 export interface Box {
-  place: number;
+  position: number;
   low: number;
   q1: number;
   median: number;
@@ -64,7 +64,7 @@ export interface ChartData {
   points: readonly Point[];
   dots: readonly Dot[] | undefined;
   boxes: readonly Box[] | undefined;
-  /** All rows, also those without a place. */
+  /** All rows, also those without a position. */
   numRows: number;
   /** What has to be said of how it was made. */
   notes: readonly string[];
@@ -129,18 +129,18 @@ export class ChartLoader {
       dots: undefined,
       boxes: undefined,
       numRows: extents.numRows,
-      notes: "sql" in source && isAnyRows(source.sql) ? [ANY_ROWS] : [],
+      notes: "sql" in source && hasUnorderedLimit(source.sql) ? [ANY_ROWS] : [],
     };
     if (spec.kind === "scatter" && y) return scatter(data, rows, [x, y], extents, signal);
     if (spec.kind === "box" && y) return boxes(data, rows, y, signal);
-    const place = bins ?? categories;
-    if (place === undefined) return data;
+    const axis = bins ?? categories;
+    if (axis === undefined) return data;
     const value = aggregateSql(
       spec.kind === "histogram" ? "count" : spec.aggregate,
       y,
       data.numRows,
     );
-    const answer = await runSql(seriesQuery(rows, place, colours, value), signal);
+    const answer = await runSql(seriesQuery(rows, axis, colours, value), signal);
     const isEstimate = spec.aggregate === "median" && data.numRows > MAX_EXACT_ROWS;
     return {
       ...data,
@@ -157,7 +157,7 @@ export class ChartLoader {
     const counts = fields.map((_, index) => Number(row[1 + index * 3]));
     return {
       numRows: Number(row[0]),
-      numPlaced: Math.min(...counts),
+      numPlotted: Math.min(...counts),
       fields: fields.map((_, index): Extent | undefined => {
         const [low, high] = [row[2 + index * 3], row[3 + index * 3]];
         return low == null || high == null ? undefined : { low, high };
@@ -193,9 +193,9 @@ export class ChartLoader {
   }
 }
 
-function pointOf([place, series, value, numRows]: (string | null)[]): Point {
+function pointOf([position, series, value, numRows]: (string | null)[]): Point {
   return {
-    place: Number(place),
+    position: Number(position),
     series: Number(series),
     value: value == null ? Number.NaN : Number(value),
     text: value ?? "null",
@@ -207,21 +207,21 @@ async function scatter(
   data: ChartData,
   rows: ChartRows,
   [x, y]: readonly [ChartField, ChartField],
-  { numPlaced }: { numPlaced: number },
+  { numPlotted }: { numPlotted: number },
   signal: AbortSignal,
 ): Promise<ChartData> {
   const { bins, yBins } = data;
   if (bins === undefined || yBins === undefined) return data;
-  if (numPlaced <= MAX_POINTS) {
+  if (numPlotted <= MAX_POINTS) {
     const answer = await runSql(pointsQuery(rows, x, y), signal);
     const dots = answer.map(
       ([a, b]): Dot => ({ x: Number(a), y: Number(b), texts: [a ?? "", b ?? ""] }),
     );
     return { ...data, dots };
   }
-  const answer = await runSql(fieldsQuery(rows, bins, yBins), signal);
-  const points = answer.map(([place, series, n]) =>
-    pointOf([place ?? null, series ?? null, n ?? null, n ?? null]),
+  const answer = await runSql(heatMapQuery(rows, bins, yBins), signal);
+  const points = answer.map(([position, series, n]) =>
+    pointOf([position ?? null, series ?? null, n ?? null, n ?? null]),
   );
   const note = `Too many rows for points: shade is the number of rows in each field of ${bins.width} × ${yBins.width}.`;
   return { ...data, points, notes: [...data.notes, note] };
@@ -239,16 +239,16 @@ async function boxes(
   const answer = await runSql(boxQuery(rows, categories, y, numRows), signal);
   if (answer.length === 0) return { ...data, boxes: [] };
   const bounds = answer.map((row) => {
-    const [place = 0, , q1 = 0, , q3 = 0] = row.map(Number);
+    const [position = 0, , q1 = 0, , q3 = 0] = row.map(Number);
     const reach = 1.5 * (q3 - q1);
-    return { place, low: q1 - reach, high: q3 + reach };
+    return { position, low: q1 - reach, high: q3 + reach };
   });
   const ends = await runSql(whiskersQuery(rows, categories, y, bounds), signal);
   const boxes = answer.map((row): Box => {
-    const [place = 0, , q1 = 0, median = 0, q3 = 0, , count = 0] = row.map(Number);
-    const end = ends.find((each) => Number(each[0]) === place);
+    const [position = 0, , q1 = 0, median = 0, q3 = 0, , count = 0] = row.map(Number);
+    const end = ends.find((each) => Number(each[0]) === position);
     return {
-      place,
+      position,
       low: Math.min(q1, Number(end?.[1] ?? q1)),
       q1,
       median,

@@ -11,8 +11,8 @@ import {
   type ChartSpec,
   decodeState,
   encodeState,
+  fitToFields,
   MAX_CHARTS,
-  settled,
   suggestions,
 } from "./chart-spec.js";
 import type { ChartField } from "./fields.js";
@@ -53,8 +53,8 @@ export class ChartPanel extends LitElement {
   readonly #loader = new ChartLoader();
   #nextId = 0;
   #own: Predicate | null = null;
-  /** Filters that were told and have not come back; the last one is what shall be shown. */
-  #told: string[] = [];
+  /** Keys of the reported filters that the viewer has not yet applied, the latest last. */
+  #reportedFilters: string[] = [];
   #state = "";
   #isStateNew = true;
 
@@ -78,7 +78,7 @@ export class ChartPanel extends LitElement {
   protected override willUpdate(changed: Map<PropertyKey, unknown>): void {
     if (changed.has("source")) {
       this.#loader.forget();
-      this.#told = [];
+      this.#reportedFilters = [];
       this.#isStateNew = true;
     }
     if (this.source === undefined) return;
@@ -137,24 +137,24 @@ export class ChartPanel extends LitElement {
   /** The charts of a state, or those that suggest themselves. */
   #restore(): void {
     this.#isStateNew = false;
-    const wanted = decodeState(this.#state).flatMap((spec) => settled(spec, this.fields) ?? []);
+    const wanted = decodeState(this.#state).flatMap((spec) => fitToFields(spec, this.fields) ?? []);
     const isGiven = this.#state !== "";
     const specs = isGiven ? wanted : suggestions(this.fields).slice(0, NUM_FIRST);
     this.entries = specs.map((spec) => ({ id: this.#nextId++, spec }));
     this.#own = withoutBrushes(this.filter ?? null, this.#brushes()).own;
     // Tell in a moment: whoever set the state is still at it.
-    queueMicrotask(() => this.#tell());
+    queueMicrotask(() => this.#report());
   }
 
   /** Somebody else changed the table's filter; brushes that are not in it any more are gone. */
   #onFilter(): void {
     const filter = this.filter ?? null;
-    const told = this.#told.lastIndexOf(filterKey(filter));
-    if (told >= 0) {
-      this.#told.splice(0, told + 1);
+    const index = this.#reportedFilters.lastIndexOf(filterKey(filter));
+    if (index >= 0) {
+      this.#reportedFilters.splice(0, index + 1);
       return;
     }
-    this.#told = [];
+    this.#reportedFilters = [];
     const before = this.#brushes();
     const { own, missing } = withoutBrushes(filter, before);
     this.#own = own;
@@ -167,7 +167,7 @@ export class ChartPanel extends LitElement {
       filter,
       before.map((brush) => brush && partsIn(brush, filter)),
     ).own;
-    queueMicrotask(() => this.#tell());
+    queueMicrotask(() => this.#report());
   }
 
   #brushes(): (Predicate | undefined)[] {
@@ -182,12 +182,12 @@ export class ChartPanel extends LitElement {
 
   #change(id: number, spec: ChartSpec): void {
     this.entries = this.entries.map((entry) => (entry.id === id ? { id, spec } : entry));
-    this.#tell();
+    this.#report();
   }
 
   #remove(id: number): void {
     this.entries = this.entries.filter((entry) => entry.id !== id);
-    this.#tell();
+    this.#report();
     void this.updateComplete.then(() =>
       this.renderRoot.querySelector<HTMLElement>("header button")?.focus(),
     );
@@ -197,7 +197,7 @@ export class ChartPanel extends LitElement {
     if (spec === undefined) return;
     const id = this.#nextId++;
     this.entries = [...this.entries, { id, spec }];
-    this.#tell();
+    this.#report();
     void this.updateComplete.then(() => {
       const card = [...this.renderRoot.querySelectorAll<ChartCard>("chart-card")].at(-1);
       card?.scrollIntoView({ block: "nearest" });
@@ -210,7 +210,7 @@ export class ChartPanel extends LitElement {
       id,
       spec: { ...spec, brush: undefined },
     }));
-    this.#tell();
+    this.#report();
   };
 
   /** The next chart worth a look: the first of a kind that is not there yet. */
@@ -221,7 +221,7 @@ export class ChartPanel extends LitElement {
   }
 
   /** Tells of what is other than before. */
-  #tell(): void {
+  #report(): void {
     const state = encodeState(this.entries.map(({ spec }) => spec)) || "[]";
     if (state !== this.#state) {
       this.#state = state;
@@ -229,8 +229,8 @@ export class ChartPanel extends LitElement {
     }
     const filter = conjunction([this.#own, ...this.#brushes()]);
     const key = filterKey(filter);
-    if (key === (this.#told.at(-1) ?? filterKey(this.filter ?? null))) return;
-    this.#told.push(key);
+    if (key === (this.#reportedFilters.at(-1) ?? filterKey(this.filter ?? null))) return;
+    this.#reportedFilters.push(key);
     this.dispatchEvent(new CustomEvent("chart-filter", { detail: filter }));
   }
 }

@@ -1,15 +1,9 @@
 import type { Predicate } from "colonnade";
+import { quoteName, quoteText } from "../text/quote.js";
 import { type Bins, extentSql } from "./bins.js";
 import type { Aggregate } from "./chart-spec.js";
 import { type ChartField, isFloat, isInteger, valueType } from "./fields.js";
-import {
-  type ChartSource,
-  predicateSql,
-  quoteName,
-  quoteText,
-  relation,
-  textSql,
-} from "./predicate-sql.js";
+import { type ChartSource, predicateSql, relation, textSql } from "./predicate-sql.js";
 
 /** The rows that a chart is made of. */
 export interface ChartRows {
@@ -36,7 +30,7 @@ function from({ source, fields, filter }: ChartRows, ...conditions: string[]): s
   return `FROM ${relation(source)}${where}`;
 }
 
-/** One row: all rows, then for each field how many have a place on an axis, the least and the greatest. */
+/** One row: all rows, then for each field how many have a position on an axis, the least and the greatest. */
 export function extentQuery(rows: ChartRows, fields: readonly ChartField[]): string {
   const columns = fields.flatMap((field, index) => {
     const value = extentSql(field);
@@ -89,23 +83,23 @@ export function aggregateSql(
   }
 }
 
-/** Rows of `[place, series, value, rows]`, in that order; the place is a bin or a category. */
+/** Rows of `[position, series, value, rows]`, in that order; the position is a bin or a category. */
 export function seriesQuery(
   rows: ChartRows,
-  place: Bins | Categories,
+  axis: Bins | Categories,
   group: Categories | undefined,
   value: string,
 ): string {
-  const isBins = "sql" in place;
-  const placeSql = isBins ? place.sql : categorySql(place);
+  const isBins = "sql" in axis;
+  const binSql = isBins ? axis.sql : categorySql(axis);
   const series = group === undefined ? "0" : categorySql(group);
-  const columns = `${wholeSql(placeSql)} AS place, ${wholeSql(series)} AS series, ${value} AS value, count(*) AS n`;
-  const placed = isBins ? [`(${placeSql}) IS NOT NULL`] : [];
+  const columns = `${wholeSql(binSql)} AS bin, ${wholeSql(series)} AS series, ${value} AS value, count(*) AS n`;
+  const placed = isBins ? [`(${binSql}) IS NOT NULL`] : [];
   return `SELECT ${columns} ${from(rows, ...placed)} GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
 /** Rows of `[x bin, y bin, rows]`. */
-export function fieldsQuery(rows: ChartRows, x: Bins, y: Bins): string {
+export function heatMapQuery(rows: ChartRows, x: Bins, y: Bins): string {
   const placed = [`(${x.sql}) IS NOT NULL`, `(${y.sql}) IS NOT NULL`];
   const columns = `${wholeSql(x.sql)} AS x, ${wholeSql(y.sql)} AS y, count(*) AS n`;
   return `SELECT ${columns} ${from(rows, ...placed)} GROUP BY 1, 2 ORDER BY 1, 2`;
@@ -140,7 +134,7 @@ export function boxQuery(
     .map((sql, index) => `${sql} AS v${index}`)
     .join(", ");
   const category = wholeSql(categorySql(categories));
-  return `SELECT ${category} AS place, ${columns} ${from(rows, `${value} IS NOT NULL`)} GROUP BY 1 ORDER BY 1`;
+  return `SELECT ${category} AS bin, ${columns} ${from(rows, `${value} IS NOT NULL`)} GROUP BY 1 ORDER BY 1`;
 }
 
 /** Rows of `[category, least, greatest, rows]` of the values within bounds of each category. */
@@ -148,16 +142,16 @@ export function whiskersQuery(
   rows: ChartRows,
   categories: Categories,
   y: ChartField,
-  bounds: readonly { place: number; low: number; high: number }[],
+  bounds: readonly { position: number; low: number; high: number }[],
 ): string {
   const value = `(${extentSql(y)})`;
   const number = `CAST(${value} AS DOUBLE)`;
   const category = categorySql(categories);
   const within = bounds.map(
-    ({ place, low, high }) =>
-      `(${category}) = ${place} AND ${number} BETWEEN ${double(low)} AND ${double(high)}`,
+    ({ position, low, high }) =>
+      `(${category}) = ${position} AND ${number} BETWEEN ${double(low)} AND ${double(high)}`,
   );
-  return `SELECT ${wholeSql(category)} AS place, min(${value}) AS low, max(${value}) AS high, count(*) AS n ${from(rows, `(${within.join(" OR ")})`)} GROUP BY 1 ORDER BY 1`;
+  return `SELECT ${wholeSql(category)} AS bin, min(${value}) AS low, max(${value}) AS high, count(*) AS n ${from(rows, `(${within.join(" OR ")})`)} GROUP BY 1 ORDER BY 1`;
 }
 
 function double(value: number): string {

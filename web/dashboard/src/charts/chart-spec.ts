@@ -6,7 +6,7 @@ import { type ChartField, chartFields, isCategorical, isInteger, roleOf } from "
 export const KINDS = ["line", "area", "bar", "histogram", "scatter", "box"] as const;
 export type ChartKind = (typeof KINDS)[number];
 
-/** What becomes of a column's values at one place. */
+/** How the values of a column at one position are aggregated. */
 export const AGGREGATES = ["count", "sum", "mean", "min", "max", "median"] as const;
 export type Aggregate = (typeof AGGREGATES)[number];
 
@@ -34,13 +34,13 @@ export interface ChartSpec {
 export function choicesOf(kind: ChartKind, fields: readonly ChartField[]) {
   const all = chartFields(fields);
   const numbers = all.filter((field) => roleOf(field) === "number");
-  const places = all.filter((field) => roleOf(field) !== "category");
+  const ordered = all.filter((field) => roleOf(field) !== "category");
   const categories = all.filter(isCategorical);
   const byKind = {
-    line: { x: places, y: numbers, groups: categories },
-    area: { x: places, y: numbers, groups: categories },
+    line: { x: ordered, y: numbers, groups: categories },
+    area: { x: ordered, y: numbers, groups: categories },
     bar: { x: categories, y: numbers, groups: categories },
-    histogram: { x: places, y: [], groups: categories },
+    histogram: { x: ordered, y: [], groups: categories },
     scatter: { x: numbers, y: numbers, groups: [] },
     box: { x: categories, y: numbers, groups: [] },
   };
@@ -56,22 +56,24 @@ export function hasAggregate(kind: ChartKind): boolean {
  * A chart that can be drawn from these columns, as near as possible to the one that is asked for;
  * undefined where they allow none of its kind.
  */
-export function settled(spec: ChartSpec, fields: readonly ChartField[]): ChartSpec | undefined {
+export function fitToFields(spec: ChartSpec, fields: readonly ChartField[]): ChartSpec | undefined {
   const { x, y, groups } = choicesOf(spec.kind, fields);
-  const place = best(x, spec.x);
-  if (place === undefined) return undefined;
+  const xField = best(x, spec.x);
+  if (xField === undefined) return undefined;
   const isCount = hasAggregate(spec.kind) && spec.aggregate === "count";
   const wantsY = spec.kind !== "histogram" && !isCount;
-  const others = y.filter(({ name }) => name !== place.name);
+  const others = y.filter(({ name }) => name !== xField.name);
   const value = wantsY ? best(others.length > 0 ? others : y, spec.y) : undefined;
   if (wantsY && value === undefined) {
-    return hasAggregate(spec.kind) ? settled({ ...spec, aggregate: "count" }, fields) : undefined;
+    return hasAggregate(spec.kind)
+      ? fitToFields({ ...spec, aggregate: "count" }, fields)
+      : undefined;
   }
-  const group = groups.find(({ name }) => name === spec.group && name !== place.name);
-  const isSame = place.name === spec.x && (spec.kind !== "scatter" || value?.name === spec.y);
+  const group = groups.find(({ name }) => name === spec.group && name !== xField.name);
+  const isSame = xField.name === spec.x && (spec.kind !== "scatter" || value?.name === spec.y);
   return {
     kind: spec.kind,
-    x: place.name,
+    x: xField.name,
     y: value?.name,
     aggregate: spec.aggregate,
     group: group?.name,
@@ -103,11 +105,11 @@ export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
     // Where there are times, they are the likelier axis of a line; numbers that of a histogram.
     const role = kind === "line" ? "time" : kind === "histogram" ? "number" : undefined;
     const { x } = choicesOf(kind, fields);
-    const place = best(
+    const xField = best(
       x.filter((field) => role === undefined || roleOf(field) === role),
       undefined,
     );
-    const spec = settled({ kind, aggregate, x: place?.name ?? "" }, fields);
+    const spec = fitToFields({ kind, aggregate, x: xField?.name ?? "" }, fields);
     const isPair = spec?.kind !== "scatter" || spec.x !== spec.y;
     return spec !== undefined && isPair ? [spec] : [];
   });

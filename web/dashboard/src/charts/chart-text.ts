@@ -1,7 +1,8 @@
+import { formatCount, formatRows } from "../text/format.js";
 import type { ChartData } from "./chart-loader.js";
 import { type ChartSpec, hasAggregate } from "./chart-spec.js";
 import { type Drawing, seriesOf } from "./drawing.js";
-import { binLabel, categoryLabel, exactNumber, rowCount, shortNumber } from "./labels.js";
+import { binLabel, categoryLabel, shortNumber } from "./labels.js";
 
 const NAMES: Record<ChartSpec["kind"], string> = {
   line: "Line",
@@ -42,56 +43,53 @@ export function summaryOf(data: ChartData, drawing: Drawing): string {
   if (stops.length === 0) return `${start}: nothing to show.`;
   if (spec.kind === "scatter") {
     const rows = stops.reduce((sum, stop) => sum + stop.numRows, 0);
-    const what = data.dots === undefined ? `${count(stops.length)} fields with rows` : "points";
-    return `${start}: ${rowCount(rows)}, ${what}.`;
+    const what =
+      data.dots === undefined ? `${formatCount(stops.length)} fields with rows` : "points";
+    return `${start}: ${formatRows(rows)}, ${what}.`;
   }
   if (data.boxes !== undefined) {
     const medians = data.boxes.map(({ median }) => median);
-    return `${start}: ${count(medians.length)} boxes, medians from ${shortNumber(Math.min(...medians))} to ${shortNumber(Math.max(...medians))}.`;
+    return `${start}: ${formatCount(medians.length)} boxes, medians from ${shortNumber(Math.min(...medians))} to ${shortNumber(Math.max(...medians))}.`;
   }
   const isRest = (at: number) =>
     data.categories !== undefined && at >= data.categories.values.length;
   const known = data.points.filter(({ value }) => Number.isFinite(value));
-  const named = known.filter(({ place }) => !isRest(place));
+  const named = known.filter(({ position }) => !isRest(position));
   const values = named.length > 0 ? named : known;
   const least = values.reduce((a, b) => (b.value < a.value ? b : a));
   const most = values.reduce((a, b) => (b.value > a.value ? b : a));
-  const place = (at: typeof least) => {
-    const label = placeLabel(data, at.place);
+  const labelOf = (at: typeof least) => {
+    const label = positionLabel(data, at.position);
     return group === undefined ? label : `${label}, ${categoryLabel(group.values[at.series])}`;
   };
   const what = bins === undefined ? "bars" : spec.kind === "histogram" ? "bins" : "points";
   const colours = group === undefined ? "" : ` in ${seriesOf(data).length} colours`;
-  const ends = `lowest ${shortNumber(least.value)} (${place(least)}), highest ${shortNumber(most.value)} (${place(most)})`;
+  const ends = `lowest ${shortNumber(least.value)} (${labelOf(least)}), highest ${shortNumber(most.value)} (${labelOf(most)})`;
   const trend = spec.kind === "line" || spec.kind === "area" ? trendOf(data) : "";
-  return `${start}: ${count(values.length)} ${what}${colours}, ${ends}${trend}.`;
+  return `${start}: ${formatCount(values.length)} ${what}${colours}, ${ends}${trend}.`;
 }
 
 /** A range or category in words. */
-function placeLabel({ bins, categories }: ChartData, at: number): string {
+function positionLabel({ bins, categories }: ChartData, at: number): string {
   return bins === undefined ? categoryLabel(categories?.values[at]) : binLabel(bins, at);
 }
 
-/** Whether values go up or down as a whole: their correlation with the place. */
+/** Whether values go up or down as a whole: their correlation with the position. */
 function trendOf({ points, group }: ChartData): string {
   const known = points.filter(({ value }) => Number.isFinite(value));
   if (group !== undefined || known.length < 4) return "";
-  const meanX = known.reduce((sum, { place }) => sum + place, 0) / known.length;
+  const meanX = known.reduce((sum, { position }) => sum + position, 0) / known.length;
   const meanY = known.reduce((sum, { value }) => sum + value, 0) / known.length;
   let [xy, xx, yy] = [0, 0, 0];
-  for (const { place, value } of known) {
-    xy += (place - meanX) * (value - meanY);
-    xx += (place - meanX) ** 2;
+  for (const { position, value } of known) {
+    xy += (position - meanX) * (value - meanY);
+    xx += (position - meanX) ** 2;
     yy += (value - meanY) ** 2;
   }
   if (yy === 0) return ", all the same";
   const correlation = xy / Math.sqrt(xx * yy);
   if (Math.abs(correlation) < 0.5) return ", no clear trend";
   return correlation > 0 ? ", rising" : ", falling";
-}
-
-function count(number: number): string {
-  return exactNumber(String(number));
 }
 
 /** The values of a chart as a table. */
@@ -112,7 +110,7 @@ export function tableOf(data: ChartData): ChartTable {
     return {
       headers: [x, "least", "lower quartile", "median", "upper quartile", "greatest", "rows"],
       rows: data.boxes.map((box) => [
-        placeLabel(data, box.place),
+        positionLabel(data, box.position),
         box.least,
         String(box.q1),
         String(box.median),
@@ -123,8 +121,8 @@ export function tableOf(data: ChartData): ChartTable {
     };
   }
   if (yBins !== undefined) {
-    const rows = data.points.map(({ place, series, numRows }) => [
-      placeLabel(data, place),
+    const rows = data.points.map(({ position, series, numRows }) => [
+      positionLabel(data, position),
       binLabel(yBins, series),
       String(numRows),
     ]);
@@ -139,8 +137,8 @@ export function tableOf(data: ChartData): ChartTable {
       ...(isCount ? [] : [`${spec.aggregate} of ${y}`]),
       "rows",
     ],
-    rows: data.points.map(({ place, series, text, numRows }) => [
-      placeLabel(data, place),
+    rows: data.points.map(({ position, series, text, numRows }) => [
+      positionLabel(data, position),
       ...colour(series),
       ...(isCount ? [] : [text]),
       String(numRows),

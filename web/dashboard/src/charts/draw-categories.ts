@@ -1,4 +1,4 @@
-import { bar, bottomAxis, fitted, numberScale, type Plot, place, TICK_PX } from "./axes.js";
+import { bar, bottomAxis, fitted, numberScale, type Plot, TICK_PX, toPixels } from "./axes.js";
 import type { Box, ChartData } from "./chart-loader.js";
 import type { Categories } from "./chart-queries.js";
 import {
@@ -66,7 +66,7 @@ export function drawBars(
   const rowPx = isStacked ? ROW_PX : Math.max(ROW_PX, series.length * 9 + 8);
   const { plot, shapes: labels, spans, names } = rowsOf(categories, canvas, top, rowPx);
   const ends = names.map((_, index) => {
-    const own = points.filter((point) => point.place === index && Number.isFinite(point.value));
+    const own = points.filter((point) => point.position === index && Number.isFinite(point.value));
     const values = own.map(({ value }) => value);
     return isStacked
       ? [sum(values.filter((value) => value < 0)), sum(values.filter((value) => value > 0))]
@@ -85,7 +85,7 @@ export function drawBars(
   const inner = hasNumbers ? { ...plot, right: plot.right - 44 } : plot;
   const toX = (value: number) => {
     const within = Math.min(Math.max(value, scale.low), scale.high);
-    return place(scale, within, inner.left, inner.right);
+    return toPixels(scale, within, inner.left, inner.right);
   };
   const shapes: Shape[] = [
     ...legendShapes,
@@ -94,10 +94,10 @@ export function drawBars(
   ];
   const stops: Stop[] = [];
   for (const [row, [from = 0, to = 0]] of spans.entries()) {
-    const isFaded = marked !== undefined && !marked.places.has(row);
+    const isFaded = marked !== undefined && !marked.positions.has(row);
     let [negative, positive] = [0, 0];
     for (const [order, { series: index, name }] of series.entries()) {
-      const point = points.find((each) => each.place === row && each.series === index);
+      const point = points.find((each) => each.position === row && each.series === index);
       if (point === undefined || !Number.isFinite(point.value)) continue;
       const isOthers = row >= categories.values.length && series.length === 1;
       const ink = isOthers ? "others" : inkOf(index);
@@ -126,7 +126,7 @@ export function drawBars(
         shapes.push({ d, stroke: "surface", widthPx: 2 });
       }
       stops.push({
-        place: row,
+        position: row,
         x: toX(end),
         y: y + barPx / 2,
         title: names[row] ?? "",
@@ -160,14 +160,14 @@ export function drawBoxes(
   const low = Math.min(...boxes.map((box) => box.low));
   const high = Math.max(...boxes.map((box) => box.high));
   const scale = boxes.length > 0 ? numberScale(low, high, 5) : numberScale(0, 1, 5);
-  const toX = (value: number) => place(scale, value, plot.left, plot.right);
+  const toX = (value: number) => toPixels(scale, value, plot.left, plot.right);
   const shapes: Shape[] = [...bottomAxis(scale, plot, canvas.measure, true), ...labels];
   const stops = boxes.map((box): Stop => {
-    const [from = 0, to = 0] = spans[box.place] ?? [];
+    const [from = 0, to = 0] = spans[box.position] ?? [];
     const y = (from + to) / 2;
-    const isFaded = marked !== undefined && !marked.places.has(box.place);
+    const isFaded = marked !== undefined && !marked.positions.has(box.position);
     const opacity = isFaded ? 0.3 : undefined;
-    const ink = box.place < categories.values.length ? "series0" : "others";
+    const ink = box.position < categories.values.length ? "series0" : "others";
     const [x0, x1, x2, x3, x4] = [box.low, box.q1, box.median, box.q3, box.high].map(toX) as [
       number,
       number,
@@ -190,10 +190,10 @@ export function drawBoxes(
       { d: `M${x2} ${y - 8}V${y + 8}`, stroke: ink, widthPx: 2.5, opacity },
     );
     return {
-      place: box.place,
+      position: box.position,
       x: x2,
       y,
-      title: names[box.place] ?? "",
+      title: names[box.position] ?? "",
       ink,
       name: "",
       text: boxText(box),

@@ -1,16 +1,16 @@
 import type { Measure, Plot } from "./axes.js";
-import { type Bins, positionOf } from "./bins.js";
+import { type Bins, boundValue } from "./bins.js";
 import type { ChartData } from "./chart-loader.js";
 import type { Brush } from "./chart-spec.js";
 import { categoryLabel } from "./labels.js";
-import type { Ink, Scene, Shape } from "./scene.js";
+import { type Ink, type Scene, SERIES_INKS, type Shape } from "./scene.js";
 
 /** A value that can be looked at: by the pointer near it, or by the keyboard. */
 export interface Stop {
   /** The range or category it stands in, counted from 0 in the order of the axis. */
-  place: number;
+  position: number;
   /** The range of the other axis, where there is one. */
-  cross?: number | undefined;
+  crossPosition?: number | undefined;
   x: number;
   y: number;
   title: string;
@@ -46,18 +46,10 @@ export interface Canvas {
 
 /** Ranges that are marked, by their position on the axis: `[first, last]`. */
 export interface Marked {
-  places: ReadonlySet<number>;
-  crosses: ReadonlySet<number> | undefined;
+  positions: ReadonlySet<number>;
+  crossPositions: ReadonlySet<number> | undefined;
 }
 
-const SERIES_INKS: readonly Ink[] = [
-  "series0",
-  "series1",
-  "series2",
-  "series3",
-  "series4",
-  "series5",
-];
 /** So that lines are told apart without their colours. */
 const DASHES: readonly (string | undefined)[] = [undefined, "6 3", "2 3", "8 3 2 3", "12 4", "4 2"];
 
@@ -112,15 +104,15 @@ export function markedBy(data: ChartData, brush: Brush | undefined): Marked | un
     if (categories === undefined) return undefined;
     const { values, hasOthers } = categories;
     const isOthers = brush.isOthers === true;
-    const places = values.flatMap((value, index) =>
+    const positions = values.flatMap((value, index) =>
       brush.values.includes(value) === isOthers ? [] : [index],
     );
-    if (isOthers && hasOthers) places.push(values.length);
-    return { places: new Set(places), crosses: undefined };
+    if (isOthers && hasOthers) positions.push(values.length);
+    return { positions: new Set(positions), crossPositions: undefined };
   }
   const within = (axis: typeof bins, range: readonly [string, string] | undefined) => {
     if (axis === undefined || range === undefined) return undefined;
-    const [from, to] = [positionOf(axis, range[0]), positionOf(axis, range[1])];
+    const [from, to] = [boundValue(axis, range[0]), boundValue(axis, range[1])];
     const count = axis.to - axis.from;
     const indices = Array.from({ length: count }, (_, index) => index);
     return new Set(
@@ -131,26 +123,26 @@ export function markedBy(data: ChartData, brush: Brush | undefined): Marked | un
       }),
     );
   };
-  const places = within(bins, brush.x);
-  return places && { places, crosses: within(yBins, brush.y) };
+  const positions = within(bins, brush.x);
+  return positions && { positions, crossPositions: within(yBins, brush.y) };
 }
 
 function bound(axis: Bins, bin: number): number {
-  return positionOf(axis, axis.text(bin));
+  return boundValue(axis, axis.text(bin));
 }
 
 /** The brush that marks the ranges from one to another, on both axes where there are two. */
 export function brushOf(
   data: ChartData,
-  places: Span,
-  crosses: Span | undefined,
+  positions: Span,
+  crossPositions: Span | undefined,
 ): Brush | undefined {
   const { bins, yBins, categories } = data;
-  const [first, last] = ordered(places);
+  const [first, last] = ordered(positions);
   if (bins !== undefined) {
     const x = [bins.text(bins.from + first), bins.text(bins.from + last + 1)] as const;
-    if (crosses === undefined || yBins === undefined) return { x };
-    const [low, high] = ordered(crosses);
+    if (crossPositions === undefined || yBins === undefined) return { x };
+    const [low, high] = ordered(crossPositions);
     return { x, y: [yBins.text(yBins.from + low), yBins.text(yBins.from + high + 1)] };
   }
   if (categories === undefined) return undefined;

@@ -20,11 +20,6 @@ export function exactNumber(text: string): string {
   return match ? `${match[1]}${countFormat.format(BigInt(match[2] ?? 0))}${match[3] ?? ""}` : text;
 }
 
-/** `1 row`, `3,000,000 rows`. */
-export function rowCount(numRows: number): string {
-  return `${countFormat.format(numRows)} ${numRows === 1 ? "row" : "rows"}`;
-}
-
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** A moment of a time axis in as few letters as it needs; a year where one begins. */

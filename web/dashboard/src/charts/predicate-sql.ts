@@ -1,30 +1,21 @@
 import type { Predicate, PredicateValue } from "colonnade";
+import { quoteName, quoteText } from "../text/quote.js";
 import { type ChartField, isEncoded, sqlType, valueType } from "./fields.js";
 
 /** What a chart shows: a table of the server, or the rows of a statement. */
 export type ChartSource = { table: string } | { sql: string };
 
-/** A name as SQL writes it, whatever is in it. */
-export function quoteName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-/** A text as SQL writes it, whatever is in it. */
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 /** What stands behind FROM. */
 export function relation(source: ChartSource): string {
   if ("table" in source) return quoteName(source.table);
-  return `(${withoutEnd(source.sql)}) AS result`;
+  return `(${withoutTrailingComments(source.sql)}) AS result`;
 }
 
 const TOKEN =
   /(?<value>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?<end>--[^\n]*|\/\*[\s\S]*?\*\/|[;\s]+)|(?<other>[\s\S])/g;
 
 /** A statement without the semicolons and comments behind it. */
-function withoutEnd(sql: string): string {
+function withoutTrailingComments(sql: string): string {
   let end = 0;
   for (const token of sql.matchAll(TOKEN)) {
     if (token.groups?.end === undefined) end = token.index + token[0].length;
@@ -33,7 +24,7 @@ function withoutEnd(sql: string): string {
 }
 
 /** Whether a statement leaves it to the server which of its rows it gives: each time perhaps others. */
-export function isAnyRows(sql: string): boolean {
+export function hasUnorderedLimit(sql: string): boolean {
   const words = new Set<string>();
   let depth = 0;
   const tokens = sql.matchAll(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|[()]|\w+/g);

@@ -1,21 +1,14 @@
-import type { ColonnadeError } from "colonnade";
-import { readAnswer } from "../server/read-rows.js";
-import { Turns } from "../server/semaphore.js";
+import { readRows } from "../server/read-rows.js";
+import { Semaphore } from "../server/semaphore.js";
 
-/** Answers are a few thousand rows; more would be a mistake of ours. */
+/** A chart needs a few thousand rows; more would be a bug of the chart. */
 const MEMORY_BYTES = 64 * 2 ** 20;
-/** Of a browser's six connections to an origin the rows above all need some. */
+/** The viewer's rows need most of the six connections that a browser opens to an origin. */
 const MAX_RUNNING = 2;
 
-const turns = new Turns(MAX_RUNNING);
+const semaphore = new Semaphore(MAX_RUNNING);
 
-/** Runs a statement at the server when it is its turn, and reads its small answer. */
+/** Runs a statement at the server once fewer than two others run, and reads its few rows. */
 export function runSql(sql: string, signal: AbortSignal): Promise<(string | null)[][]> {
-  return turns.take(() => readAnswer(sql, { signal, memoryBytes: MEMORY_BYTES }), signal);
-}
-
-/** Whether what was thrown only says that somebody stopped it. */
-export function isCancelled(thrown: unknown): boolean {
-  const { code, name } = (thrown ?? {}) as Partial<ColonnadeError>;
-  return code === "cancelled" || (name as string) === "AbortError";
+  return semaphore.run(() => readRows(sql, { signal, memoryBytes: MEMORY_BYTES }), signal);
 }

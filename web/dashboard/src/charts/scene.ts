@@ -1,33 +1,16 @@
-/** A colour by what it stands for; the page's theme says which it is. */
-export type Ink =
-  | "text"
-  | "muted"
-  | "grid"
-  | "axis"
-  | "surface"
-  | "series0"
-  | "series1"
-  | "series2"
-  | "series3"
-  | "series4"
-  | "series5"
-  | "others";
-
-/** All inks. */
-export const INKS: readonly Ink[] = [
-  "text",
-  "muted",
-  "grid",
-  "axis",
-  "surface",
+/** The colours of series, in the order of the series. */
+export const SERIES_INKS = [
   "series0",
   "series1",
   "series2",
   "series3",
   "series4",
   "series5",
-  "others",
-];
+] as const;
+
+/** All inks: names of colours by their use. The page's theme defines the colours. */
+export const INKS = ["text", "muted", "grid", "axis", "surface", ...SERIES_INKS, "others"] as const;
+export type Ink = (typeof INKS)[number];
 
 /** An outline in SVG's path language; lengths in pixels. */
 export interface PathShape {

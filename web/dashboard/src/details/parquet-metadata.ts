@@ -2,9 +2,9 @@ import { html, nothing } from "lit";
 import { formatBytes, formatCount } from "../text/format.js";
 
 /** How a table of Parquet files is stored, as `GET /v1/tables/{name}` says it. Sizes are in bytes. */
-export interface ParquetFacts {
+export interface ParquetMetadata {
   files: number;
-  /** How many of them were described. */
+  /** The number of files whose metadata was read. */
   files_read: number;
   created_by: string[];
   metadata: [key: string, value: string][];
@@ -22,20 +22,20 @@ export interface ParquetFacts {
   }[];
 }
 
-/** Row groups, codecs, encodings and who wrote them. */
-export function parquetFacts(facts: ParquetFacts) {
-  const { files, files_read, created_by, num_row_groups, row_groups, columns, metadata } = facts;
+/** Shows row groups, codecs, encodings and the writers of the files. */
+export function parquetMetadata(parquet: ParquetMetadata) {
+  const { files, files_read, created_by, num_row_groups, row_groups, columns, metadata } = parquet;
   const codecs = [...new Set(columns.flatMap(({ compression }) => compression))];
   const rows = row_groups.map((group) => group.rows);
   const span = rangeText(Math.min(...rows), Math.max(...rows), formatCount);
   return html`<section>
     <h3>Parquet</h3>
     <dl>
-      ${fact("Files", `${formatCount(files)}${files_read < files ? `; the first ${formatCount(files_read)} are described` : ""}`)}
-      ${fact("Row groups", row_groups.length === 0 ? "0" : `${formatCount(num_row_groups)} of ${span} rows`)}
-      ${fact("Compression", `${codecs.join(", ")}${ratio(columns)}`)}
-      ${fact("Written by", created_by.join(", "))}
-      ${metadata.map(([key, value]) => fact(key, value))}
+      ${entry("Files", `${formatCount(files)}${files_read < files ? `; the first ${formatCount(files_read)} are described` : ""}`)}
+      ${entry("Row groups", row_groups.length === 0 ? "0" : `${formatCount(num_row_groups)} of ${span} rows`)}
+      ${entry("Compression", `${codecs.join(", ")}${ratio(columns)}`)}
+      ${entry("Written by", created_by.join(", "))}
+      ${metadata.map(([key, value]) => entry(key, value))}
     </dl>
     <details>
       <summary>Columns as they are stored</summary>
@@ -61,7 +61,7 @@ export function parquetFacts(facts: ParquetFacts) {
   </section>`;
 }
 
-function storedColumn(column: ParquetFacts["columns"][number]) {
+function storedColumn(column: ParquetMetadata["columns"][number]) {
   const { name, physical_type, compression, encodings, bytes, uncompressed_bytes } = column;
   const helps = [
     column.statistics ? "statistics" : undefined,
@@ -78,11 +78,11 @@ function storedColumn(column: ParquetFacts["columns"][number]) {
   </tr>`;
 }
 
-function fact(term: string, text: string) {
+function entry(term: string, text: string) {
   return text === "" ? nothing : html`<div><dt>${term}</dt><dd>${text}</dd></div>`;
 }
 
-function ratio(columns: ParquetFacts["columns"]): string {
+function ratio(columns: ParquetMetadata["columns"]): string {
   const sum = (key: "bytes" | "uncompressed_bytes") =>
     columns.reduce((total, column) => total + column[key], 0);
   const [stored, plain] = [sum("bytes"), sum("uncompressed_bytes")];

@@ -1,53 +1,47 @@
-import { ColonnadeError, open, type Summary, type Table } from "colonnade";
-import { fetchJson, rowsUrl } from "../catalog/catalog.js";
+import { open, type Summary, type Table } from "colonnade";
+import { fetchJson, rowsUrl } from "../server/requests.js";
 
-/** A result of all rows of a table that the server keeps by its id, so that it can be asked about it. */
-export class KeptTable {
-  readonly #ended = new AbortController();
-  /** The id, once the server has given it. */
-  readonly #begun: Promise<string>;
+/** A stored result of all rows of a table, whose id allows requests for rows and summaries. */
+export class TableResult {
+  readonly #abort = new AbortController();
+  /** Resolves with the result's id. */
+  readonly #id: Promise<string>;
 
   constructor(name: string) {
-    this.#begun = this.#begin(name);
-    this.#begun.catch(() => undefined);
+    this.#id = this.#create(name);
+    this.#id.catch(() => undefined);
   }
 
-  /** The first rows; whoever asked closes them. */
+  /** Opens the first rows; the caller closes the table. */
   async firstRows(limit: number): Promise<Table> {
-    const id = await this.#begun;
-    const { signal } = this.#ended;
+    const id = await this.#id;
+    const { signal } = this.#abort;
     const table = await open(`/v1/query/${id}/rows?limit=${limit}`, { signal });
     await table.done;
     return table;
   }
 
-  /** A column in short. */
+  /** Requests the summary of a column. */
   async summary(column: string): Promise<Summary> {
-    const id = await this.#begun;
-    const { signal } = this.#ended;
+    const id = await this.#id;
+    const { signal } = this.#abort;
     const query = `column=${encodeURIComponent(column)}`;
     const response = await fetchJson(`/v1/query/${id}/summary?${query}`, undefined, signal);
     return (await response.json()) as Summary;
   }
 
-  /** Stops what was asked, and has the server forget the result. */
+  /** Cancels the requests and deletes the result at the server. */
   close(): void {
-    this.#ended.abort();
-    this.#begun
+    this.#abort.abort();
+    this.#id
       .then((id) => fetch(`/v1/query/${id}`, { method: "DELETE", keepalive: true }))
       .catch(() => undefined);
   }
 
-  /** Makes it known to the server. No row of it is read here. */
-  async #begin(name: string): Promise<string> {
-    const response = await fetchJson(rowsUrl(name), undefined, this.#ended.signal);
+  /** Creates the result at the server without reading its rows; resolves with its id. */
+  async #create(name: string): Promise<string> {
+    const response = await fetchJson(rowsUrl(name), undefined, this.#abort.signal);
     await response.body?.cancel();
     return response.headers.get("x-query-id") ?? "";
   }
-}
-
-/** Whether something was only stopped because nobody wants it any more. */
-export function isStopped(thrown: unknown): boolean {
-  const isAbort = thrown instanceof DOMException && thrown.name === "AbortError";
-  return isAbort || (thrown instanceof ColonnadeError && thrown.code === "cancelled");
 }

@@ -1,5 +1,5 @@
 import { ColonnadeError } from "colonnade";
-import { errorFromAnswer } from "../server/response-error.js";
+import { errorFromResponse } from "../server/response-error.js";
 import { session } from "../server/session.js";
 
 /** A kind of file that a result is written as. */
@@ -34,7 +34,7 @@ interface ExportRecord {
 }
 
 /** What to export, and as what. */
-export interface ExportWish {
+export interface ExportOptions {
   /** The `POST /v1/query` for the rows. */
   request: Request;
   format: ExportFormat;
@@ -50,9 +50,9 @@ const POLL_MS = 400;
 /** The browser asks for the file at once; if the server still knows of nothing, it refused. */
 const START_MS = 4000;
 /** How long the server may go without an answer, as the browser may be reading all the same. */
-const PATIENCE_MS = 30_000;
+const MAX_SILENCE_MS = 30_000;
 /** The statuses of one that is too busy, or not reached by a proxy. */
-const PASSING_STATUSES = [502, 503, 504];
+const TRANSIENT_STATUSES = [502, 503, 504];
 /** How long the result waits for the browser to ask for the file, in seconds. */
 const LINGER_S = 60;
 
@@ -61,7 +61,7 @@ const LINGER_S = 60;
  * own, so that it goes on whatever the page shows, and ends when that is deleted.
  */
 export class Export {
-  readonly wish: ExportWish;
+  readonly options: ExportOptions;
   readonly #onChange: () => void;
   #state: ExportState = { is: "preparing" };
   #totalRows: number | undefined;
@@ -70,9 +70,9 @@ export class Export {
   #answeredMs = 0;
   readonly #abort = new AbortController();
 
-  constructor(wish: ExportWish, onChange: () => void) {
-    this.wish = wish;
-    this.#totalRows = wish.totalRows;
+  constructor(options: ExportOptions, onChange: () => void) {
+    this.options = options;
+    this.#totalRows = options.totalRows;
     this.#onChange = onChange;
   }
 
@@ -81,7 +81,7 @@ export class Export {
   }
 
   get fileName(): string {
-    return `${this.wish.name}.${this.wish.format.id}`;
+    return `${this.options.name}.${this.options.format.id}`;
   }
 
   /** The rows that the file will have, where known. */
@@ -96,15 +96,15 @@ export class Export {
   /** Has the file made and saved; resolves once it is whole, has failed or was cancelled. */
   async run(): Promise<void> {
     try {
-      const question = JSON.parse(await this.wish.request.clone().text()) as object;
+      const query = JSON.parse(await this.options.request.clone().text()) as object;
       // Only Parquet lacks types, and the browser would not say what the server's refusal is.
-      if (this.wish.format.id === "parquet") await this.#checkTypes(question);
-      this.#id = await this.#ask(question);
+      if (this.options.format.id === "parquet") await this.#checkTypes(query);
+      this.#id = await this.#createResult(query);
       this.#save();
       await this.#follow();
     } catch (thrown) {
       if (this.#state.is === "cancelled") return;
-      this.#become({ is: "failed", error: ColonnadeError.from(thrown, "export_failed") });
+      this.#setState({ is: "failed", error: ColonnadeError.from(thrown, "export_failed") });
     }
   }
 
@@ -112,37 +112,37 @@ export class Export {
   cancel(): void {
     if (!this.isRunning) return;
     this.#abort.abort();
-    if (this.#id !== undefined) void this.#forget(this.#id);
-    this.#become({ is: "cancelled" });
+    if (this.#id !== undefined) void this.#deleteResult(this.#id);
+    this.#setState({ is: "cancelled" });
   }
 
   /** Makes the result, and leaves its rows to be read by the browser. Resolves with its id. */
-  async #ask(question: object): Promise<string> {
-    const { request } = this.wish;
+  async #createResult(query: object): Promise<string> {
+    const { request } = this.options;
     const response = await session.fetch(request.url, {
       method: "POST",
       headers: request.headers,
       credentials: request.credentials,
-      body: JSON.stringify({ ...question, linger_s: LINGER_S }),
+      body: JSON.stringify({ ...query, linger_s: LINGER_S }),
       signal: this.#abort.signal,
     });
     await response.body?.cancel();
     return response.headers.get("x-query-id") ?? "";
   }
 
-  async #checkTypes(question: object): Promise<void> {
-    const id = await this.#ask({ ...question, limit: 0 });
+  async #checkTypes(query: object): Promise<void> {
+    const id = await this.#createResult({ ...query, limit: 0 });
     try {
       const { signal } = this.#abort;
-      await (await session.fetch(this.#address(id), { signal })).arrayBuffer();
+      await (await session.fetch(this.#url(id), { signal })).arrayBuffer();
     } finally {
-      void this.#forget(id);
+      void this.#deleteResult(id);
     }
   }
 
   #save(): void {
     const link = document.createElement("a");
-    link.href = this.#address(this.#id ?? "");
+    link.href = this.#url(this.#id ?? "");
     link.download = this.fileName;
     link.click();
   }
@@ -158,17 +158,17 @@ export class Export {
       const { rows: totalRows, error, export: file } = record;
       this.#totalRows = totalRows ?? this.#totalRows;
       if (file === undefined) {
-        if (performance.now() - startMs > START_MS) await this.#explain();
+        if (performance.now() - startMs > START_MS) await this.#throwRefusal();
         continue;
       }
       const { rows, bytes, state } = file;
       if (state === "running") {
-        this.#become({ is: "running", rows, bytes });
+        this.#setState({ is: "running", rows, bytes });
       } else if (state === "done") {
-        this.#become({ is: "done", rows, bytes });
+        this.#setState({ is: "done", rows, bytes });
         return;
       } else {
-        throw error === null ? leftByBrowser() : errorFromAnswer(200, JSON.stringify(error));
+        throw error === null ? downloadEnded() : errorFromResponse(200, JSON.stringify(error));
       }
     }
   }
@@ -183,38 +183,38 @@ export class Export {
       return record;
     } catch (thrown) {
       const { code, status } = ColonnadeError.from(thrown, "network_error");
-      const isPassing = code === "network_error" || PASSING_STATUSES.includes(status ?? 0);
-      if (!isPassing || performance.now() - this.#answeredMs > PATIENCE_MS) throw thrown;
+      const isTransient = code === "network_error" || TRANSIENT_STATUSES.includes(status ?? 0);
+      if (!isTransient || performance.now() - this.#answeredMs > MAX_SILENCE_MS) throw thrown;
       return undefined;
     }
   }
 
   /** Throws the server's reason for not sending the file to the browser. */
-  async #explain(): Promise<void> {
+  async #throwRefusal(): Promise<void> {
     const { signal } = this.#abort;
-    const response = await session.fetch(this.#address(this.#id ?? ""), { signal });
+    const response = await session.fetch(this.#url(this.#id ?? ""), { signal });
     await response.body?.cancel();
-    throw leftByBrowser();
+    throw downloadEnded();
   }
 
-  #address(id: string): string {
-    const { format, name, escapesFormulas } = this.wish;
+  #url(id: string): string {
+    const { format, name, escapesFormulas } = this.options;
     const parameters = new URLSearchParams({ format: format.id, name });
     if (format.id === "csv" && escapesFormulas) parameters.set("escape_formulas", "true");
     return `/v1/query/${id}/export?${parameters}`;
   }
 
-  #forget(id: string): Promise<unknown> {
+  #deleteResult(id: string): Promise<unknown> {
     return fetch(`/v1/query/${id}`, { method: "DELETE" }).catch(() => undefined);
   }
 
-  #become(state: ExportState): void {
+  #setState(state: ExportState): void {
     this.#state = state;
     this.#onChange();
   }
 }
 
-function leftByBrowser(): ColonnadeError {
+function downloadEnded(): ColonnadeError {
   return new ColonnadeError("download_ended", "The browser ended the download before its end.", {
     hint: "Is there room on the disk, and are downloads allowed?",
   });

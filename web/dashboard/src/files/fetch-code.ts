@@ -1,5 +1,5 @@
 /** What the code is to fetch. */
-export interface CodeWish {
+export interface CodeOptions {
   /** Where the server is, e.g. `http://localhost:7878`. */
   origin: string;
   /** A table by its name, or a statement. */
@@ -27,25 +27,25 @@ export const CODE_LANGUAGES: Readonly<Record<CodeLanguage, string>> = {
 /** Where the code finds the token: it never stands in the code. */
 const TOKEN_VARIABLE = "COLONNADE_TOKEN";
 
-/** How long the server keeps a statement's result for the question that is asked about it. */
+/** How long the server keeps a statement's result for the body that is asked about it. */
 const LINGER_S = 60;
 
 /** Code that fetches the rows. */
-export function codeFor(language: CodeLanguage, wish: CodeWish): string {
-  return language === "curl" ? curlCode(wish) : pythonCode(language, wish);
+export function codeFor(language: CodeLanguage, options: CodeOptions): string {
+  return language === "curl" ? curlCode(options) : pythonCode(language, options);
 }
 
-type Question = Record<string, unknown>;
+type QueryBody = Record<string, unknown>;
 
 /**
- * The questions to ask, one after the other; a statement that is filtered or sorted afterwards is
+ * The queryBodies to ask, one after the other; a statement that is filtered or sorted afterwards is
  * asked for first, and then its result by the id that came in its answer.
  */
-function questions({
+function queryBodies({
   rows,
   arrangement,
   limit,
-}: CodeWish): [first: Question | undefined, last: Question] {
+}: CodeOptions): [first: QueryBody | undefined, last: QueryBody] {
   const cut = limit === undefined ? {} : { limit };
   const isArranged = Object.keys(arrangement).length > 0;
   if ("sql" in rows && isArranged) {
@@ -77,12 +77,12 @@ const TOKEN_HEADERS = [
   "    }",
 ];
 
-function pythonCode(language: Exclude<CodeLanguage, "curl">, wish: CodeWish): string {
-  const { origin, hasToken } = wish;
+function pythonCode(language: Exclude<CodeLanguage, "curl">, options: CodeOptions): string {
+  const { origin, hasToken } = options;
   const { module, lines } = USES[language];
   const standard = ["json", ...(hasToken ? ["os"] : []), "urllib.request"];
   const installed = [...new Set([module, "pyarrow.ipc"])].sort();
-  const [first, last] = questions(wish);
+  const [first, last] = queryBodies(options);
   return [
     ...standard.map((name) => `import ${name}`),
     "",
@@ -138,28 +138,28 @@ function pythonText(text: string): string {
   return text.includes("\n") && isPlain ? `"""${text}"""` : JSON.stringify(text);
 }
 
-function curlCode(wish: CodeWish): string {
-  const [first, last] = questions(wish);
-  const fileName = "table" in wish.rows ? wish.rows.table : "query";
+function curlCode(options: CodeOptions): string {
+  const [first, last] = queryBodies(options);
+  const fileName = "table" in options.rows ? options.rows.table : "query";
   const output = shellText(`${fileName.replace(/[\p{Cc}/]/gu, "_")}.arrows`);
   if (first === undefined) {
-    return `${curl("--fail --show-error", wish, last)} \\\n  --output ${output}\n`;
+    return `${curl("--fail --show-error", options, last)} \\\n  --output ${output}\n`;
   }
-  const begin = curl("--include --no-buffer", wish, first);
+  const begin = curl("--include --no-buffer", options, first);
   const id = "grep -a -m 1 -i '^x-query-id:' | tr -d '\\r' | cut -d ' ' -f 2";
-  const end = curl("--fail --show-error", wish, last);
+  const end = curl("--fail --show-error", options, last);
   return `result=$(${begin} |\n  ${id})\n${end} \\\n  --output ${output}\n`;
 }
 
-function curl(options: string, { origin, hasToken }: CodeWish, question: Question): string {
-  const body = shellText(
-    JSON.stringify({ ...question, ...("query" in question ? { query: "RESULT" } : {}) }),
+function curl(flags: string, { origin, hasToken }: CodeOptions, body: QueryBody): string {
+  const data = shellText(
+    JSON.stringify({ ...body, ...("query" in body ? { query: "RESULT" } : {}) }),
   );
   return [
-    `curl --silent ${options} ${shellText(`${origin}/v1/query`)}`,
+    `curl --silent ${flags} ${shellText(`${origin}/v1/query`)}`,
     ...(hasToken ? [`--header "Authorization: Bearer $${TOKEN_VARIABLE}"`] : []),
     "--header 'Content-Type: application/json'",
-    `--data-binary ${body.replace('"query":"RESULT"', `"query":"'"$result"'"`)}`,
+    `--data-binary ${data.replace('"query":"RESULT"', `"query":"'"$result"'"`)}`,
   ].join(" \\\n  ");
 }
 

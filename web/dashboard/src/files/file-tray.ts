@@ -1,5 +1,5 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { wordsOf } from "../server/response-error.js";
+import { errorText } from "../server/response-error.js";
 import type { Shell } from "../shell/shell.js";
 import { cross } from "../ui/icons.js";
 import { hasFiles } from "./dropped-files.js";
@@ -53,7 +53,7 @@ export class FileTray extends LitElement {
   }
 
   protected override firstUpdated(): void {
-    const { subject } = this.shell.place;
+    const { subject } = this.shell.address;
     if (subject !== undefined && "file" in subject && localFile(subject.file) === undefined) {
       tray.note(
         `“${subject.file}” was open in this tab before it was loaded anew. Choose it again.`,
@@ -73,7 +73,7 @@ export class FileTray extends LitElement {
   protected override render() {
     return html`${this.isDragged ? this.#renderTarget() : nothing}
       ${tray.isEmpty ? nothing : this.#renderTray()}
-      <div class="unseen" aria-live="polite">${this.#said}</div>`;
+      <div class="unseen" aria-live="polite">${this.#announcement}</div>`;
   }
 
   #renderTarget() {
@@ -122,7 +122,7 @@ export class FileTray extends LitElement {
   }
 
   /** What became of the latest file, for those who hear it. */
-  get #said(): string {
+  get #announcement(): string {
     const [note] = tray.notes;
     const incoming = tray.incoming.at(-1);
     const item = tray.exports.at(-1);
@@ -133,9 +133,9 @@ export class FileTray extends LitElement {
         ? `${incoming.file.name}: confirm its table’s name`
         : undefined,
       incoming?.state.is === "done" ? `${incoming.file.name} is uploaded` : undefined,
-      incoming?.state.is === "failed" ? wordsOf(incoming.state.error) : undefined,
+      incoming?.state.is === "failed" ? errorText(incoming.state.error) : undefined,
       item?.state.is === "done" ? `${item.fileName} is saved` : undefined,
-      item?.state.is === "failed" ? wordsOf(item.state.error) : undefined,
+      item?.state.is === "failed" ? errorText(item.state.error) : undefined,
     ];
     return texts.filter((text) => text !== undefined).join(". ");
   }

@@ -1,13 +1,13 @@
 /** The kinds of files with tables that this page takes. */
-export type FileKind = "arrow" | "parquet" | "csv" | "tsv" | "ndjson";
+export type FileType = "arrow" | "parquet" | "csv" | "tsv" | "ndjson";
 
-/** What a file is: a kind, with the media type that an upload declares, or why it is not taken. */
-export type Recognised = { kind: FileKind; mediaType: string } | { refusal: string };
+/** What a file is: a fileType, with the media type that an upload declares, or why it is not taken. */
+export type DetectedType = { fileType: FileType; mediaType: string } | { refusal: string };
 
-/** As many bytes as {@link recognise} looks at. */
+/** As many bytes as {@link detectFileType} looks at. */
 export const HEAD_BYTES = 4096;
 
-const MEDIA_TYPES: Record<FileKind, string> = {
+const MEDIA_TYPES: Record<FileType, string> = {
   arrow: "application/vnd.apache.arrow.stream",
   parquet: "application/vnd.apache.parquet",
   csv: "text/csv",
@@ -15,7 +15,7 @@ const MEDIA_TYPES: Record<FileKind, string> = {
   ndjson: "application/x-ndjson",
 };
 
-const TEXT_KINDS: Record<string, FileKind> = {
+const TEXT_FILE_TYPES: Record<string, FileType> = {
   csv: "csv",
   txt: "csv",
   tsv: "tsv",
@@ -42,15 +42,15 @@ const OTHERS: readonly [magic: string, what: string][] = [
 ];
 
 /** Tells what a file is by its first bytes; by its name only where those do not say. */
-export function recognise(name: string, head: Uint8Array): Recognised {
+export function detectFileType(name: string, head: Uint8Array): DetectedType {
   const bytes = String.fromCharCode(...head.subarray(0, 32));
   const [extension = "", inner = ""] = name.toLowerCase().split(".").slice(1).reverse();
   if (head.length === 0) return refused(name, "is empty.");
   if (bytes.startsWith("ARROW1") || isArrowStream(head, extension)) return known("arrow");
   if (bytes.startsWith("PAR1")) return known("parquet");
   if (bytes.startsWith("\x1f\x8b") || bytes.startsWith("\x28\xb5\x2f\xfd")) {
-    const kind = TEXT_KINDS[inner];
-    if (kind !== undefined) return known(kind);
+    const fileType = TEXT_FILE_TYPES[inner];
+    if (fileType !== undefined) return known(fileType);
     return refused(
       name,
       "is compressed as a whole. That is read for CSV, TSV and NDJSON only, such as trips.csv.gz. Unpack it first.",
@@ -69,20 +69,20 @@ export function recognise(name: string, head: Uint8Array): Recognised {
   const other = OTHERS.find(([magic]) => bytes.startsWith(magic));
   if (other !== undefined) return refused(name, `is ${other[1]}`);
   const text = textOf(head);
-  const kind = text === undefined ? undefined : textKind(text, extension);
-  if (kind === "json") {
+  const fileType = text === undefined ? undefined : textFileType(text, extension);
+  if (fileType === "json") {
     return refused(name, "is one JSON value. What is read has one object a line (NDJSON).");
   }
-  return kind === undefined
-    ? refused(name, `is no kind of table that is known here. ${TAKEN}`)
-    : known(kind);
+  return fileType === undefined
+    ? refused(name, `is no fileType of table that is known here. ${TAKEN}`)
+    : known(fileType);
 }
 
-function known(kind: FileKind): Recognised {
-  return { kind, mediaType: MEDIA_TYPES[kind] };
+function known(fileType: FileType): DetectedType {
+  return { fileType, mediaType: MEDIA_TYPES[fileType] };
 }
 
-function refused(name: string, why: string): Recognised {
+function refused(name: string, why: string): DetectedType {
   return { refusal: `“${name}” ${why}` };
 }
 
@@ -106,18 +106,18 @@ function textOf(head: Uint8Array): string | undefined {
   }
 }
 
-function textKind(text: string, extension: string): FileKind | "json" | undefined {
+function textFileType(text: string, extension: string): FileType | "json" | undefined {
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   const first = lines[0]?.trim() ?? "";
   const isJson =
-    first.startsWith("{") || (first.startsWith("[") && TEXT_KINDS[extension] !== "csv");
-  if (isJson && TEXT_KINDS[extension] !== "csv" && TEXT_KINDS[extension] !== "tsv") {
+    first.startsWith("{") || (first.startsWith("[") && TEXT_FILE_TYPES[extension] !== "csv");
+  if (isJson && TEXT_FILE_TYPES[extension] !== "csv" && TEXT_FILE_TYPES[extension] !== "tsv") {
     return isObject(first) || (lines.length === 1 && first.startsWith("{") && extension !== "json")
       ? "ndjson"
       : "json";
   }
-  const kind = TEXT_KINDS[extension];
-  if (kind !== undefined && !(extension === "txt" && first.includes("\t"))) return kind;
+  const fileType = TEXT_FILE_TYPES[extension];
+  if (fileType !== undefined && !(extension === "txt" && first.includes("\t"))) return fileType;
   // Without a name that says so: two lines of as many fields.
   return (["\t", ","] as const)
     .map((delimiter) => lines.slice(0, 2).map((line) => line.split(delimiter).length))

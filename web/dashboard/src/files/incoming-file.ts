@@ -1,8 +1,8 @@
 import { ColonnadeError } from "colonnade";
 import type { CatalogTable } from "../catalog/catalog.js";
-import { wordsOf } from "../server/response-error.js";
+import { errorText } from "../server/response-error.js";
 import { session } from "../server/session.js";
-import { type FileKind, HEAD_BYTES, recognise } from "./file-type.js";
+import { detectFileType, type FileType, HEAD_BYTES } from "./file-type.js";
 import type { ServerTables } from "./server-tables.js";
 import { checkName, type NameCheck, proposeName } from "./table-name.js";
 import { tooLarge, upload } from "./upload.js";
@@ -25,7 +25,7 @@ export type IncomingState =
 /** A file on its way in. */
 export class IncomingFile {
   readonly file: File;
-  readonly kind: FileKind | undefined;
+  readonly fileType: FileType | undefined;
   readonly #mediaType: string;
   readonly #onChange: () => void;
   state: IncomingState;
@@ -37,11 +37,15 @@ export class IncomingFile {
 
   constructor(
     file: File,
-    { kind, mediaType = "", state }: { kind?: FileKind; mediaType?: string; state: IncomingState },
+    {
+      fileType,
+      mediaType = "",
+      state,
+    }: { fileType?: FileType; mediaType?: string; state: IncomingState },
     onChange: () => void,
   ) {
     this.file = file;
-    this.kind = kind;
+    this.fileType = fileType;
     this.state = state;
     this.#mediaType = mediaType;
     this.#onChange = onChange;
@@ -71,7 +75,7 @@ export class IncomingFile {
   async send(isReady: () => Promise<boolean>): Promise<void> {
     const abort = new AbortController();
     this.#abort = abort;
-    this.#become({ is: "sending", sentBytes: 0 });
+    this.#setState({ is: "sending", sentBytes: 0 });
     try {
       if (!(await isReady())) return this.rename();
       const table = await upload(this.file, this.name, {
@@ -80,18 +84,18 @@ export class IncomingFile {
         onProgress: (sentBytes) => {
           if (!this.isRunning) return;
           const isSent = sentBytes >= this.file.size;
-          this.#become(isSent ? { is: "checking" } : { is: "sending", sentBytes });
+          this.#setState(isSent ? { is: "checking" } : { is: "sending", sentBytes });
         },
       });
-      this.#become({ is: "done", table });
+      this.#setState({ is: "done", table });
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "upload_failed");
       if (error.code === "unauthorized") {
-        await session.needed();
+        await session.waitForSignIn();
         return this.send(isReady);
       }
-      if (error.code === "cancelled") this.#become({ is: "cancelled" });
-      else this.#become({ is: "failed", error });
+      if (error.code === "cancelled") this.#setState({ is: "cancelled" });
+      else this.#setState({ is: "failed", error });
     }
   }
 
@@ -105,20 +109,20 @@ export class IncomingFile {
     const { file } = this;
     if (!server.writable) {
       const reason = `“${file.name}” would have to be uploaded, and this server takes no uploads. Start it with --writable:`;
-      this.#become({ is: "refused", reason, command: "colonnade serve --writable" });
+      this.#setState({ is: "refused", reason, command: "colonnade serve --writable" });
       return;
     }
     const error = tooLarge(file, server);
     this.name = proposeName(file.name, server.tables, namesOf(others));
-    this.#become(error === undefined ? { is: "named" } : { is: "failed", error });
+    this.#setState(error === undefined ? { is: "named" } : { is: "failed", error });
   }
 
   /** Asks for the name again. */
   rename(): void {
-    this.#become({ is: "named" });
+    this.#setState({ is: "named" });
   }
 
-  #become(state: IncomingState): void {
+  #setState(state: IncomingState): void {
     this.state = state;
     this.#onChange();
   }
@@ -146,19 +150,19 @@ export async function receive(
   } catch {
     return refused(`“${file.name}” cannot be read. Is it a folder, or was it moved?`);
   }
-  const recognised = recognise(file.name, head);
-  if ("refusal" in recognised) return refused(recognised.refusal);
-  if (recognised.kind === "arrow") {
-    return new IncomingFile(file, { ...recognised, state: { is: "local" } }, onChange);
+  const detected = detectFileType(file.name, head);
+  if ("refusal" in detected) return refused(detected.refusal);
+  if (detected.fileType === "arrow") {
+    return new IncomingFile(file, { ...detected, state: { is: "local" } }, onChange);
   }
   let server: ServerTables;
   try {
     server = await askServer();
   } catch (thrown) {
     const error = ColonnadeError.from(thrown, "network_error");
-    return refused(`“${file.name}” cannot be uploaded now. ${wordsOf(error)}`);
+    return refused(`“${file.name}” cannot be uploaded now. ${errorText(error)}`);
   }
-  const incoming = new IncomingFile(file, { ...recognised, state: { is: "named" } }, onChange);
+  const incoming = new IncomingFile(file, { ...detected, state: { is: "named" } }, onChange);
   incoming.offer(server, others);
   return incoming;
 }

@@ -1,5 +1,5 @@
 import { html, nothing } from "lit";
-import { wordsOf } from "../server/response-error.js";
+import { errorText } from "../server/response-error.js";
 import { formatBytes, formatRows } from "../text/format.js";
 import type { IncomingFile } from "./incoming-file.js";
 import type { NameCheck } from "./table-name.js";
@@ -16,8 +16,8 @@ const KIND_LABELS = {
 
 /** A file on its way in. */
 export function incomingRow(incoming: IncomingFile, tray: Tray) {
-  const { file, kind, isRunning } = incoming;
-  const facts = [kind === undefined ? "" : KIND_LABELS[kind], formatBytes(file.size)];
+  const { file, fileType, isRunning } = incoming;
+  const facts = [fileType === undefined ? "" : KIND_LABELS[fileType], formatBytes(file.size)];
   return html`<li class="tray-row" aria-label=${file.name}>
     ${rowHead({
       name: file.name,
@@ -65,7 +65,7 @@ function renderState(incoming: IncomingFile, tray: Tray) {
       </div>`;
     }
     case "failed":
-      return html`<p class="tray-error">${wordsOf(state.error)}</p>
+      return html`<p class="tray-error">${errorText(state.error)}</p>
         <div class="tray-line"><button @click=${() => incoming.rename()}>Try again</button></div>`;
     case "cancelled":
       return html`<div class="tray-line">

@@ -1,6 +1,6 @@
 import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { wordsOf } from "../server/response-error.js";
+import { errorText } from "../server/response-error.js";
 import { trash } from "../ui/icons.js";
 import { removeTable } from "./server-tables.js";
 
@@ -54,7 +54,7 @@ export class RemoveTable extends LitElement {
     try {
       await removeTable(this.name);
     } catch (thrown) {
-      this.error = wordsOf(ColonnadeError.from(thrown, "not_removed"));
+      this.error = errorText(ColonnadeError.from(thrown, "not_removed"));
       return;
     }
     this.#dialog?.close();

@@ -15,8 +15,8 @@ export interface ShownRows {
 }
 
 /** What is shown where a server has it; otherwise why not, in words. */
-export async function shownRows({ place, viewer }: Shell): Promise<ShownRows | string> {
-  const { subject } = place;
+export async function shownRows({ address, viewer }: Shell): Promise<ShownRows | string> {
+  const { subject } = address;
   if (subject !== undefined && "file" in subject) {
     return "This file is open in this tab only, and the server knows nothing of it. Upload it first: its entry in the list of files has a button for that.";
   }

@@ -1,7 +1,7 @@
 import { ColonnadeError } from "colonnade";
-import { wordsOf } from "../server/response-error.js";
+import { errorText } from "../server/response-error.js";
 import { droppedFiles } from "./dropped-files.js";
-import { Export, type ExportWish } from "./export.js";
+import { Export, type ExportOptions } from "./export.js";
 import { type IncomingFile, receive } from "./incoming-file.js";
 import { openLocalFile } from "./local-files.js";
 import { fetchServerTables, type ServerTables } from "./server-tables.js";
@@ -79,7 +79,7 @@ export class Tray extends EventTarget {
       this.server = await fetchServerTables();
       incoming.offer(this.server, this.incoming);
     } catch (thrown) {
-      this.note(wordsOf(ColonnadeError.from(thrown, "network_error")));
+      this.note(errorText(ColonnadeError.from(thrown, "network_error")));
     }
   }
 
@@ -123,8 +123,8 @@ export class Tray extends EventTarget {
   }
 
   /** Has a file made of rows and saved by the browser. */
-  export(wish: ExportWish): Promise<void> {
-    const item = new Export(wish, this.#onChange);
+  export(options: ExportOptions): Promise<void> {
+    const item = new Export(options, this.#onChange);
     this.exports = [...this.exports, item];
     this.#onChange();
     return item.run();

@@ -1,6 +1,6 @@
 import { ColonnadeError } from "colonnade";
 import type { CatalogTable } from "../catalog/catalog.js";
-import { errorFromAnswer, unreachable } from "../server/response-error.js";
+import { errorFromResponse, unreachableError } from "../server/response-error.js";
 import { formatBytes } from "../text/format.js";
 import type { ServerTables } from "./server-tables.js";
 
@@ -28,11 +28,11 @@ export function upload(
     request.addEventListener("load", () => {
       const { status, responseText } = request;
       if (status === 200 || status === 201) resolve(JSON.parse(responseText) as CatalogTable);
-      else fail(errorFromAnswer(status, responseText));
+      else fail(errorFromResponse(status, responseText));
     });
     request.addEventListener("error", () => {
       readable(file).then(
-        () => fail(unreachable()),
+        () => fail(unreachableError()),
         () =>
           fail(
             new ColonnadeError("file_changed", "The file cannot be read any more.", {

@@ -1,5 +1,5 @@
 import type { ColonnadeViewer } from "colonnade";
-import { placeIn } from "../address/address.js";
+import { parseAddress } from "../address/address.js";
 
 /** The performance mark of the frame in which the first rows were painted. */
 const MARK = "colonnade-first-rows";
@@ -9,7 +9,7 @@ const MARK = "colonnade-first-rows";
  * page could be seen all the time. To be called once, as the page begins.
  */
 export function watchFirstRows(viewer: ColonnadeViewer): void {
-  if (document.hidden || placeIn(location.search).subject === undefined) return;
+  if (document.hidden || parseAddress(location.search).subject === undefined) return;
   const onRows = () => {
     if (!viewer.table?.numRows) return;
     viewer.removeEventListener("colonnade-progress", onRows);

@@ -1,20 +1,20 @@
-import { PLAIN_STATE, type Place, type RowsState } from "../address/address.js";
-import { rowsUrl } from "../catalog/catalog.js";
+import { type Address, PLAIN_STATE, type RowsState } from "../address/address.js";
+import { rowsUrl } from "../server/requests.js";
 
 /**
- * HTML that shows a place's rows in a page which has the package `colonnade`.
+ * HTML that shows a address's rows in a page which has the package `colonnade`.
  *
  * @param origin of the server
  */
-export function embedCode({ subject, state }: Place, origin: string): string {
+export function embedCode({ subject, state }: Address, origin: string): string {
   const script = [`  import "colonnade/define";`];
   let src = "";
   if (subject !== undefined && "table" in subject) {
     src = ` src="${escaped(origin + rowsUrl(subject.table))}"`;
   }
-  const told = changed(state);
+  const changedState = changed(state);
   const isStatement = subject !== undefined && "sql" in subject;
-  if (isStatement || told !== undefined) {
+  if (isStatement || changedState !== undefined) {
     script.push(`  const viewer = document.querySelector("colonnade-viewer");`);
   }
   if (isStatement) {
@@ -26,7 +26,7 @@ export function embedCode({ subject, state }: Place, origin: string): string {
       "  });",
     );
   }
-  if (told !== undefined) script.push(`  viewer.state = ${json(told)};`);
+  if (changedState !== undefined) script.push(`  viewer.state = ${json(changedState)};`);
   return [
     `<colonnade-viewer${src}></colonnade-viewer>`,
     `<script type="module">`,

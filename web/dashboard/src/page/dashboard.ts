@@ -1,68 +1,70 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import type { Place, Subject } from "../address/address.js";
+import type { Address, Subject } from "../address/address.js";
 import { Navigation } from "../address/navigation.js";
 import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
 import { CatalogWatch } from "../catalog/catalog-watch.js";
 import { localFile } from "../files/local-files.js";
-import type { Part, Shell } from "../shell/shell.js";
+import type { Panel, Shell } from "../shell/shell.js";
 import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "../shell/theme.js";
 import { StatementsControl } from "../sql/statements-control.js";
-import type { SaidEvent } from "../ui/copy-button.js";
+import type { NotificationEvent } from "../ui/copy-button.js";
 import { list, mark } from "../ui/icons.js";
-import { barActions, besideRows, overlays, rowActions, rowPanels } from "./panels.js";
+import { barPanels, overlayPanels, rowPanels, sidePanels } from "./panels.js";
 import { RowsControl } from "./rows-control.js";
-import { oldRowsNote, RowsVersion } from "./rows-version.js";
+import { RowsVersion, staleRowsNote } from "./rows-version.js";
 import { viewTabs } from "./view-tabs.js";
 import { welcome } from "./welcome.js";
 
-/** How long it is said that something was done, in ms. */
-const SAID_MS = 4000;
+/** How long a notification is shown, in ms. */
+const NOTIFICATION_MS = 4000;
 
-/** The page: tables at the left, a statement above, rows below. */
+/** The page: the list of tables at the left, the statement above, the rows below. */
 export class Dashboard extends LitElement implements Shell {
   static override properties: PropertyDeclarations = {
     theme: { state: true },
     isListOpen: { state: true },
-    said: { state: true },
+    notification: { state: true },
   };
 
   declare theme: Theme;
-  /** Whether the list of tables is open where the page is too narrow to show it always. */
+  /** Whether the list of tables is open on a page that is too narrow to show it always. */
   declare isListOpen: boolean;
-  /** What is being said; see {@link say}. */
-  declare said: string;
+  /** The text of the shown notification; empty for none. */
+  declare notification: string;
 
   readonly viewer: ColonnadeViewer = document.createElement("colonnade-viewer");
   readonly #catalog = new CatalogWatch(() => this.requestUpdate());
   readonly #navigation = new Navigation({
-    arrive: (place, isAgain, statement) => this.#arrive(place, isAgain, statement),
+    show: (address, isReload, statement) => this.#show(address, isReload, statement),
   });
   readonly #rows = new RowsControl(this.viewer, (change, isRefusal) =>
-    this.#navigation.note(change, isRefusal),
+    this.#navigation.record(change, isRefusal),
   );
   readonly #statements = new StatementsControl(this.#navigation, this.viewer, () =>
     this.requestUpdate(),
   );
   readonly #version = new RowsVersion();
-  /** How often a place was come to, the same place included. */
-  #numArrivals = 0;
-  #saidTimer: ReturnType<typeof setTimeout> | undefined;
+  /** How many times rows were requested, including for the same address. */
+  #numLoads = 0;
+  #notificationTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     this.theme = loadTheme();
     this.isListOpen = false;
-    this.said = "";
-    this.addEventListener("said", (event) => this.say((event as SaidEvent).detail));
+    this.notification = "";
+    this.addEventListener("notification", (event) =>
+      this.#notify((event as NotificationEvent).detail),
+    );
   }
 
-  get tables() {
+  get tables(): readonly CatalogTable[] | undefined {
     return this.#catalog.tables;
   }
 
-  get place(): Place {
-    return this.#navigation.place;
+  get address(): Address {
+    return this.#navigation.address;
   }
 
   go(subject: Subject): void {
@@ -70,20 +72,16 @@ export class Dashboard extends LitElement implements Shell {
     else this.#navigation.go(subject);
   }
 
-  keepChart(chart: string | undefined): void {
-    this.#navigation.note({ chart });
+  open(address: Address): void {
+    this.#navigation.open(address);
+  }
+
+  setChart(chart: string | undefined): void {
+    this.#navigation.record({ chart });
   }
 
   reloadTables(): Promise<void> {
     return this.#catalog.read();
-  }
-
-  say(message: string): void {
-    clearTimeout(this.#saidTimer);
-    this.said = message;
-    this.#saidTimer = setTimeout(() => {
-      this.said = "";
-    }, SAID_MS);
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -109,8 +107,8 @@ export class Dashboard extends LitElement implements Shell {
   }
 
   protected override render() {
-    const { subject, view } = this.place;
-    const isRun = isSomething(subject);
+    const { subject, view } = this.address;
+    const hasRows = isShowable(subject);
     return html`${this.#renderBar()} ${this.#renderTables()}
       <main>
         ${this.#statements.renderTabs()}
@@ -121,17 +119,17 @@ export class Dashboard extends LitElement implements Shell {
           aria-label=${this.#statements.hasTabs ? this.#statements.title : nothing}
         >
           ${this.#statements.renderPanel(this.tables ?? [], this.#exampleSql())}
-          ${isRun ? this.#renderViewBar(subject) : nothing}
-          <div id="view" class="view" role=${isRun ? "tabpanel" : nothing} aria-label=${isRun ? view : nothing}>
-            ${isRun ? nothing : welcome(this.tables, (to) => this.go(to))}
-            ${isRun && view === "rows" ? [this.#renderOldRows(), this.#renderParts(rowPanels)] : nothing}
-            <div class="shown" ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderParts(besideRows)}</div>
+          ${hasRows ? this.#renderViewBar(subject) : nothing}
+          <div id="view" class="view" role=${hasRows ? "tabpanel" : nothing} aria-label=${hasRows ? view : nothing}>
+            ${hasRows ? nothing : welcome(this.tables, (to) => this.go(to))}
+            ${hasRows && view === "rows" ? this.#renderStaleRowsNote() : nothing}
+            <div class="shown" ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
             ${this.#renderOtherView()}
           </div>
         </div>
       </main>
-      ${this.#renderParts(overlays)}
-      <div class="said" aria-live="polite">${this.said}</div>`;
+      ${this.#renderPanels(overlayPanels)}
+      <div class="notification" aria-live="polite">${this.notification}</div>`;
   }
 
   #renderBar() {
@@ -149,7 +147,7 @@ export class Dashboard extends LitElement implements Shell {
       </button>
       <h1>${mark}Colonnade</h1>
       <div class="actions">
-        ${this.#renderParts(barActions)}
+        ${this.#renderPanels(barPanels)}
         <button
           class="icon"
           aria-label=${`Theme: ${this.theme}`}
@@ -166,7 +164,7 @@ export class Dashboard extends LitElement implements Shell {
   }
 
   #renderTables() {
-    const { subject } = this.place;
+    const { subject } = this.address;
     return html`<nav id="tables" aria-label="Tables" class=${this.isListOpen ? "open" : ""}>
       <tables-list
         .tables=${this.tables}
@@ -182,43 +180,51 @@ export class Dashboard extends LitElement implements Shell {
   }
 
   #renderViewBar(subject: Subject) {
-    const { view } = this.place;
+    const { view } = this.address;
     return html`<div class="views">
-      ${viewTabs(subject, view, (to) => this.#navigation.turn(to))}
-      <div class="actions">${this.#renderParts(rowActions)}</div>
+      ${viewTabs(subject, view, (to) => this.#navigation.switchView(to))}
+      <div class="actions">${this.#renderPanels(rowPanels)}</div>
     </div>`;
   }
 
-  #renderOldRows() {
-    const { subject } = this.place;
+  #renderStaleRowsNote() {
+    const { subject } = this.address;
     const table = this.#tableInfo;
-    if (table === undefined || !this.#version.isOld(subject, table)) return nothing;
-    return oldRowsNote(table.name, () => this.#arrive(this.place, true, undefined));
+    if (table === undefined || !this.#version.isStale(subject, table)) return nothing;
+    return staleRowsNote(table.name, () => this.#show(this.address, true, undefined));
   }
 
-  /** What is shown in the place of the rows. */
+  /** The details of a table or the plan of a statement, instead of the rows. */
   #renderOtherView() {
-    const { subject, view } = this.place;
-    if (subject === undefined || !isSomething(subject) || view === "rows") return nothing;
+    const { subject, view } = this.address;
+    if (subject === undefined || !isShowable(subject) || view === "rows") return nothing;
     if ("sql" in subject) {
-      return html`<plan-panel .sql=${subject.sql} .numArrivals=${this.#numArrivals}></plan-panel>`;
+      return html`<plan-panel .sql=${subject.sql} .numLoads=${this.#numLoads}></plan-panel>`;
     }
     if (this.tables === undefined || !("table" in subject)) return nothing;
     const { table } = subject;
     return html`<table-details .name=${table} .table=${this.#tableInfo}></table-details>`;
   }
 
-  #renderParts(parts: readonly Part[]) {
-    return parts.map((part) => part(this));
+  #renderPanels(panels: readonly Panel[]) {
+    return panels.map((panel) => panel(this));
   }
 
-  #arrive(place: Place, isAgain: boolean, statement: number | undefined): void {
+  #notify(message: string): void {
+    clearTimeout(this.#notificationTimer);
+    this.notification = message;
+    this.#notificationTimer = setTimeout(() => {
+      this.notification = "";
+    }, NOTIFICATION_MS);
+  }
+
+  #show(address: Address, isReload: boolean, statement: number | undefined): void {
     this.isListOpen = false;
-    this.#statements.arrive(place, isAgain, statement);
-    this.#rows.show(place, isAgain);
-    if (isAgain) {
-      this.#numArrivals++;
-      this.#version.begin(place.subject);
+    this.#statements.show(address, isReload, statement);
+    this.#rows.show(address, isReload);
+    if (isReload) {
+      this.#numLoads++;
+      this.#version.begin(address.subject);
     }
     const title = this.#statements.title;
     document.title = title === undefined ? "Colonnade" : `${title} – Colonnade`;
@@ -226,20 +232,20 @@ export class Dashboard extends LitElement implements Shell {
   }
 
   #exampleSql(): string {
-    const { subject } = this.place;
+    const { subject } = this.address;
     const current = subject && "table" in subject ? subject.table : undefined;
     return exampleSql(current ?? this.tables?.[0]?.name ?? "table");
   }
 
   get #tableInfo(): CatalogTable | undefined {
-    const { subject } = this.place;
+    const { subject } = this.address;
     if (subject === undefined || !("table" in subject)) return undefined;
     return this.tables?.find(({ name }) => name === subject.table);
   }
 }
 
-/** Whether there is something to look at. */
-function isSomething(subject: Subject): boolean {
+/** Whether the subject has rows: a table, a statement that was run, or a file that is open. */
+function isShowable(subject: Subject): boolean {
   if (subject === undefined) return false;
   if ("file" in subject) return localFile(subject.file) !== undefined;
   return "table" in subject || subject.sql.trim() !== "";

@@ -1,23 +1,43 @@
-// Where the parts of the page stand. A part is one entry in one of these lists.
+// The panels of the page by their position. To add one, write an entry in one of these lists.
 
-import { charts } from "../charts/part.js";
-import { addFiles, codeAction, exportAction, fileTray } from "../files/parts.js";
+import { html } from "lit";
+import { addFiles } from "../files/add-files.js";
 import { linkActions } from "../link/link-actions.js";
-import { liveActions, liveOverlays } from "../live/live.js";
-import { signIn, signOut } from "../session/parts.js";
-import type { Part } from "../shell/shell.js";
+import type { Panel } from "../shell/shell.js";
 
-/** In the top bar, at the right. */
-export const barActions: readonly Part[] = [addFiles, liveActions, signOut];
+/** The top bar's buttons, at its right end. */
+export const barPanels: readonly Panel[] = [
+  addFiles,
+  (shell) => html`<queries-panel .shell=${shell}></queries-panel>`,
+  ({ viewer }) => html`<help-sheet .viewer=${viewer}></help-sheet>`,
+  () => html`<sign-out></sign-out>`,
+];
 
-/** Beside the tabs of what is shown, at the right: what is done with it. */
-export const rowActions: readonly Part[] = [exportAction, codeAction, linkActions];
+/** Actions on the shown rows, beside the view's tabs. */
+export const rowPanels: readonly Panel[] = [
+  (shell) => html`<export-menu .shell=${shell}></export-menu>`,
+  (shell) => html`<code-dialog .shell=${shell}></code-dialog>`,
+  linkActions,
+];
 
-/** Between those tabs and the rows, while rows are shown. */
-export const rowPanels: readonly Part[] = [];
+/** Panels beside the rows, in one parent element with the viewer. */
+export const sidePanels: readonly Panel[] = [
+  (shell) => {
+    const { subject, chart } = shell.address;
+    const isOnServer = subject !== undefined && !("file" in subject);
+    return html`<chart-drawer
+      ?hidden=${!isOnServer}
+      .shown=${isOnServer ? subject : undefined}
+      .state=${chart}
+      @chart-state=${({ detail }: CustomEvent<string | null>) => shell.setChart(detail ?? undefined)}
+    ></chart-drawer>`;
+  },
+];
 
-/** Beside the rows, in one parent with the viewer. */
-export const besideRows: readonly Part[] = [charts];
-
-/** Over all of it: dialogs, what files are dropped on, sign-in. They render nothing until needed. */
-export const overlays: readonly Part[] = [fileTray, liveOverlays, signIn];
+/** Panels over the whole page. They render nothing until they are needed. */
+export const overlayPanels: readonly Panel[] = [
+  (shell) => html`<file-tray .shell=${shell}></file-tray>`,
+  ({ viewer }) => html`<server-watch .viewer=${viewer}></server-watch>`,
+  ({ viewer }) => html`<print-sheet .viewer=${viewer}></print-sheet>`,
+  () => html`<sign-in></sign-in>`,
+];

@@ -1,84 +1,84 @@
 import type { ColonnadeViewer } from "colonnade";
 import {
+  type Address,
   isSameArrangement,
-  type Place,
   type RowsState,
   rowsStateOf,
   type Subject,
 } from "../address/address.js";
-import { queryRequest, rowsUrl } from "../catalog/catalog.js";
 import { localFile } from "../files/local-files.js";
-import { keptRequest } from "../queries/kept-result.js";
+import { reusedResultRequest } from "../queries/reused-result.js";
+import { queryRequest, rowsUrl } from "../server/requests.js";
 import { listen } from "../shell/viewer-events.js";
 
-/** Has the viewer show what the address says, and says how the viewer shows it. */
+/** Makes the viewer show the rows of the address, and reports how the viewer shows them. */
 export class RowsControl {
   readonly #viewer: ColonnadeViewer;
-  /** What the viewer was given; undefined for nothing. */
+  /** The subject that the viewer has; undefined for none. */
   #opened: Subject;
   #isShown = false;
-  /** What was asked for, until it is shown or the viewer tells of another state: it was refused. */
-  #asked: RowsState | undefined;
-  /** The row that was asked for, until the viewer has been at one. */
+  /** The requested state, until the viewer shows it, or reports another one because it refused it. */
+  #requested: RowsState | undefined;
+  /** The requested row, until the viewer has scrolled to one. */
   #awaitedRow = 0;
 
   /**
-   * @param onState told how rows are shown, whenever that is another; and whether it is so because
-   *   what was asked for cannot be shown
+   * @param onState called with the state of the rows at each change; `isRefusal` if the viewer
+   *   refused the requested state
    */
   constructor(
     viewer: ColonnadeViewer,
     onState: (change: { state: RowsState }, isRefusal: boolean) => void,
   ) {
     this.#viewer = viewer;
-    const tell = () => {
+    const report = () => {
       const { table } = viewer;
       if (table === undefined || !this.#isShown) return;
       const state = rowsStateOf(viewer.state, distinctNames(table.schema.fields));
-      const isRefusal = this.#asked !== undefined && !isSameArrangement(state, this.#asked);
-      this.#asked = undefined;
+      const isRefusal = this.#requested !== undefined && !isSameArrangement(state, this.#requested);
+      this.#requested = undefined;
       if (state.row > 0) this.#awaitedRow = 0;
       onState({ state: { ...state, row: this.#awaitedRow || state.row } }, isRefusal);
     };
-    const tellApplied = () => {
-      this.#asked = undefined;
-      tell();
+    const reportApplied = () => {
+      this.#requested = undefined;
+      report();
     };
-    listen(viewer, "colonnade-state", tell);
-    listen(viewer, "colonnade-sort", tellApplied);
-    listen(viewer, "colonnade-filter", tellApplied);
+    listen(viewer, "colonnade-state", report);
+    listen(viewer, "colonnade-sort", reportApplied);
+    listen(viewer, "colonnade-filter", reportApplied);
   }
 
-  /** Whether the rows are what is looked at. */
+  /** Whether the rows are shown, and not the details or the plan. */
   get isShown(): boolean {
     return this.#isShown;
   }
 
   /**
-   * Shows the rows of a place where they are looked at.
+   * Shows the rows of an address if its view is the rows.
    *
-   * @param isAgain whether to ask for them anew even if they are those that are shown
+   * @param isReload whether to request the rows again even if they are the shown ones
    */
-  show({ subject, view, state }: Place, isAgain: boolean): void {
+  show({ subject, view, state }: Address, isReload: boolean): void {
     const source = sourceOf(subject);
     this.#isShown = source !== null && view === "rows";
-    if (isAgain || source === null) this.#opened = undefined;
+    if (isReload || source === null) this.#opened = undefined;
     if (this.#opened === undefined) this.#viewer.source = this.#isShown ? source : null;
     if (!this.#isShown) return;
     this.#opened = subject;
-    this.#asked = state;
+    this.#requested = state;
     this.#awaitedRow = state.row;
     this.#viewer.state = state;
   }
 }
 
-/** A new request each time, so that the same statement runs again. */
+/** Returns a new request each time, so that the same statement runs again. */
 function sourceOf(subject: Subject): Request | File | null {
   if (subject === undefined) return null;
   if ("table" in subject) return new Request(rowsUrl(subject.table));
   if ("file" in subject) return localFile(subject.file) ?? null;
   if (subject.sql.trim() === "") return null;
-  return keptRequest(subject.sql) ?? queryRequest(subject.sql);
+  return reusedResultRequest(subject.sql) ?? queryRequest(subject.sql);
 }
 
 /** The names by which the viewer tells columns apart: a second `a` is `a (2)`. */

@@ -2,27 +2,27 @@ import { html } from "lit";
 import { isSameSubject, type Subject } from "../address/address.js";
 import type { CatalogTable } from "../catalog/catalog.js";
 
-/** Knows whether a table's files have changed since its rows were asked for. */
+/** Detects whether a table's files have changed since its rows were requested. */
 export class RowsVersion {
   #subject: Subject;
   #version: string | undefined;
 
-  /** Rows are asked for now. */
+  /** Records that rows are requested now. */
   begin(subject: Subject): void {
     this.#subject = subject;
     this.#version = undefined;
   }
 
-  /** Whether the table is another one now than when its rows were asked for. */
-  isOld(subject: Subject, table: CatalogTable | undefined): boolean {
+  /** Whether the table has another version now than when its rows were requested. */
+  isStale(subject: Subject, table: CatalogTable | undefined): boolean {
     if (table === undefined || !isSameSubject(subject, this.#subject)) return false;
     this.#version ??= table.version;
     return table.version !== this.#version;
   }
 }
 
-/** Says that rows are of files as they were. */
-export function oldRowsNote(name: string, readAgain: () => void) {
+/** A note that the rows are of an earlier version of the files. */
+export function staleRowsNote(name: string, readAgain: () => void) {
   return html`<div class="changed">
     <span><strong>${name}</strong> has changed since these rows were read.</span>
     <button class="action" @click=${readAgain}>Read again</button>

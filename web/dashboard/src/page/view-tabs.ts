@@ -9,8 +9,8 @@ const VIEWS: Record<"table" | "sql" | "file", readonly View[]> = {
 };
 const LABELS: Record<View, string> = { rows: "Rows", details: "Details", plan: "Plan" };
 
-/** The sides of a subject, as tabs. */
-export function viewTabs(subject: Subject, current: View, turn: (view: View) => void) {
+/** The views of a subject, as tabs. */
+export function viewTabs(subject: Subject, current: View, switchView: (view: View) => void) {
   const [kind = "sql"] = Object.keys(subject ?? {}) as (keyof typeof VIEWS)[];
   const views = VIEWS[kind];
   return html`<div class="tabs" role="tablist" aria-label="Views">
@@ -21,7 +21,7 @@ export function viewTabs(subject: Subject, current: View, turn: (view: View) => 
         aria-selected=${view === current}
         aria-controls=${view === current ? "view" : nothing}
         tabindex=${view === current ? 0 : -1}
-        @click=${() => turn(view)}
+        @click=${() => switchView(view)}
         @keydown=${moveAmongTabs}
       >
         ${LABELS[view]}

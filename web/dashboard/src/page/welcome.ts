@@ -1,11 +1,12 @@
 import { html, nothing } from "lit";
-import { addressOf, placeOf, type Subject } from "../address/address.js";
+import { formatAddress, type Subject, subjectAddress } from "../address/address.js";
 import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
 import { formatRows } from "../text/format.js";
-import { quotedName } from "../text/quote.js";
+import { quoteNameIfNeeded } from "../text/quote.js";
 import { mark } from "../ui/icons.js";
+import { opensElsewhere } from "../ui/link-click.js";
 
-/** What stands where nothing is looked at yet. */
+/** The start page, shown while there is no subject. */
 export function welcome(
   tables: readonly CatalogTable[] | undefined,
   go: (subject: Subject) => void,
@@ -21,13 +22,13 @@ export function welcome(
       <li>
         <h3>Look at a table</h3>
         <p>Scroll it, sort it by a header, filter it by a column's menu.</p>
-        ${first.map((table) => door({ table: table.name }, `Open ${table.name}`, countOf(table), go))}
+        ${first.map((table) => exampleLink({ table: table.name }, `Open ${table.name}`, countOf(table), go))}
         <p>Or drop a file anywhere on this page.</p>
       </li>
       <li>
         <h3>Ask in SQL</h3>
         <p>Write a statement above, with completion, or begin with one of these.</p>
-        ${examples(first).map((sql) => door({ sql }, sql, undefined, go))}
+        ${examples(first).map((sql) => exampleLink({ sql }, sql, undefined, go))}
       </li>
       <li>
         <h3>Pass it on</h3>
@@ -37,17 +38,17 @@ export function welcome(
   </div>`;
 }
 
-function door(
+function exampleLink(
   subject: Subject,
   label: string,
   note: string | undefined,
   go: (subject: Subject) => void,
 ) {
   return html`<a
-    class=${subject && "sql" in subject ? "door code" : "door"}
-    href=${addressOf(placeOf(subject))}
+    class=${subject && "sql" in subject ? "example-link code" : "example-link"}
+    href=${formatAddress(subjectAddress(subject))}
     @click=${(event: MouseEvent) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      if (opensElsewhere(event)) return;
       event.preventDefault();
       go(subject);
     }}
@@ -59,15 +60,15 @@ function countOf({ rows }: CatalogTable): string | undefined {
   return rows === null ? undefined : formatRows(rows);
 }
 
-/** Statements that work on these tables: some rows, and how often the values of a column occur. */
+/** Example statements for these tables: some rows, and the counts of a column's values. */
 function examples(tables: readonly CatalogTable[]): string[] {
   const named = tables.flatMap(({ name, fields }) => {
     const text = fields.find(({ type }) => /^(?:large_)?string|^dictionary/.test(type));
     return text === undefined ? [] : [{ name, column: text.name }];
   });
   const counted = named.slice(-1).map(({ name, column }) => {
-    const key = quotedName(column);
-    return `SELECT ${key}, count(*) AS n FROM ${quotedName(name)} GROUP BY ${key} ORDER BY n DESC`;
+    const key = quoteNameIfNeeded(column);
+    return `SELECT ${key}, count(*) AS n FROM ${quoteNameIfNeeded(name)} GROUP BY ${key} ORDER BY n DESC`;
   });
   return [...tables.slice(0, 1).map(({ name }) => exampleSql(name)), ...counted];
 }

@@ -3,8 +3,8 @@ import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { formatCount, formatRows } from "../text/format.js";
 import { predicateText } from "./predicate-text.js";
 
-/** What is printed: the cells in sight, by their place in the grid. */
-interface Sight {
+/** What is printed: the cells in visible, by their place in the grid. */
+interface VisibleRows {
   title: string;
   headers: { name: string; isNumber: boolean }[];
   rows: { number: number; cells: string[] }[];
@@ -12,19 +12,19 @@ interface Sight {
   notes: string[];
 }
 
-/** The rows in sight as a plain table, which is all that a print of the page shows. */
+/** The rows in visible as a plain table, which is all that a print of the page shows. */
 export class PrintSheet extends LitElement {
   static override properties: PropertyDeclarations = {
     viewer: { attribute: false },
-    sight: { state: true },
+    visible: { state: true },
   };
 
   /** Shows the rows. */
   declare viewer: ColonnadeViewer;
-  declare sight: Sight | undefined;
+  declare visible: VisibleRows | undefined;
   readonly #media = matchMedia("print");
   readonly #onPrint = () => {
-    this.sight = this.viewer.table === undefined ? undefined : sightOf(this.viewer);
+    this.visible = this.viewer.table === undefined ? undefined : visibleRowsOf(this.viewer);
     // The browser prints what is there when this returns.
     this.performUpdate();
   };
@@ -49,28 +49,28 @@ export class PrintSheet extends LitElement {
   }
 
   protected override render() {
-    const { sight } = this;
-    if (sight === undefined) return nothing;
-    return html`<h1>${sight.title}</h1>
-      ${sight.notes.map((note) => html`<p>${note}</p>`)}
+    const { visible } = this;
+    if (visible === undefined) return nothing;
+    return html`<h1>${visible.title}</h1>
+      ${visible.notes.map((note) => html`<p>${note}</p>`)}
       <table>
         <thead>
           <tr>
             <th scope="col">Row</th>
-            ${sight.headers.map(
+            ${visible.headers.map(
               ({ name, isNumber }) =>
                 html`<th scope="col" class=${isNumber ? "number" : ""}>${name}</th>`,
             )}
           </tr>
         </thead>
         <tbody>
-          ${sight.rows.map(
+          ${visible.rows.map(
             ({ number, cells }) =>
               html`<tr>
                 <th scope="row">${formatCount(number)}</th>
                 ${cells.map(
                   (cell, index) =>
-                    html`<td class=${sight.headers[index]?.isNumber ? "number" : ""}>${cell}</td>`,
+                    html`<td class=${visible.headers[index]?.isNumber ? "number" : ""}>${cell}</td>`,
                 )}
               </tr>`,
           )}
@@ -80,7 +80,7 @@ export class PrintSheet extends LitElement {
 }
 
 /** What can be seen of the grid, read by its roles. */
-function sightOf(viewer: ColonnadeViewer): Sight {
+function visibleRowsOf(viewer: ColonnadeViewer): VisibleRows {
   const grid = viewer.shadowRoot?.querySelector("[role=grid]");
   const headers = inOrder(grid, "[role=columnheader]", "aria-colindex");
   const stage = grid?.getBoundingClientRect() ?? new DOMRect();
@@ -114,7 +114,7 @@ function inOrder(root: Element | null | undefined, selector: string, index: stri
     .sort((a, b) => Number(a.getAttribute(index)) - Number(b.getAttribute(index)));
 }
 
-function headerOf(header: Element, viewer: ColonnadeViewer): Sight["headers"][number] {
+function headerOf(header: Element, viewer: ColonnadeViewer): VisibleRows["headers"][number] {
   const name = viewer.columns[Number(header.getAttribute("aria-colindex")) - 1] ?? textOf(header);
   const type = viewer.table?.schema.fields.find((field) => field.name === name)?.type ?? "";
   return { name, isNumber: /^(?:u?int|halffloat|float|double|decimal)/.test(type) };
@@ -126,7 +126,7 @@ function textOf(element: Element | undefined): string {
 
 function notesOf(
   viewer: ColonnadeViewer,
-  rows: Sight["rows"],
+  rows: VisibleRows["rows"],
   numShown: number,
   numColumns: number,
 ): string[] {

@@ -1,37 +1,41 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { addressOf } from "../address/address.js";
+import { type Address, formatAddress } from "../address/address.js";
+import type { Shell } from "../shell/shell.js";
 import { activity, cross } from "../ui/icons.js";
-import { lookAtKept } from "./kept-result.js";
+import { opensElsewhere } from "../ui/link-click.js";
 import {
   deleteQuery,
   fractionOf,
-  isKeptWhole,
-  placeOfQuery,
+  hasAllRows,
   type QueryRecord,
-  queryFacts,
+  queryAddress,
+  queryDetails,
   queryTitle,
-  stateWord,
+  stateLabel,
 } from "./queries.js";
 import { QueriesWatch } from "./queries-watch.js";
+import { reuseResult } from "./reused-result.js";
 
-/** A button, and the dialog that it opens: the server's running and kept results. */
+/** A button, and the dialog that it opens: the server's running and stored results. */
 export class QueriesPanel extends LitElement {
   static override properties: PropertyDeclarations = {
+    shell: { attribute: false },
     isOpen: { state: true },
-    said: { state: true },
+    status: { state: true },
   };
 
+  declare shell: Shell;
   declare isOpen: boolean;
-  /** What was done, for those who hear it. */
-  declare said: string;
+  /** The outcome of the last action, for screen readers. */
+  declare status: string;
   readonly #watch = new QueriesWatch(() => this.requestUpdate());
-  /** Those that are being cancelled. */
-  readonly #leaving = new Set<string>();
+  /** The ids of the results that are being deleted. */
+  readonly #deleting = new Set<string>();
 
   constructor() {
     super();
     this.isOpen = false;
-    this.said = "";
+    this.status = "";
   }
 
   /** Opens the dialog. */
@@ -80,7 +84,7 @@ export class QueriesPanel extends LitElement {
       </div>
       <div class="sheet-body">${this.#renderError()} ${this.#renderList()}</div>
       <p class="sheet-foot">Results are kept for 10 minutes after they were last asked for.</p>
-      <div class="unseen" role="status">${this.said}</div>`;
+      <div class="unseen" role="status">${this.status}</div>`;
   }
 
   #renderError() {
@@ -110,27 +114,27 @@ export class QueriesPanel extends LitElement {
   #renderRecord(record: QueryRecord, all: readonly QueryRecord[]) {
     const { id, state, error } = record;
     const title = queryTitle(record, all);
-    const place = placeOfQuery(record, all);
-    const isLeaving = this.#leaving.has(id);
+    const address = queryAddress(record, all);
+    const isDeleting = this.#deleting.has(id);
     const isStatement = record.request?.sql !== undefined;
     const className = isStatement ? "query-title code" : "query-title";
     return html`<li>
       <div class="query-about">
         ${
-          place === undefined
+          address === undefined
             ? html`<span class=${className} title=${title}>${title}</span>`
             : html`<a
               class=${className}
               title=${title}
-              href=${addressOf(place)}
-              @click=${(event: MouseEvent) => this.#open(event, record)}
+              href=${formatAddress(address)}
+              @click=${(event: MouseEvent) => this.#open(event, record, address)}
               >${title}</a
             >`
         }
         <span class="query-facts"
-          ><span class="query-state ${state}">${stateWord(record)}</span>${queryFacts(record).map(
-            (fact) => html`<span>${fact}</span>`,
-          )}</span
+          ><span class="query-state ${state}">${stateLabel(record)}</span>${queryDetails(
+            record,
+          ).map((fact) => html`<span>${fact}</span>`)}</span
         >
         ${error === null ? nothing : html`<span class="note-error">${error.message}; ${error.hint}</span>`}
         ${state === "running" ? renderBar(record, title) : nothing}
@@ -138,8 +142,8 @@ export class QueriesPanel extends LitElement {
       <button
         class="action"
         aria-label=${`${state === "running" ? "Cancel" : "Forget"} ${title}`}
-        ?disabled=${isLeaving}
-        @click=${() => this.#leave(record, title)}
+        ?disabled=${isDeleting}
+        @click=${() => this.#delete(record, title)}
       >
         ${state === "running" ? "Cancel" : "Forget"}
       </button>
@@ -153,28 +157,27 @@ export class QueriesPanel extends LitElement {
     return `${running} running, ${records.length - running} ended`;
   }
 
-  /** Goes there as the browser's own buttons do, without loading the page anew. */
-  #open(event: MouseEvent, record: QueryRecord): void {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  /** Goes to an address without loading the page again. */
+  #open(event: MouseEvent, record: QueryRecord, address: Address): void {
+    if (opensElsewhere(event)) return;
     event.preventDefault();
     this.#close();
     const { sql } = record.request ?? {};
-    if (sql !== undefined && isKeptWhole(record)) lookAtKept(sql, record.id);
-    history.pushState(null, "", (event.currentTarget as HTMLAnchorElement).href);
-    dispatchEvent(new PopStateEvent("popstate"));
+    if (sql !== undefined && hasAllRows(record)) reuseResult(sql, record.id);
+    this.shell.open(address);
   }
 
-  async #leave({ id, state }: QueryRecord, title: string): Promise<void> {
-    this.#leaving.add(id);
+  async #delete({ id, state }: QueryRecord, title: string): Promise<void> {
+    this.#deleting.add(id);
     this.requestUpdate();
     try {
       await deleteQuery(id);
-      this.said = `${state === "running" ? "Cancelled" : "Forgotten"}: ${title}`;
+      this.status = `${state === "running" ? "Cancelled" : "Forgotten"}: ${title}`;
       this.#watch.records = this.#watch.records?.filter((record) => record.id !== id);
     } catch (thrown) {
-      this.said = thrown instanceof Error ? thrown.message : String(thrown);
+      this.status = thrown instanceof Error ? thrown.message : String(thrown);
     }
-    this.#leaving.delete(id);
+    this.#deleting.delete(id);
     this.requestUpdate();
   }
 
@@ -184,7 +187,7 @@ export class QueriesPanel extends LitElement {
 
   #onClose(): void {
     this.isOpen = false;
-    this.said = "";
+    this.status = "";
     this.#watch.stop();
   }
 }

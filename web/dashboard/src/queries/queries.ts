@@ -1,11 +1,11 @@
 import { ColonnadeError, type Predicate, type SortKey } from "colonnade";
-import { PLAIN_STATE, type Place, placeOf, type Subject } from "../address/address.js";
-import { fetchJson } from "../catalog/catalog.js";
+import { type Address, PLAIN_STATE, type Subject, subjectAddress } from "../address/address.js";
+import { fetchJson } from "../server/requests.js";
 import { formatBytes, formatCount, formatDuration, formatRows } from "../text/format.js";
-import { quotedName } from "../text/quote.js";
+import { quoteNameIfNeeded } from "../text/quote.js";
 
 /** What was asked for, as `POST /v1/query` takes it. */
-export interface Asked {
+export interface QueryRequest {
   sql?: string;
   table?: string;
   /** The id of the result that rows are taken of. */
@@ -22,7 +22,7 @@ export interface Asked {
 export interface QueryRecord {
   id: string;
   /** Absent from servers that do not tell. */
-  request?: Asked;
+  request?: QueryRequest;
   state: "running" | "done" | "failed" | "cancelled";
   order: "total" | "partition" | "none" | null;
   /** The first row that can be read. */
@@ -59,20 +59,20 @@ export async function deleteQuery(id: string): Promise<void> {
   );
 }
 
-const STATE_WORDS = { running: "Running", done: "Done", failed: "Failed", cancelled: "Stopped" };
-const ORDER_WORDS = {
+const STATE_LABELS = { running: "Running", done: "Done", failed: "Failed", cancelled: "Stopped" };
+const ORDER_LABELS = {
   total: "in a fixed order",
   partition: "in the order of the source",
   none: "in no fixed order",
 };
 
 /** Its state in a word. */
-export function stateWord({ state }: QueryRecord): string {
-  return STATE_WORDS[state];
+export function stateLabel({ state }: QueryRecord): string {
+  return STATE_LABELS[state];
 }
 
 /** The facts of a result, in the order in which they are shown. */
-export function queryFacts(record: QueryRecord): string[] {
+export function queryDetails(record: QueryRecord): string[] {
   const { rows, rows_ready: ready, bytes_sent: sentBytes, order } = record;
   const { memory_bytes: memoryBytes = 0, disk_bytes: diskBytes = 0 } = record;
   const facts = [
@@ -81,7 +81,7 @@ export function queryFacts(record: QueryRecord): string[] {
       : formatRows(rows ?? ready),
     `${formatBytes(sentBytes)} sent`,
   ];
-  if (order !== null) facts.push(ORDER_WORDS[order]);
+  if (order !== null) facts.push(ORDER_LABELS[order]);
   if (memoryBytes > 0) facts.push(`${formatBytes(memoryBytes)} in memory`);
   if (diskBytes > 0) facts.push(`${formatBytes(diskBytes)} on disk`);
   facts.push(formatDuration(record.elapsed_ms));
@@ -104,7 +104,7 @@ export function queryTitle(record: QueryRecord, all: readonly QueryRecord[]): st
   return [name, ...changesOf(request)].join(" · ");
 }
 
-function changesOf({ columns, filter, sort, offset, limit }: Asked): string[] {
+function changesOf({ columns, filter, sort, offset, limit }: QueryRequest): string[] {
   const changes: string[] = [];
   if (columns) changes.push(`${columns.length} ${columns.length === 1 ? "column" : "columns"}`);
   if (filter !== undefined) changes.push("filtered");
@@ -119,21 +119,21 @@ function sortText({ column, descending }: SortKey): string {
 }
 
 /** Whether all of a statement's rows can be had by the result's id. */
-export function isKeptWhole({ state, request, first_row: firstRow }: QueryRecord): boolean {
+export function hasAllRows({ state, request, first_row: firstRow }: QueryRecord): boolean {
   const isWhole = request?.offset === undefined && request?.limit === undefined;
   return isWhole && firstRow === 0 && (state === "done" || state === "running");
 }
 
 /** Where the same rows are looked at; undefined where no address of this page says that. */
-export function placeOfQuery(
+export function queryAddress(
   { request }: QueryRecord,
   all: readonly QueryRecord[],
-): Place | undefined {
+): Address | undefined {
   if (request === undefined) return undefined;
   const { filter, sort = [], columns, offset, limit } = request;
   if (typeof filter === "string" || offset !== undefined || limit !== undefined) {
     const sql = statementOf(request);
-    return sql === undefined ? undefined : placeOf({ sql });
+    return sql === undefined ? undefined : subjectAddress({ sql });
   }
   const subject = subjectOf(request, all);
   if (subject === undefined) return undefined;
@@ -143,10 +143,10 @@ export function placeOfQuery(
     filter: filter ?? null,
     columns: { ...PLAIN_STATE.columns, shown: columns },
   };
-  return { ...placeOf(subject), state };
+  return { ...subjectAddress(subject), state };
 }
 
-function subjectOf({ sql, table, query }: Asked, all: readonly QueryRecord[]): Subject {
+function subjectOf({ sql, table, query }: QueryRequest, all: readonly QueryRecord[]): Subject {
   if (sql !== undefined) return { sql };
   if (table !== undefined) return { table };
   const base = all.find(({ id }) => id === query)?.request;
@@ -156,13 +156,21 @@ function subjectOf({ sql, table, query }: Asked, all: readonly QueryRecord[]): S
 }
 
 /** A table's request as a statement, where its filter is text. */
-function statementOf({ table, columns, filter, sort, offset, limit }: Asked): string | undefined {
+function statementOf({
+  table,
+  columns,
+  filter,
+  sort,
+  offset,
+  limit,
+}: QueryRequest): string | undefined {
   if (table === undefined || (filter !== undefined && typeof filter !== "string")) return undefined;
   const keys = sort?.map(
-    ({ column, descending }) => `${quotedName(column)}${descending ? " DESC" : ""} NULLS LAST`,
+    ({ column, descending }) =>
+      `${quoteNameIfNeeded(column)}${descending ? " DESC" : ""} NULLS LAST`,
   );
   return [
-    `SELECT ${columns?.map(quotedName).join(", ") ?? "*"} FROM ${quotedName(table)}`,
+    `SELECT ${columns?.map(quoteNameIfNeeded).join(", ") ?? "*"} FROM ${quoteNameIfNeeded(table)}`,
     filter === undefined ? "" : `WHERE ${filter}`,
     keys?.length ? `ORDER BY ${keys.join(", ")}` : "",
     limit === undefined ? "" : `LIMIT ${limit}`,

@@ -12,12 +12,12 @@ const POLL_MS = 2000;
 export class ServerWatch extends LitElement {
   static override properties: PropertyDeclarations = {
     viewer: { attribute: false },
-    isAway: { state: true },
+    isUnreachable: { state: true },
   };
 
   /** Shows the rows. */
   declare viewer: ColonnadeViewer;
-  declare isAway: boolean;
+  declare isUnreachable: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #delays = new RetryDelays();
   readonly #onError = (event: Event) => {
@@ -25,18 +25,18 @@ export class ServerWatch extends LitElement {
     const { source, table } = this.viewer;
     const delayMs = this.#delays.next(source, table?.numRows ?? 0);
     if (delayMs === undefined) return;
-    this.isAway = true;
+    this.isUnreachable = true;
     this.#wait(delayMs);
   };
   /** Another table was opened, or somebody has pressed Retry. */
-  readonly #onOther = () => {
+  readonly #onRecovered = () => {
     if (this.viewer.table?.state === "failed") return;
     this.#end();
   };
 
   constructor() {
     super();
-    this.isAway = false;
+    this.isUnreachable = false;
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -46,22 +46,22 @@ export class ServerWatch extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.viewer.addEventListener("colonnade-error", this.#onError);
-    this.viewer.addEventListener("colonnade-progress", this.#onOther);
-    this.viewer.addEventListener("colonnade-schema", this.#onOther);
+    this.viewer.addEventListener("colonnade-progress", this.#onRecovered);
+    this.viewer.addEventListener("colonnade-schema", this.#onRecovered);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#end();
     this.viewer.removeEventListener("colonnade-error", this.#onError);
-    this.viewer.removeEventListener("colonnade-progress", this.#onOther);
-    this.viewer.removeEventListener("colonnade-schema", this.#onOther);
+    this.viewer.removeEventListener("colonnade-progress", this.#onRecovered);
+    this.viewer.removeEventListener("colonnade-schema", this.#onRecovered);
   }
 
   protected override render() {
     return html`<div class="away" aria-live="polite">
       ${
-        this.isAway
+        this.isUnreachable
           ? html`<span>The server does not answer. Rows go on by themselves when it is back.</span>
               <button class="action" @click=${() => this.#end()}>Do not wait</button>`
           : nothing
@@ -71,15 +71,15 @@ export class ServerWatch extends LitElement {
 
   #wait(delayMs: number): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), delayMs);
+    this.#timer = setTimeout(() => void this.#checkServer(), delayMs);
   }
 
-  async #look(): Promise<void> {
+  async #checkServer(): Promise<void> {
     const isBack = await fetch("/healthz", { cache: "no-store" }).then(
       ({ ok }) => ok,
       () => false,
     );
-    if (!this.isAway) return;
+    if (!this.isUnreachable) return;
     if (!isBack) return this.#wait(POLL_MS);
     this.#end();
     this.viewer.retry();
@@ -87,6 +87,6 @@ export class ServerWatch extends LitElement {
 
   #end(): void {
     clearTimeout(this.#timer);
-    this.isAway = false;
+    this.isUnreachable = false;
   }
 }

@@ -1,26 +1,30 @@
 import { ColonnadeError, type OpenOptions, open } from "colonnade";
-import { queryRequest } from "../catalog/catalog.js";
+import { queryRequest } from "./requests.js";
 import { session } from "./session.js";
 
 /**
- * Runs a statement at the server and reads all of its answer: exact texts, row by row. Aborting
- * deletes it there. Where somebody has to sign in first, it is run once that is done.
+ * Runs a statement at the server and reads all of its rows as exact texts, row by row. Aborting
+ * deletes the result at the server. If a sign-in is needed, the statement runs after it.
  */
-export async function readAnswer(
+export async function readRows(
   sql: string,
   options: OpenOptions & { signal: AbortSignal },
 ): Promise<(string | null)[][]> {
   for (;;) {
     try {
-      return await readOnce(sql, options);
+      return await readRowsOnce(sql, options);
     } catch (thrown) {
       if (ColonnadeError.from(thrown, "open_failed").code !== "unauthorized") throw thrown;
-      await session.needed();
+      await session.waitForSignIn();
     }
   }
 }
 
-async function readOnce(sql: string, options: OpenOptions): Promise<(string | null)[][]> {
+/** As {@link readRows}, without waiting for a sign-in. */
+export async function readRowsOnce(
+  sql: string,
+  options: OpenOptions = {},
+): Promise<(string | null)[][]> {
   const table = await open(queryRequest(sql), options);
   try {
     await table.done;

@@ -1,12 +1,12 @@
 import { ColonnadeError } from "colonnade";
 
-/** The server's words in an answer that is an error: problem details, or the status alone. */
-export function errorFromAnswer(status: number, body: string): ColonnadeError {
+/** The error of a response: its problem details, or only its status. */
+export function errorFromResponse(status: number, body: string): ColonnadeError {
   let problem: Record<string, unknown> = {};
   try {
     problem = { ...JSON.parse(body) };
   } catch {
-    // Somebody between us and the server answered; the status is all there is.
+    // A proxy answered without problem details; only the status is known.
   }
   const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
   const { code, title, detail, message, hint } = problem;
@@ -17,19 +17,19 @@ export function errorFromAnswer(status: number, body: string): ColonnadeError {
   );
 }
 
-/** The error of a server that does not answer. */
-export function unreachable(): ColonnadeError {
+/** The error for a server that does not respond. */
+export function unreachableError(): ColonnadeError {
   return new ColonnadeError("network_error", "The server cannot be reached.", {
     hint: "Is it still running?",
   });
 }
 
-/** An error in words: what was wrong, and what to do about it. */
-export function wordsOf({ message, hint }: ColonnadeError): string {
+/** An error as sentences: the message, then the hint. */
+export function errorText({ message, hint }: ColonnadeError): string {
   return [message, hint].flatMap((text) => (text ? [sentence(text)] : [])).join(" ");
 }
 
 function sentence(text: string): string {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?…]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }

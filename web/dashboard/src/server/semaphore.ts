@@ -1,24 +1,24 @@
-/** Does a few things at a time; the others wait for their turn, the first come first. */
-export class Turns {
-  readonly #maxAtOnce: number;
+/** Limits how many tasks run at once; further tasks wait and start in the order of their calls. */
+export class Semaphore {
+  readonly #maxRunning: number;
   #numRunning = 0;
-  readonly #waiting: (() => void)[] = [];
+  readonly #queue: (() => void)[] = [];
 
-  constructor(maxAtOnce: number) {
-    this.#maxAtOnce = maxAtOnce;
+  constructor(maxRunning: number) {
+    this.#maxRunning = maxRunning;
   }
 
-  /** Does something when it is its turn; what is aborted before gives up its place. */
-  async take<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  /** Runs a task once fewer than the maximum run; an aborted task leaves the queue. */
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    if (this.#numRunning >= this.#maxAtOnce) await this.#wait(signal);
+    if (this.#numRunning >= this.#maxRunning) await this.#wait(signal);
     else this.#numRunning++;
     try {
-      // It may have been aborted after its turn came, before this goes on.
+      // The task may have been aborted between its release from the queue and this continuation.
       signal?.throwIfAborted();
       return await work();
     } finally {
-      const next = this.#waiting.shift();
+      const next = this.#queue.shift();
       if (next === undefined) this.#numRunning--;
       else next();
     }
@@ -31,10 +31,10 @@ export class Turns {
         resolve();
       };
       const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+        this.#queue.splice(this.#queue.indexOf(begin), 1);
         reject(signal?.reason);
       };
-      this.#waiting.push(begin);
+      this.#queue.push(begin);
       signal?.addEventListener("abort", leave);
     });
   }

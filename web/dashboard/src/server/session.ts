@@ -1,65 +1,73 @@
 import { ColonnadeError } from "colonnade";
-import { errorFromAnswer, unreachable } from "./response-error.js";
+import { errorFromResponse, unreachableError } from "./response-error.js";
 
 const KEY = "colonnade-session";
 
 /**
- * Whether the server knows who asks. Where it wants a token, whatever asks by {@link Session.fetch}
- * waits until somebody has signed in, and is then asked again.
+ * The user's session. If the server requires a token, requests by {@link Session.fetch} wait until
+ * the user has signed in, and are then sent again.
  *
- * @fires needed - somebody has to sign in
- * @fires begun - somebody has
+ * @fires sign-in-needed - when the user has to sign in
+ * @fires signed-in - when the user has signed in
  */
 export class Session extends EventTarget {
-  #needed: PromiseWithResolvers<void> | undefined;
+  #pendingSignIn: PromiseWithResolvers<void> | undefined;
   #isSignedIn = wasSignedIn();
 
   constructor() {
     super();
-    // Somebody signed in in another tab.
+    // The user signed in in another tab.
     globalThis.addEventListener?.("storage", ({ key, newValue }) => {
-      if (key === KEY && newValue !== null) this.#begin();
+      if (key === KEY && newValue !== null) this.#onSignedIn();
     });
   }
 
-  /** Whether the server wants a token, as far as this page has seen. */
+  /** Whether the server requires a token, as far as this page has seen. */
   get hasToken(): boolean {
-    return this.#isSignedIn || this.#needed !== undefined;
+    return this.#isSignedIn || this.#pendingSignIn !== undefined;
   }
 
-  /** Whether somebody has to sign in before anything else. */
-  get isNeeded(): boolean {
-    return this.#needed !== undefined;
+  /** Whether requests wait for a sign-in. */
+  get isSignInNeeded(): boolean {
+    return this.#pendingSignIn !== undefined;
   }
 
-  /** Whether somebody was signed in before: a session that is missing now has ended. */
+  /** Whether the user was signed in before, so that a missing session has ended. */
   get wasSignedIn(): boolean {
     return this.#isSignedIn;
   }
 
-  /** As the global `fetch`, of strings; rejects with a ColonnadeError for any answer but 2xx. */
+  /**
+   * As the global `fetch` for URLs as strings.
+   *
+   * @throws ColonnadeError `network_error`, or the server's error for any status but 2xx and 304
+   */
   async fetch(url: string, init: RequestInit = {}): Promise<Response> {
     for (;;) {
       const response = await fetch(url, init).catch((thrown: unknown) => {
-        throw init.signal?.aborted ? thrown : unreachable();
+        throw init.signal?.aborted ? thrown : unreachableError();
       });
-      if (response.ok) return response;
-      const error = errorFromAnswer(response.status, await response.text());
+      if (response.ok || response.status === 304) return response;
+      const error = errorFromResponse(response.status, await response.text());
       if (response.status !== 401) throw error;
-      await this.needed();
+      await this.waitForSignIn();
     }
   }
 
-  /** Asks somebody to sign in; resolves once that is done. */
-  needed(): Promise<void> {
-    if (this.#needed === undefined) {
-      this.#needed = Promise.withResolvers();
-      this.dispatchEvent(new Event("needed"));
+  /** Asks the user to sign in; resolves once that is done. */
+  waitForSignIn(): Promise<void> {
+    if (this.#pendingSignIn === undefined) {
+      this.#pendingSignIn = Promise.withResolvers();
+      this.dispatchEvent(new Event("sign-in-needed"));
     }
-    return this.#needed.promise;
+    return this.#pendingSignIn.promise;
   }
 
-  /** Exchanges the token for a session; rejects with a ColonnadeError that says why not. */
+  /**
+   * Exchanges the token for a session.
+   *
+   * @throws ColonnadeError `unauthorized` for a wrong token, `network_error`, or the server's error
+   */
   async signIn(token: string): Promise<void> {
     let response: Response;
     try {
@@ -69,36 +77,36 @@ export class Session extends EventTarget {
         body: JSON.stringify({ token }),
       });
     } catch {
-      throw unreachable();
+      throw unreachableError();
     }
     if (response.status === 401) {
       throw new ColonnadeError("unauthorized", "That is not this server’s token.");
     }
-    if (!response.ok) throw errorFromAnswer(response.status, await response.text());
+    if (!response.ok) throw errorFromResponse(response.status, await response.text());
     this.#remember(true);
-    this.#begin();
+    this.#onSignedIn();
   }
 
-  /** Forgets that somebody signed in where the server wants no token any more. */
+  /** Forgets that the user signed in if the server no longer requires a token. */
   async verify(): Promise<void> {
     if (!this.#isSignedIn) return;
-    const anybody: RequestInit = { method: "HEAD", credentials: "omit", cache: "no-store" };
-    const answer = await fetch("/v1/tables", anybody).catch(() => undefined);
-    if (answer?.ok) this.#remember(false);
+    const anonymous: RequestInit = { method: "HEAD", credentials: "omit", cache: "no-store" };
+    const response = await fetch("/v1/tables", anonymous).catch(() => undefined);
+    if (response?.ok) this.#remember(false);
   }
 
   /** Ends the session. */
   async signOut(): Promise<void> {
     const response = await fetch("/v1/session", { method: "DELETE" }).catch(() => undefined);
-    if (!response?.ok) throw unreachable();
+    if (!response?.ok) throw unreachableError();
     this.#remember(false);
   }
 
-  #begin(): void {
+  #onSignedIn(): void {
     this.#isSignedIn = true;
-    this.#needed?.resolve();
-    this.#needed = undefined;
-    this.dispatchEvent(new Event("begun"));
+    this.#pendingSignIn?.resolve();
+    this.#pendingSignIn = undefined;
+    this.dispatchEvent(new Event("signed-in"));
   }
 
   #remember(isSignedIn: boolean): void {
@@ -107,12 +115,12 @@ export class Session extends EventTarget {
       if (isSignedIn) localStorage.setItem(KEY, String(Date.now()));
       else localStorage.removeItem(KEY);
     } catch {
-      // Storage is off: it is known as long as the page is there.
+      // Storage is off: the page remembers the sign-in until it is closed.
     }
   }
 }
 
-/** The cookie itself cannot be seen from here. */
+/** Scripts cannot read the session's cookie, so a stored entry says that there was one. */
 function wasSignedIn(): boolean {
   try {
     return localStorage.getItem(KEY) !== null;

@@ -1,28 +1,21 @@
 import type { ColonnadeViewer } from "colonnade";
-import type { Place, Subject } from "../address/address.js";
-import type { CatalogTable } from "../catalog/catalog.js";
-import type { Theme } from "./theme.js";
+import type { Address, Subject } from "../address/address.js";
 
-/** What a part of the page may know of the whole, and ask of it. */
+/** What a panel can read of the page and request of it. */
 export interface Shell {
-  /** Undefined while they are being read. */
-  readonly tables: readonly CatalogTable[] | undefined;
-  /** What is looked at, and how; as the address says it. */
-  readonly place: Place;
-  /** Shows the rows; the same element as long as the page lives. */
+  /** What is shown and how, as the browser's address says. */
+  readonly address: Address;
+  /** Shows the rows; the same element for the life of the page. */
   readonly viewer: ColonnadeViewer;
-  readonly theme: Theme;
-  /** Shows a table, or runs a statement. */
+  /** Shows a table or a file, or runs a statement. */
   go(subject: Subject): void;
-  /** Has the address hold the chart's state; undefined for none. */
-  keepChart(chart: string | undefined): void;
+  /** Goes to an address without loading the page again. */
+  open(address: Address): void;
+  /** Puts the charts' state into the address; undefined for none. */
+  setChart(chart: string | undefined): void;
   /** Reads the list of tables again. */
   reloadTables(): Promise<void>;
-  /** The place where it is said that something was done, and said once to those who hear it. */
-  say(message: string): void;
-  /** Draws the page anew. */
-  requestUpdate(): void;
 }
 
-/** A part of the page: what it renders at each update of the shell. */
-export type Part = (shell: Shell) => unknown;
+/** A panel of the page: returns what to render at each update of the page. */
+export type Panel = (shell: Shell) => unknown;

@@ -1,4 +1,4 @@
-/** What was stored as JSON under `key`; undefined where there is nothing, or nothing can be stored. */
+/** Reads the JSON stored under `key`; undefined if there is none or storage is off. */
 export function load(key: string): unknown {
   try {
     return JSON.parse(localStorage.getItem(key) ?? "null") ?? undefined;
@@ -7,7 +7,7 @@ export function load(key: string): unknown {
   }
 }
 
-/** Stores JSON; where that is not possible, what is known lasts as long as the page. */
+/** Stores a value as JSON; does nothing if storage is off or full. */
 export function store(key: string, value: unknown): void {
   try {
     localStorage.setItem(key, JSON.stringify(value));

@@ -1,6 +1,6 @@
 import type { ColonnadeViewer, ViewerEventMap } from "colonnade";
 
-/** Listens to what a viewer tells. */
+/** Calls `listener` with the detail of each event of this type. */
 export function listen<K extends keyof ViewerEventMap>(
   viewer: ColonnadeViewer,
   type: K,

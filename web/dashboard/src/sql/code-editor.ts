@@ -1,4 +1,4 @@
-// The editor proper. Loaded when somebody first writes, or when a mistake is to be shown.
+// The editor proper. Loaded when somebody first writes, or when a diagnostic is to be shown.
 
 import {
   acceptCompletion,
@@ -19,7 +19,7 @@ import { completionSources, type KnownTables } from "./completion.js";
 import { dialect } from "./dialect.js";
 
 /** A part of a text, by positions of its UTF-16 code units, and what is wrong with it. */
-export interface Mistake {
+export interface Diagnostic {
   from: number;
   to: number;
   message: string;
@@ -124,13 +124,13 @@ export class CodeEditor {
     this.#view.dispatch({ effects: this.#placeholder.reconfigure(placeholder(text)) });
   }
 
-  /** Underlines a mistake, or takes the line away. */
-  mark(mistake: Mistake | undefined): void {
+  /** Underlines a diagnostic, or takes the line away. */
+  mark(diagnostic: Diagnostic | undefined): void {
     const { length } = this.#view.state.doc;
     const marks =
-      mistake === undefined || mistake.to > length
+      diagnostic === undefined || diagnostic.to > length
         ? []
-        : [{ ...mistake, severity: "error" as const }];
+        : [{ ...diagnostic, severity: "error" as const }];
     this.#view.dispatch(setDiagnostics(this.#view.state, marks));
   }
 

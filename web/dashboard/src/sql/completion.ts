@@ -11,7 +11,7 @@ import {
 } from "@codemirror/lang-sql";
 import { syntaxTree } from "@codemirror/language";
 import type { CatalogTable } from "../catalog/catalog.js";
-import { quotedName } from "../text/quote.js";
+import { quoteNameIfNeeded } from "../text/quote.js";
 import { dialect } from "./dialect.js";
 import { loadFunctions, type SqlFunction } from "./functions.js";
 
@@ -39,7 +39,9 @@ export function tablesIn(
   { tables, current }: KnownTables,
 ): readonly CatalogTable[] {
   const words = new Set(statement.match(/"(?:[^"]|"")*"|[A-Za-z_][\w]*/g));
-  const named = tables.filter(({ name }) => words.has(quotedName(name)) || words.has(`"${name}"`));
+  const named = tables.filter(
+    ({ name }) => words.has(quoteNameIfNeeded(name)) || words.has(`"${name}"`),
+  );
   if (named.length > 0) return named;
   const looked = tables.filter(({ name }) => name === current);
   return looked.length > 0 ? looked : tables;
@@ -55,7 +57,13 @@ function schemaSource(tables: readonly CatalogTable[]): CompletionSource {
       // A dot in a name would be a level.
       name.replaceAll(".", "\\."),
       {
-        self: { label: name, apply: quotedName(name), detail: format, type: "type", boost: 5 },
+        self: {
+          label: name,
+          apply: quoteNameIfNeeded(name),
+          detail: format,
+          type: "type",
+          boost: 5,
+        },
         children: fields.map(columnOf),
       },
     ]),
@@ -66,7 +74,7 @@ function schemaSource(tables: readonly CatalogTable[]): CompletionSource {
 }
 
 function columnOf({ name, type }: CatalogTable["fields"][number]): Completion {
-  return { label: name, apply: quotedName(name), detail: type, type: "property", boost: 10 };
+  return { label: name, apply: quoteNameIfNeeded(name), detail: type, type: "property", boost: 10 };
 }
 
 function completeColumns(context: CompletionContext, known: KnownTables): CompletionResult | null {

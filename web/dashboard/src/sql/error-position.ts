@@ -1,29 +1,29 @@
 import type { ColonnadeError } from "colonnade";
-import type { Mistake } from "./code-editor.js";
+import type { Diagnostic } from "./code-editor.js";
 
 /**
- * Where in a text the mistake is that a statement was refused for; undefined where the server does
+ * Where in a text the diagnostic is that a statement was refused for; undefined where the server does
  * not say.
  *
  * @param text what stands in the editor
  * @param statement the part of it that was run
  * @param ranFrom where that began when it was run: what stands there is meant among equal parts
  */
-export function mistakeIn(
+export function diagnosticOf(
   text: string,
   statement: string,
   { message, hint }: ColonnadeError,
   ranFrom = 0,
-): Mistake | undefined {
+): Diagnostic | undefined {
   const start = text.startsWith(statement, ranFrom) ? ranFrom : text.indexOf(statement);
-  const place = start < 0 ? undefined : placeIn(statement, message);
+  const place = start < 0 ? undefined : errorRangeIn(statement, message);
   if (place === undefined) return undefined;
   const [from, to] = place;
   const words = hint === undefined ? message : `${message}: ${hint}`;
   return { from: start + from, to: start + to, message: words };
 }
 
-function placeIn(statement: string, message: string): [number, number] | undefined {
+function errorRangeIn(statement: string, message: string): [number, number] | undefined {
   const at = /at Line: (\d+), Column: (\d+)/.exec(message);
   if (at !== null) return wordAt(statement, Number(at[1]), Number(at[2]));
   if (message.includes("found: EOF")) return lastWord(statement);

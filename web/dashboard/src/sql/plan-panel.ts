@@ -1,7 +1,7 @@
 import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import { readAnswer } from "../server/read-rows.js";
-import { problem } from "../ui/error-alert.js";
+import { readRows } from "../server/read-rows.js";
+import { errorAlert } from "../ui/error-alert.js";
 
 /** How a plan is asked for. */
 type PlanKind = "text" | "tree" | "analyze";
@@ -22,7 +22,7 @@ const TITLES: Record<string, string> = {
 export class PlanPanel extends LitElement {
   static override properties: PropertyDeclarations = {
     sql: { attribute: false },
-    numArrivals: { attribute: false },
+    numLoads: { attribute: false },
     kind: { state: true },
     plans: { state: true },
     error: { state: true },
@@ -31,7 +31,7 @@ export class PlanPanel extends LitElement {
 
   declare sql: string;
   /** Another number has the same statement planned anew. */
-  declare numArrivals: number;
+  declare numLoads: number;
   declare kind: PlanKind;
   /** Titles and texts; undefined while they are asked for. */
   declare plans: [title: string, text: string][] | undefined;
@@ -42,7 +42,7 @@ export class PlanPanel extends LitElement {
   constructor() {
     super();
     this.sql = "";
-    this.numArrivals = 0;
+    this.numLoads = 0;
     this.kind = "text";
     this.isCancelled = false;
   }
@@ -64,7 +64,7 @@ export class PlanPanel extends LitElement {
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has("sql") || changed.has("kind") || changed.has("numArrivals")) void this.#ask();
+    if (changed.has("sql") || changed.has("kind") || changed.has("numLoads")) void this.#ask();
   }
 
   protected override render() {
@@ -90,7 +90,7 @@ export class PlanPanel extends LitElement {
   #renderPlans() {
     const { error, plans } = this;
     if (error !== undefined) {
-      return problem(error);
+      return errorAlert(error);
     }
     if (this.isCancelled) {
       return html`<div class="plan-wait" role="status">
@@ -123,7 +123,7 @@ export class PlanPanel extends LitElement {
     const { signal } = asking;
     const prefix = KINDS.find(({ kind }) => kind === this.kind)?.sql;
     try {
-      const rows = await readAnswer(`${prefix} ${withoutExplain(this.sql)}`, { signal });
+      const rows = await readRows(`${prefix} ${withoutExplain(this.sql)}`, { signal });
       if (signal.aborted) return;
       this.plans = rows.map(([title, text]) => [TITLES[title ?? ""] ?? title ?? "", text ?? ""]);
     } catch (thrown) {

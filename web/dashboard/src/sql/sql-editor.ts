@@ -1,10 +1,10 @@
 import { html, LitElement, type PropertyDeclarations, type PropertyValues } from "lit";
-import type { CodeEditor, Mistake } from "./code-editor.js";
+import type { CodeEditor, Diagnostic } from "./code-editor.js";
 import type { KnownTables } from "./completion.js";
 import { editorStyles } from "./editor-styles.js";
 
 /** What is to be run of what is written. */
-export interface StatementPart {
+export interface StatementRange {
   sql: string;
   /** Where it begins, in UTF-16 units. */
   from: number;
@@ -24,7 +24,7 @@ export class SqlEditor extends LitElement {
     text: { attribute: false },
     placeholder: { attribute: false },
     known: { attribute: false },
-    mistake: { attribute: false },
+    diagnostic: { attribute: false },
   };
 
   declare text: string;
@@ -33,7 +33,7 @@ export class SqlEditor extends LitElement {
   /** What can be completed. */
   declare known: KnownTables;
   /** What is underlined. */
-  declare mistake: Mistake | undefined;
+  declare diagnostic: Diagnostic | undefined;
   #editor: CodeEditor | undefined;
   #loaded: Promise<typeof import("./code-editor.js")> | undefined;
   #isComposing = false;
@@ -46,7 +46,7 @@ export class SqlEditor extends LitElement {
   }
 
   /** What is selected, or all where nothing is. */
-  get statement(): StatementPart {
+  get statement(): StatementRange {
     const area = this.#area;
     const sql =
       this.#editor?.selected ?? area?.value.slice(area.selectionStart, area.selectionEnd) ?? "";
@@ -85,7 +85,7 @@ export class SqlEditor extends LitElement {
   protected override updated(changed: PropertyValues<this>): void {
     const editor = this.#editor;
     if (editor === undefined) {
-      if (this.mistake !== undefined) void this.#load();
+      if (this.diagnostic !== undefined) void this.#load();
       return;
     }
     if (changed.has("text") && editor.text !== this.text) {
@@ -93,7 +93,7 @@ export class SqlEditor extends LitElement {
     } else if (changed.has("placeholder")) {
       editor.setPlaceholder(this.placeholder);
     }
-    if (changed.has("mistake")) editor.mark(this.mistake);
+    if (changed.has("diagnostic")) editor.mark(this.diagnostic);
   }
 
   get #area(): HTMLTextAreaElement | null {
@@ -126,7 +126,7 @@ export class SqlEditor extends LitElement {
       onRun: () => this.dispatchEvent(new Event("run")),
       onEscape: () => this.dispatchEvent(new Event("escape")),
     });
-    this.#editor.mark(this.mistake);
+    this.#editor.mark(this.diagnostic);
     this.requestUpdate();
     this.performUpdate();
     if (hadFocus) this.#editor.focus();

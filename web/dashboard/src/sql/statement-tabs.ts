@@ -50,7 +50,7 @@ export class StatementTabs extends LitElement {
         ${this.tabs.map((tab, index) => this.#renderTab(tab, index, index === tabStop))}
       </div>
       ${this.#renderName()}
-      <button class="icon" aria-label="New statement" title="New statement" @click=${() => this.#tell("new", undefined)}>
+      <button class="icon" aria-label="New statement" title="New statement" @click=${() => this.#dispatch("new", undefined)}>
         ${plus}
       </button>
     </div>`;
@@ -66,8 +66,8 @@ export class StatementTabs extends LitElement {
       aria-controls=${isCurrent ? "subject" : nothing}
       aria-keyshortcuts=${id === undefined ? "Delete" : "Delete F2"}
       tabindex=${isTabStop ? 0 : -1}
-      @click=${() => this.#tell("choose", id)}
-      @auxclick=${(event: MouseEvent) => event.button === 1 && this.#tell("close", id)}
+      @click=${() => this.#dispatch("choose", id)}
+      @auxclick=${(event: MouseEvent) => event.button === 1 && this.#dispatch("close", id)}
       @dblclick=${() => this.#rename(id)}
       @keydown=${(event: KeyboardEvent) => this.#onKey(event, id)}
     >
@@ -78,7 +78,7 @@ export class StatementTabs extends LitElement {
         title="Close (Delete)"
         @click=${(event: MouseEvent) => {
           event.stopPropagation();
-          this.#tell("close", id);
+          this.#dispatch("close", id);
         }}
         >${cross}</span
       >
@@ -106,9 +106,9 @@ export class StatementTabs extends LitElement {
     moveAmongTabs(event);
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      this.#tell("choose", id);
+      this.#dispatch("choose", id);
     } else if (event.key === "Delete") {
-      this.#tell("close", id);
+      this.#dispatch("close", id);
     } else if (event.key === "F2") {
       this.#rename(id);
     }
@@ -130,7 +130,7 @@ export class StatementTabs extends LitElement {
     this.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
   }
 
-  #tell(type: "choose" | "close" | "new", id: number | undefined): void {
+  #dispatch(type: "choose" | "close" | "new", id: number | undefined): void {
     this.dispatchEvent(new CustomEvent(type, { detail: id }));
   }
 }

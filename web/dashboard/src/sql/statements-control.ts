@@ -1,15 +1,15 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html } from "lit";
-import type { Place, Subject, View } from "../address/address.js";
+import type { Address, Subject, View } from "../address/address.js";
 import type { Navigation } from "../address/navigation.js";
 import type { CatalogTable } from "../catalog/catalog.js";
 import { listen } from "../shell/viewer-events.js";
-import type { Mistake } from "./code-editor.js";
-import { mistakeIn } from "./error-position.js";
+import type { Diagnostic } from "./code-editor.js";
+import { diagnosticOf } from "./error-position.js";
 import { History } from "./history.js";
 import type { HistoryDialog } from "./history-dialog.js";
 import type { PlanPanel } from "./plan-panel.js";
-import type { StatementPart } from "./sql-editor.js";
+import type { StatementRange } from "./sql-editor.js";
 import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
@@ -25,7 +25,7 @@ export class StatementsControl {
   /** What was written while no statement was open: above a table, or before the first one. */
   #draft = "";
   #table: string | undefined;
-  #mistake: Mistake | undefined;
+  #diagnostic: Diagnostic | undefined;
   /** Where what was run last began in its text. */
   #ranFrom = 0;
 
@@ -41,7 +41,7 @@ export class StatementsControl {
       if (this.#current === undefined) return;
       const { text, ran } = this.#current;
       this.#history.end(ran, { error: error.code });
-      this.#mistake = mistakeIn(text, ran, error, this.#ranFrom);
+      this.#diagnostic = diagnosticOf(text, ran, error, this.#ranFrom);
       onChange();
     });
   }
@@ -55,16 +55,16 @@ export class StatementsControl {
     return this.#tabs.length > 0;
   }
 
-  /** Takes over what a place says of a statement. */
-  arrive({ subject, view }: Place, isAgain: boolean, id: number | undefined): void {
+  /** Takes over what a address says of a statement. */
+  show({ subject, view }: Address, isReload: boolean, id: number | undefined): void {
     const table = titleOf(subject);
     if (table === undefined || table !== this.#table) this.#openDraft();
     this.#table = table;
     this.#current =
-      subject && "sql" in subject ? this.#statements.arrive(subject.sql, id) : undefined;
-    if (isAgain) this.#mistake = undefined;
+      subject && "sql" in subject ? this.#statements.tabFor(subject.sql, id) : undefined;
+    if (isReload) this.#diagnostic = undefined;
     const sql = this.#current?.ran ?? "";
-    if (isAgain && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
+    if (isReload && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
   }
 
   /** Runs a statement, or has it planned: the one that is open, or one of its own. */
@@ -103,10 +103,10 @@ export class StatementsControl {
         .text=${this.#current?.text ?? this.#draft}
         .example=${example}
         .known=${known}
-        .mistake=${this.#mistake}
+        .diagnostic=${this.#diagnostic}
         @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
-        @run=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "rows")}
-        @explain=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "plan")}
+        @run=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "rows")}
+        @explain=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "plan")}
         @stop=${() => {
           document.querySelector<PlanPanel>("plan-panel")?.cancel();
           this.#viewer.cancel();
@@ -137,7 +137,7 @@ export class StatementsControl {
     return draft.trim() === "" ? undefined : this.#statements.open(draft);
   }
 
-  #runPart({ sql, from }: StatementPart, view: View): void {
+  #runRange({ sql, from }: StatementRange, view: View): void {
     this.#ranFrom = from;
     this.run(sql, view);
   }

@@ -51,7 +51,7 @@ export class Statements {
    * The tab for a statement that an address brings: the one it was left in, or one that has it. Text
    * that was not run stays where it is.
    */
-  arrive(sql: string, id: number | undefined): Statement {
+  tabFor(sql: string, id: number | undefined): Statement {
     const known = this.find(id) ?? this.#withSql(sql);
     if (known === undefined) return this.open(sql, sql);
     const { text, ran } = known;
@@ -66,7 +66,7 @@ export class Statements {
   /** The tab that a statement is run in: this one where it is in its text or may take its place. */
   run(sql: string, id: number | undefined): Statement {
     const known = this.find(id);
-    if (!known?.text.includes(sql)) return this.arrive(sql, id);
+    if (!known?.text.includes(sql)) return this.tabFor(sql, id);
     this.change(known.id, { ran: sql });
     return known;
   }
@@ -111,7 +111,7 @@ function stored(): Statement[] {
   const list = load(KEY);
   if (!Array.isArray(list)) return [];
   return list.flatMap(({ id, name, text, ran }: Partial<Statement>) => {
-    const isSound = typeof id === "number" && typeof text === "string" && typeof ran === "string";
-    return isSound && text.trim() !== "" ? [{ id, name, text, ran }] : [];
+    const isValid = typeof id === "number" && typeof text === "string" && typeof ran === "string";
+    return isValid && text.trim() !== "" ? [{ id, name, text, ran }] : [];
   });
 }

@@ -1,4 +1,4 @@
-/** `6001215` as `6,001,215`; the first use of `Intl` would hold the page up for 25 ms and more. */
+/** `6001215` as `6,001,215`. Without `Intl`, whose first use blocks the page for at least 25 ms. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
 }
@@ -27,7 +27,7 @@ export function formatDuration(durationMs: number): string {
   return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
 }
 
-/** When something was, in the reader's words: today only the time. */
+/** A moment in the reader's locale; only the time if it is today. */
 export function formatWhen(atMs: number, nowMs = Date.now()): string {
   const [at, now] = [new Date(atMs), new Date(nowMs)];
   const isToday = at.toDateString() === now.toDateString();

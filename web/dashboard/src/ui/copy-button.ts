@@ -1,18 +1,20 @@
 import { html } from "lit";
 import { copy as icon } from "./icons.js";
 
-/** Told by parts of the page of what was done; the shell says it. */
-export type SaidEvent = CustomEvent<string>;
+/** Asks the page to show a notification; the detail is its text. */
+export type NotificationEvent = CustomEvent<string>;
 
-/** Copies a text, and says so, or why not. */
+/** Copies a text; a notification says `done`, or why the browser does not allow it. */
 export async function copyText(from: EventTarget, text: string, done: string): Promise<void> {
-  let said = done;
+  let notification = done;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    said = "The browser does not allow the clipboard here. Select the text and copy it.";
+    notification = "The browser does not allow the clipboard here. Select the text and copy it.";
   }
-  from.dispatchEvent(new CustomEvent("said", { detail: said, bubbles: true, composed: true }));
+  from.dispatchEvent(
+    new CustomEvent("notification", { detail: notification, bubbles: true, composed: true }),
+  );
 }
 
 /** A button that copies a text. */

@@ -1,6 +1,6 @@
 import { svg } from "lit";
 
-/** A lintel on three columns: the mark before the name. */
+/** The logo: a lintel on three columns. */
 export const mark = svg`<svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
   <path fill="currentColor" d="M2 2h16v3H2zM2 15h16v3H2zM4 6.500h2.500v7H4zM8.750 6.500h2.500v7h-2.500zM13.500 6.500H16v7h-2.500z"/>
 </svg>`;

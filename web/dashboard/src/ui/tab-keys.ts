@@ -1,4 +1,4 @@
-/** Which of `count` tabs an arrow key, Home or End leads to from the one at `index`. */
+/** The index of the tab, of `count`, to which an arrow key, Home or End leads from `index`. */
 export function tabAfterKey(key: string, index: number, count: number): number | undefined {
   if (key === "ArrowRight") return (index + 1) % count;
   if (key === "ArrowLeft") return (index - 1 + count) % count;
@@ -6,7 +6,7 @@ export function tabAfterKey(key: string, index: number, count: number): number |
   return key === "End" ? count - 1 : undefined;
 }
 
-/** Moves the focus among the tabs of a list. */
+/** Moves the focus to another tab of the list on an arrow key, Home or End. */
 export function moveAmongTabs(event: KeyboardEvent): void {
   const list = (event.currentTarget as HTMLElement).closest("[role=tablist]");
   const tabs = [...(list?.querySelectorAll<HTMLElement>("[role=tab]") ?? [])];
