@@ -50,7 +50,7 @@ test.each(["float", "halffloat", "double"])("a brush over %s marks its bins alon
   const bins = binsOf(field(type), { low: "0", high: "1" }, 10);
   const data = { bins } as ChartData;
   const brush = brushOf(data, [6, 7], undefined);
-  expect([...(markedBy(data, brush)?.places ?? [])]).toEqual([6, 7]);
+  expect([...(markedBy(data, brush)?.positions ?? [])]).toEqual([6, 7]);
   expect(binLabel(bins, 6)).toBe("0.6 to 0.7");
 });
 

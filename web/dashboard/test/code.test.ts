@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import {
   CODE_LANGUAGES,
   type CodeLanguage,
-  type CodeWish,
+  type CodeOptions,
   codeFor,
 } from "../src/files/fetch-code.js";
 
-const plain: CodeWish = {
+const plain: CodeOptions = {
   origin: "http://localhost:7878",
   rows: { table: 'it\'s "a"' },
   arrangement: {},
@@ -18,7 +18,7 @@ const languages = Object.keys(CODE_LANGUAGES) as CodeLanguage[];
 const pythons = languages.filter((language) => language !== "curl");
 const odd = '\'"\\ $HOME `x` ü\n\t\u2028🙂 "query":"RESULT"';
 
-/** What Python reads in the code's questions. */
+/** What Python reads in the code's queryBodies. */
 function asked(code: string): unknown {
   const program = `
 import ast, json, sys

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type CatalogTable, filterCatalog, rowsUrl } from "../src/catalog/catalog.js";
+import { type CatalogTable, filterCatalog } from "../src/catalog/catalog.js";
+import { rowsUrl } from "../src/server/requests.js";
 import { nextTheme } from "../src/shell/theme.js";
 import { formatBytes, formatRows } from "../src/text/format.js";
 

@@ -1,19 +1,19 @@
 import { expect, test, vi } from "vitest";
-import { addressOf } from "../src/address/address.js";
+import { formatAddress } from "../src/address/address.js";
 import { predicateText } from "../src/print/predicate-text.js";
-import { keptRequest, lookAtKept } from "../src/queries/kept-result.js";
 import {
-  type Asked,
   fractionOf,
-  isKeptWhole,
-  placeOfQuery,
+  hasAllRows,
   type QueryRecord,
-  queryFacts,
+  type QueryRequest,
+  queryAddress,
+  queryDetails,
   queryTitle,
 } from "../src/queries/queries.js";
+import { reusedResultRequest, reuseResult } from "../src/queries/reused-result.js";
 import { RetryDelays } from "../src/reconnect/retry-delays.js";
 
-function record(request: Asked | undefined, more: Partial<QueryRecord> = {}): QueryRecord {
+function record(request: QueryRequest | undefined, more: Partial<QueryRecord> = {}): QueryRecord {
   return {
     id: "6f1c8f2e-3a5b-4c1d-9e2f-0a1b2c3d4e5f",
     ...(request === undefined ? {} : { request }),
@@ -31,7 +31,8 @@ function record(request: Asked | undefined, more: Partial<QueryRecord> = {}): Qu
 
 test("a result is named by what was asked for", () => {
   const base = record({ sql: " select 1 " });
-  const title = (request: Asked | undefined) => queryTitle(record(request, { id: "b" }), [base]);
+  const title = (request: QueryRequest | undefined) =>
+    queryTitle(record(request, { id: "b" }), [base]);
   expect(title({ sql: "select 2" })).toBe("select 2");
   expect(title({ table: "t" })).toBe("t");
   expect(title({ table: "t", columns: ["a"], filter: "a > 1", offset: 9, limit: 1 })).toBe(
@@ -44,7 +45,7 @@ test("a result is named by what was asked for", () => {
 });
 
 test("its facts are those that are known", () => {
-  expect(queryFacts(record({ table: "t" }))).toEqual([
+  expect(queryDetails(record({ table: "t" }))).toEqual([
     "1,000 rows",
     "1.5 MB sent",
     "in a fixed order",
@@ -61,7 +62,7 @@ test("its facts are those that are known", () => {
       disk_bytes: 9e9,
     },
   );
-  expect(queryFacts(running)).toEqual([
+  expect(queryDetails(running)).toEqual([
     "1 row",
     "1.5 MB sent",
     "8.0 MB in memory",
@@ -69,16 +70,16 @@ test("its facts are those that are known", () => {
     "1.2 s",
   ]);
   expect(fractionOf(running)).toBeUndefined();
-  expect(queryFacts({ ...running, rows: 4 })[0]).toBe("1 of 4 rows");
+  expect(queryDetails({ ...running, rows: 4 })[0]).toBe("1 of 4 rows");
   expect(fractionOf({ ...running, rows: 4 })).toBe(0.25);
 });
 
 test("a result is opened where the same rows are looked at", () => {
   const base = record({ table: "t" });
   const made = record({ query: base.id, sort: [{ column: "a" }] }, { id: "made" });
-  const address = (request: Asked | undefined) => {
-    const place = placeOfQuery(record(request, { id: "b" }), [base, made]);
-    return place && decodeURIComponent(addressOf(place)).replaceAll("+", " ");
+  const address = (request: QueryRequest | undefined) => {
+    const place = queryAddress(record(request, { id: "b" }), [base, made]);
+    return place && decodeURIComponent(formatAddress(place)).replaceAll("+", " ");
   };
   expect(address({ sql: "select 1" })).toBe("/?sql=select 1");
   expect(address({ table: "t" })).toBe("/?table=t");
@@ -97,21 +98,21 @@ test("a result is opened where the same rows are looked at", () => {
 });
 
 test("a statement's result that is kept is looked at itself, once", () => {
-  expect(isKeptWhole(record({ sql: "a" }))).toBe(true);
-  expect(isKeptWhole(record({ sql: "a", limit: 1 }))).toBe(false);
-  expect(isKeptWhole(record({ sql: "a" }, { first_row: 1 }))).toBe(false);
-  expect(isKeptWhole(record({ sql: "a" }, { state: "cancelled" }))).toBe(false);
+  expect(hasAllRows(record({ sql: "a" }))).toBe(true);
+  expect(hasAllRows(record({ sql: "a", limit: 1 }))).toBe(false);
+  expect(hasAllRows(record({ sql: "a" }, { first_row: 1 }))).toBe(false);
+  expect(hasAllRows(record({ sql: "a" }, { state: "cancelled" }))).toBe(false);
   vi.stubGlobal(
     "Request",
     class {
       constructor(readonly url: string) {}
     },
   );
-  lookAtKept("a", "1");
-  expect(keptRequest("a")?.url).toBe("/v1/query/1/rows");
-  expect(keptRequest("a")).toBeUndefined();
-  lookAtKept("a", "1");
-  expect(keptRequest("b")).toBeUndefined();
+  reuseResult("a", "1");
+  expect(reusedResultRequest("a")?.url).toBe("/v1/query/1/rows");
+  expect(reusedResultRequest("a")).toBeUndefined();
+  reuseResult("a", "1");
+  expect(reusedResultRequest("b")).toBeUndefined();
   vi.unstubAllGlobals();
 });
 

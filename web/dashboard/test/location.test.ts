@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 import {
-  addressOf,
+  type Address,
+  formatAddress,
   PLAIN_STATE,
-  type Place,
-  placeIn,
-  placeOf,
+  parseAddress,
   rowsStateOf,
+  subjectAddress,
 } from "../src/address/address.js";
-import { listText, parseList } from "../src/text/quote.js";
+import { formatList, parseList } from "../src/text/quote.js";
 
-const places: Place[] = [
-  placeOf(undefined),
-  placeOf({ table: "lineitem" }),
-  placeOf({ table: "a b/c&d" }, "details"),
-  placeOf({ sql: "" }),
-  placeOf({ file: "ä (2).arrow" }),
-  placeOf({ sql: "SELECT 1 + 1 -- ä\n, '%2C'" }, "plan"),
+const addresses: Address[] = [
+  subjectAddress(undefined),
+  subjectAddress({ table: "lineitem" }),
+  subjectAddress({ table: "a b/c&d" }, "details"),
+  subjectAddress({ sql: "" }),
+  subjectAddress({ file: "ä (2).arrow" }),
+  subjectAddress({ sql: "SELECT 1 + 1 -- ä\n, '%2C'" }, "plan"),
   {
     subject: { table: "t" },
     view: "rows",
@@ -39,22 +39,22 @@ const places: Place[] = [
   },
 ];
 
-test.each(places)("place %# is in the address and comes back from it", (place) => {
-  const { search, pathname } = new URL(addressOf(place), "http://h");
-  expect(placeIn(search)).toEqual(place);
-  expect(pathname + search).toBe(addressOf(place));
+test.each(addresses)("address %# is in the address and comes back from it", (address) => {
+  const { search, pathname } = new URL(formatAddress(address), "http://h");
+  expect(parseAddress(search)).toEqual(address);
+  expect(pathname + search).toBe(formatAddress(address));
 });
 
 test("an address is short where nothing is said", () => {
-  expect(addressOf(placeOf({ table: "lineitem" }))).toBe("/?table=lineitem");
+  expect(formatAddress(subjectAddress({ table: "lineitem" }))).toBe("/?table=lineitem");
   const sort = [{ column: "l_tax", descending: true }];
-  const place = { ...placeOf({ table: "lineitem" }), state: { ...PLAIN_STATE, sort } };
-  expect(addressOf(place)).toBe("/?table=lineitem&sort=-l_tax");
+  const address = { ...subjectAddress({ table: "lineitem" }), state: { ...PLAIN_STATE, sort } };
+  expect(formatAddress(address)).toBe("/?table=lineitem&sort=-l_tax");
 });
 
 test("what an address says wrongly is left out", () => {
-  const place = placeIn("?table=t&row=-1&filter={&widths=x&view=plan&sort=");
-  expect(place).toEqual(placeOf({ table: "t" }));
+  const address = parseAddress("?table=t&row=-1&filter={&widths=x&view=plan&sort=");
+  expect(address).toEqual(subjectAddress({ table: "t" }));
 });
 
 test("columns go unsaid while all are there in their order", () => {
@@ -67,6 +67,6 @@ test("columns go unsaid while all are there in their order", () => {
 
 test("lists hold any names", () => {
   const names = ["a", "", 'b"', "c,d", " e "];
-  expect(parseList(listText(names))).toEqual(names);
+  expect(parseList(formatList(names))).toEqual(names);
   expect(parseList("")).toEqual([]);
 });

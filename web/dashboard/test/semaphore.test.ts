@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { Turns } from "../src/server/semaphore.js";
+import { Semaphore } from "../src/server/semaphore.js";
 
 test("no more than so many at once, the first come first, failures included", async () => {
-  const turns = new Turns(2);
+  const semaphore = new Semaphore(2);
   const begun: number[] = [];
   const ends: (() => void)[] = [];
   const work = (number: number) =>
-    turns.take(async () => {
+    semaphore.run(async () => {
       begun.push(number);
       await new Promise<void>((resolve) => ends.push(resolve));
       if (number === 1) throw new Error("failed");
@@ -23,11 +23,11 @@ test("no more than so many at once, the first come first, failures included", as
 });
 
 test("what is aborted while it waits keeps nobody else waiting", async () => {
-  const turns = new Turns(2);
+  const semaphore = new Semaphore(2);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
   const work = (name: string, signal?: AbortSignal) =>
-    turns.take(async () => {
+    semaphore.run(async () => {
       begun.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
     }, signal);
@@ -49,11 +49,11 @@ test("what is aborted while it waits keeps nobody else waiting", async () => {
 });
 
 test("what is aborted in the moment its turn comes passes it on", async () => {
-  const turns = new Turns(1);
+  const semaphore = new Semaphore(1);
   const abort = new AbortController();
-  const first = turns.take(async () => {});
-  const second = turns.take(async () => {}, abort.signal);
-  const third = turns.take(async () => "done");
+  const first = semaphore.run(async () => {});
+  const second = semaphore.run(async () => {}, abort.signal);
+  const third = semaphore.run(async () => "done");
   void first.then(() => abort.abort());
   await second.catch(() => {});
   expect(await third).toBe("done");
