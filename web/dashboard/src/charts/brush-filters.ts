@@ -1,12 +1,12 @@
 import type { Predicate } from "colonnade";
 
-/** The parts of a predicate that must all be true. */
+/** The predicates whose conjunction a predicate is. */
 export function conjuncts(predicate: Predicate | null | undefined): readonly Predicate[] {
   if (predicate === null || predicate === undefined) return [];
   return "and" in predicate ? predicate.and.flatMap(conjuncts) : [predicate];
 }
 
-/** One predicate of several that must all be true; null of none. */
+/** The conjunction of predicates; null for none. */
 export function conjunction(
   predicates: readonly (Predicate | null | undefined)[],
 ): Predicate | null {
@@ -15,7 +15,7 @@ export function conjunction(
   return parts.length > 1 ? { and: parts } : (first ?? null);
 }
 
-/** A predicate as a text to compare it by. */
+/** A text that is equal for equal predicates. */
 export function filterKey(predicate: Predicate | null): string {
   return JSON.stringify(predicate, (_, value) =>
     typeof value === "bigint" ? String(value) : value,
@@ -23,8 +23,8 @@ export function filterKey(predicate: Predicate | null): string {
 }
 
 /**
- * Takes the predicates of brushes out of a table's filter: what is left is the table's own, and which
- * of them are not all in it.
+ * Removes the predicates of brushes from a table's filter. Returns the table's own filter, and the
+ * indices of the brushes that the filter does not fully contain.
  */
 export function withoutBrushes(
   filter: Predicate | null,

@@ -14,18 +14,18 @@ import { pngBlob, saveFile, svgText } from "./image-files.js";
 import { exactNumber } from "./labels.js";
 import type { ChartSource } from "./predicate-sql.js";
 
-/** Changes that follow each other so closely are one. */
+/** Changes within this time cause one load, in ms. */
 const DEBOUNCE_MS = 120;
-/** Work that takes longer can be cancelled by hand. */
+/** After this time a load can be cancelled by a button, in ms. */
 const SLOW_MS = 800;
 
 type Phase = "waiting" | "loading" | "slow" | "ready" | "failed" | "cancelled";
 
 /**
- * One chart: what it shows, its picture or table, and what is said of it.
+ * One chart: its controls, its drawing or table, and its summary.
  *
- * @fires card-spec - detail: the chart as it shall be
- * @fires card-remove - the chart is not wanted any more
+ * @fires card-spec - detail: the requested chart
+ * @fires card-remove - when the chart is to be removed
  */
 export class ChartCard extends LitElement {
   static override styles = cardStyles;
@@ -48,7 +48,7 @@ export class ChartCard extends LitElement {
   declare spec: ChartSpec;
   /** The table's own filter. */
   declare base: Predicate | null;
-  /** The same with the brushes of the other charts. */
+  /** The table's own filter and the brushes of the other charts. */
   declare filter: Predicate | null;
   declare data: ChartData | undefined;
   declare phase: Phase;
@@ -197,7 +197,7 @@ export class ChartCard extends LitElement {
     return notes;
   }
 
-  /** Loads after a moment in which nothing else is wanted. */
+  /** Loads once there was no change for a moment. */
   #schedule(): void {
     this.#stop();
     this.phase = "waiting";

@@ -18,7 +18,7 @@ const KIND_NAMES: Record<ChartSpec["kind"], string> = {
   box: "Box",
 };
 
-/** What a chart shows, to be changed. */
+/** The controls of a chart: its kind, columns, aggregate and colour. */
 export function controls(
   spec: ChartSpec,
   fields: readonly ChartField[],

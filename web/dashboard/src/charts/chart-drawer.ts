@@ -5,8 +5,8 @@ import type { ChartField } from "./fields.js";
 import type { ChartSource } from "./predicate-sql.js";
 
 /**
- * A place beside a viewer in which charts of its rows are opened. It stands next to the viewer in one
- * parent, and loads what charts need when it is first opened.
+ * A drawer beside a viewer for charts of its rows. It is a sibling of the viewer, and loads the code of
+ * charts when it is first opened.
  *
  * @fires chart-state - detail: the state
  */
@@ -23,9 +23,9 @@ export class ChartDrawer extends LitElement {
     filter: { state: true },
   };
 
-  /** What the viewer shows. */
+  /** The source of the rows that the viewer shows. */
   declare shown: ChartSource | undefined;
-  /** Which charts are open, as the panel told; undefined while it is closed. */
+  /** The chart panel's encoded state; undefined while the drawer is closed. */
   declare state: string | undefined;
   declare isOpen: boolean;
   declare isLoaded: boolean;
@@ -34,7 +34,7 @@ export class ChartDrawer extends LitElement {
   declare fields: readonly ChartField[];
   declare filter: Predicate | null;
   #listening: AbortController | undefined;
-  /** The charts that were closed; these rows' still. */
+  /** The state to restore when the drawer is opened again for the same rows. */
   #closed = "";
 
   constructor() {
@@ -53,7 +53,7 @@ export class ChartDrawer extends LitElement {
     const parent = this.parentElement;
     parent?.addEventListener("colonnade-schema", this.#onSchema, { signal });
     parent?.addEventListener("colonnade-filter", this.#onFilter, { signal });
-    // Where it is put beside rows that are there already.
+    // The viewer may already have rows when this element is connected.
     void this.updateComplete.then(() => {
       const table = this.#viewer?.table;
       if (table !== undefined) this.#takeFields(table.schema.fields);

@@ -8,22 +8,22 @@ import { brushOf, type Drawing, markedBy, type Span, type Stop } from "./drawing
 import type { Palette } from "./image-files.js";
 import { FONT, INKS, rect, type Shape } from "./scene.js";
 
-/** What is being marked: from one range to another, on both axes of a scatter chart. */
+/** The range that is being brushed, on both axes of a scatter chart. */
 interface Draft {
   positions: Span;
   crossPositions: Span | undefined;
 }
 
-/** A drag that rests so long is applied before it ends. */
+/** A drag that pauses this long is applied before it ends, in ms. */
 const REST_MS = 250;
-/** How near a pointer has to be to a point, in pixels. */
+/** The largest distance of the pointer from a point that it selects, in pixels. */
 const NEAR_PX = 28;
-/** A press that moves less is a click. */
+/** A press that moves less than this is a click, in pixels. */
 const CLICK_PX = 4;
 
 const context = new OffscreenCanvas(1, 1).getContext("2d");
 
-/** How wide a text of a chart is, in pixels. */
+/** Measures the width of a text in the font of charts, in pixels. */
 export function measureText(text: string, sizePx: number): number {
   if (context === null) return text.length * sizePx * 0.55;
   context.font = `${sizePx}px ${FONT}`;
@@ -31,8 +31,8 @@ export function measureText(text: string, sizePx: number): number {
 }
 
 /**
- * A chart that is looked at and brushed, by pointer and by keyboard: arrows walk its values, with
- * Shift they mark, Enter applies, Escape clears.
+ * The drawing of a chart with tooltips and brushing, by pointer or keyboard: arrows move among its
+ * values, Shift with arrows brushes, Enter applies the brush, Escape clears it.
  *
  * @fires figure-brush - detail: the brush, or null
  */
@@ -51,9 +51,9 @@ export class ChartFigure extends LitElement {
   /** The chart's title. */
   declare name: string;
   declare summary: string;
-  /** The room there is, in pixels; 0 while that is unknown. */
+  /** The available width in pixels; 0 while it is unknown. */
   declare width: number;
-  /** The stop that is looked at, by its position among all. */
+  /** The index of the active stop. */
   declare active: number | undefined;
   declare draft: Draft | undefined;
   #drawing: Drawing | undefined;
@@ -88,7 +88,7 @@ export class ChartFigure extends LitElement {
     this.renderRoot.querySelector<HTMLElement>(".chart")?.focus();
   }
 
-  /** The colours of this page. */
+  /** The page's colours of inks. */
   get palette(): Palette {
     const probe = document.createElementNS("http://www.w3.org/2000/svg", "path");
     this.renderRoot.querySelector("svg")?.append(probe);
@@ -109,7 +109,7 @@ export class ChartFigure extends LitElement {
         : undefined;
   }
 
-  /** What is marked: while it is being marked, that. */
+  /** The brush that is being drawn, or the one of the chart. */
   get #brush(): Brush | undefined {
     const { data, draft } = this;
     return draft ? brushOf(data, draft.positions, draft.crossPositions) : data.spec.brush;
@@ -160,7 +160,7 @@ export class ChartFigure extends LitElement {
     const { offsetWidth, offsetHeight } = tip;
     const isLeft = stop.x + 14 + offsetWidth > drawing.width;
     const x = isLeft ? stop.x - 14 - offsetWidth : stop.x + 14;
-    // Beside a value that is high in the plot it hangs low, so that it covers little of the line.
+    // The tooltip is at the bottom for values in the upper half, so that it covers little of the line.
     const { top, bottom } = drawing.plot;
     const isAcross = drawing.direction === "across" && drawing.crossSpans === undefined;
     const edge = stop.y < (top + bottom) / 2 ? bottom - offsetHeight - 6 : top;
@@ -233,7 +233,7 @@ export class ChartFigure extends LitElement {
     }
   }
 
-  /** Whether a key means something here. */
+  /** Handles a key; returns whether it has a function here. */
   #act(drawing: Drawing, key: string, isMarking: boolean): boolean {
     const { direction, stops, spans } = drawing;
     const [back, forth, less, more] =
@@ -277,7 +277,7 @@ export class ChartFigure extends LitElement {
     return true;
   }
 
-  /** The stop in the next position that has some: of the same colour, or the nearest across. */
+  /** The stop at the next position that has any: of the same series, or the nearest one. */
   #adjacentStop(
     stops: readonly Stop[],
     stop: Stop,
@@ -299,7 +299,7 @@ export class ChartFigure extends LitElement {
     return undefined;
   }
 
-  /** Marks from a stop, or from where marking began, to another. */
+  /** Brushes from a stop, or from where the brush began, to another stop. */
   #mark(from: Stop | undefined, to: Stop): void {
     const start = from?.position ?? this.draft?.positions[0] ?? to.position;
     const crossPosition =
@@ -352,7 +352,7 @@ export class ChartFigure extends LitElement {
     }
     const isMarked =
       markedBy(this.data, this.data.spec.brush)?.positions.has(press.position) ?? false;
-    // One bar is a category; one position of a range is only a click beside the brush.
+    // A click on a bar selects its category; a click beside the brush of a range clears it.
     const isCategory = this.#drawing?.direction === "down";
     if (isCategory && !isMarked && event.detail < 2) {
       this.#applyBrush(brushOf(this.data, [press.position, press.position], undefined));
@@ -429,17 +429,15 @@ function reach(spans: readonly Span[], marked: ReadonlySet<number>): Span {
   return [Math.min(...ends), Math.max(...ends)];
 }
 
-/** The range at a position; the nearest beyond the ends. */
-function spanAt(spans: readonly Span[], position: number): number | undefined {
+/** The index of the span at a pixel; beyond the ends the nearest one. */
+function spanAt(spans: readonly Span[], px: number): number | undefined {
   if (spans.length === 0) return undefined;
-  const within = spans.findIndex(
-    ([a, b]) => position >= Math.min(a, b) && position < Math.max(a, b),
-  );
+  const within = spans.findIndex(([a, b]) => px >= Math.min(a, b) && px < Math.max(a, b));
   if (within >= 0) return within;
   const [first] = spans;
   const last = spans.at(-1);
-  const toFirst = Math.abs(position - ((first?.[0] ?? 0) + (first?.[1] ?? 0)) / 2);
-  const toLast = Math.abs(position - ((last?.[0] ?? 0) + (last?.[1] ?? 0)) / 2);
+  const toFirst = Math.abs(px - ((first?.[0] ?? 0) + (first?.[1] ?? 0)) / 2);
+  const toLast = Math.abs(px - ((last?.[0] ?? 0) + (last?.[1] ?? 0)) / 2);
   return toFirst <= toLast ? 0 : spans.length - 1;
 }
 

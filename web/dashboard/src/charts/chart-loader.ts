@@ -19,27 +19,27 @@ import type { ChartField } from "./fields.js";
 import { type ChartSource, hasUnorderedLimit, relation } from "./predicate-sql.js";
 import { runSql } from "./run-query.js";
 
-/** What is drawn at one position of a chart. */
+/** A value at one position of a chart. */
 export interface Point {
-  /** Its bin or category. */
+  /** The number of its bin, or the index of its category. */
   position: number;
-  /** Its colour, counted from 0; of a field of a scatter chart, its bin on the other axis. */
+  /** The index of its series; in a heat map, the number of its bin on the y axis. */
   series: number;
   value: number;
   /** The exact value. */
   text: string;
-  /** How many rows it stands for. */
+  /** The number of rows that it aggregates. */
   numRows: number;
 }
 
-/** A row of the table as a point. */
+/** A row of the table as a point of a scatter chart. */
 export interface Dot {
   x: number;
   y: number;
   texts: readonly [string, string];
 }
 
-/** The distribution of a category: `low` and `high` are the values at the ends of the whiskers. */
+/** The distribution of a category; the whiskers end at the values `low` and `high`. */
 export interface Box {
   position: number;
   low: number;
@@ -53,31 +53,31 @@ export interface Box {
   numOutside: number;
 }
 
-/** All that a chart shows. */
+/** The data of a chart. */
 export interface ChartData {
   spec: ChartSpec;
   bins: Bins | undefined;
-  /** The bins of the other axis of a scatter chart. */
+  /** The bins of the y axis of a scatter chart. */
   yBins: Bins | undefined;
   categories: Categories | undefined;
   group: Categories | undefined;
   points: readonly Point[];
   dots: readonly Dot[] | undefined;
   boxes: readonly Box[] | undefined;
-  /** All rows, also those without a position. */
+  /** The number of rows, including those without a position. */
   numRows: number;
-  /** What has to be said of how it was made. */
+  /** Notes about limits of the data, shown below the chart. */
   notes: readonly string[];
 }
 
-/** Rows without brushes, which give a chart its axes, and the rows that it shows. */
+/** What to load. The rows of `base` define the axes; the chart shows the rows of `filter`. */
 export interface LoadInput {
   source: ChartSource;
   fields: readonly ChartField[];
   spec: ChartSpec;
   /** The table's own filter. */
   base: Predicate | null;
-  /** The same with the brushes of the other charts. */
+  /** The table's own filter and the brushes of the other charts. */
   filter: Predicate | null;
 }
 
@@ -95,11 +95,11 @@ const NUM_COLOURS = 6;
 const ANY_ROWS =
   "LIMIT without ORDER BY: these may be other rows of the statement than the table shows.";
 
-/** Loads charts; axes that were found before are kept, so that they stay while others are brushed. */
+/** Loads charts and caches their axes, so that brushing another chart does not change them. */
 export class ChartLoader {
-  readonly #answers = new Map<string, (string | null)[][]>();
+  readonly #cache = new Map<string, (string | null)[][]>();
 
-  /** Runs what a chart needs; aborting stops it, at the server too. */
+  /** Runs a chart's queries; aborting cancels them, also at the server. */
   async load(input: LoadInput, signal: AbortSignal): Promise<ChartData> {
     const { source, fields, spec, base, filter } = input;
     const field = (name: string | undefined) => fields.find((each) => each.name === name);
@@ -153,7 +153,7 @@ export class ChartLoader {
   }
 
   async #extents(rows: ChartRows, fields: readonly ChartField[], signal: AbortSignal) {
-    const [row = []] = await this.#once(rows, extentQuery(rows, fields), signal);
+    const [row = []] = await this.#cached(rows, extentQuery(rows, fields), signal);
     const counts = fields.map((_, index) => Number(row[1 + index * 3]));
     return {
       numRows: Number(row[0]),
@@ -171,25 +171,25 @@ export class ChartLoader {
     limit: number,
     signal: AbortSignal,
   ): Promise<Categories> {
-    const top = await this.#once(rows, topQuery(rows, field, limit + 1), signal);
+    const top = await this.#cached(rows, topQuery(rows, field, limit + 1), signal);
     const values = top.map(([value]) => value ?? null);
     return { field, values: values.slice(0, limit), hasOthers: values.length > limit };
   }
 
-  /** An answer that stays as long as the source and the table's filter do. */
-  async #once(rows: ChartRows, sql: string, signal: AbortSignal): Promise<(string | null)[][]> {
+  /** Runs a query, or returns its cached rows. */
+  async #cached(rows: ChartRows, sql: string, signal: AbortSignal): Promise<(string | null)[][]> {
     const key = `${relation(rows.source)}\n${sql}`;
-    const known = this.#answers.get(key);
+    const known = this.#cache.get(key);
     if (known !== undefined) return known;
     const answer = await runSql(sql, signal);
-    if (this.#answers.size > 200) this.#answers.clear();
-    this.#answers.set(key, answer);
+    if (this.#cache.size > 200) this.#cache.clear();
+    this.#cache.set(key, answer);
     return answer;
   }
 
-  /** Forgets all axes: the rows may be others. */
-  forget(): void {
-    this.#answers.clear();
+  /** Clears the cache, because the rows may have changed. */
+  clearCache(): void {
+    this.#cache.clear();
   }
 }
 
@@ -227,7 +227,7 @@ async function scatter(
   return { ...data, points, notes: [...data.notes, note] };
 }
 
-/** Whiskers end at the last value within 1.5 times the box's height, as Tukey drew them. */
+/** Tukey's box plots: whiskers end at the last value within 1.5 times the interquartile range. */
 async function boxes(
   data: ChartData,
   rows: ChartRows,

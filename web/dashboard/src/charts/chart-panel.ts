@@ -18,7 +18,7 @@ import {
 import type { ChartField } from "./fields.js";
 import type { ChartSource } from "./predicate-sql.js";
 
-/** How many charts are there when nobody asked for others. */
+/** The number of suggested charts that a new panel shows. */
 const NUM_FIRST = 2;
 
 interface Entry {
@@ -27,12 +27,12 @@ interface Entry {
 }
 
 /**
- * Charts of a table or a statement's rows, made by the server whatever their size. What is marked in
- * one filters the table and the others.
+ * Charts of a table or a statement's rows, aggregated by the server. A brush in one chart filters the
+ * table and the other charts.
  *
  * @fires chart-filter - detail: the table's filter with all brushes, or null
  * @fires chart-state - detail: the state
- * @fires chart-close - the panel is not wanted any more
+ * @fires chart-close - when the panel is to be closed
  */
 export class ChartPanel extends LitElement {
   static override styles = panelStyles;
@@ -44,10 +44,10 @@ export class ChartPanel extends LitElement {
     entries: { state: true },
   };
 
-  /** What is charted; another object for other rows, although of the same name. */
+  /** The source of the rows; a new object means new rows, even if the name is the same. */
   declare source: ChartSource | undefined;
   declare fields: readonly ChartField[];
-  /** The table's filter as it is shown, the brushes' parts included. */
+  /** The table's filter, including the predicates of brushes. */
   declare filter: Predicate | null | undefined;
   declare entries: readonly Entry[];
   readonly #loader = new ChartLoader();
@@ -64,7 +64,7 @@ export class ChartPanel extends LitElement {
     this.entries = [];
   }
 
-  /** Which charts are shown and what is marked in them, as a short text; the empty one for those that suggest themselves. */
+  /** The encoded charts with their brushes; the empty text for the suggested charts. */
   get state(): string {
     return this.#state;
   }
@@ -77,7 +77,7 @@ export class ChartPanel extends LitElement {
 
   protected override willUpdate(changed: Map<PropertyKey, unknown>): void {
     if (changed.has("source")) {
-      this.#loader.forget();
+      this.#loader.clearCache();
       this.#reportedFilters = [];
       this.#isStateNew = true;
     }
@@ -134,7 +134,7 @@ export class ChartPanel extends LitElement {
       )}`;
   }
 
-  /** The charts of a state, or those that suggest themselves. */
+  /** Shows the charts of the state, or the suggested ones. */
   #restore(): void {
     this.#isStateNew = false;
     const wanted = decodeState(this.#state).flatMap((spec) => fitToFields(spec, this.fields) ?? []);
@@ -142,11 +142,11 @@ export class ChartPanel extends LitElement {
     const specs = isGiven ? wanted : suggestions(this.fields).slice(0, NUM_FIRST);
     this.entries = specs.map((spec) => ({ id: this.#nextId++, spec }));
     this.#own = withoutBrushes(this.filter ?? null, this.#brushes()).own;
-    // Tell in a moment: whoever set the state is still at it.
+    // Report in a microtask, after the code that set the state has finished.
     queueMicrotask(() => this.#report());
   }
 
-  /** Somebody else changed the table's filter; brushes that are not in it any more are gone. */
+  /** Applies a filter that the user changed in the viewer; removes brushes that it lacks. */
   #onFilter(): void {
     const filter = this.filter ?? null;
     const index = this.#reportedFilters.lastIndexOf(filterKey(filter));
@@ -162,7 +162,7 @@ export class ChartPanel extends LitElement {
     this.entries = this.entries.map((entry, index) =>
       missing.has(index) ? { ...entry, spec: { ...entry.spec, brush: undefined } } : entry,
     );
-    // Parts of a brush that is gone as a whole must not stay as the table's own.
+    // The rest of a removed brush must not become part of the table's own filter.
     this.#own = withoutBrushes(
       filter,
       before.map((brush) => brush && partsIn(brush, filter)),
@@ -213,14 +213,14 @@ export class ChartPanel extends LitElement {
     this.#report();
   };
 
-  /** The next chart worth a look: the first of a kind that is not there yet. */
+  /** The next suggested chart: the first of a kind that is not shown yet. */
   #suggested(): ChartSpec | undefined {
     if (this.entries.length >= MAX_CHARTS) return undefined;
     const all = suggestions(this.fields);
     return all.find(({ kind }) => !this.entries.some(({ spec }) => spec.kind === kind)) ?? all[0];
   }
 
-  /** Tells of what is other than before. */
+  /** Dispatches events for a changed state and a changed filter. */
   #report(): void {
     const state = encodeState(this.entries.map(({ spec }) => spec)) || "[]";
     if (state !== this.#state) {
@@ -235,7 +235,7 @@ export class ChartPanel extends LitElement {
   }
 }
 
-/** The parts of a brush that are in a filter. */
+/** The conjuncts of a brush that a filter contains. */
 function partsIn(brush: Predicate, filter: Predicate | null): Predicate | undefined {
   const parts = "and" in brush ? brush.and : [brush];
   const there = parts.filter((part) => withoutBrushes(filter, [part]).missing.size === 0);

@@ -5,19 +5,19 @@ import type { Aggregate } from "./chart-spec.js";
 import { type ChartField, isFloat, isInteger, valueType } from "./fields.js";
 import { type ChartSource, predicateSql, relation, textSql } from "./predicate-sql.js";
 
-/** The rows that a chart is made of. */
+/** The rows that a chart aggregates. */
 export interface ChartRows {
   source: ChartSource;
   fields: readonly ChartField[];
   filter: Predicate | null;
 }
 
-/** Beyond so many rows quantiles are estimates: exact ones need all values in memory. */
+/** With more rows, quantiles are estimates, because exact ones need all values in memory. */
 export const MAX_EXACT_ROWS = 20_000_000;
-/** Up to so many points a scatter chart shows each; beyond, how many there are in each field. */
+/** With more points, a scatter chart becomes a heat map. */
 export const MAX_POINTS = 2000;
 
-/** The first categories of an axis or of colours; what comes after is `others`. */
+/** The most frequent categories of an axis or of colours; `hasOthers` if there are more. */
 export interface Categories {
   field: ChartField;
   values: readonly (string | null)[];
@@ -30,7 +30,7 @@ function from({ source, fields, filter }: ChartRows, ...conditions: string[]): s
   return `FROM ${relation(source)}${where}`;
 }
 
-/** One row: all rows, then for each field how many have a position on an axis, the least and the greatest. */
+/** One row: the number of rows; then for each field the number of plottable values, min and max. */
 export function extentQuery(rows: ChartRows, fields: readonly ChartField[]): string {
   const columns = fields.flatMap((field, index) => {
     const value = extentSql(field);
@@ -43,12 +43,12 @@ export function extentQuery(rows: ChartRows, fields: readonly ChartField[]): str
   return `SELECT count(*) AS n, ${columns.join(", ")} ${from(rows)}`;
 }
 
-/** The most frequent values of a column and how many rows each has. */
+/** The most frequent values of a column with their numbers of rows. */
 export function topQuery(rows: ChartRows, field: ChartField, limit: number): string {
   return `SELECT ${textSql(field)} AS value, count(*) AS n ${from(rows)} GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ${limit}`;
 }
 
-/** The position of a row's value among categories; the one after the last for all others. */
+/** The index of a row's value among categories; the number of categories for all others. */
 export function categorySql({ field, values }: Categories): string {
   const text = textSql(field);
   const cases = values.map((value, index) =>
@@ -59,7 +59,7 @@ export function categorySql({ field, values }: Categories): string {
   return cases.length > 0 ? `CASE ${cases.join(" ")} ELSE ${values.length} END` : "0";
 }
 
-/** An aggregate of a column; sums of integers of 64 bits have room for any number of rows. */
+/** An aggregate of a column; sums of integers are decimals, so that they cannot overflow. */
 export function aggregateSql(
   aggregate: Aggregate,
   field: ChartField | undefined,
@@ -83,7 +83,7 @@ export function aggregateSql(
   }
 }
 
-/** Rows of `[position, series, value, rows]`, in that order; the position is a bin or a category. */
+/** Rows of `[bin or category, series, value, rows]`, sorted by the first two. */
 export function seriesQuery(
   rows: ChartRows,
   axis: Bins | Categories,
@@ -98,20 +98,20 @@ export function seriesQuery(
   return `SELECT ${columns} ${from(rows, ...placed)} GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
-/** Rows of `[x bin, y bin, rows]`. */
+/** The 2-D histogram of a heat map: rows of `[x bin, y bin, rows]`. */
 export function heatMapQuery(rows: ChartRows, x: Bins, y: Bins): string {
   const placed = [`(${x.sql}) IS NOT NULL`, `(${y.sql}) IS NOT NULL`];
   const columns = `${wholeSql(x.sql)} AS x, ${wholeSql(y.sql)} AS y, count(*) AS n`;
   return `SELECT ${columns} ${from(rows, ...placed)} GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
-/** Rows of `[x, y]`, each a row of the table. */
+/** Rows of `[x, y]`, one for each row of the table. */
 export function pointsQuery(rows: ChartRows, x: ChartField, y: ChartField): string {
   const placed = [x, y].map((field) => `(${extentSql(field)}) IS NOT NULL`);
   return `SELECT ${quoteName(x.name)} AS x, ${quoteName(y.name)} AS y ${from(rows, ...placed)} LIMIT ${MAX_POINTS}`;
 }
 
-/** Rows of `[category, least, quartiles…, greatest, rows]`. */
+/** Rows of `[category, min, quartiles…, max, rows]`. */
 export function boxQuery(
   rows: ChartRows,
   categories: Categories,
@@ -137,7 +137,7 @@ export function boxQuery(
   return `SELECT ${category} AS bin, ${columns} ${from(rows, `${value} IS NOT NULL`)} GROUP BY 1 ORDER BY 1`;
 }
 
-/** Rows of `[category, least, greatest, rows]` of the values within bounds of each category. */
+/** Rows of `[category, min, max, rows]` of the values within the bounds of each category. */
 export function whiskersQuery(
   rows: ChartRows,
   categories: Categories,

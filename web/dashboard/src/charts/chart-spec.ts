@@ -2,7 +2,7 @@ import type { Predicate } from "colonnade";
 import { isBeyondType } from "./bounds.js";
 import { type ChartField, chartFields, isCategorical, isInteger, roleOf } from "./fields.js";
 
-/** How rows are drawn. */
+/** The kinds of charts. */
 export const KINDS = ["line", "area", "bar", "histogram", "scatter", "box"] as const;
 export type ChartKind = (typeof KINDS)[number];
 
@@ -11,8 +11,8 @@ export const AGGREGATES = ["count", "sum", "mean", "min", "max", "median"] as co
 export type Aggregate = (typeof AGGREGATES)[number];
 
 /**
- * What is marked in a chart: ranges from a bound to before another, as a predicate's values, or
- * categories; `isOthers` stands for all categories but those.
+ * The brush of a chart: ranges with exclusive ends, as values of a predicate, or categories;
+ * `isOthers` means all categories except those.
  */
 export type Brush =
   | { x: readonly [string, string]; y?: readonly [string, string] }
@@ -22,15 +22,15 @@ export type Brush =
 export interface ChartSpec {
   kind: ChartKind;
   x: string;
-  /** The column that is aggregated; the second axis of a scatter chart. None for counts. */
+  /** The column that is aggregated, or the y axis of a scatter chart; undefined for counts. */
   y?: string | undefined;
   aggregate: Aggregate;
-  /** The column that colours stand for. */
+  /** The column whose values are the series. */
   group?: string | undefined;
   brush?: Brush | undefined;
 }
 
-/** Which columns a kind of chart can have on its axes. */
+/** The columns that a kind of chart can use for each axis and for series. */
 export function choicesOf(kind: ChartKind, fields: readonly ChartField[]) {
   const all = chartFields(fields);
   const numbers = all.filter((field) => roleOf(field) === "number");
@@ -47,14 +47,13 @@ export function choicesOf(kind: ChartKind, fields: readonly ChartField[]) {
   return byKind[kind];
 }
 
-/** Whether a kind of chart shows an aggregate of its second column. */
+/** Whether a kind of chart shows an aggregate of its y column. */
 export function hasAggregate(kind: ChartKind): boolean {
   return kind === "line" || kind === "area" || kind === "bar";
 }
 
 /**
- * A chart that can be drawn from these columns, as near as possible to the one that is asked for;
- * undefined where they allow none of its kind.
+ * Replaces columns that a chart cannot use; undefined if the fields allow no chart of its kind.
  */
 export function fitToFields(spec: ChartSpec, fields: readonly ChartField[]): ChartSpec | undefined {
   const { x, y, groups } = choicesOf(spec.kind, fields);
@@ -87,14 +86,14 @@ function best(fields: readonly ChartField[], wanted: string | undefined): ChartF
   return [...fields].sort((a, b) => weight(b) - weight(a))[0];
 }
 
-/** Measures before counts before keys; texts before numbers as categories; the first of each. */
+/** Ranks columns: measures before integers, keys and free texts last. */
 function weight(field: ChartField): number {
   if (/(^|_)(id|key|code|number|row)$|(key|id)$/i.test(field.name)) return 0;
   if (/comment|description|text|url/i.test(field.name)) return 0;
   return isInteger(field) ? 1 : 2;
 }
 
-/** Charts worth a look, the likeliest first. */
+/** Charts to suggest for these columns, the most useful first. */
 export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
   const roles = new Set(chartFields(fields).map(roleOf));
   const wanted: [ChartKind, Aggregate][] = [];
@@ -102,7 +101,7 @@ export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
   if (roles.has("category")) wanted.push(["bar", "count"]);
   wanted.push(["histogram", "count"], ["scatter", "count"], ["box", "count"]);
   return wanted.flatMap(([kind, aggregate]) => {
-    // Where there are times, they are the likelier axis of a line; numbers that of a histogram.
+    // Times are preferred for the axis of a line, numbers for that of a histogram.
     const role = kind === "line" ? "time" : kind === "histogram" ? "number" : undefined;
     const { x } = choicesOf(kind, fields);
     const xField = best(
@@ -115,7 +114,7 @@ export function suggestions(fields: readonly ChartField[]): ChartSpec[] {
   });
 }
 
-/** The predicate that a chart's brush means over these columns; undefined without one. */
+/** The predicate of a chart's brush over these columns; undefined without a brush. */
 export function brushPredicate(
   { kind, x, y, brush }: ChartSpec,
   fields: readonly ChartField[],
@@ -130,7 +129,7 @@ export function brushPredicate(
   return { and: ranges };
 }
 
-/** A bound that the column's type cannot hold is none: nothing is beyond it. */
+/** Omits bounds outside the range of the column's type, because no value is beyond them. */
 function rangeParts(
   column: string,
   field: ChartField | undefined,
@@ -156,7 +155,7 @@ function valuesPredicate(
       : { op: "in", column, value: values };
   if (isOthers) {
     const parts: Predicate[] = values.length > 0 ? [{ not: list }] : [];
-    // `not` of null is not true, so nulls stay only where they are asked for.
+    // `not` is null for null, so nulls need their own predicate.
     if (hasNull) return { and: [...parts, { op: "not_null", column }] };
     return parts.length > 0 ? { or: [...parts, { op: "is_null", column }] } : { and: [] };
   }
@@ -165,7 +164,7 @@ function valuesPredicate(
   return values.length > 0 ? { or: [list, isNull] } : isNull;
 }
 
-/** Which charts a panel shows, as one compact text; the empty text for none. */
+/** Encodes the charts of a panel as a compact text; empty for none. */
 export function encodeState(charts: readonly ChartSpec[]): string {
   if (charts.length === 0) return "";
   return JSON.stringify(
@@ -177,7 +176,7 @@ export function encodeState(charts: readonly ChartSpec[]): string {
   );
 }
 
-/** The charts of such a text; what is no chart is left out. */
+/** Decodes a text of {@link encodeState}; ignores what is not a chart. */
 export function decodeState(state: string): ChartSpec[] {
   let parsed: unknown;
   try {
@@ -188,7 +187,7 @@ export function decodeState(state: string): ChartSpec[] {
   return Array.isArray(parsed) ? parsed.flatMap(specOf).slice(0, MAX_CHARTS) : [];
 }
 
-/** The most charts that are open at once. */
+/** The largest number of charts in a panel. */
 export const MAX_CHARTS = 8;
 
 function specOf(parts: unknown): ChartSpec[] {

@@ -13,7 +13,7 @@ const NAMES: Record<ChartSpec["kind"], string> = {
   box: "Boxes",
 };
 
-/** What a chart shows, e.g. `Mean of delay by date`. */
+/** The title of a chart, e.g. `Mean of delay by date`. */
 export function titleOf(spec: ChartSpec): string {
   const { kind, x, y, aggregate, group } = spec;
   const colour = group === undefined ? "" : `, by ${group}`;
@@ -25,13 +25,13 @@ export function titleOf(spec: ChartSpec): string {
   return `${aggregate.charAt(0).toUpperCase()}${aggregate.slice(1)} of ${y} by ${x}${colour}`;
 }
 
-/** A name for a file that holds the chart. */
+/** The file name for an image of the chart. */
 export function fileNameOf(name: string, spec: ChartSpec, ending: string): string {
   const words = `${name} ${titleOf(spec)}`.normalize("NFC").replace(/[^\p{L}\p{N}_]+/gu, "-");
   return `${words.replace(/^-+|-+$/g, "").slice(0, 100) || "chart"}.${ending}`;
 }
 
-/** A chart in one or two sentences, for those who do not see it and those in a hurry. */
+/** Describes a chart in one or two sentences, also for screen readers. */
 export function summaryOf(data: ChartData, drawing: Drawing): string {
   const { spec, bins, group } = data;
   const width = bins?.isTime ? ` (each ${bins.width})` : "";
@@ -69,12 +69,12 @@ export function summaryOf(data: ChartData, drawing: Drawing): string {
   return `${start}: ${formatCount(values.length)} ${what}${colours}, ${ends}${trend}.`;
 }
 
-/** A range or category in words. */
+/** The label of a bin or a category. */
 function positionLabel({ bins, categories }: ChartData, at: number): string {
   return bins === undefined ? categoryLabel(categories?.values[at]) : binLabel(bins, at);
 }
 
-/** Whether values go up or down as a whole: their correlation with the position. */
+/** The trend of the values, by their correlation with the position. */
 function trendOf({ points, group }: ChartData): string {
   const known = points.filter(({ value }) => Number.isFinite(value));
   if (group !== undefined || known.length < 4) return "";
@@ -92,14 +92,14 @@ function trendOf({ points, group }: ChartData): string {
   return correlation > 0 ? ", rising" : ", falling";
 }
 
-/** The values of a chart as a table. */
+/** A table of texts. */
 export interface ChartTable {
   headers: readonly string[];
   /** Exact values; the first column names the row. */
   rows: readonly (readonly string[])[];
 }
 
-/** All values that a chart shows. */
+/** The values of a chart as a table. */
 export function tableOf(data: ChartData): ChartTable {
   const { spec, yBins, group } = data;
   const { x, y = "" } = spec;

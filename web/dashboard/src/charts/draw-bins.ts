@@ -24,14 +24,14 @@ import { circle, type Ink, polyline, rect, type Shape } from "./scene.js";
 
 const PLOT_HEIGHT_PX = 190;
 
-/** One value of a series, on top of those below it. */
+/** One value of a series, from `low` to `high`; stacked on the series below if these are stacked. */
 interface Layer {
   point: Point | undefined;
   low: number;
   high: number;
 }
 
-/** Lines, areas and histograms: values over ranges of a number or of time. */
+/** Draws lines, areas and histograms: values over bins of numbers or times. */
 export function drawBins(
   data: ChartData,
   bins: Bins,
@@ -106,7 +106,7 @@ export function drawBins(
       });
     }
   }
-  if (marked !== undefined && !isHistogram) shapes.push(...veils(spans, plot, marked));
+  if (marked !== undefined && !isHistogram) shapes.push(...fadeOutside(spans, plot, marked));
   shapes.push(...bottomAxis(xScale, plot, canvas.measure));
   stops.sort((a, b) => a.position - b.position);
   const height = plot.bottom + 26;
@@ -122,7 +122,7 @@ export function drawBins(
   };
 }
 
-/** The values of each series in each bin; without rows a count is 0, and everything else is none. */
+/** The values of each series in each bin. For bins without rows, counts are 0 and others NaN. */
 function layersOf(data: ChartData, bins: Bins, isStacked: boolean, isCount: boolean): Layer[][] {
   const num = bins.to - bins.from;
   const tops = new Float64Array(num);
@@ -177,7 +177,7 @@ function columns(
     const [from, to] = spans[at] ?? [0, 0];
     if (!(high > low)) continue;
     const gap = to - from > 4 ? 0.5 : 0;
-    // A few rows beside millions would not be seen at all.
+    // A bar is at least one pixel high, so that small counts are visible.
     const topY = Math.min(toY(high), toY(low) - 1);
     const isFull = marked === undefined || marked.positions.has(at);
     (isFull ? full : faded).push(rect(from + gap, topY, to - gap, toY(low)));
@@ -188,8 +188,8 @@ function columns(
   ];
 }
 
-/** What is not marked steps back. */
-function veils(spans: Drawing["spans"], plot: Plot, { positions }: Marked): Shape[] {
+/** Fades the bins outside the brush. */
+function fadeOutside(spans: Drawing["spans"], plot: Plot, { positions }: Marked): Shape[] {
   const outside = spans.flatMap(([from, to], at) =>
     positions.has(at) ? [] : [rect(from, plot.top - 4, to, plot.bottom)],
   );

@@ -16,7 +16,7 @@ import { rect, type Shape } from "./scene.js";
 const ROW_PX = 22;
 const LABEL_PX = 12;
 
-/** Names of the categories at the left, and the rows beside them. */
+/** The categories with their labels at the left, and the rows beside them. */
 function rowsOf(
   categories: Categories,
   canvas: Canvas,
@@ -52,7 +52,7 @@ function rowsOf(
   return { plot, shapes, spans, names };
 }
 
-/** Bars of the most frequent categories: lying, so that their names can be read. */
+/** Draws horizontal bars of the most frequent categories. */
 export function drawBars(
   data: ChartData,
   categories: Categories,
@@ -73,7 +73,7 @@ export function drawBars(
       : [Math.min(0, ...values), Math.max(0, ...values)];
   });
   const hasNumbers = series.length === 1;
-  // All the others together would make the bars of the rest too short to compare.
+  // The bar of all others is cut, because it would make the other bars too short to compare.
   const isCut = isStacked && categories.hasOthers;
   const scaled = isCut ? ends.slice(0, -1) : ends;
   const scale = numberScale(
@@ -81,7 +81,7 @@ export function drawBars(
     Math.max(...scaled.map(([, high = 0]) => high), 0),
     4,
   );
-  // Room for the number behind the longest bar.
+  // Leave space for the number beside the longest bar.
   const inner = hasNumbers ? { ...plot, right: plot.right - 44 } : plot;
   const toX = (value: number) => {
     const within = Math.min(Math.max(value, scale.low), scale.high);
@@ -120,7 +120,7 @@ export function drawBars(
         });
       }
       if (end > scale.high || end < scale.low) {
-        // Two strokes through a bar say that it goes on.
+        // Two strokes across a bar show that it is cut.
         const x = (end > scale.high ? inner.right : inner.left) - 14;
         const d = `M${x} ${y + barPx + 2}l6 ${-barPx - 4}M${x + 5} ${y + barPx + 2}l6 ${-barPx - 4}`;
         shapes.push({ d, stroke: "surface", widthPx: 2 });
@@ -140,7 +140,7 @@ export function drawBars(
   return drawingOf(canvas, { plot, shapes, spans, stops });
 }
 
-/** Rows that stand below each other, above an axis. */
+/** A drawing of rows below each other, above an axis. */
 function drawingOf(
   { width }: Canvas,
   parts: Pick<Drawing, "plot" | "shapes" | "spans" | "stops">,
@@ -149,7 +149,7 @@ function drawingOf(
   return { ...parts, width, height, direction: "down", crossSpans: undefined };
 }
 
-/** Boxes of quartiles with whiskers. */
+/** Draws box plots. */
 export function drawBoxes(
   categories: Categories,
   boxes: readonly Box[],
@@ -203,7 +203,7 @@ export function drawBoxes(
   return drawingOf(canvas, { plot, shapes, spans, stops });
 }
 
-/** A distribution in words. */
+/** Describes a distribution. */
 export function boxText({ q1, median, q3, least, greatest, numOutside }: Box): string {
   const outside = numOutside > 0 ? `; ${exactNumber(String(numOutside))} beyond the whiskers` : "";
   return `median ${shortNumber(median)}, middle half ${shortNumber(q1)} to ${shortNumber(q3)}, all ${exactNumber(least)} to ${exactNumber(greatest)}${outside}`;

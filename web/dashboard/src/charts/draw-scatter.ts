@@ -15,10 +15,10 @@ import { binLabel, exactNumber, shortNumber } from "./labels.js";
 import { circle, rect, type Shape } from "./scene.js";
 
 const PLOT_HEIGHT_PX = 240;
-/** Steps of shade; each stands for counts of about the same ratio. */
+/** The number of shades; each covers the same ratio of counts. */
 const NUM_SHADES = 6;
 
-/** Two numbers against each other: points, or the number of rows in each field. */
+/** Draws two numbers against each other: points, or a heat map of the number of rows. */
 export function drawScatter(
   data: ChartData,
   [bins, yBins]: readonly [Bins, Bins],
@@ -121,7 +121,7 @@ function spansOf(bins: Bins, to: (value: number) => number): Drawing["spans"] {
   });
 }
 
-/** Counts differ by orders of magnitude, so shades follow their logarithm. */
+/** The shade of a count, on a logarithmic scale. */
 function shadeOf(numRows: number, most: number): number {
   if (most <= 1) return NUM_SHADES - 1;
   const part = Math.log(numRows) / Math.log(most);

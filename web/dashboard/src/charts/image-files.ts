@@ -1,9 +1,9 @@
 import { FONT, type Ink, type Scene } from "./scene.js";
 
-/** The colours that inks are. */
+/** The CSS colour of each ink. */
 export type Palette = Record<Ink, string>;
 
-/** A picture as the text of an SVG file. */
+/** A scene as the text of an SVG file. */
 export function svgText(scene: Scene, title: string, palette: Palette): string {
   const { width, height } = scene;
   const shapes = scene.shapes.map((shape) => {
@@ -25,11 +25,11 @@ ${shapes.join("\n")}
 `;
 }
 
-/** Text for XML, without the characters that XML cannot hold. */
+/** Escapes a text for XML and replaces the characters that XML forbids. */
 function escaped(text: string): string {
   return (
     text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what has to go
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are replaced
       .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
       .toWellFormed()
       .replaceAll("&", "&amp;")
@@ -41,7 +41,7 @@ function escaped(text: string): string {
 
 const PNG_SCALE = 2;
 
-/** A picture as the bytes of a PNG file, two pixels to each of its own. */
+/** A scene as a PNG file, at twice its size in pixels. */
 export async function pngBlob(scene: Scene, palette: Palette): Promise<Blob> {
   const canvas = new OffscreenCanvas(
     Math.ceil(scene.width * PNG_SCALE),
@@ -76,7 +76,7 @@ export async function pngBlob(scene: Scene, palette: Palette): Promise<Blob> {
   return canvas.convertToBlob({ type: "image/png" });
 }
 
-/** Hands a file to the one who asked for it. */
+/** Saves a file by the browser's download. */
 export function saveFile(blob: Blob, name: string): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);

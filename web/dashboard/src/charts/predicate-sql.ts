@@ -2,10 +2,10 @@ import type { Predicate, PredicateValue } from "colonnade";
 import { quoteName, quoteText } from "../text/quote.js";
 import { type ChartField, isEncoded, sqlType, valueType } from "./fields.js";
 
-/** What a chart shows: a table of the server, or the rows of a statement. */
+/** The source of a chart: a table of the server, or the rows of a statement. */
 export type ChartSource = { table: string } | { sql: string };
 
-/** What stands behind FROM. */
+/** SQL for a FROM clause. */
 export function relation(source: ChartSource): string {
   if ("table" in source) return quoteName(source.table);
   return `(${withoutTrailingComments(source.sql)}) AS result`;
@@ -14,7 +14,7 @@ export function relation(source: ChartSource): string {
 const TOKEN =
   /(?<value>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?<end>--[^\n]*|\/\*[\s\S]*?\*\/|[;\s]+)|(?<other>[\s\S])/g;
 
-/** A statement without the semicolons and comments behind it. */
+/** A statement without trailing semicolons and comments. */
 function withoutTrailingComments(sql: string): string {
   let end = 0;
   for (const token of sql.matchAll(TOKEN)) {
@@ -23,7 +23,7 @@ function withoutTrailingComments(sql: string): string {
   return sql.slice(0, end);
 }
 
-/** Whether a statement leaves it to the server which of its rows it gives: each time perhaps others. */
+/** Whether a statement has a LIMIT without ORDER BY, so that each run may return other rows. */
 export function hasUnorderedLimit(sql: string): boolean {
   const words = new Set<string>();
   let depth = 0;
@@ -37,7 +37,7 @@ export function hasUnorderedLimit(sql: string): boolean {
   return isCut && !words.has("order");
 }
 
-/** A column as text or as a value that compares with text: what a dictionary holds, not its keys. */
+/** SQL for a column as text; for a dictionary its values, not its keys. */
 export function textSql(field: ChartField): string {
   const isText = /string/.test(valueType(field.type)) && !isEncoded(field);
   return isText ? quoteName(field.name) : `CAST(${quoteName(field.name)} AS VARCHAR)`;
@@ -47,8 +47,9 @@ const SIGNS = { eq: "=", ne: "<>", lt: "<", le: "<=", gt: ">", ge: ">=" } as con
 type Comparison = keyof typeof SIGNS;
 
 /**
- * A predicate as an SQL expression that is true for the same rows as at `POST /v1/query`. Throws where
- * it names a column that is not there, or compares what cannot be compared.
+ * A predicate as an SQL expression that is true for the same rows as at `POST /v1/query`.
+ *
+ * @throws Error if it names an unknown column, or compares values that cannot be compared
  */
 export function predicateSql(predicate: Predicate, fields: readonly ChartField[]): string {
   if ("and" in predicate) return joined(predicate.and, " AND ", "TRUE", fields);
@@ -96,7 +97,7 @@ function inSql(field: ChartField, values: readonly PredicateValue[]): string {
 function comparisonSql(field: ChartField, op: Comparison, value: PredicateValue): string {
   const literal = literalOf(field, value);
   if (literal.at === "value") return `(${quoteName(field.name)} ${SIGNS[op]} ${literal.sql})`;
-  // Between two values of the type, or beyond all of them, nothing is equal.
+  // The literal is between two values of the type or out of its range, so no value is equal.
   if (op === "eq") return never(field);
   if (op === "ne") return always(field);
   const isLess = op === "lt" || op === "le";
@@ -106,17 +107,17 @@ function comparisonSql(field: ChartField, op: Comparison, value: PredicateValue)
   return isLess === (literal.at === "above") ? always(field) : never(field);
 }
 
-/** False of every value, null of null. */
+/** SQL that is false for every value and null for null. */
 function never({ name }: ChartField): string {
   return `(${quoteName(name)} IS NULL AND CAST(NULL AS BOOLEAN))`;
 }
 
-/** True of every value, null of null. */
+/** SQL that is true for every value and null for null. */
 function always(field: ChartField): string {
   return `(NOT ${never(field)})`;
 }
 
-/** Where a literal lies among the values of a column's type. */
+/** The position of a literal among the values of a column's type. */
 type Literal = { at: "value" | "after"; sql: string } | { at: "below" | "above" };
 
 function literalOf(field: ChartField, value: PredicateValue): Literal {
@@ -134,7 +135,7 @@ function literalOf(field: ChartField, value: PredicateValue): Literal {
   return { at: "value", sql: `arrow_cast(${quoteText(text)}, ${quoteText(type)})` };
 }
 
-/** A decimal at the column's own scale, so that nothing is rounded: the value, or the one below. */
+/** A decimal at the column's scale: the value, or the next one below if it would be rounded. */
 function decimalOf(field: ChartField, text: string, precision: number, scale: number): Literal {
   const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text.trim());
   const [, sign, whole = "", part = "", power = "0"] = match ?? [];

@@ -1,10 +1,10 @@
-/** What was dropped: files, and the names of folders, which are not taken. */
+/** The dropped files, and the names of dropped folders, which are not opened. */
 export interface Dropped {
   files: File[];
   folderNames: string[];
 }
 
-/** Reads a drop; has to be called before its event ends. */
+/** Reads the files of a drop; to be called while its event is handled. */
 export function droppedFiles(transfer: DataTransfer): Dropped {
   const dropped: Dropped = { files: [], folderNames: [] };
   for (const item of transfer.items) {
@@ -17,7 +17,7 @@ export function droppedFiles(transfer: DataTransfer): Dropped {
   return dropped;
 }
 
-/** Whether what is dragged over the page are files. */
+/** Whether files are being dragged. */
 export function hasFiles(transfer: DataTransfer | null): boolean {
   return transfer?.types.includes("Files") === true;
 }

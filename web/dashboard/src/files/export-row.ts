@@ -5,7 +5,7 @@ import type { Export } from "./export.js";
 import { progress, rowHead } from "./transfer-row.js";
 import type { Tray } from "./tray.js";
 
-/** A file on its way out. */
+/** An export in the list of files. */
 export function exportRow(item: Export, tray: Tray) {
   const { fileName, isRunning, options } = item;
   return html`<li class="tray-row" aria-label=${fileName}>

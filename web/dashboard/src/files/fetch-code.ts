@@ -1,21 +1,21 @@
-/** What the code is to fetch. */
+/** The rows that the code fetches, and from where. */
 export interface CodeOptions {
-  /** Where the server is, e.g. `http://localhost:7878`. */
+  /** The server's origin, e.g. `http://localhost:7878`. */
   origin: string;
-  /** A table by its name, or a statement. */
+  /** A table or a statement. */
   rows: { table: string } | { sql: string };
-  /** Columns, sort and filter as in the body of `POST /v1/query`; empty for all rows as they are. */
+  /** Columns, sort and filter as in the body of `POST /v1/query`; empty for all rows unsorted. */
   arrangement: Record<string, unknown>;
-  /** The most rows; undefined for all. */
+  /** The largest number of rows; undefined for all. */
   limit: number | undefined;
-  /** Whether the server wants a token. */
+  /** Whether the server requires a token. */
   hasToken: boolean;
 }
 
-/** A way to write it. */
+/** A library or tool for which code can be generated. */
 export type CodeLanguage = "pandas" | "polars" | "duckdb" | "pyarrow" | "curl";
 
-/** The languages with their names, in the order in which they are offered. */
+/** The names of the languages in the order of their tabs. */
 export const CODE_LANGUAGES: Readonly<Record<CodeLanguage, string>> = {
   pandas: "pandas",
   polars: "Polars",
@@ -24,10 +24,10 @@ export const CODE_LANGUAGES: Readonly<Record<CodeLanguage, string>> = {
   curl: "curl",
 };
 
-/** Where the code finds the token: it never stands in the code. */
+/** The environment variable from which the code reads the token. */
 const TOKEN_VARIABLE = "COLONNADE_TOKEN";
 
-/** How long the server keeps a statement's result for the body that is asked about it. */
+/** How long the server keeps a statement's result for the second request, in seconds. */
 const LINGER_S = 60;
 
 /** Code that fetches the rows. */
@@ -38,8 +38,8 @@ export function codeFor(language: CodeLanguage, options: CodeOptions): string {
 type QueryBody = Record<string, unknown>;
 
 /**
- * The queryBodies to ask, one after the other; a statement that is filtered or sorted afterwards is
- * asked for first, and then its result by the id that came in its answer.
+ * The bodies of the requests. A filtered or sorted statement needs two: the first runs the statement,
+ * the second refers to its result by the id in the first response.
  */
 function queryBodies({
   rows,
@@ -57,7 +57,7 @@ function queryBodies({
   return [undefined, { ...rows, ...arrangement, ...cut }];
 }
 
-/** Stands for the id that the first answer brings. */
+/** Placeholder for the id from the first response. */
 const RESULT = Symbol("result");
 
 const USES: Record<Exclude<CodeLanguage, "curl">, { module: string; lines: string[] }> = {
@@ -132,7 +132,7 @@ function pythonValue(value: unknown, indent = ""): string {
   return `{\n${members.map((member) => `${inner}${member},\n`).join("")}${indent}}`;
 }
 
-/** A text of several lines as such, where it reads the same so; otherwise JSON's escapes, which are Python's too. */
+/** A Python string: in triple quotes if it has several lines, else with JSON's escapes. */
 function pythonText(text: string): string {
   const isPlain = !/[\\\p{Cc}]|"""|"$/u.test(text.replaceAll("\n", ""));
   return text.includes("\n") && isPlain ? `"""${text}"""` : JSON.stringify(text);

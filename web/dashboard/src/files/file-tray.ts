@@ -9,7 +9,7 @@ import { incomingRow } from "./incoming-row.js";
 import { localFile } from "./local-files.js";
 import { tray } from "./tray.js";
 
-/** Files on their way in and out, and the page as what files are dropped on. */
+/** The list of uploads and exports, and the drop target for files. */
 export class FileTray extends LitElement {
   static override properties: PropertyDeclarations = {
     shell: { attribute: false },
@@ -19,7 +19,7 @@ export class FileTray extends LitElement {
   declare shell: Shell;
   /** Whether files are dragged over the page. */
   declare isDragged: boolean;
-  /** Elements that what is dragged is over; entering a child comes before leaving its parent. */
+  /** The number of elements under the drag; a child is entered before its parent is left. */
   #depth = 0;
   readonly #onChange = () => this.requestUpdate();
 
@@ -121,7 +121,7 @@ export class FileTray extends LitElement {
     return incoming.check(tray.server, tray.incoming).is === "free";
   }
 
-  /** What became of the latest file, for those who hear it. */
+  /** The outcome of the latest file, for screen readers. */
   get #announcement(): string {
     const [note] = tray.notes;
     const incoming = tray.incoming.at(-1);

@@ -1,10 +1,10 @@
-/** The kinds of files with tables that this page takes. */
+/** The types of files that the page opens or uploads. */
 export type FileType = "arrow" | "parquet" | "csv" | "tsv" | "ndjson";
 
-/** What a file is: a fileType, with the media type that an upload declares, or why it is not taken. */
+/** A file type with the media type of its upload, or why the file is refused. */
 export type DetectedType = { fileType: FileType; mediaType: string } | { refusal: string };
 
-/** As many bytes as {@link detectFileType} looks at. */
+/** The number of first bytes that {@link detectFileType} reads. */
 export const HEAD_BYTES = 4096;
 
 const MEDIA_TYPES: Record<FileType, string> = {
@@ -27,7 +27,7 @@ const TEXT_FILE_TYPES: Record<string, FileType> = {
 const TAKEN =
   "What can be opened: Arrow (.arrow, .feather, .arrows), Parquet, CSV, TSV and NDJSON.";
 
-/** What other files begin with, and what to do about it. */
+/** The first bytes of refused files, and what the user can do. */
 const OTHERS: readonly [magic: string, what: string][] = [
   ["FEA1", "a Feather file of version 1. Save it again as version 2, which is an Arrow file."],
   ["PARE", "an encrypted Parquet file. Save it again without encryption."],
@@ -41,7 +41,7 @@ const OTHERS: readonly [magic: string, what: string][] = [
   ["\xfe\xff", "text in UTF-16. Save it again as UTF-8."],
 ];
 
-/** Tells what a file is by its first bytes; by its name only where those do not say. */
+/** Detects a file type from the first bytes, and from the name only where they are ambiguous. */
 export function detectFileType(name: string, head: Uint8Array): DetectedType {
   const bytes = String.fromCharCode(...head.subarray(0, 32));
   const [extension = "", inner = ""] = name.toLowerCase().split(".").slice(1).reverse();
@@ -86,7 +86,7 @@ function refused(name: string, why: string): DetectedType {
   return { refusal: `“${name}” ${why}` };
 }
 
-/** A continuation marker and a length; before Arrow 0.15 the length alone. */
+/** A stream begins with a continuation marker and a length; before Arrow 0.15 with the length. */
 function isArrowStream(head: Uint8Array, extension: string): boolean {
   if (head.length < 8) return false;
   const view = new DataView(head.buffer, head.byteOffset, head.length);
@@ -96,7 +96,7 @@ function isArrowStream(head: Uint8Array, extension: string): boolean {
   return isLength && (hasMarker || (extension === "arrows" && numBytes > 0));
 }
 
-/** The bytes as text, where they are text; a character may be cut at the end. */
+/** Decodes UTF-8, whose last character may be cut; undefined if the bytes are not text. */
 function textOf(head: Uint8Array): string | undefined {
   if (head.includes(0)) return undefined;
   try {
@@ -118,7 +118,7 @@ function textFileType(text: string, extension: string): FileType | "json" | unde
   }
   const fileType = TEXT_FILE_TYPES[extension];
   if (fileType !== undefined && !(extension === "txt" && first.includes("\t"))) return fileType;
-  // Without a name that says so: two lines of as many fields.
+  // Without a known extension, the first two lines must have the same number of fields.
   return (["\t", ","] as const)
     .map((delimiter) => lines.slice(0, 2).map((line) => line.split(delimiter).length))
     .flatMap(([header = 1, row = 1], index) => {

@@ -7,31 +7,31 @@ import type { ServerTables } from "./server-tables.js";
 import { checkName, type NameCheck, proposeName } from "./table-name.js";
 import { tooLarge, upload } from "./upload.js";
 
-/** Where a file that came in is. */
+/** The state of an opened or uploaded file. */
 export type IncomingState =
-  /** It is no table, or cannot be taken here. */
+  /** Its type is not supported, or the server takes no uploads. */
   | { is: "refused"; reason: string; command?: string }
-  /** Its rows are read in this tab; the server knows nothing of it. */
+  /** Opened in this tab only; nothing was sent to the server. */
   | { is: "local" }
-  /** Its name is to be confirmed before it is sent. */
+  /** Waits until the user confirms the name of its table. */
   | { is: "named" }
   | { is: "sending"; sentBytes: number }
-  /** All of it is at the server, which reads it once. */
+  /** Sent; the server reads it to check it. */
   | { is: "checking" }
   | { is: "done"; table: CatalogTable }
   | { is: "failed"; error: ColonnadeError }
   | { is: "cancelled" };
 
-/** A file on its way in. */
+/** A file that the user opened. */
 export class IncomingFile {
   readonly file: File;
   readonly fileType: FileType | undefined;
   readonly #mediaType: string;
   readonly #onChange: () => void;
   state: IncomingState;
-  /** The name that its table gets. */
+  /** The name of its table. */
   name = "";
-  /** Whether it may take the place of an upload of that name. */
+  /** Whether it may replace an upload of that name. */
   replaces = false;
   #abort: AbortController | undefined;
 
@@ -51,26 +51,26 @@ export class IncomingFile {
     this.#onChange = onChange;
   }
 
-  /** Whether it is on its way now. */
+  /** Whether its upload is running. */
   get isRunning(): boolean {
     return this.state.is === "sending" || this.state.is === "checking";
   }
 
-  /** What comes of its name. */
+  /** Checks its name. */
   check(server: ServerTables, others: readonly IncomingFile[]): NameCheck {
     return checkName(this.name, server.tables, namesOf(others.filter((other) => other !== this)));
   }
 
-  /** Whether its name is free, or that of an upload that it may replace. */
+  /** Whether its name is free, or belongs to an upload that it may replace. */
   isReady(server: ServerTables, others: readonly IncomingFile[]): boolean {
     const check = this.check(server, others);
     return check.is === "free" || (check.is === "uploaded" && this.replaces);
   }
 
   /**
-   * Sends it; resolves once it is a table, has failed or was cancelled.
+   * Uploads the file; resolves once that is done, has failed or was cancelled.
    *
-   * @param isReady asked just before; where it is not, its name is to be confirmed again
+   * @param isReady called before the upload; if false, the user has to confirm the name again
    */
   async send(isReady: () => Promise<boolean>): Promise<void> {
     const abort = new AbortController();
@@ -99,12 +99,12 @@ export class IncomingFile {
     }
   }
 
-  /** Ends the sending; nothing of it stays at the server. */
+  /** Cancels the upload; the server keeps nothing of it. */
   cancel(): void {
     this.#abort?.abort();
   }
 
-  /** Proposes a name for its table, or says why the server does not take it. */
+  /** Proposes a name for its table, or refuses the file if the server does not take it. */
   offer(server: ServerTables, others: readonly IncomingFile[]): void {
     const { file } = this;
     if (!server.writable) {
@@ -117,7 +117,7 @@ export class IncomingFile {
     this.#setState(error === undefined ? { is: "named" } : { is: "failed", error });
   }
 
-  /** Asks for the name again. */
+  /** Lets the user edit the name again. */
   rename(): void {
     this.#setState({ is: "named" });
   }
@@ -129,8 +129,8 @@ export class IncomingFile {
 }
 
 /**
- * Looks at a file: what it is, and what can become of it. The server is asked what it takes only for
- * files that would go there.
+ * Detects the type of a file and its next step. Calls `askServer` only for files that would be
+ * uploaded.
  */
 export async function receive(
   file: File,
@@ -167,7 +167,7 @@ export async function receive(
   return incoming;
 }
 
-/** Names that uploads on their way have, or are about to get. */
+/** The names of running and unconfirmed uploads. */
 function namesOf(files: readonly IncomingFile[]): string[] {
   return files
     .filter(({ state, isRunning }) => isRunning || state.is === "named")

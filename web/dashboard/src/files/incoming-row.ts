@@ -14,7 +14,7 @@ const KIND_LABELS = {
   ndjson: "NDJSON",
 } as const;
 
-/** A file on its way in. */
+/** An opened file in the list of files. */
 export function incomingRow(incoming: IncomingFile, tray: Tray) {
   const { file, fileType, isRunning } = incoming;
   const facts = [fileType === undefined ? "" : KIND_LABELS[fileType], formatBytes(file.size)];

@@ -1,4 +1,4 @@
-/** Places an open panel below its button, inside the window. */
+/** Positions an open popover below its button, inside the window. */
 export function placeBelow(panel: HTMLElement, button: HTMLElement): void {
   const { bottom, right } = button.getBoundingClientRect();
   const { offsetWidth, offsetHeight } = panel;

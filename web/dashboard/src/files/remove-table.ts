@@ -5,9 +5,9 @@ import { trash } from "../ui/icons.js";
 import { removeTable } from "./server-tables.js";
 
 /**
- * The button that removes an uploaded table, once that was confirmed.
+ * The button that removes an uploaded table after a confirmation.
  *
- * @fires reload - the table is gone
+ * @fires reload - when the table was removed
  */
 export class RemoveTable extends LitElement {
   static override properties: PropertyDeclarations = {

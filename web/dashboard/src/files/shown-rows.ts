@@ -1,20 +1,20 @@
 import type { Shell } from "../shell/shell.js";
 import { exportName } from "./export.js";
 
-/** What is shown, as it is exported or fetched by code. */
+/** The shown rows as a request, for exports and generated code. */
 export interface ShownRows {
-  /** The request for it. */
+  /** The request for these rows. */
   request: Request;
-  /** Columns, sort and filter, in the words of `POST /v1/query`; empty for all rows as they are. */
+  /** Columns, sort and filter as in the body of `POST /v1/query`; empty for all rows unsorted. */
   arrangement: Record<string, unknown>;
   rows: { table: string } | { sql: string };
-  /** A name for its file. */
+  /** A file name without extension. */
   name: string;
-  /** Rows there are, where known. */
+  /** The number of rows, if known. */
   totalRows: number | undefined;
 }
 
-/** What is shown where a server has it; otherwise why not, in words. */
+/** The shown rows if the server has them; otherwise the reason why not, as a text for the user. */
 export async function shownRows({ address, viewer }: Shell): Promise<ShownRows | string> {
   const { subject } = address;
   if (subject !== undefined && "file" in subject) {

@@ -1,7 +1,7 @@
 import { html, nothing } from "lit";
 import { cross } from "../ui/icons.js";
 
-/** The name of a file on its way, what is known of it, and the button that takes it out. */
+/** The head of a row: the file name, its facts, and a button that removes the row. */
 export function rowHead({
   name,
   facts,
@@ -23,7 +23,7 @@ export function rowHead({
   </div>`;
 }
 
-/** How much of it is done, from 0 to 1; undefined where nobody knows. */
+/** A progress bar from 0 to 1; indeterminate for undefined. */
 export function progress(label: string, fraction: number | undefined) {
   return html`<progress
     aria-label=${label}

@@ -5,8 +5,8 @@ import { parseAddress } from "../address/address.js";
 const MARK = "colonnade-first-rows";
 
 /**
- * Marks when the first rows are painted, where the address that was navigated to has rows and the
- * page could be seen all the time. To be called once, as the page begins.
+ * Sets a performance mark when the first rows are painted, if the page was loaded with an address that
+ * has rows, and is visible. To be called once, when the page starts.
  */
 export function watchFirstRows(viewer: ColonnadeViewer): void {
   if (document.hidden || parseAddress(location.search).subject === undefined) return;
@@ -20,7 +20,7 @@ export function watchFirstRows(viewer: ColonnadeViewer): void {
   viewer.addEventListener("colonnade-schema", onRows);
 }
 
-/** From the start of the navigation to the paint of the first rows; undefined before. */
+/** The time from navigation to the paint of the first rows, in ms; undefined before it. */
 export function firstRowsMs(): number | undefined {
   return performance.getEntriesByName(MARK)[0]?.startTime;
 }
@@ -33,7 +33,7 @@ function markOncePainted(viewer: ColonnadeViewer): void {
       if (viewer.table !== undefined) markOncePainted(viewer);
       return;
     }
-    // The frame that draws them has just been made; a task behind it comes after its paint.
+    // A task that is queued in the frame of the rows runs after the frame is painted.
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
       port1.close();

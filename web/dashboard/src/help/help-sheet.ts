@@ -13,14 +13,14 @@ import {
   shortcutGroups,
 } from "./shortcuts.js";
 
-/** A button, and the dialog that it opens: what keys do, and what the page knows of itself. */
+/** A button, and the dialog that it opens: the keyboard shortcuts and the load time of the page. */
 export class HelpSheet extends LitElement {
   static override properties: PropertyDeclarations = {
     viewer: { attribute: false },
     isOpen: { state: true },
   };
 
-  /** Shows the rows. */
+  /** The viewer of the rows. */
   declare viewer: ColonnadeViewer;
   declare isOpen: boolean;
   readonly #keys: readonly PageKey[] = [
@@ -138,7 +138,7 @@ function renderShortcut({ keys, does }: Shortcut) {
   </div>`;
 }
 
-/** Puts the focus there, where it is in sight; opens the list of tables where the page is narrow. */
+/** Focuses an element; opens the list of tables first if the page is narrow and hides it. */
 function focusIn(selector: string): void {
   const element = document.querySelector<HTMLElement>(selector);
   if (element !== null && !element.checkVisibility()) {

@@ -1,12 +1,12 @@
 import { load, store } from "../shell/storage.js";
 
-/** Keys and what they do, for the sheet. */
+/** Keys and their function, as the help sheet lists them. */
 export interface Shortcut {
   keys: readonly string[];
   does: string;
 }
 
-/** Shortcuts of one part of the page. */
+/** The shortcuts of one area of the page. */
 export interface ShortcutGroup {
   title: string;
   shortcuts: readonly Shortcut[];
@@ -15,14 +15,14 @@ export interface ShortcutGroup {
 const MODIFIER = /mac|iphone|ipad/i.test(navigator.platform) ? "⌘" : "Ctrl";
 const STORAGE_KEY = "colonnade.single-keys";
 
-/** A single key of the page: where it leads to. */
+/** A single-key shortcut of the page. */
 export interface PageKey {
   key: string;
   does: string;
   act(): void;
 }
 
-/** All that keys do, by where they do it. */
+/** All shortcuts by the area where they work. */
 export function shortcutGroups(pageKeys: readonly PageKey[]): ShortcutGroup[] {
   return [
     { title: "Page", shortcuts: pageKeys.map(({ key, does }) => ({ keys: [key], does })) },
@@ -66,17 +66,17 @@ export function shortcutGroups(pageKeys: readonly PageKey[]): ShortcutGroup[] {
   ];
 }
 
-/** Whether single keys are shortcuts; people who speak to their computer may want them off. */
+/** Whether single-key shortcuts are on; they disturb speech input. */
 export function areSingleKeysOn(): boolean {
   return load(STORAGE_KEY) !== false;
 }
 
-/** Switches them on or off, for this browser. */
+/** Switches single-key shortcuts on or off in this browser. */
 export function setSingleKeys(isOn: boolean): void {
   store(STORAGE_KEY, isOn);
 }
 
-/** The page's key that an event stands for; none while something is typed, or a dialog is open. */
+/** The shortcut of a key event; undefined in text fields and while a dialog is open. */
 export function pageKeyOf(event: KeyboardEvent, keys: readonly PageKey[]): PageKey | undefined {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return undefined;
   if (event.composedPath().some(takesText) || document.querySelector("dialog[open]")) {

@@ -11,7 +11,7 @@ const SIGNS: Record<string, string> = {
   starts_with: "begins with",
 };
 
-/** A predicate as people read it: `l_quantity ≥ 50 and l_shipmode = AIR`. */
+/** A predicate as a text for people: `l_quantity ≥ 50 and l_shipmode = AIR`. */
 export function predicateText(predicate: Predicate): string {
   if ("and" in predicate) return joined(predicate.and, "and");
   if ("or" in predicate) return joined(predicate.or, "or");

@@ -3,29 +3,29 @@ import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { formatCount, formatRows } from "../text/format.js";
 import { predicateText } from "./predicate-text.js";
 
-/** What is printed: the cells in visible, by their place in the grid. */
+/** The visible cells, to be printed. */
 interface VisibleRows {
   title: string;
   headers: { name: string; isNumber: boolean }[];
   rows: { number: number; cells: string[] }[];
-  /** What was filtered and sorted, in words. */
+  /** Texts for the filter and the order. */
   notes: string[];
 }
 
-/** The rows in visible as a plain table, which is all that a print of the page shows. */
+/** The visible rows as a plain table; a print of the page shows nothing else. */
 export class PrintSheet extends LitElement {
   static override properties: PropertyDeclarations = {
     viewer: { attribute: false },
     visible: { state: true },
   };
 
-  /** Shows the rows. */
+  /** The viewer of the rows. */
   declare viewer: ColonnadeViewer;
   declare visible: VisibleRows | undefined;
   readonly #media = matchMedia("print");
   readonly #onPrint = () => {
     this.visible = this.viewer.table === undefined ? undefined : visibleRowsOf(this.viewer);
-    // The browser prints what is there when this returns.
+    // The browser prints the page as it is when this listener returns.
     this.performUpdate();
   };
   readonly #onMedia = ({ matches }: MediaQueryListEvent) => {
@@ -79,7 +79,7 @@ export class PrintSheet extends LitElement {
   }
 }
 
-/** What can be seen of the grid, read by its roles. */
+/** Reads the visible cells of the grid by their ARIA roles. */
 function visibleRowsOf(viewer: ColonnadeViewer): VisibleRows {
   const grid = viewer.shadowRoot?.querySelector("[role=grid]");
   const headers = inOrder(grid, "[role=columnheader]", "aria-colindex");

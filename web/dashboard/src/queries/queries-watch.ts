@@ -1,20 +1,20 @@
 import { ColonnadeError } from "colonnade";
 import { fetchQueries, type QueryRecord } from "./queries.js";
 
-/** How often the results are asked for while they are looked at, in ms. */
+/** The interval between readings of the results, in ms. */
 const POLL_MS = 1000;
 
-/** The server's results, read anew as long as somebody looks at them. */
+/** Polls the server's results while the panel is open. */
 export class QueriesWatch {
   readonly #onChange: () => void;
   #abort: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Undefined until they were read once. */
+  /** Undefined until the results were read once. */
   records: readonly QueryRecord[] | undefined;
-  /** Why they could not be read the last time. */
+  /** The error of the last reading. */
   error: ColonnadeError | undefined;
 
-  /** @param onChange told after each reading */
+  /** @param onChange called after each reading */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
@@ -33,7 +33,7 @@ export class QueriesWatch {
 
   async #read(signal: AbortSignal): Promise<void> {
     try {
-      // A page out of sight asks nothing.
+      // A hidden page sends no requests.
       if (!document.hidden) {
         this.records = await fetchQueries(signal);
         this.error = undefined;

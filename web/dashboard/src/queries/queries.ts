@@ -4,24 +4,24 @@ import { fetchJson } from "../server/requests.js";
 import { formatBytes, formatCount, formatDuration, formatRows } from "../text/format.js";
 import { quoteNameIfNeeded } from "../text/quote.js";
 
-/** What was asked for, as `POST /v1/query` takes it. */
+/** A request, as the body of `POST /v1/query`. */
 export interface QueryRequest {
   sql?: string;
   table?: string;
-  /** The id of the result that rows are taken of. */
+  /** The id of the result whose rows are requested. */
   query?: string;
   columns?: string[];
-  /** A predicate, or SQL's text. */
+  /** A predicate, or an SQL expression. */
   filter?: Predicate | string;
   sort?: SortKey[];
   offset?: number;
   limit?: number;
 }
 
-/** A running or kept result, as the server tells of it. */
+/** The server's record of a running or stored result. */
 export interface QueryRecord {
   id: string;
-  /** Absent from servers that do not tell. */
+  /** Absent if the server does not send it. */
   request?: QueryRequest;
   state: "running" | "done" | "failed" | "cancelled";
   order: "total" | "partition" | "none" | null;
@@ -38,13 +38,13 @@ export interface QueryRecord {
   error: { code: string; message: string; hint: string } | null;
 }
 
-/** The server's running and kept results, the latest first. */
+/** Reads the server's running and stored results, the latest first. */
 export async function fetchQueries(signal: AbortSignal): Promise<QueryRecord[]> {
   const response = await fetchJson("/v1/query", undefined, signal);
   return ((await response.json()) as { queries: QueryRecord[] }).queries;
 }
 
-/** Cancels a result at once and forgets it; one that is gone already is fine. */
+/** Cancels and deletes a result; one that no longer exists is no error. */
 export async function deleteQuery(id: string): Promise<void> {
   let response: Response;
   try {
@@ -66,12 +66,12 @@ const ORDER_LABELS = {
   none: "in no fixed order",
 };
 
-/** Its state in a word. */
+/** The label of its state. */
 export function stateLabel({ state }: QueryRecord): string {
   return STATE_LABELS[state];
 }
 
-/** The facts of a result, in the order in which they are shown. */
+/** The shown details of a result, in order. */
 export function queryDetails(record: QueryRecord): string[] {
   const { rows, rows_ready: ready, bytes_sent: sentBytes, order } = record;
   const { memory_bytes: memoryBytes = 0, disk_bytes: diskBytes = 0 } = record;
@@ -88,12 +88,12 @@ export function queryDetails(record: QueryRecord): string[] {
   return facts;
 }
 
-/** The part that is produced, from 0 to 1; undefined where the total is not known. */
+/** The fraction of produced rows, from 0 to 1; undefined if the total is unknown. */
 export function fractionOf({ rows, rows_ready: ready }: QueryRecord): number | undefined {
   return rows === null || rows === 0 ? undefined : Math.min(1, ready / rows);
 }
 
-/** What a result is of, and what was made of it, in words. */
+/** The title of a result: its source and how that is arranged. */
 export function queryTitle(record: QueryRecord, all: readonly QueryRecord[]): string {
   const { request } = record;
   if (request === undefined) return `Result ${record.id.slice(0, 8)}`;
@@ -118,13 +118,13 @@ function sortText({ column, descending }: SortKey): string {
   return descending ? `${column} ↓` : column;
 }
 
-/** Whether all of a statement's rows can be had by the result's id. */
+/** Whether the result's id gives all rows of the statement. */
 export function hasAllRows({ state, request, first_row: firstRow }: QueryRecord): boolean {
   const isWhole = request?.offset === undefined && request?.limit === undefined;
   return isWhole && firstRow === 0 && (state === "done" || state === "running");
 }
 
-/** Where the same rows are looked at; undefined where no address of this page says that. */
+/** The address of the same rows; undefined if no address can express them. */
 export function queryAddress(
   { request }: QueryRecord,
   all: readonly QueryRecord[],
@@ -150,12 +150,12 @@ function subjectOf({ sql, table, query }: QueryRequest, all: readonly QueryRecor
   if (sql !== undefined) return { sql };
   if (table !== undefined) return { table };
   const base = all.find(({ id }) => id === query)?.request;
-  // What a result was made of in turn would have to be applied as well.
+  // The arrangement of a base result would have to be applied too, so the base must have none.
   const isPlain = base !== undefined && Object.keys(base).length === 1;
   return isPlain ? subjectOf(base, all) : undefined;
 }
 
-/** A table's request as a statement, where its filter is text. */
+/** A table's request as a statement; undefined if its filter is a predicate. */
 function statementOf({
   table,
   columns,

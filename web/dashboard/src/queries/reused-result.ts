@@ -1,12 +1,12 @@
-/** A statement's result that the server still has, to be looked at next. */
+/** The stored result to show next, instead of running its statement again. */
 let next: { sql: string; id: string } | undefined;
 
-/** The next time that this statement's rows are asked for, they are those of that result. */
+/** Makes the next request for this statement's rows read a stored result. */
 export function reuseResult(sql: string, id: string): void {
   next = { sql, id };
 }
 
-/** The request for the rows of the result that was chosen, once; undefined where none was. */
+/** The request for the rows of the chosen result, once; undefined if none was chosen. */
 export function reusedResultRequest(sql: string): Request | undefined {
   const { id } = next?.sql === sql ? next : {};
   next = undefined;

@@ -1,16 +1,16 @@
-/** Before the first try, in ms; each one after waits twice as long as the one before. */
+/** The delay before the first retry, in ms; it doubles with each retry. */
 const FIRST_MS = 2000;
 const MAX_TRIES = 6;
 
-/** How long to wait before rows are asked for again, until tries have brought nothing for too long. */
+/** Exponential delays between retries, with a limited number of retries without new rows. */
 export class RetryDelays {
   #source: unknown;
   #numRows = 0;
   #numTries = 0;
 
   /**
-   * The wait in ms before the next try; undefined where there were enough. Another source, or rows
-   * that no try before has brought, begin anew.
+   * The delay before the next retry in ms; undefined after the last one. Another source or new rows
+   * reset the delays.
    */
   next(source: unknown, numRows: number): number | undefined {
     if (source !== this.#source || numRows > this.#numRows) {

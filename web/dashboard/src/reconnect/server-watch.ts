@@ -2,12 +2,12 @@ import type { ColonnadeError, ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { RetryDelays } from "./retry-delays.js";
 
-/** How often it is looked whether the server is back, in ms. */
+/** The interval between checks whether the server responds again, in ms. */
 const POLL_MS = 2000;
 
 /**
- * Looks after rows whose connection was lost for longer than the viewer tries: says so, and has the
- * viewer go on when the server is back, unless that brings no rows time after time.
+ * Shows a message when the viewer's own retries have failed, and lets the viewer continue when the
+ * server responds again. Gives up after several retries without new rows.
  */
 export class ServerWatch extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -15,7 +15,7 @@ export class ServerWatch extends LitElement {
     isUnreachable: { state: true },
   };
 
-  /** Shows the rows. */
+  /** The viewer of the rows. */
   declare viewer: ColonnadeViewer;
   declare isUnreachable: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -28,7 +28,7 @@ export class ServerWatch extends LitElement {
     this.isUnreachable = true;
     this.#wait(delayMs);
   };
-  /** Another table was opened, or somebody has pressed Retry. */
+  /** Another table was opened, or the user pressed Retry. */
   readonly #onRecovered = () => {
     if (this.viewer.table?.state === "failed") return;
     this.#end();

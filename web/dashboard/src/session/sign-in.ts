@@ -4,7 +4,7 @@ import { errorText } from "../server/response-error.js";
 import { session } from "../server/session.js";
 import { mark, signOut } from "../ui/icons.js";
 
-/** Asks for the token wherever the server wants one, before anything else can be done. */
+/** A modal dialog that asks for the token when the server requires one. */
 export class SignIn extends LitElement {
   static override properties: PropertyDeclarations = {
     isSignInNeeded: { state: true },
@@ -15,7 +15,7 @@ export class SignIn extends LitElement {
   declare isSignInNeeded: boolean;
   declare isSending: boolean;
   declare error: ColonnadeError | undefined;
-  /** Viewers that show again what they showed once somebody has signed in. */
+  /** The viewers that retry after the sign-in. */
   readonly #waiting = new Set<ColonnadeViewer>();
 
   constructor() {
@@ -126,7 +126,7 @@ export class SignIn extends LitElement {
   }
 }
 
-/** Ends the session, where there is one. */
+/** The button that ends the session; renders nothing without a session. */
 export class SignOut extends LitElement {
   static override properties: PropertyDeclarations = { error: { state: true } };
 
@@ -165,7 +165,7 @@ export class SignOut extends LitElement {
       this.error = ColonnadeError.from(thrown, "sign_out_failed").message;
       return;
     }
-    // Nothing that was read stays in the page; its address does.
+    // Reload, so that no data stays in the page; the address keeps its state.
     location.reload();
   }
 }

@@ -2,12 +2,11 @@ import type { ColonnadeError } from "colonnade";
 import type { Diagnostic } from "./code-editor.js";
 
 /**
- * Where in a text the diagnostic is that a statement was refused for; undefined where the server does
- * not say.
+ * The range of a text to which a statement's error belongs; undefined if the error has no position.
  *
- * @param text what stands in the editor
+ * @param text the editor's text
  * @param statement the part of it that was run
- * @param ranFrom where that began when it was run: what stands there is meant among equal parts
+ * @param ranFrom the position at which that part began; used if the text contains it several times
  */
 export function diagnosticOf(
   text: string,
@@ -46,7 +45,7 @@ function lastWord(statement: string): [number, number] | undefined {
   return word === null ? undefined : [word.index, word.index + word[0].trimEnd().length];
 }
 
-/** Where a name first stands as a word of its own, whatever its case. */
+/** The range of the first occurrence of a name as a whole word, ignoring case. */
 function wordOf(statement: string, name: string): [number, number] | undefined {
   const escaped = (name.split(".").at(-1) ?? name).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const word = new RegExp(`(?<![\\w'])${escaped}(?![\\w'])`, "i").exec(statement);

@@ -4,7 +4,7 @@ import { cross } from "../ui/icons.js";
 import type { History, HistoryEntry } from "./history.js";
 
 /**
- * The statements that were run.
+ * A dialog with the statements that were run.
  *
  * @fires choose - detail: the statement
  */
@@ -26,7 +26,7 @@ export class HistoryDialog extends LitElement {
     return this;
   }
 
-  /** Opens it. */
+  /** Opens the dialog. */
   async show(): Promise<void> {
     this.filter = "";
     this.requestUpdate();

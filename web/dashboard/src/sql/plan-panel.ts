@@ -3,7 +3,7 @@ import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValu
 import { readRows } from "../server/read-rows.js";
 import { errorAlert } from "../ui/error-alert.js";
 
-/** How a plan is asked for. */
+/** The kinds of EXPLAIN. */
 type PlanKind = "text" | "tree" | "analyze";
 
 const KINDS: { kind: PlanKind; label: string; sql: string }[] = [
@@ -18,7 +18,7 @@ const TITLES: Record<string, string> = {
   "Plan with Metrics": "Physical plan, as it was carried out",
 };
 
-/** How the server means to answer a statement, or how it did. */
+/** The plan of a statement, or with `analyze` the plan with its metrics. */
 export class PlanPanel extends LitElement {
   static override properties: PropertyDeclarations = {
     sql: { attribute: false },
@@ -30,14 +30,14 @@ export class PlanPanel extends LitElement {
   };
 
   declare sql: string;
-  /** Another number has the same statement planned anew. */
+  /** A new number plans the same statement again. */
   declare numLoads: number;
   declare kind: PlanKind;
-  /** Titles and texts; undefined while they are asked for. */
+  /** Titles and texts; undefined while they are being read. */
   declare plans: [title: string, text: string][] | undefined;
   declare error: ColonnadeError | undefined;
   declare isCancelled: boolean;
-  #asking: AbortController | undefined;
+  #abort: AbortController | undefined;
 
   constructor() {
     super();
@@ -47,10 +47,10 @@ export class PlanPanel extends LitElement {
     this.isCancelled = false;
   }
 
-  /** Stops the planning, or the statement that is carried out for its measures. */
+  /** Cancels the EXPLAIN. */
   cancel(): void {
     if (this.plans !== undefined || this.error !== undefined) return;
-    this.#asking?.abort();
+    this.#abort?.abort();
     this.isCancelled = true;
   }
 
@@ -60,7 +60,7 @@ export class PlanPanel extends LitElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.#asking?.abort();
+    this.#abort?.abort();
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
@@ -114,13 +114,13 @@ export class PlanPanel extends LitElement {
   }
 
   async #ask(): Promise<void> {
-    this.#asking?.abort();
-    const asking = new AbortController();
-    this.#asking = asking;
+    this.#abort?.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
     this.plans = undefined;
     this.error = undefined;
     this.isCancelled = false;
-    const { signal } = asking;
+    const { signal } = abort;
     const prefix = KINDS.find(({ kind }) => kind === this.kind)?.sql;
     try {
       const rows = await readRows(`${prefix} ${withoutExplain(this.sql)}`, { signal });
@@ -132,7 +132,7 @@ export class PlanPanel extends LitElement {
   }
 }
 
-/** The statement that an EXPLAIN is about; one that is none stays as it is. */
+/** Removes EXPLAIN and its options from a statement. */
 export function withoutExplain(sql: string): string {
   return sql.replace(/^\s*explain\s+(?:(?:analyze|verbose|format\s+\w+)\s+)*/i, "");
 }

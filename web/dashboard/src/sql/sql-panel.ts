@@ -4,17 +4,17 @@ import type { Diagnostic } from "./code-editor.js";
 import type { KnownTables } from "./completion.js";
 import type { SqlEditor } from "./sql-editor.js";
 
-/** How people here write the shortcut that runs a statement. */
+/** The platform's notation of the shortcut that runs a statement. */
 const SHORTCUT = /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ ↵" : "Ctrl ↵";
 
 /**
- * The editor and what is done with its statement.
+ * The editor with its buttons: history, explain and run.
  *
  * @fires edit - detail: the text
  * @fires run - detail: the {@link StatementRange}
  * @fires explain - detail: the {@link StatementRange}
- * @fires stop - what runs is to be stopped
- * @fires history - the history is wanted
+ * @fires stop - when the running statement is to be cancelled
+ * @fires history - when the history is to be opened
  */
 export class SqlPanel extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -24,11 +24,11 @@ export class SqlPanel extends LitElement {
     diagnostic: { attribute: false },
   };
 
-  /** What stands in the editor. */
+  /** The editor's text. */
   declare text: string;
-  /** What to show while it is empty. */
+  /** The placeholder of an empty editor. */
   declare example: string;
-  /** What can be completed. */
+  /** The tables and columns for completion. */
   declare known: KnownTables;
   declare diagnostic: Diagnostic | undefined;
 

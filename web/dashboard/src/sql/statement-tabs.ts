@@ -2,22 +2,22 @@ import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { cross, grid, plus } from "../ui/icons.js";
 import { moveAmongTabs } from "../ui/tab-keys.js";
 
-/** A tab as it is shown. */
+/** A tab. */
 export interface StatementTab {
-  /** Undefined for the table that is looked at. */
+  /** The id of the statement; undefined for the tab of a table or file. */
   id: number | undefined;
   label: string;
-  /** What one sees on hovering. */
+  /** The tooltip. */
   title: string;
 }
 
 /**
- * What is open: the table that is looked at, and statements.
+ * The tabs of the shown table or file and of the open statements.
  *
  * @fires choose - detail: the id
  * @fires close - detail: the id
  * @fires rename - detail: `{ id, name }`
- * @fires new - another statement is wanted
+ * @fires new - when a new statement is requested
  */
 export class StatementTabs extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -27,9 +27,9 @@ export class StatementTabs extends LitElement {
   };
 
   declare tabs: readonly StatementTab[];
-  /** The place of the one that is shown among the tabs; -1 for none. */
+  /** The index of the selected tab; -1 for none. */
   declare current: number;
-  /** The id of the statement whose name is being written. */
+  /** The id of the statement that is being renamed. */
   declare renamed: number | undefined;
 
   constructor() {

@@ -14,7 +14,7 @@ import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
 
-/** The statements that are open, the one that is shown, and what runs it. */
+/** Controls the open statements: their tabs, the editor, the history and running them. */
 export class StatementsControl {
   readonly #navigation: Navigation;
   readonly #viewer: ColonnadeViewer;
@@ -22,14 +22,14 @@ export class StatementsControl {
   readonly #statements = new Statements();
   readonly #history = new History();
   #current: Statement | undefined;
-  /** What was written while no statement was open: above a table, or before the first one. */
+  /** The text written while no statement was open. */
   #draft = "";
   #table: string | undefined;
   #diagnostic: Diagnostic | undefined;
-  /** Where what was run last began in its text. */
+  /** The start of the last run range in its text. */
   #ranFrom = 0;
 
-  /** @param onChange told when something else is to be drawn */
+  /** @param onChange called when the page has to be rendered again */
   constructor(navigation: Navigation, viewer: ColonnadeViewer, onChange: () => void) {
     this.#navigation = navigation;
     this.#viewer = viewer;
@@ -46,7 +46,7 @@ export class StatementsControl {
     });
   }
 
-  /** What the shown tab is called; undefined for none. */
+  /** The label of the selected tab; undefined for none. */
   get title(): string | undefined {
     return this.#table ?? (this.#current && this.#statements.label(this.#current));
   }
@@ -55,7 +55,7 @@ export class StatementsControl {
     return this.#tabs.length > 0;
   }
 
-  /** Takes over what a address says of a statement. */
+  /** Selects the tab of an address. */
   show({ subject, view }: Address, isReload: boolean, id: number | undefined): void {
     const table = titleOf(subject);
     if (table === undefined || table !== this.#table) this.#openDraft();
@@ -67,14 +67,14 @@ export class StatementsControl {
     if (isReload && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
   }
 
-  /** Runs a statement, or has it planned: the one that is open, or one of its own. */
+  /** Runs or explains a statement, in the selected tab or a new one. */
   run(sql: string, view: View = "rows"): void {
     const shown = this.#current ?? this.#openDraft();
     const { id } = this.#statements.run(sql, shown?.id);
     this.#navigation.go({ sql }, { view, statement: id });
   }
 
-  /** Opens a statement in a tab of its own, and does not run it. */
+  /** Opens a statement in a new tab without running it. */
   open(text: string): void {
     this.#choose(this.#statements.open(text));
   }
@@ -130,7 +130,7 @@ export class StatementsControl {
     return [...first, ...statements];
   }
 
-  /** Gives what was written while no statement was open a tab of its own. */
+  /** Moves the draft into a new tab; undefined if it is empty. */
   #openDraft(): Statement | undefined {
     const draft = this.#draft;
     this.#draft = "";
@@ -148,7 +148,7 @@ export class StatementsControl {
     this.#onChange();
   }
 
-  /** Puts a statement into the editor where that is empty, into a tab of its own otherwise. */
+  /** Puts a statement into an empty editor, or into a new tab. */
   #write(sql: string): void {
     const text = this.#current?.text ?? this.#draft;
     if (text.trim() === "" || text === sql) this.#edit(sql);
@@ -170,7 +170,7 @@ export class StatementsControl {
   }
 }
 
-/** What is looked at where that is no statement. */
+/** The name of a table or file; undefined for a statement. */
 function titleOf(subject: Subject): string | undefined {
   if (subject === undefined || "sql" in subject) return undefined;
   return "table" in subject ? subject.table : subject.file;
