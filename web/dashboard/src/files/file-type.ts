@@ -74,7 +74,7 @@ export function detectFileType(name: string, head: Uint8Array): DetectedType {
     return refused(name, "is one JSON value. What is read has one object a line (NDJSON).");
   }
   return fileType === undefined
-    ? refused(name, `is no fileType of table that is known here. ${TAKEN}`)
+    ? refused(name, `is no kind of table that is known here. ${TAKEN}`)
     : known(fileType);
 }
 

@@ -6,7 +6,7 @@ import type { NameCheck } from "./table-name.js";
 import { progress, rowHead } from "./transfer-row.js";
 import type { Tray } from "./tray.js";
 
-const KIND_LABELS = {
+const TYPE_LABELS = {
   arrow: "Arrow",
   parquet: "Parquet",
   csv: "CSV",
@@ -17,7 +17,7 @@ const KIND_LABELS = {
 /** An opened file in the list of files. */
 export function incomingRow(incoming: IncomingFile, tray: Tray) {
   const { file, fileType, isRunning } = incoming;
-  const facts = [fileType === undefined ? "" : KIND_LABELS[fileType], formatBytes(file.size)];
+  const facts = [fileType === undefined ? "" : TYPE_LABELS[fileType], formatBytes(file.size)];
   return html`<li class="tray-row" aria-label=${file.name}>
     ${rowHead({
       name: file.name,

@@ -6,7 +6,7 @@ import { copyButton } from "./copy-button.js";
 export function errorAlert(error: ColonnadeError) {
   const { message, hint, code, status } = error;
   const details = JSON.stringify({ code, message, hint, status, page: location.href }, null, 2);
-  return html`<div class="errorAlert" role="alert">
+  return html`<div class="problem" role="alert">
     <div>
       <p>${message}</p>
       ${hint === undefined ? nothing : html`<p class="minor">${hint}</p>`}
