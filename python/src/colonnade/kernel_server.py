@@ -1,4 +1,4 @@
-"""A viewer's requests, answered as a Colonnade server does over HTTP (``docs/http.md``)."""
+"""Responds to a viewer's requests in the kernel as a server does over HTTP (``docs/http.md``)."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from .summary import summary
 from .wire import MEDIA_TYPE, numbered_stream
 
 TABLE = "data"
-"""The table's name in addresses."""
+"""The table's name in URLs."""
 
-# Few messages at a steady pace; the first one small, so that rows are seen at once.
-_PIECE_BYTES = 4 * 2**20
-_FIRST_PIECE_ROWS = 500
+# The first message is small, so that rows are shown at once; the others have some MB.
+_BATCH_BYTES = 4 * 2**20
+_FIRST_BATCH_ROWS = 500
 _MAX_GROWTH = 8
 
-# Filters and orders that are kept; each may hold a copy of the rows.
+# The stored filters and orders; each may hold a copy of the rows.
 _MAX_RESULTS = 8
 
-# The same rows in the same places, however often they are asked for.
+# Each request for the same rows returns them in the same order.
 _ORDER = "partition"
 
 _STATUS = {"unknown_query": 404, "unknown_column": 400, "source_failed": 500, "kernel_error": 500}
 
 
-class Answer(NamedTuple):
-    """An answer; the body's pieces are made when they are asked for."""
+class Response(NamedTuple):
+    """A response, whose body is generated while it is read."""
 
     status: int
     headers: dict[str, str]
@@ -54,7 +54,7 @@ class Arrangement(NamedTuple):
     sort: Any
 
     def rows_of(self, rows: Rows) -> Rows:
-        """The rows so arranged, a copy of them; raises what the two do."""
+        """Return the arranged rows, a copy; raises as `filter_mask` and `sort_indices` do."""
         if self.filter is None and not self.sort:
             return rows
         table = rows.table()
@@ -62,60 +62,60 @@ class Arrangement(NamedTuple):
             table = table.filter(filter_mask(table, self.filter))
         if self.sort:
             table = table.take(sort_indices(table, self.sort))
-        told = json.dumps([rows.snapshot, self.filter, self.sort], default=str)
-        return Rows(table, sha256(told.encode()).hexdigest()[:16])
+        identity = json.dumps([rows.snapshot, self.filter, self.sort], default=str)
+        return Rows(table, sha256(identity.encode()).hexdigest()[:16])
 
 
-class Answers:
-    """Answers for the rows of one source. Safe to use from several threads."""
+class KernelServer:
+    """Serves the rows of one source. Safe to use from several threads."""
 
     def __init__(self, rows: Rows) -> None:
-        """Answer for these rows."""
+        """Serve these rows."""
         self._rows = rows
         self._results: OrderedDict[str, Rows] = OrderedDict()
         self._lock = Lock()
 
-    def answer(self, method: str, url: str, body: bytes = b"") -> Answer:
-        """Answer a request; a refusal is an answer too."""
+    def respond(self, method: str, url: str, body: bytes = b"") -> Response:
+        """Respond to a request; an error becomes a response with problem details."""
         try:
             return self._route(method, url, body)
         except ColonnadeError as refusal:
             error = refusal
-        except Exception as failure:  # unanswered, the page would wait for ever
+        except Exception as failure:  # without a response, the page would wait for ever
             message = f"the kernel could not answer: {failure or type(failure).__name__}"
             error = ColonnadeError("kernel_error", message)
         problem = {"code": error.code, "detail": error.message, "hint": error.hint}
         status = _STATUS.get(error.code, 400)
-        return Answer(status, {"content-type": "application/problem+json"}, _json(problem))
+        return Response(status, {"content-type": "application/problem+json"}, _json(problem))
 
-    def _route(self, method: str, url: str, body: bytes) -> Answer:
-        parts = urlsplit(url)
-        query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        if (method, parts.path) == ("GET", f"/v1/tables/{TABLE}/rows"):
-            return self._begin(query, self._rows)
-        if (method, parts.path) == ("POST", "/v1/query"):
-            asked = json.loads(body, parse_float=Decimal)
-            base = self._result(asked["query"]) if "query" in asked else self._rows
-            arrangement = Arrangement(asked.get("filter"), asked.get("sort"))
-            return self._begin(asked, arrangement.rows_of(base))
-        match = re.fullmatch(r"/v1/query/([^/]+)(/rows|/summary|/find|)", parts.path)
+    def _route(self, method: str, url: str, body: bytes) -> Response:
+        target = urlsplit(url)
+        query = dict(parse_qsl(target.query, keep_blank_values=True))
+        if (method, target.path) == ("GET", f"/v1/tables/{TABLE}/rows"):
+            return self._store(query, self._rows)
+        if (method, target.path) == ("POST", "/v1/query"):
+            request = json.loads(body, parse_float=Decimal)
+            base = self._result(request["query"]) if "query" in request else self._rows
+            arrangement = Arrangement(request.get("filter"), request.get("sort"))
+            return self._store(request, arrangement.rows_of(base))
+        match = re.fullmatch(r"/v1/query/([^/]+)(/rows|/summary|/find|)", target.path)
         if match is None:
-            raise ColonnadeError("unknown_path", f"nothing answers {method} {parts.path}.")
+            raise ColonnadeError("unknown_path", f"nothing answers {method} {target.path}.")
         query_id = unquote(match[1])
         if method == "DELETE":
             with self._lock:
                 self._results.pop(query_id, None)
-            return Answer(204, {}, iter(()))
+            return Response(204, {}, iter(()))
         rows = self._result(query_id)
-        work: dict[str, Callable[[], Answer]] = {
-            "": lambda: _answer_json(_record(query_id, rows)),
+        work: dict[str, Callable[[], Response]] = {
+            "": lambda: _json_response(_record(query_id, rows)),
             "/rows": lambda: _stream(query_id, rows, query),
-            "/summary": lambda: _answer_json(summary(rows.table(), query.get("column", ""))),
-            "/find": lambda: _answer_json(_find(rows, query)),
+            "/summary": lambda: _json_response(summary(rows.table(), query.get("column", ""))),
+            "/find": lambda: _json_response(_find(rows, query)),
         }
         return work[match[2]]()
 
-    def _begin(self, query: dict[str, Any], rows: Rows) -> Answer:
+    def _store(self, query: dict[str, Any], rows: Rows) -> Response:
         query_id = str(query.get("id", ""))
         with self._lock:
             self._results[query_id] = rows
@@ -132,7 +132,7 @@ class Answers:
             return rows
 
 
-def _stream(query_id: str, rows: Rows, query: dict[str, Any]) -> Answer:
+def _stream(query_id: str, rows: Rows, query: dict[str, Any]) -> Response:
     start = int(query.get("offset", 0))
     limit = query.get("limit")
     end = 2**63 if limit is None else start + int(limit)
@@ -141,20 +141,20 @@ def _stream(query_id: str, rows: Rows, query: dict[str, Any]) -> Answer:
         "x-query-id": query_id,
         "x-result-order": _ORDER,
     }
-    pieces = _pieces(rows, start, end)
-    return Answer(200, headers, numbered_stream(rows.schema, pieces, start, rows.snapshot))
+    batches = _batches(rows, start, end)
+    return Response(200, headers, numbered_stream(rows.schema, batches, start, rows.snapshot))
 
 
-def _pieces(rows: Rows, start: int, end: int) -> Iterator[pa.RecordBatch]:
-    """Rows in batches of some MB."""
-    num_rows = _FIRST_PIECE_ROWS
+def _batches(rows: Rows, start: int, end: int) -> Iterator[pa.RecordBatch]:
+    """Yield rows in batches of some MB."""
+    num_rows = _FIRST_BATCH_ROWS
     while start < end:
         batch = next(rows.batches(start, min(end, start + num_rows)), None)
         if batch is None:
             return
         yield batch
         start += batch.num_rows
-        wanted_rows = _PIECE_BYTES * batch.num_rows // bytes_of(batch)
+        wanted_rows = _BATCH_BYTES * batch.num_rows // bytes_of(batch)
         num_rows = max(1, min(wanted_rows, num_rows * _MAX_GROWTH))
 
 
@@ -179,8 +179,8 @@ def _find(rows: Rows, query: dict[str, str]) -> dict[str, Any]:
     return find(rows, query.get("text", ""), first_row, limit, columns, match_case=match_case)
 
 
-def _answer_json(value: object) -> Answer:
-    return Answer(200, {"content-type": "application/json"}, _json(value))
+def _json_response(value: object) -> Response:
+    return Response(200, {"content-type": "application/json"}, _json(value))
 
 
 def _json(value: object) -> Iterator[bytes]:
