@@ -14,10 +14,10 @@ import pyarrow as pa
 import traitlets
 
 from ._version import __version__
-from .kernel_server import KernelServer, Arrangement
 from .columns import column_index
 from .errors import ColonnadeError
 from .exact import exact_json
+from .kernel_server import Arrangement, KernelServer
 from .rows import Rows
 from .sort import sort_key
 
