@@ -1,4 +1,4 @@
-// The native peers: a process of Python that is asked for one task after the other, and what it needs.
+// The native peers: a Python process that runs one task after the other, and its packages.
 
 import { spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
@@ -18,13 +18,13 @@ const PACKAGES = [
   "googleapis-common-protos==1.76.0",
   "zstandard==0.25.0",
 ];
-/** The longest that a task may take; some never end. */
+/** The time limit for a task; some never finish. */
 const MAX_MS = 240_000;
-/** Below this, a machine without swap stands still. */
+/** A task is ended when less memory is free, because a machine without swap would stall. */
 const MIN_FREE_BYTES = 1.5 * 2 ** 30;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
-/** The packages that the peers need, in a folder of their own: `python3` of it, or undefined. */
+/** Installs the peers' packages in an environment; its `python3`, or undefined without Java or venv. */
 export async function setUpPeers() {
   const folder = join(cacheDir(), "bench", "python");
   const python = join(folder, "bin", "python3");
@@ -41,21 +41,21 @@ export async function setUpPeers() {
   return python;
 }
 
-/** The peers' process with whatever it starts: there when it is asked for, and ended in between. */
+/** The peers' process with its children; started on demand and ended between benchmarks. */
 export class Peers {
   #python;
   #child;
-  #lines;
+  #responses;
 
   constructor(python) {
     this.#python = python;
   }
 
   /**
-   * What a task of `native/peers.py` took, `{ ms }`, or why it did not end, `{ error }`: also where it
-   * took too long or all memory, which ends the process.
+   * Runs a task of `native/peers.py`: returns its time `{ ms }`, or an `{ error }`. A task that exceeds
+   * the time or memory limit ends the process.
    */
-  async ask(task) {
+  async run(task) {
     if (this.#child === undefined) await this.#start();
     let timer;
     const refused = new Promise((resolve) => {
@@ -63,7 +63,7 @@ export class Peers {
       timer = setInterval(() => {
         if (performance.now() - startMs > MAX_MS) resolve(`no end within ${MAX_MS / 1000} s`);
         else if (freemem() < MIN_FREE_BYTES) resolve("took all of the machine's memory");
-      }, LOOK_MS);
+      }, POLL_MS);
     });
     this.#child.stdin.write(`${JSON.stringify(task)}\n`);
     const answer = await Promise.race([this.#next(), refused.then((error) => ({ error }))]);
@@ -76,23 +76,23 @@ export class Peers {
     const program = join(root, "bench/native/peers.py");
     this.#child = spawn(this.#python, [program], {
       stdio: ["pipe", "pipe", "ignore"],
-      // A group of its own, so that Spark ends with it.
+      // In its own process group, so that Spark is ended with it.
       detached: true,
     });
     this.#child.stdin.on("error", () => {
-      // It has ended: the next line says so.
+      // The process has ended; the next read reports that.
     });
-    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
+    this.#responses = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
     const { error } = await this.#next();
     if (error) throw new Error(error);
   }
 
   async #next() {
-    const { value, done } = await this.#lines.next();
+    const { value, done } = await this.#responses.next();
     return done ? { error: "the process ended" } : JSON.parse(value);
   }
 
-  /** Gives back all that it holds. */
+  /** Ends the process and its children. */
   async end() {
     const child = this.#child;
     this.#child = undefined;

@@ -1,10 +1,10 @@
-/** Refuses where two readers read something different: `sums` are pairs of a reader and its checksum. */
+/** Throws if two readers have different checksums; `sums` are pairs of a reader and its checksum. */
 export function checkSums(name, sums) {
   const readers = new Map();
   for (const [reader, sum] of sums) {
     if (sum !== undefined && sum !== null) readers.set(sum, reader);
   }
   if (readers.size <= 1) return;
-  const told = [...readers].map(([sum, reader]) => `${reader}: ${sum}`);
-  throw new Error(`${name}: the readers do not agree: ${told.join("; ")}`);
+  const list = [...readers].map(([sum, reader]) => `${reader}: ${sum}`);
+  throw new Error(`${name}: the readers do not agree: ${list.join("; ")}`);
 }

@@ -1,4 +1,4 @@
-// Ratios to the floor that must not fall by half.
+// Checks that no ratio to a floor has fallen by half since the last complete run.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,39 +10,39 @@ const FILE = join(root, "bench/floors.json");
 const NUM_ROUNDS = 2;
 const NUM_TRIES = 3;
 
-/** Who is compared with the workload's floor, the first of its readers. */
+/** The reader of each workload that is compared with its floor, the workload's first reader. */
 const GUARDED = { batches: "module", network: "open(url)", kernels: "module", search: "module" };
 
-/** The least that a reader took in its warm runs is what is hindered least. */
-function leastMs({ samples }, reader) {
-  const least = {};
+/** The minimum times of a reader in its warm runs, which are disturbed least. */
+function minMs({ samples }, reader) {
+  const min = {};
   for (const { runs } of samples.filter((sample) => sample.reader === reader)) {
     for (const { ms } of runs.slice(1)) {
-      for (const name of Object.keys(ms)) least[name] = Math.min(least[name] ?? ms[name], ms[name]);
+      for (const name of Object.keys(ms)) min[name] = Math.min(min[name] ?? ms[name], ms[name]);
     }
   }
-  return least;
+  return min;
 }
 
-/** `workload: work` by how many times the floor it takes. */
+/** Pairs of `workload: work` and the ratio of its time to the floor's. */
 function ratiosOf(name, result) {
   const { readers } = WORKLOADS.find((workload) => workload.name === name);
-  const [floor, ours] = [leastMs(result, readers[0]), leastMs(result, GUARDED[name])];
+  const [floor, ours] = [minMs(result, readers[0]), minMs(result, GUARDED[name])];
   const names = Object.keys(ours).filter((work) => work !== "both" && work !== "touch");
   return names
     .filter((work) => floor[work] !== undefined)
     .map((work) => [`${name}: ${work}`, ours[work] / floor[work]]);
 }
 
-/** Writes down what a whole run reached. */
-export function keepRatios(results) {
+/** Writes the ratios of a complete run. */
+export function writeRatios(results) {
   const ratios = Object.keys(GUARDED).flatMap((name) => ratiosOf(name, results[name]));
   const rounded = ratios.map(([name, ratio]) => [name, Number(ratio.toFixed(2))]);
   writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(rounded), null, 2)}\n`);
 }
 
-/** Refuses where a ratio is over twice what it was, however often it is tried. */
-export async function guard(browser, site) {
+/** Throws if a ratio is over twice the written one in several tries. */
+export async function guardFloors(browser, site) {
   if (!existsSync(FILE)) return say("no bench/floors.json: a whole run writes it");
   const known = JSON.parse(readFileSync(FILE, "utf8"));
   let names = Object.keys(GUARDED);
@@ -60,10 +60,10 @@ export async function guard(browser, site) {
     }
     if (fallen.length === 0) return;
     if (tries === NUM_TRIES) {
-      const told = fallen.map(
+      const messages = fallen.map(
         ({ work, ratio }) => `${work} takes ×${ratio.toFixed(2)} of its floor, was ×${known[work]}`,
       );
-      throw new Obstacle(`fell by half or more: ${told.join("; ")} (bench/floors.json)`);
+      throw new Obstacle(`fell by half or more: ${messages.join("; ")} (bench/floors.json)`);
     }
     names = [...new Set(fallen.map(({ name }) => name))];
   }

@@ -1,13 +1,13 @@
-// Numbers as the report tells them.
+// Numbers as texts of the report.
 
-/** The middle one of some numbers. */
+/** The median of numbers; the upper one of two. */
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[sorted.length >> 1];
 }
 
-/** Milliseconds. */
-export function told(ms) {
+/** A time in milliseconds, without the unit. */
+export function formatMs(ms) {
   return ms < 10 ? ms.toFixed(1) : ms.toFixed(0);
 }
 
@@ -20,9 +20,9 @@ export function percent(share) {
   return `${Math.round(share * 100)} %`;
 }
 
-/** The median, the least and the most. */
+/** The median, with the minimum and maximum in brackets. */
 export function spread(values) {
-  return `${told(median(values))} (${told(Math.min(...values))}–${told(Math.max(...values))})`;
+  return `${formatMs(median(values))} (${formatMs(Math.min(...values))}–${formatMs(Math.max(...values))})`;
 }
 
 /** A table of Markdown. */

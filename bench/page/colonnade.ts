@@ -3,9 +3,9 @@ import { readBody } from "../../web/src/body.js";
 import { BodyDecoder } from "../../web/src/decoder.js";
 import type { open } from "../../web/src/index.js";
 import { RowWindow } from "../../web/src/window.js";
+import { sumOf, textValue } from "./checksum.js";
 import { touchTable } from "./tables/colonnade.js";
 import { type Decoded, fetchBody, type Input, streamOf } from "./tasks.js";
-import { sumOf, textValue } from "./values.js";
 
 type Open = typeof open;
 
