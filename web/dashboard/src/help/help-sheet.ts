@@ -57,7 +57,7 @@ export class HelpSheet extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     addEventListener("keydown", this.#onKey);
-    watchFirstRows(this.viewer);
+    watchFirstRows(this.viewer, () => this.requestUpdate());
   }
 
   override disconnectedCallback(): void {
