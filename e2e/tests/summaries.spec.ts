@@ -15,8 +15,8 @@ const viewer = document.createElement("colonnade-viewer");
 for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttribute(name, value);
 window.seen = [];
 viewer.addEventListener("colonnade-progress", () => {
-  const said = viewer.shadowRoot.querySelector("[role=columnheader]")?.ariaDescription;
-  const rows = /first ([\\d,]+) rows/.exec(said ?? "")?.[1]?.replaceAll(",", "");
+  const description = viewer.shadowRoot.querySelector("[role=columnheader]")?.ariaDescription;
+  const rows = /first ([\\d,]+) rows/.exec(description ?? "")?.[1]?.replaceAll(",", "");
   if (rows !== undefined && seen.at(-1) !== Number(rows)) seen.push(Number(rows));
 });
 document.querySelector("main").append(viewer);
@@ -306,17 +306,19 @@ test("a file of the user's own is summarised as the server's table is", async ({
     Object.assign(viewer, { source: new Blob([source]) });
   }, bytes);
   await expect(header(page, "int8")).toHaveAttribute("aria-description", /24 rows$/);
-  const said = () =>
+  const descriptions = () =>
     page
       .getByRole("columnheader")
       .evaluateAll((all) =>
         Object.fromEntries(all.map((each) => [each.ariaColIndex, each.ariaDescription])),
       );
   await expect
-    .poll(async () => Object.values(await said()).every((each) => /24 rows$/.test(`${each}`)))
+    .poll(async () =>
+      Object.values(await descriptions()).every((each) => /24 rows$/.test(`${each}`)),
+    )
     .toBe(true);
-  const ofFile = await said();
+  const ofFile = await descriptions();
   await show(context, "/v1/tables/every_type/rows");
   expect(Object.keys(ofFile).length).toBeGreaterThan(50);
-  await expect.poll(said).toMatchObject(ofFile);
+  await expect.poll(descriptions).toMatchObject(ofFile);
 });
