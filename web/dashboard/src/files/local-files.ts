@@ -1,12 +1,13 @@
+import { distinctNames } from "colonnade";
+
 /** The files that are open in this tab, by their names in the address. */
 const files = new Map<string, File>();
 
 /** Opens a file; returns its distinct name: a second `a.arrow` is `a.arrow (2)`. */
 export function openLocalFile(file: File): string {
-  let { name } = file;
-  for (let count = 2; files.has(name) && files.get(name) !== file; count++) {
-    name = `${file.name} (${count})`;
-  }
+  const known = [...files].find(([, open]) => open === file);
+  if (known !== undefined) return known[0];
+  const name = distinctNames([...files.keys(), file.name]).at(-1) ?? file.name;
   files.set(name, file);
   return name;
 }

@@ -1,4 +1,4 @@
-import type { ColonnadeViewer } from "colonnade";
+import { type ColonnadeViewer, distinctNames } from "colonnade";
 import {
   type Address,
   isSameArrangement,
@@ -34,7 +34,8 @@ export class RowsControl {
     const report = () => {
       const { table } = viewer;
       if (table === undefined || !this.#isShown) return;
-      const state = rowsStateOf(viewer.state, distinctNames(table.schema.fields));
+      const fieldNames = table.schema.fields.map(({ name }) => name);
+      const state = rowsStateOf(viewer.state, distinctNames(fieldNames));
       const isRefusal = this.#requested !== undefined && !isSameArrangement(state, this.#requested);
       this.#requested = undefined;
       if (state.row > 0) this.#awaitedRow = 0;
@@ -79,15 +80,4 @@ function sourceOf(subject: Subject): Request | File | null {
   if ("file" in subject) return localFile(subject.file) ?? null;
   if (subject.sql.trim() === "") return null;
   return reusedResultRequest(subject.sql) ?? queryRequest(subject.sql);
-}
-
-/** The names by which the viewer tells columns apart: a second `a` is `a (2)`. */
-function distinctNames(fields: readonly { name: string }[]): string[] {
-  const taken = new Set<string>();
-  return fields.map((field) => {
-    let { name } = field;
-    for (let count = 2; taken.has(name); count++) name = `${field.name} (${count})`;
-    taken.add(name);
-    return name;
-  });
 }
