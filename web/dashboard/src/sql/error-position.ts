@@ -15,9 +15,9 @@ export function diagnosticOf(
   ranFrom = 0,
 ): Diagnostic | undefined {
   const start = text.startsWith(statement, ranFrom) ? ranFrom : text.indexOf(statement);
-  const place = start < 0 ? undefined : errorRangeIn(statement, message);
-  if (place === undefined) return undefined;
-  const [from, to] = place;
+  const range = start < 0 ? undefined : errorRangeIn(statement, message);
+  if (range === undefined) return undefined;
+  const [from, to] = range;
   const words = hint === undefined ? message : `${message}: ${hint}`;
   return { from: start + from, to: start + to, message: words };
 }
