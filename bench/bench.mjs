@@ -1,9 +1,10 @@
-// `npm run bench [-- --quick | --full] [-- --only NAME] [-- --continue]`: the same tables through us, our peers and the
-// physical floor.
+// `npm run bench [-- --quick | --full] [-- --only NAME] [-- --continue]`: reads the same tables with
+// Colonnade, its peers and the physical floor.
 //
-// Runs of what is compared take turns. A run that was broken off goes on with `--continue`. A whole run writes `bench/RESULTS.md` with its plots,
-// `bench/results.json` and `bench/floors.json`. `--quick` is one small run of each, which shows that
-// everything works and that all readers read the same, and fails where a ratio to its floor has fallen by half.
+// Compared readers alternate within each round. `--continue` continues an interrupted run. A complete
+// run writes `bench/RESULTS.md` with its plots, `bench/results.json` and `bench/floors.json`. `--quick`
+// runs each benchmark once and small: it checks that all readers read the same, and fails if a ratio
+// to its floor has fallen by half.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -14,8 +15,8 @@ import { build } from "../scripts/build.mjs";
 import { Obstacle, root, run, say, script } from "../scripts/run.mjs";
 import { setUpChromium, setUpPython } from "../scripts/setup.mjs";
 import { cacheDir, provideFlights } from "../scripts/start.mjs";
-import { guard, keepRatios } from "./browser/guard.mjs";
-import { describeMachine, isNoisy, load, Others, quietly } from "./browser/machine.mjs";
+import { guardFloors, writeRatios } from "./browser/floor-guard.mjs";
+import { describeMachine, isNoisy, load, OtherLoad, quietly } from "./browser/machine.mjs";
 import { measureReading } from "./browser/reading.mjs";
 import { report } from "./browser/report.mjs";
 import { openSite } from "./browser/site.mjs";
@@ -26,11 +27,11 @@ import { measureReaders } from "./readers.mjs";
 import { provideLineitem } from "./server.mjs";
 import { measureSpark } from "./spark.mjs";
 
-/** What is measured besides the workloads in a browser. */
-const PARTS = ["readers", "engines", "spark", "stream"];
-/** Some parts have fewer rounds. */
-const FEWER = 0.6;
-/** With `--quick`, only what needs neither a GB nor packages of others. */
+/** The benchmarks besides the workloads in a browser. */
+const SECTIONS = ["readers", "engines", "spark", "stream"];
+/** The share of the rounds that slower benchmarks run. */
+const FEWER_SHARE = 0.6;
+/** The tables of `--quick`: without large files and installed peers. */
 const QUICK_TABLES = ["start", "frame", "wide", "tall"];
 
 async function main() {
@@ -46,16 +47,18 @@ async function main() {
   const { quick: isQuick, only } = values;
   const numRounds = Number(values.rounds ?? (isQuick ? 1 : values.full ? 10 : 5));
   const isWhole = !isQuick && only === undefined;
-  const isAsked = (name) => only === undefined || name === only || name.startsWith(`${only} `);
+  const isSelected = (name) => only === undefined || name === only || name.startsWith(`${only} `);
   const plan = {
-    workloads: WORKLOADS.filter(({ name }) => isAsked(name)),
-    tables: TABLES.filter(({ name }) => isAsked(name) && (!isQuick || QUICK_TABLES.includes(name))),
-    parts: PARTS.filter((name) => isAsked(name) && (!isQuick || name === "stream")),
+    workloads: WORKLOADS.filter(({ name }) => isSelected(name)),
+    tables: TABLES.filter(
+      ({ name }) => isSelected(name) && (!isQuick || QUICK_TABLES.includes(name)),
+    ),
+    sections: SECTIONS.filter((name) => isSelected(name) && (!isQuick || name === "stream")),
   };
   if (Object.values(plan).every(({ length }) => length === 0)) {
     const names = [...WORKLOADS, ...TABLES].map(({ name }) => name);
     throw new Obstacle(
-      `there is no benchmark "${only}"; there are ${[...names, ...PARTS].join(", ")}`,
+      `there is no benchmark "${only}"; there are ${[...names, ...SECTIONS].join(", ")}`,
     );
   }
   await build();
@@ -63,29 +66,29 @@ async function main() {
   for (const crate of ["colonnade-bench-native", "colonnade-bench"]) {
     await run("cargo", ["build", "--locked", "--release", "-p", crate]);
   }
-  if (!isQuick) await refuseNoise();
+  if (!isQuick) await requireQuietMachine();
   const results = await measure(plan, {
     isQuick,
     numRounds,
     isGuarded: isQuick && !only,
     isWhole,
-    goesOn: isWhole && values.continue,
+    continues: isWhole && values.continue,
   });
   const { text, files } = report(plan, results);
   process.stdout.write(text);
   if (!isWhole) return;
   writeFileSync(join(root, "bench/RESULTS.md"), text);
   writeFileSync(join(root, "bench/results.json"), `${JSON.stringify(results, null, 1)}\n`);
-  keepRatios(results.workloads);
+  writeRatios(results.workloads);
   mkdirSync(join(root, "bench/plots"), { recursive: true });
   for (const [name, svg] of Object.entries(files)) {
     writeFileSync(join(root, "bench/plots", name), svg);
   }
 }
 
-/** Compares nothing while others compute. */
-async function refuseNoise() {
-  const others = new Others();
+/** Refuses to measure while other programs use the processors. */
+async function requireQuietMachine() {
+  const others = new OtherLoad();
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const othersShare = others.share() ?? 0;
   if (!isNoisy({ othersShare }) || process.env.COLONNADE_BENCH_NOISY) return;
@@ -94,14 +97,14 @@ async function refuseNoise() {
   );
 }
 
-async function measure({ workloads, tables, parts }, options) {
+async function measure({ workloads, tables, sections }, options) {
   const { isQuick, numRounds, isGuarded } = options;
-  // What runs several times in a round anyway, and what takes minutes.
-  const numFewer = Math.ceil(numRounds * FEWER);
-  const needsLineitem = parts.length > 0 || tables.some(({ file }) => file !== undefined);
+  // For benchmarks that run several times in a round, or take minutes.
+  const numFewer = Math.ceil(numRounds * FEWER_SHARE);
+  const needsLineitem = sections.length > 0 || tables.some(({ file }) => file !== undefined);
   const lineitem = needsLineitem && !isQuick ? await provideLineitem() : {};
   const files = Object.fromEntries(Object.values(lineitem).map((path) => [basename(path), path]));
-  const results = (options.goesOn && kept()) || {
+  const results = (options.continues && savedProgress()) || {
     numRounds,
     numFewer,
     sessions: [],
@@ -111,12 +114,12 @@ async function measure({ workloads, tables, parts }, options) {
   const date = new Date().toISOString().slice(0, 10);
   const machine = describeMachine(peerVersions());
   const session = { date, machine, loadBefore: load(), loadAfter: 0, measured: [] };
-  const keep = (group, name, measured) => {
+  const save = (group, name, measured) => {
     group[name] = measured;
     if (session.measured.length === 0) results.sessions.push(session);
     session.measured.push(name);
     session.loadAfter = load();
-    if (options.isWhole) writeFileSync(keptFile(), JSON.stringify(results));
+    if (options.isWhole) writeFileSync(progressFile(), JSON.stringify(results));
   };
   await inBrowser({ isQuick, files }, async (browser, site) => {
     machine.chromium = browser.version();
@@ -129,42 +132,42 @@ async function measure({ workloads, tables, parts }, options) {
       const measured = await quietly(table.name, () =>
         measureTable(browser, site, table, { numRounds, cells }),
       );
-      keep(results.tables, table.name, { numBytes, ...measured });
+      save(results.tables, table.name, { numBytes, ...measured });
     }
     for (const workload of workloads) {
       if (results.workloads[workload.name]) continue;
       const measured = await quietly(workload.name, () =>
         measureReading(browser, site, workload, numFewer),
       );
-      keep(results.workloads, workload.name, measured);
+      save(results.workloads, workload.name, measured);
     }
   });
-  if (isGuarded) await inBrowser({ isQuick: false, files: {} }, guard);
-  // The browser's memory is given back: what follows needs it.
+  if (isGuarded) await inBrowser({ isQuick: false, files: {} }, guardFloors);
+  // The browser is closed first, because the next benchmarks need its memory.
   const measures = {
     readers: (_, site) => measureReaders({ site, lineitem, numRounds }),
     engines: (_, site) => measureEngines({ site, lineitem, numRounds }),
     spark: (browser, site) => measureSpark({ browser, site, numRounds }),
     stream: () => measureStream(isQuick, numFewer),
   };
-  for (const part of parts) {
-    if (results[part]) continue;
-    keep(results, part, await inBrowser({ isQuick, files }, measures[part]));
+  for (const section of sections) {
+    if (results[section]) continue;
+    save(results, section, await inBrowser({ isQuick, files }, measures[section]));
   }
   return results;
 }
 
-/** Where a run keeps what it has measured so far. */
-function keptFile() {
+/** The file with the results of an unfinished run. */
+function progressFile() {
   mkdirSync(join(cacheDir(), "bench"), { recursive: true });
   return join(cacheDir(), "bench", "results.json");
 }
 
-function kept() {
-  return existsSync(keptFile()) ? JSON.parse(readFileSync(keptFile(), "utf8")) : undefined;
+function savedProgress() {
+  return existsSync(progressFile()) ? JSON.parse(readFileSync(progressFile(), "utf8")) : undefined;
 }
 
-/** Calls `work` with a browser and a site of its own. */
+/** Calls `work` with a new browser and site. */
 async function inBrowser(options, work) {
   const site = await openSite(options);
   const isRoot = process.getuid?.() === 0;
@@ -180,7 +183,7 @@ async function inBrowser(options, work) {
   }
 }
 
-/** What the ordered stream and the Parquet writer cost, as the crate in `src/` tells it. */
+/** Measures the ordered stream and the Parquet writer with the crate in `src/`. */
 function measureStream(isQuick, numRounds) {
   say("the ordered stream");
   const binary = join(root, "target/release/colonnade-bench");
@@ -189,7 +192,7 @@ function measureStream(isQuick, numRounds) {
   return String(execFileSync(binary, options, { stdio: ["ignore", "pipe", "inherit"] }));
 }
 
-/** What pyarrow shows of a stream's first and last rows; undefined where there is no pyarrow. */
+/** pyarrow's texts of a stream's first and last rows; undefined without pyarrow. */
 async function cellsOf(path) {
   const environment = await setUpPython();
   if (environment === undefined) return undefined;

@@ -1,13 +1,13 @@
-// What this project descends from, natively: Spark's collect, toPandas and createDataFrame, pyarrow, Flight,
-// and one Parquet file; each beside our server over the same rows.
+// Compares our server with native engines over the same rows: Spark's collect, toPandas and
+// createDataFrame, pyarrow, Flight, and writing one Parquet file.
 
 import { say } from "../scripts/run.mjs";
-import { fraction, markdown, median, spread } from "./browser/figures.mjs";
-import { isNoisy, Others, verdict } from "./browser/machine.mjs";
-import { Peers, setUpPeers } from "./peers.mjs";
+import { fraction, markdown, median, spread } from "./browser/format.mjs";
+import { isNoisy, OtherLoad, verdict } from "./browser/machine.mjs";
+import { Peers, setUpPeers } from "./python-peers.mjs";
 import { startServer } from "./server.mjs";
 
-/** A task that takes longer is measured three times. */
+/** Tasks that take longer than this are measured three times. */
 const SLOW_MS = 10_000;
 const SLOW_ROUNDS = 3;
 
@@ -104,8 +104,12 @@ export async function measureEngines({ site, lineitem, numRounds }) {
       site: site.origin,
       lineitem,
     })) {
-      const ask = (name) => peers.ask(tasks[name]);
-      results.push({ title, limit, ...(await inTurns(title, Object.keys(tasks), numRounds, ask)) });
+      const run = (name) => peers.run(tasks[name]);
+      results.push({
+        title,
+        limit,
+        ...(await measureAlternately(title, Object.keys(tasks), numRounds, run)),
+      });
       await peers.end();
     }
   } finally {
@@ -115,18 +119,18 @@ export async function measureEngines({ site, lineitem, numRounds }) {
   return results;
 }
 
-/** Times and errors by name, of so many rounds in which `ask` is called for each name. */
-export async function inTurns(title, names, numRounds, ask) {
-  const others = new Others();
+/** Times and errors by name, of so many rounds in which `run` is called for each name. */
+export async function measureAlternately(title, names, numRounds, run) {
+  const others = new OtherLoad();
   const times = Object.fromEntries(names.map((name) => [name, []]));
   const errors = {};
   for (let round = 0; round < numRounds; round++) {
     say(`${title}, round ${round + 1} of ${numRounds}`);
-    // Forwards and backwards in turn: whatever drifts, drifts for all.
+    // The order alternates, so that drift affects all.
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
       const isSlow = times[name].some((ms) => ms > SLOW_MS);
       if (errors[name] || (isSlow && times[name].length >= SLOW_ROUNDS)) continue;
-      const { ms, error } = await ask(name);
+      const { ms, error } = await run(name);
       if (error) errors[name] = error;
       else times[name].push(ms);
     }
@@ -135,8 +139,8 @@ export async function inTurns(title, names, numRounds, ask) {
 }
 
 /** One table for each workload; ratios are ours to the best of the others. */
-export function enginesPart(results) {
-  const parts = results.map((result) => {
+export function enginesSection(results) {
+  const sections = results.map((result) => {
     const { title, times, errors } = result;
     const [ours, ...others] = Object.keys(times);
     const best = Math.min(...others.map((name) => median(times[name]) ?? Number.POSITIVE_INFINITY));
@@ -147,7 +151,7 @@ export function enginesPart(results) {
     ]);
     return `## ${title}\n\n${markdown(["", "ms", "of the best peer's"], rows)}`;
   });
-  return ["# Beside Spark, pyarrow and Flight", ABOUT, ...parts].join("\n\n");
+  return ["# Beside Spark, pyarrow and Flight", ABOUT, ...sections].join("\n\n");
 }
 
 /** Rows of the table of targets. */

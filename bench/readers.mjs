@@ -1,19 +1,19 @@
-// The server under many readers: throughput, processor time and memory, beside a static file.
+// Measures the server with many readers: throughput, processor time and memory, beside a static file.
 
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { say } from "../scripts/run.mjs";
-import { markdown, median, spread } from "./browser/figures.mjs";
+import { markdown, median, spread } from "./browser/format.mjs";
 import { verdict } from "./browser/machine.mjs";
 import { statusBytes } from "./browser/processes.mjs";
 import { startServer } from "./server.mjs";
 
 const NUM_READERS = [1, 8, 64];
-/** Of lineitem, for each reader: 8 GB or so in all. */
+/** The rows of lineitem for each reader, about 8 GB in total. */
 const ROWS = { 1: 6_001_215, 8: 6_001_215, 64: 750_000 };
 const TICKS_A_SECOND = 100;
 
-/** Starts curl; resolves with the bytes and seconds it tells, and those to the first byte. */
+/** Runs curl; resolves with its number of bytes, its seconds, and its seconds to the first byte. */
 function curl(url) {
   return new Promise((resolve, reject) => {
     const format = "%{size_download} %{time_total} %{time_starttransfer} %{http_code}";
@@ -23,7 +23,7 @@ function curl(url) {
       text += bytes;
     });
     child.once("error", reject);
-    // Not "exit": what it told may still be on its way.
+    // Not "exit", because output may arrive after it.
     child.once("close", () => {
       const [numBytes, seconds, firstSeconds, status] = text.split(" ").map(Number);
       if (status === 200) resolve({ numBytes, seconds, firstSeconds });
@@ -42,12 +42,12 @@ function processorSeconds(pid) {
   return (user + system) / TICKS_A_SECOND;
 }
 
-/** The most memory that it had is what it has now; see proc(5), `clear_refs`. */
-function forgetPeak(pid) {
+/** Resets the peak memory to the current one; see proc(5), `clear_refs`. */
+function resetPeak(pid) {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Samples by number of readers; undefined where the system does not tell what a process takes. */
+/** Samples by number of readers; undefined except on Linux. */
 export async function measureReaders({ site, lineitem, numRounds }) {
   if (process.platform !== "linux") return undefined;
   const server = await startServer([`arrow=${lineitem.arrow}`, "--max-streams", "64"]);
@@ -63,7 +63,7 @@ export async function measureReaders({ site, lineitem, numRounds }) {
           numReaders === 1
             ? (await curl(`${site.origin}/files/lineitem.arrows`)).seconds * 1e3
             : undefined;
-        forgetPeak(server.pid);
+        resetPeak(server.pid);
         const before = processorSeconds(server.pid);
         const startMs = performance.now();
         const url = `${rows}?limit=${ROWS[numReaders]}`;
@@ -87,8 +87,8 @@ export async function measureReaders({ site, lineitem, numRounds }) {
   return results;
 }
 
-/** One line for each number of readers. */
-export function readersPart(results) {
+/** The section of the report: one line for each number of readers. */
+export function readersSection(results) {
   const rows = results.map(({ numReaders, samples }) => {
     const of = (key) => samples.map((sample) => sample[key]);
     return [

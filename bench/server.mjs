@@ -1,4 +1,4 @@
-// The server under measurement, as a person starts it.
+// Starts the server to measure, and exports its test data.
 
 import { spawn } from "node:child_process";
 import { createWriteStream, existsSync, mkdirSync, renameSync } from "node:fs";
@@ -29,7 +29,7 @@ export async function startServer(args = [], env = {}) {
   return { origin, pid: child.pid, close };
 }
 
-/** Paths of lineitem as an Arrow stream, an Arrow file and Parquet, made by the server once. */
+/** The paths of lineitem as an Arrow stream, an Arrow file and Parquet; the server writes them once. */
 export async function provideLineitem() {
   const folder = join(cacheDir(), "bench");
   mkdirSync(folder, { recursive: true });

@@ -1,18 +1,18 @@
-// A cluster's rows in the browser, beside its own client: both wait for Spark.
+// Compares reading a Spark cluster's rows in the browser and with Spark's own client.
 
 import { setUpSpark, startSpark } from "../scripts/spark.mjs";
-import { inTurns } from "./engines.mjs";
-import { Peers, setUpPeers } from "./peers.mjs";
+import { measureAlternately } from "./engines.mjs";
+import { Peers, setUpPeers } from "./python-peers.mjs";
 import { startServer } from "./server.mjs";
 
 const NUM_ROWS = 2 ** 25;
-/** As many as an executor's memory wants. */
+/** Enough partitions for an executor's memory. */
 const NUM_PARTITIONS = 32;
 /** Spark's driver holds a whole result. */
 const SETTINGS = { "spark.driver.memory": "4g", "spark.driver.maxResultSize": "0" };
 const SQL = `select id, id * 0.5D as a, id * 0.25D as b, id * 0.125D as c, id * 2.5D as d from range(0, ${NUM_ROWS}, 1, ${NUM_PARTITIONS})`;
 
-/** Milliseconds by who does it, of a whole table; undefined where Spark or its client cannot be had. */
+/** Times of a whole table by reader; undefined if Spark or its client cannot be set up. */
 export async function measureSpark({ browser, site, numRounds }) {
   const [python, home] = [await setUpPeers(), await setUpSpark()];
   if (python === undefined || home === undefined) return undefined;
@@ -21,19 +21,19 @@ export async function measureSpark({ browser, site, numRounds }) {
   const peers = new Peers(python);
   const title = "2^25 rows × 5 columns of a Spark cluster, to a complete table";
   const task = { reader: "open(url)", url: `${server.origin}/v1/query`, sql: SQL };
-  const asks = {
+  const readers = {
     "Colonnade, in the browser": () => readInBrowser(browser, site, task),
     "pyspark, toPandas()": () =>
-      peers.ask({ task: "connect frame", remote: spark.address, sql: SQL }),
+      peers.run({ task: "connect frame", remote: spark.address, sql: SQL }),
   };
   try {
     // The first query pays for the start of the executors.
-    for (const ask of Object.values(asks)) await ask();
-    const names = Object.keys(asks);
+    for (const read of Object.values(readers)) await read();
+    const names = Object.keys(readers);
     return {
       title,
       limit: 1.1,
-      ...(await inTurns(title, names, numRounds, (name) => asks[name]())),
+      ...(await measureAlternately(title, names, numRounds, (name) => readers[name]())),
     };
   } finally {
     await peers.end();

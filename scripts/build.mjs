@@ -1,5 +1,5 @@
-// Builds the parts in their order: the wasm module, the web package and the dashboard, the server
-// (which holds the dashboard inside). `node scripts/build.mjs [wasm] [web] [server]`; all without.
+// Builds the targets in order: the wasm module, the web package and the dashboard, the server (which
+// embeds the dashboard). `node scripts/build.mjs [wasm] [web] [server]`; without arguments all.
 
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { setUpNode, setUpRust } from "./setup.mjs";
 
 const wasmModule = "target/wasm32-unknown-unknown/wasm/colonnade_wasm.wasm";
 
-/** The newest modification time below `paths`, in ms; 0 where there is nothing. */
+/** The newest modification time below `paths`, in ms; 0 if there are no files. */
 function newest(paths, skip = ["node_modules", "dist"]) {
   let time = 0;
   for (const path of paths) {
@@ -80,7 +80,7 @@ async function buildServer() {
 
 const isFirst = !existsSync(join(root, "target", "release", "deps"));
 
-const parts = {
+const targets = {
   wasm: ["building the wasm module", buildWasm],
   web: ["building the web package and the dashboard", buildWeb],
   server: [
@@ -89,12 +89,12 @@ const parts = {
   ],
 };
 
-/** Sets up and builds `names`, or everything. */
-export async function build(names = Object.keys(parts)) {
+/** Sets up the tools and builds the targets `names`; by default all. */
+export async function build(names = Object.keys(targets)) {
   await setUpRust();
   await setUpNode();
-  for (const name of Object.keys(parts).filter((name) => names.includes(name))) {
-    const [title, work] = parts[name];
+  for (const name of Object.keys(targets).filter((name) => names.includes(name))) {
+    const [title, work] = targets[name];
     await step(title, work);
   }
 }

@@ -11,7 +11,7 @@ import { provideFlights, serverBinary } from "./start.mjs";
 
 const PORT = 7880;
 
-/** The gallery and the package as it is installed; its pages also ask for a server's `/v1`. */
+/** A site with the gallery and the installed package; its pages also request a server's `/v1`. */
 export function gallery() {
   const site = new Site();
   site.folders = {

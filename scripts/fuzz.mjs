@@ -1,17 +1,17 @@
-// `npm run fuzz [-- --seconds N]`: lets the fuzz targets run, each for its part of the time.
-// Wants a nightly toolchain, and cargo-fuzz, which it installs below `.cache`.
+// `npm run fuzz [-- --seconds N]`: runs the fuzz targets, each for its share of the time.
+// Needs a nightly toolchain; installs cargo-fuzz below `.cache`.
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { has, Obstacle, read, root, run, say, script } from "./run.mjs";
 
-/** Each target with its part of the time. */
+/** The share of the time of each target. */
 const targets = { decode_stream: 0.8, survey: 0.2 };
 const cargoFuzzVersion = "0.13.2";
 const maxInputBytes = 32 * 1024;
 
-/** Why there can be no fuzzing here, or undefined. */
+/** Why fuzzing is not possible here; undefined if it is. */
 function missing() {
   if (process.platform === "win32") return "libFuzzer is not set up for Windows here";
   if (!has("cargo", ["+nightly", "--version"])) {
@@ -32,7 +32,7 @@ async function setUpCargoFuzz() {
   return { PATH: `${join(folder, "bin")}:${process.env.PATH}` };
 }
 
-/** Streams and files that are there anyhow: [name, bytes]. */
+/** The seeds, from existing streams and files: [name, bytes]. */
 function seeds() {
   const folders = ["fixtures", "fixtures/small", "fuzz/finds"].map((name) => join(root, name));
   const conformance = process.env.COLONNADE_CONFORMANCE;
@@ -50,7 +50,7 @@ function seeds() {
   );
 }
 
-/** Writes the seeds beside what earlier runs have found. */
+/** Adds the seeds to the corpus of earlier runs. */
 function writeCorpus(target) {
   const corpus = join(root, "fuzz", "corpus", target);
   mkdirSync(corpus, { recursive: true });
@@ -61,7 +61,7 @@ function writeCorpus(target) {
   }
 }
 
-/** Runs all targets for `seconds` in all, or says what is missing. */
+/** Runs all targets for `seconds` in total, or prints what is missing. */
 export async function fuzz(seconds) {
   const obstacle = missing();
   if (obstacle !== undefined) {
@@ -69,10 +69,10 @@ export async function fuzz(seconds) {
     return;
   }
   const env = await setUpCargoFuzz();
-  for (const [target, part] of Object.entries(targets)) {
+  for (const [target, share] of Object.entries(targets)) {
     writeCorpus(target);
     const limits = ["-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=1024"];
-    const time = `-max_total_time=${Math.max(1, Math.round(seconds * part))}`;
+    const time = `-max_total_time=${Math.max(1, Math.round(seconds * share))}`;
     const options = [
       `-max_len=${maxInputBytes}`,
       time,

@@ -7,10 +7,10 @@ import { build } from "./build.mjs";
 import { Obstacle, root, run, script } from "./run.mjs";
 import { setUpPython } from "./setup.mjs";
 
-/** Where the Python package is. */
+/** The folder of the Python package. */
 export const pythonFolder = join(root, "python");
 
-/** Builds the wheel with `python`, of the web package that is built already. */
+/** Builds the wheel with the interpreter `python`; the web package must be built before. */
 export async function buildPython(python) {
   const inline = join(root, "web", "dist", "inline.js");
   copyFileSync(inline, join(pythonFolder, "src", "colonnade", "inline.js"));

@@ -1,6 +1,6 @@
-// Running commands and telling what is being done.
+// Runs commands and reports progress.
 //
-// Everything is told on standard error: the server's standard output is one line that programs read.
+// All reports go to standard error, because programs read the server's standard output.
 
 import { spawn, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -8,26 +8,26 @@ import { fileURLToPath } from "node:url";
 /** The checkout. */
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Something that the person at the keyboard has to do; told without a stack trace. */
+/** An error that the user has to resolve; printed without a stack trace. */
 export class Obstacle extends Error {}
 
-/** Says what comes next. */
+/** Prints a line of progress. */
 export function say(text) {
   process.stderr.write(process.stderr.isTTY ? `\x1b[1m• ${text}\x1b[0m\n` : `• ${text}\n`);
 }
 
-/** Whether `command` can be started. */
+/** Whether `command` runs and exits with 0. */
 export function has(command, args = ["--version"]) {
   return spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }
 
-/** What `command` prints, or undefined where it fails. */
+/** The output of `command`; undefined if it fails. */
 export function read(command, args) {
   const { status, stdout } = spawnSync(command, args, { encoding: "utf8" });
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/** Runs `command` in the checkout with its output on standard error; rejects where it fails. */
+/** Runs `command` in the checkout with its output on standard error; rejects if it fails. */
 export function run(command, args, { env = {}, cwd = root } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
@@ -46,7 +46,7 @@ export function run(command, args, { env = {}, cwd = root } = {}) {
   });
 }
 
-/** Runs `work` as a step that says its name first and its time after it. */
+/** Runs `work` as a step; prints its name before and its time after it. */
 export async function step(name, work) {
   const start = Date.now();
   say(name);
@@ -54,7 +54,7 @@ export async function step(name, work) {
   process.stderr.write(`  ${name}: ${((Date.now() - start) / 1000).toFixed(1)} s\n`);
 }
 
-/** Runs a script's `main`; ends with exit code 1 and one line where something is in the way. */
+/** Runs a script's `main`; an Obstacle ends it with one line and exit code 1. */
 export async function script(main) {
   try {
     await main();

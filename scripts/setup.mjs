@@ -1,4 +1,4 @@
-// Makes a fresh machine ready, and skips what is ready already.
+// Sets up a machine for builds and tests; skips what is already set up.
 
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ export async function setUpRust() {
   await run("rustup", ["target", "add", wasmTarget]);
 }
 
-/** The formatter and the linter of Rust, which rustup's smallest installation leaves out. */
+/** rustfmt and clippy, which rustup's minimal profile does not include. */
 export async function setUpRustLints() {
   await setUpRust();
   const missing = ["rustfmt", "clippy"].filter((name) => {
@@ -59,7 +59,7 @@ export async function setUpNode() {
   writeFileSync(stamp, digest);
 }
 
-/** A Chromium for the tests: its path. Playwright's own, the system's, or Debian's by apt. */
+/** The path of a Chromium for the tests: named by the user, installed, or installed now by apt. */
 export async function setUpChromium() {
   const found = () => {
     const own = process.env.COLONNADE_CHROMIUM;
@@ -84,8 +84,8 @@ export async function setUpChromium() {
 }
 
 /**
- * The Python of the tests, an environment of its own with exactly `python/requirements-dev.txt`: its
- * interpreter and where its packages are. Undefined with a line that says why, and what is left out.
+ * A Python environment with exactly `python/requirements-dev.txt`: its interpreter and the folder of its
+ * packages. Undefined if it cannot be set up; then a line says why, and which tests are left out.
  */
 export async function setUpPython() {
   const leftOut =
@@ -98,8 +98,8 @@ export async function setUpPython() {
 }
 
 /**
- * The engines that the tests put the server in front of and that pip brings: the variables that tell the
- * tests where their programs are. None with a line that says why, and what is left out.
+ * The engines for the server's tests that pip installs: environment variables with the paths of their
+ * programs. None if they cannot be set up; then a line says why, and which tests are left out.
  */
 export async function setUpEngines() {
   const leftOut = "the tests with a real Sail and a real S3-compatible server are left out";
@@ -113,7 +113,7 @@ export async function setUpEngines() {
 
 /**
  * A Python environment `.cache/{name}` with exactly the packages of a file of the checkout: the folder
- * of its programs. Undefined with a line that says why, and that so much is `leftOut`.
+ * of its programs. Undefined if it cannot be set up; then a line says why, and what is `leftOut`.
  */
 async function setUpEnvironment(name, requirements, leftOut) {
   const without = (reason) => {

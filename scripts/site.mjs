@@ -11,25 +11,25 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** A plain web server of files on loopback, as somebody who uses the package has one. */
+/** A plain web server of files on loopback, such as a user of the package has. */
 export class Site {
-  /** Folders by the path that they stand at; the longest path that fits is taken. @type {Record<string, string>} */
+  /** Folders by the prefix of their URL paths; the longest matching prefix wins. @type {Record<string, string>} */
   folders = {};
-  /** Pages by their path, which come before files. @type {Record<string, string>} */
+  /** Pages by their path; they take precedence over files. @type {Record<string, string>} */
   pages = {};
-  /** Sent with every file. @type {Record<string, string>} */
+  /** Headers of every file. @type {Record<string, string>} */
   headers = {};
-  /** Where `/v1/…` is passed on to, if anywhere. @type {string | undefined} */
+  /** The origin to which `/v1/…` is forwarded, if any. @type {string | undefined} */
   upstream = undefined;
   /**
-   * What the answer to a path that is passed on goes through, if anything.
+   * A transform for the response to a forwarded path, if any.
    *
    * @type {(path: string) => import("node:stream").Transform | undefined}
    */
   through = () => undefined;
-  #server = createServer((asked, response) => this.#answer(asked, response));
+  #server = createServer((incoming, response) => this.#respond(incoming, response));
 
-  /** Starts to listen; 0 is a free port. @param {number} [port] */
+  /** Listens on a port of loopback; 0 takes a free one. @param {number} [port] */
   async listen(port = 0) {
     await new Promise((resolve, reject) => {
       this.#server.once("error", reject);
@@ -49,13 +49,13 @@ export class Site {
   }
 
   /**
-   * @param {import("node:http").IncomingMessage} asked
+   * @param {import("node:http").IncomingMessage} incoming
    * @param {import("node:http").ServerResponse} response
    */
-  #answer(asked, response) {
-    const { pathname } = new URL(asked.url ?? "/", this.origin);
+  #respond(incoming, response) {
+    const { pathname } = new URL(incoming.url ?? "/", this.origin);
     if (this.upstream !== undefined && pathname.startsWith("/v1/")) {
-      this.#passOn(asked, response);
+      this.#forward(incoming, response);
       return;
     }
     const content = this.#find(pathname);
@@ -73,30 +73,30 @@ export class Site {
     const page = this.pages[pathname];
     if (page !== undefined) return page;
     const path = pathname.endsWith("/") ? `${pathname}index.html` : pathname;
-    const places = Object.keys(this.folders).filter((place) => path.startsWith(place));
-    const [place = ""] = places.sort((a, b) => b.length - a.length);
-    const file = join(this.folders[place] ?? "", path.slice(place.length));
+    const prefixes = Object.keys(this.folders).filter((prefix) => path.startsWith(prefix));
+    const [prefix = ""] = prefixes.sort((a, b) => b.length - a.length);
+    const file = join(this.folders[prefix] ?? "", path.slice(prefix.length));
     return existsSync(file) && statSync(file).isFile() ? readFileSync(file) : undefined;
   }
 
   /**
-   * @param {import("node:http").IncomingMessage} asked
+   * @param {import("node:http").IncomingMessage} incoming
    * @param {import("node:http").ServerResponse} response
    */
-  #passOn(asked, response) {
+  #forward(incoming, response) {
     const { host } = new URL(this.upstream ?? "");
-    const passed = request(`${this.upstream}${asked.url}`, {
-      method: asked.method,
-      headers: { ...asked.headers, host },
+    const outgoing = request(`${this.upstream}${incoming.url}`, {
+      method: incoming.method,
+      headers: { ...incoming.headers, host },
     });
-    passed.on("response", (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      const through = this.through(asked.url ?? "");
-      if (through === undefined) answer.pipe(response);
-      else pipeline(answer, through, response, () => undefined);
+    outgoing.on("response", (upstreamResponse) => {
+      response.writeHead(upstreamResponse.statusCode ?? 502, upstreamResponse.headers);
+      const through = this.through(incoming.url ?? "");
+      if (through === undefined) upstreamResponse.pipe(response);
+      else pipeline(upstreamResponse, through, response, () => undefined);
     });
-    passed.on("error", () => response.destroy());
-    response.on("close", () => passed.destroy());
-    asked.pipe(passed);
+    outgoing.on("error", () => response.destroy());
+    response.on("close", () => outgoing.destroy());
+    incoming.pipe(outgoing);
   }
 }

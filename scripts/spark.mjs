@@ -1,5 +1,5 @@
-// A real Spark for the tests: `node scripts/spark.mjs` starts one, prints where it is and the id of
-// its process group, and ends it when it is ended itself.
+// A real Spark for the tests: `node scripts/spark.mjs` starts one, prints its addresses and the id of
+// its process group, and stops it when it ends itself.
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ const version = "4.3.0";
 
 const START_TIMEOUT_MS = 120_000;
 
-/** Where Spark is installed; undefined, and said, where it cannot be had here. */
+/** The folder of an installed Spark; undefined if it cannot be set up; then a line says why. */
 export async function setUpSpark() {
   const leftOut = (why) => {
     say(`${why}: the tests with a real Spark are left out`);
@@ -42,9 +42,9 @@ export async function setUpSpark() {
 }
 
 /**
- * Starts a driver with two executors, each a process of its own, on the ports given or free ones.
- * `more` are further settings of Spark. It ends with this program. Resolves with its address, its page,
- * the id of its process group, and how to end it before.
+ * Starts a driver with two executors, each in its own process, on the given ports or on free ones.
+ * `more` holds further settings of Spark. It ends with this program. Resolves with its address, the URL
+ * of its page, the id of its process group, and a function that stops it.
  */
 export async function startSpark(home, ports = undefined, more = {}) {
   const [port, pagePort] = ports ?? [await freePort(), await freePort()];

@@ -1,4 +1,4 @@
-// `npm start [-- ARGS]`: sets up, builds, and is `colonnade serve ARGS`.
+// `npm start [-- ARGS]`: sets up, builds and runs `colonnade serve ARGS`.
 
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
@@ -7,13 +7,13 @@ import { join } from "node:path";
 import { build } from "./build.mjs";
 import { Obstacle, root, say, script } from "./run.mjs";
 
-/** The folder where the demo tables are kept between runs; the server looks there too. */
+/** The folder of the demo tables, which the server reads too. */
 export function cacheDir() {
   const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME } = process.env;
   return COLONNADE_CACHE_DIR || join(XDG_CACHE_HOME || join(homedir(), ".cache"), "colonnade");
 }
 
-/** Puts the real flights that vega-datasets ships where the server finds them. */
+/** Copies the flights of vega-datasets to the folder of the demo tables. */
 export function provideFlights() {
   const to = join(cacheDir(), "flights.parquet");
   if (existsSync(to)) return;
@@ -24,7 +24,7 @@ export function provideFlights() {
   renameSync(`${to}.part`, to);
 }
 
-/** Path of the server's binary. */
+/** The path of the server's binary. */
 export const serverBinary = join(
   root,
   "target",
@@ -38,7 +38,7 @@ async function main() {
   say("starting the server");
   const server = spawn(serverBinary, ["serve", ...process.argv.slice(2)], {
     stdio: "inherit",
-    // In a group of its own it hears of Ctrl+C once, from here: a second signal ends streams at once.
+    // In its own process group it gets Ctrl+C only once, from here; a second signal ends streams at once.
     detached: process.platform !== "win32",
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {

@@ -1,4 +1,4 @@
-// `npm test [-- STAGE…]`: sets up and runs everything, or the stages named.
+// `npm test [-- STAGE…]`: sets up and runs all stages, or the named ones.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,8 +11,8 @@ import { setUpChromium, setUpEngines, setUpNode, setUpPython, setUpRustLints } f
 import { withSpark } from "./spark.mjs";
 import { provideFlights } from "./start.mjs";
 
-// One at a time: together, the test dependencies of one would change the features of another's
-// libraries, and DataFusion would compile twice.
+// Tested one at a time: together, the dev dependencies of one crate would change the features of
+// another's libraries, and DataFusion would compile twice.
 const crates = [
   "colonnade-core",
   "colonnade-wasm",
@@ -32,7 +32,7 @@ async function format() {
 
 async function lint() {
   await setUpRustLints();
-  // The server holds the dashboard inside, so that is built first.
+  // The server embeds the dashboard, so the dashboard is built first.
   await build(["wasm", "web"]);
   for (const crate of crates) {
     const options = ["--locked", "--release", "--all-targets", "-p", crate];
@@ -93,7 +93,7 @@ async function python() {
   await check("pytest", "-q");
 }
 
-/** Shows that the benchmarks run and that all readers read the same; the numbers say nothing here. */
+/** Checks that the benchmarks run and that all readers read the same; ignores the times. */
 async function bench() {
   await run("node", ["bench/bench.mjs", "--quick"]);
 }
@@ -108,7 +108,7 @@ await script(async () => {
       `there is no stage "${unknown}"; there are ${Object.keys(stages).join(", ")}`,
     );
   }
-  // Servers that a test kills leave their temporary folders.
+  // Servers that a test kills leave their temporary folders here.
   const folder = mkdtempSync(join(tmpdir(), "colonnade-test-"));
   process.env.TMPDIR = folder;
   try {

@@ -1,20 +1,20 @@
-// What the numbers were taken on, and who else used the processors meanwhile.
+// Describes the machine, and measures how much other programs use its processors.
 
 import { readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem } from "node:os";
 import { say } from "../../scripts/run.mjs";
-import { percent } from "./figures.mjs";
+import { percent } from "./format.mjs";
 import { ownProcesses } from "./processes.mjs";
 
-/** Above this share of the processors, others decide what is measured. */
+/** Above this share of the processors for other programs, results are not compared. */
 const MAX_OTHERS_SHARE = 0.1;
 
-/** Whether others took too much of the processors to compare what was measured. */
+/** Whether other programs used too much of the processors to compare a result. */
 export function isNoisy({ othersShare = 0 }) {
   return othersShare > MAX_OTHERS_SHARE;
 }
 
-/** What `measure` measures; where others took too much meanwhile, the quieter one of two. */
+/** Calls `measure`; if other programs disturbed it, returns the quieter one of two results. */
 export async function quietly(name, measure) {
   const first = await measure();
   if (!isNoisy(first)) return first;
@@ -23,13 +23,13 @@ export async function quietly(name, measure) {
   return second.othersShare < first.othersShare ? second : first;
 }
 
-/** Whether a target holds, as the report tells it, of what was measured in `parts`. */
-export function verdict(holds, ...parts) {
-  if (parts.some(isNoisy)) return "others took too much";
+/** The verdict on a target for the report; `results` are the ones it compares. */
+export function verdict(holds, ...results) {
+  if (results.some(isNoisy)) return "others took too much";
   return holds ? "met" : "**missed**";
 }
 
-/** Machine, versions and flags, as told beside the numbers. */
+/** The machine and versions for the report. */
 export function describeMachine(versions) {
   const [cpu] = cpus();
   return {
@@ -46,13 +46,13 @@ export function load() {
   return Number(loadavg()[0]?.toFixed(2));
 }
 
-/** The share of all processors, of 1, that programs other than this one's took between two looks. */
-export class Others {
-  #last = look();
+/** Measures the share of all processors that other programs use, from 0 to 1. */
+export class OtherLoad {
+  #last = readTicks();
 
-  /** Since the last call; undefined where the system does not tell. */
+  /** The share since the last call; undefined except on Linux. */
   share() {
-    const [before, now] = [this.#last, look()];
+    const [before, now] = [this.#last, readTicks()];
     this.#last = now;
     if (before === undefined || now === undefined) return undefined;
     const total = now.total - before.total;
@@ -61,8 +61,8 @@ export class Others {
   }
 }
 
-/** Ticks since the start of the machine: of all processors, of them busy, and busy for us. */
-function look() {
+/** Processor ticks since boot: in total, busy, and used by our processes; undefined except on Linux. */
+function readTicks() {
   if (process.platform !== "linux") return undefined;
   const [user, nice, system, idle, wait, ...rest] = readFileSync("/proc/stat", "utf8")
     .split("\n", 1)[0]
@@ -74,7 +74,7 @@ function look() {
   return { total: busy + idle + wait, busy, own: ownTicks() };
 }
 
-/** Ticks of this process, its descendants, and those of them that have ended. */
+/** The ticks of this process and its descendants, including ended ones. */
 function ownTicks() {
   let ticks = 0;
   for (const fields of ownProcesses().values()) {

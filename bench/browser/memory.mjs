@@ -4,7 +4,7 @@ import { ownProcesses, readProcess, statusBytes } from "./processes.mjs";
 
 const INTERVAL_MS = 50;
 
-/** Bytes that this process's browsers alone have: what is shared with others is left out. */
+/** The anonymous memory of this process's browsers in bytes. */
 function browserBytes() {
   if (process.platform !== "linux") return 0;
   let total = 0;
@@ -14,20 +14,20 @@ function browserBytes() {
   return total;
 }
 
-/** The most memory that browsers take from here on, beyond what they take now. */
+/** Measures the peak of the browsers' memory beyond what they use at the start. */
 export class Peak {
   #before = browserBytes();
   #peak = this.#before;
-  #timer = setInterval(() => this.#look(), INTERVAL_MS);
+  #timer = setInterval(() => this.#sample(), INTERVAL_MS);
 
-  #look() {
+  #sample() {
     this.#peak = Math.max(this.#peak, browserBytes());
   }
 
-  /** Bytes so far; nothing is looked at afterwards. */
+  /** Ends the measurement; returns the peak in bytes. */
   end() {
     clearInterval(this.#timer);
-    this.#look();
+    this.#sample();
     return this.#peak - this.#before;
   }
 }

@@ -1,14 +1,14 @@
-// The processes that a run is made of, as Linux tells them; see proc(5).
+// This process and its descendants, from Linux's /proc; see proc(5).
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Of this process and its descendants what `/proc/PID/stat` has from the state on, by pid. */
+/** The fields of `/proc/PID/stat` from the state on, by pid, of this process and its descendants. */
 export function ownProcesses() {
   const all = new Map();
   for (const pid of readdirSync("/proc")) {
     if (!/^\d+$/.test(pid)) continue;
     const stat = readProcess(pid, "stat");
-    // The command, in brackets, may hold blanks.
+    // The command, in brackets, may contain blanks.
     if (stat !== undefined) all.set(Number(pid), stat.slice(stat.lastIndexOf(")") + 2).split(" "));
   }
   const isOwn = (pid) => {
@@ -23,7 +23,7 @@ function parentOf(fields) {
   return fields === undefined ? undefined : Number(fields[1]);
 }
 
-/** A file of a process; undefined where that has ended since. */
+/** Reads a file of a process; undefined if the process has ended. */
 export function readProcess(pid, name) {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
@@ -32,7 +32,7 @@ export function readProcess(pid, name) {
   }
 }
 
-/** Bytes of a line of `/proc/PID/status`; 0 where there is none. */
+/** A size in `/proc/PID/status`, in bytes; 0 if it is missing. */
 export function statusBytes(pid, name) {
   const line = readProcess(pid, "status")?.match(new RegExp(`^${name}:\\s+(\\d+) kB`, "m"));
   return Number(line?.[1] ?? 0) * 1024;

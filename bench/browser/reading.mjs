@@ -1,17 +1,17 @@
-// Reading alone: one workload's readers in turns, each in a renderer and a worker of its own.
+// Measures reading without a page: a workload's readers alternate, each in a new renderer and worker.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root, say } from "../../scripts/run.mjs";
-import { checkSums } from "./agree.mjs";
+import { checkSums } from "./checksums.mjs";
 import { NEEDLE } from "./datasets.mjs";
-import { Others } from "./machine.mjs";
+import { OtherLoad } from "./machine.mjs";
 
-/** Runs in one worker: the first is cold, the median of the others warm. */
+/** The runs in one worker: the first is cold, the others are warm. */
 const RUNS_A_WORKER = 4;
-/** Who has batches as they come; flechette has all at the end. */
+/** The readers that return batches while they arrive; flechette returns all at the end. */
 const BATCH_READERS = ["module", "apache-arrow async", "apache-arrow sync"];
 const NATIVE_BINARY = join(root, "target/release/colonnade-bench-native");
 
@@ -26,14 +26,14 @@ export async function measureReading(browser, site, workload, numRounds) {
   const file = join(folder, "stream");
   const samples = [];
   const batches = [];
-  const others = new Others();
+  const others = new OtherLoad();
   try {
     if (workload.readers.includes("native")) {
       writeFileSync(file, Buffer.from(await (await fetch(url)).arrayBuffer()));
     }
     for (let round = 0; round < numRounds; round++) {
       say(`${workload.name}, round ${round + 1} of ${numRounds}`);
-      // Forwards and backwards in turn: whatever drifts, drifts for all.
+      // The order alternates, so that drift affects all readers.
       const readers = workload.kind === "scroll" ? ["viewer"] : workload.readers;
       for (const reader of round % 2 === 0 ? readers : readers.toReversed()) {
         samples.push({ reader, ...(await sample(browser, site, workload, reader, { url, file })) });
@@ -42,14 +42,14 @@ export async function measureReading(browser, site, workload, numRounds) {
       for (const reader of BATCH_READERS) {
         const timed = { ...workload, touches: false };
         const { runs } = await sample(browser, site, timed, reader, { url, file, isTimed: true });
-        // Of the warm runs alone.
+        // Only the warm runs.
         batches.push({ reader, us: distribution(runs.slice(1).flatMap(({ batchUs }) => batchUs)) });
       }
     }
   } finally {
     rmSync(folder, { recursive: true });
   }
-  // The floor reads headers as values, too.
+  // The floor also sums headers, so its checksum differs.
   const ofReaders = samples.filter(({ reader }) => reader !== "copy");
   checkSums(
     workload.name,
@@ -66,7 +66,7 @@ function distribution(values) {
   return { mean, p95: at(0.95), p99: at(0.99), deviation: Math.sqrt(squares / sorted.length) };
 }
 
-/** One reader's runs in a renderer of its own, or in a process. */
+/** One reader's runs in a new renderer, or for native code in a process. */
 async function sample(browser, site, workload, reader, { url, file, isTimed = false }) {
   const { kind, touches = false } = workload;
   if (reader === "native") {
@@ -77,7 +77,7 @@ async function sample(browser, site, workload, reader, { url, file, isTimed = fa
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   try {
     const page = await context.newPage();
-    // A page alone in its process has a finer clock.
+    // A cross-origin isolated page has a finer clock.
     await page.goto(isTimed ? `${site.origin}/isolated` : site.origin);
     if (kind === "scroll") return { frames: await page.evaluate((to) => scrollWhile(to), url) };
     const task = {

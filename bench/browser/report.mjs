@@ -1,10 +1,10 @@
 // The results as a page of Markdown.
 
-import { enginesPart, engineTargets } from "../engines.mjs";
-import { readersPart, readerTargets } from "../readers.mjs";
-import { fraction, markdown, median, percent, spread, told } from "./figures.mjs";
+import { enginesSection, engineTargets } from "../engines.mjs";
+import { readersSection, readerTargets } from "../readers.mjs";
+import { formatMs, fraction, markdown, median, percent, spread } from "./format.mjs";
 import { isNoisy, verdict } from "./machine.mjs";
-import { NOT_COMPARED, plots, tablePart, tableTargets } from "./table-report.mjs";
+import { NOT_COMPARED, plots, tableSection, tableTargets } from "./table-report.mjs";
 
 /** The most that the decoder takes from its memory at once: `core/src/wire/slab.rs`. */
 const SLAB_BYTES = 32 * 1024 * 1024;
@@ -25,11 +25,13 @@ const NAMES = {
 
 /** The page, and its plots by file name. */
 export function report({ workloads, tables }, results) {
-  const parts = workloads.map((workload) => {
+  const workloadSections = workloads.map((workload) => {
     const result = results.workloads[workload.name];
-    return workload.kind === "scroll" ? scrollPart(workload, result) : part(workload, result);
+    return workload.kind === "scroll"
+      ? scrollSection(workload, result)
+      : workloadSection(workload, result);
   });
-  const whole = tables.map((table) => tablePart(table, results.tables[table.name]));
+  const whole = tables.map((table) => tableSection(table, results.tables[table.name]));
   const files = plots(results.tables);
   const pictures = Object.keys(files).map(
     (name) => `![${name.replace(".svg", "")}](plots/${name})`,
@@ -40,10 +42,10 @@ export function report({ workloads, tables }, results) {
     targets(workloads, results),
     ...pictures,
     ...(whole.length > 0 ? [WHOLE, ...whole] : []),
-    ...(results.readers ? [readersPart(results.readers)] : []),
-    ...(engines.length > 0 ? [enginesPart(engines)] : []),
+    ...(results.readers ? [readersSection(results.readers)] : []),
+    ...(engines.length > 0 ? [enginesSection(engines)] : []),
     ...(results.stream ? [`${STREAM}\n\n${results.stream.trim()}`] : []),
-    ...(parts.length > 0 ? [inWorker(results), ...parts] : []),
+    ...(workloadSections.length > 0 ? [inWorker(results), ...workloadSections] : []),
   ];
   return { text: `${sections.join("\n\n")}\n`, files };
 }
@@ -74,8 +76,8 @@ function inWorker({ numFewer }) {
   return `# Reading alone
 
 Every reader works in a worker of its own, in turns with the others: ${numFewer} rounds, in each a new
-renderer and four tables in one worker. *Cold* is the first table, *warm* the median of the next three; what is
-told is the median of the rounds, in brackets the least and the most. × is against the floor, the first line.
+renderer and four tables in one worker. *Cold* is the first table, *warm* the median of the next three; the cells
+show the median of the rounds, with the minimum and maximum in brackets. × is against the floor, the first line.
 \`open\` starts a worker and an instance for the first table, and counts them; the decoder alone has its instance
 before.`;
 }
@@ -87,16 +89,16 @@ function head({ sessions, numRounds, workloads, tables }) {
   return `# What reading a table costs
 
 Written by \`npm run bench\`: the same bytes through us, our peers and the physical floor, in turns, in
-${numRounds} rounds (three where a reader takes more than ten seconds). Told are medians, in brackets the least and
-the most. What is compared is of one session.
+${numRounds} rounds (three where a reader takes more than ten seconds). Medians; minimum and
+maximum in brackets. Compared results are of one session.
 
-${sessions.map((session) => sessionPart(session, sessions.length > 1)).join("\n\n")}
+${sessions.map((session) => sessionSection(session, sessions.length > 1)).join("\n\n")}
 
 Other programs took at most ${percent(Math.max(0, ...shares))} of the processors in any part.`;
 }
 
 /** On what machine a session was, and what was measured in it where there are several. */
-function sessionPart({ date, machine, loadBefore, loadAfter, measured }, isOneOfSeveral) {
+function sessionSection({ date, machine, loadBefore, loadAfter, measured }, isOneOfSeveral) {
   const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
   const of = isOneOfSeveral ? ` (${measured.join(", ")})` : "";
   return `${date}${of}: ${facts.join(" · ")} · load average ${loadBefore} before, ${loadAfter} after`;
@@ -153,7 +155,7 @@ function measuresOf({ samples }, reader) {
   return measures;
 }
 
-function part(workload, result) {
+function workloadSection(workload, result) {
   const { numBytes, numRows, numBatches, numColumns, othersShare } = result;
   const [floor] = workload.readers;
   const ofFloor = isNoisy(result) ? new Map() : measuresOf(result, floor);
@@ -175,19 +177,19 @@ function part(workload, result) {
     cells.push(memoryBytes === undefined ? "" : (memoryBytes / numBytes).toFixed(2));
     lines.push(`| ${NAMES[reader] ?? reader} | ${cells.join(" | ")} |`);
   }
-  if (workload.timesBatches) lines.push("", batchesPart(result.batches));
+  if (workload.timesBatches) lines.push("", batchesSection(result.batches));
   return lines.join("\n");
 }
 
 /** What each batch took, of all warm runs: the median of the rounds. */
-function batchesPart(batches) {
+function batchesSection(batches) {
   const readers = [...new Set(batches.map(({ reader }) => reader))];
   const of = (who, key) =>
     median(batches.flatMap(({ reader, us }) => (reader === who ? us[key] : [])));
   const keys = ["mean", "p95", "p99", "deviation"];
   const rows = readers.map((reader) => [
     NAMES[reader],
-    ...keys.map((key) => told(of(reader, key))),
+    ...keys.map((key) => formatMs(of(reader, key))),
   ]);
   return markdown(["µs a batch", "mean", "P95", "P99", "standard deviation"], rows);
 }
@@ -199,7 +201,7 @@ function cell(times, floorTimes) {
   return `${spread(times)}${ratio}`;
 }
 
-function scrollPart({ title }, { samples, othersShare }) {
+function scrollSection({ title }, { samples, othersShare }) {
   const lines = [
     `## ${title}`,
     "",
@@ -211,7 +213,7 @@ function scrollPart({ title }, { samples, othersShare }) {
   for (const name of Object.keys(samples[0].frames)) {
     const of = (key) => samples.map(({ frames }) => frames[name][key]);
     const counts = ["count", "long"].map((key) => of(key).reduce((sum, value) => sum + value, 0));
-    const times = [Math.max(...of("longestMs")), median(of("medianMs"))].map(told);
+    const times = [Math.max(...of("longestMs")), median(of("medianMs"))].map(formatMs);
     lines.push(`| ${name} | ${[...counts, ...times].join(" | ")} |`);
   }
   return lines.join("\n");

@@ -1,6 +1,6 @@
 // What whole tables took, as Markdown and plots.
 
-import { fraction, markdown, median, percent, spread, told } from "./figures.mjs";
+import { formatMs, fraction, markdown, median, percent, spread } from "./format.mjs";
 import { isNoisy, verdict } from "./machine.mjs";
 import { bars, lines } from "./plot.mjs";
 
@@ -82,7 +82,7 @@ export function tableTargets(results) {
 export const NOT_COMPARED = "**Others took too much of the processors: nothing is compared.**";
 
 /** One line for each reader, from an empty page on. */
-export function tablePart({ title, readers, touches, works }, result) {
+export function tableSection({ title, readers, touches, works }, result) {
   const { numBytes, samples, othersShare = 0 } = result;
   const isQuiet = !isNoisy(result);
   const isSmall = numBytes < 1e6;
@@ -114,8 +114,8 @@ export function tablePart({ title, readers, touches, works }, result) {
     const codeBytes = median(
       samples.flatMap((each) => (each.reader === reader ? [each.codeBytes] : [])),
     );
-    const taken = isSmall ? `${told((memory * numBytes) / 1e6)} MB` : memory.toFixed(2);
-    const sizes = isSmall ? [taken, `${told(codeBytes / 1e3)} KB`] : [taken];
+    const taken = isSmall ? `${formatMs((memory * numBytes) / 1e6)} MB` : memory.toFixed(2);
+    const sizes = isSmall ? [taken, `${formatMs(codeBytes / 1e3)} KB`] : [taken];
     return [name, ...cells, ...(isQuiet ? ratios : ["", ""]), ...sizes, note(samples, reader)];
   });
   const head = ["ms", ...HEADS.slice(0, marks.length), "floor", "best peer", ...sizeHeads, ""];
@@ -127,7 +127,7 @@ export function tablePart({ title, readers, touches, works }, result) {
     "",
     markdown(head, rows),
   ];
-  if (works) lines.push("", worksPart(readers, samples));
+  if (works) lines.push("", worksSection(readers, samples));
   return lines.join("\n");
 }
 
@@ -140,7 +140,9 @@ function note(samples, reader) {
   const longMs = mine.map(({ longTasksMs = [] }) => longTasksMs.reduce((sum, ms) => sum + ms, 0));
   const longest = Math.max(...mine.flatMap(({ longTasksMs = [] }) => longTasksMs), 0);
   if (longest > 0) {
-    notes.push(`page held up for ${told(median(longMs))} ms, at most ${told(longest)} ms at once`);
+    notes.push(
+      `page held up for ${formatMs(median(longMs))} ms, at most ${formatMs(longest)} ms at once`,
+    );
   }
   return notes.join("; ");
 }
@@ -153,7 +155,7 @@ const WORKS = {
 };
 
 /** Work over all rows, up to its first rows. */
-function worksPart(readers, samples) {
+function worksSection(readers, samples) {
   const rows = readers.flatMap((reader) => {
     const mine = samples.filter(({ reader: who, works }) => who === reader && works?.sort);
     if (mine.length === 0) return [];
@@ -190,7 +192,7 @@ export function plots(results) {
       .filter((reader) => marksOf(lineitem, reader, mark).length > 0)
       .map((reader) => {
         const value = median(marksOf(lineitem, reader, mark));
-        const text = value < 1000 ? `${told(value)} ms` : `${(value / 1000).toFixed(1)} s`;
+        const text = value < 1000 ? `${formatMs(value)} ms` : `${(value / 1000).toFixed(1)} s`;
         return { label: plain(reader), value, text, isOurs: OURS.includes(reader) };
       })
       .sort((a, b) => a.value - b.value);

@@ -1,13 +1,13 @@
-// Whole tables, from an empty page to the last row: us, our peers, and the floor.
+// Measures whole tables, from an empty page to the last row: Colonnade, its peers and the floor.
 
 import { say } from "../../scripts/run.mjs";
-import { checkSums } from "./agree.mjs";
-import { Others } from "./machine.mjs";
+import { checkSums } from "./checksums.mjs";
+import { OtherLoad } from "./machine.mjs";
 import { Peak } from "./memory.mjs";
 
-/** The longest that a reader may take; some never end. */
+/** The time limit for a reader; some never finish. */
 const MAX_MS = 240_000;
-/** Who takes longer than this for a table is measured three times. */
+/** Readers that take longer than this for a table are measured three times. */
 const SLOW_MS = 10_000;
 const SLOW_ROUNDS = 3;
 
@@ -70,10 +70,10 @@ export async function measureTable(browser, site, workload, { numRounds, cells }
   const url =
     file === undefined ? `${site.origin}/streams/${stream}` : `${site.origin}/files/${file}`;
   const samples = [];
-  const others = new Others();
+  const others = new OtherLoad();
   for (let round = 0; round < numRounds; round++) {
     say(`${name}, round ${round + 1} of ${numRounds}`);
-    // Forwards and backwards in turn: whatever drifts, drifts for all.
+    // The order alternates, so that drift affects all readers.
     for (const reader of round % 2 === 0 ? readers : readers.toReversed()) {
       const before = samples.filter((sample) => sample.reader === reader);
       if (before.some(({ error }) => error !== undefined)) continue;
@@ -97,7 +97,7 @@ export async function measureTable(browser, site, workload, { numRounds, cells }
   return { samples, othersShare: others.share() };
 }
 
-/** Others may fail at a table, which is a result; we and the floor may not. */
+/** Throws if Colonnade or the floor failed; a failure of a peer is a result. */
 function checkOurs(name, samples) {
   const failed = samples.find(({ reader, error }) => error && OURS.includes(reader));
   if (failed) throw new Error(`${name}, ${failed.reader}: ${failed.error}`);
@@ -132,7 +132,7 @@ async function sample(browser, site, task) {
   }
 }
 
-/** Where a reader's texts differ from pyarrow's: a number may be laid out otherwise. */
+/** The first text that differs from pyarrow's; numbers may be formatted differently. */
 function firstDifference(cells, expected) {
   for (const end of ["first", "last"]) {
     for (const [row, texts] of expected[end].entries()) {

@@ -3,9 +3,9 @@ import { readBody } from "../../web/src/http/body.js";
 import type { open } from "../../web/src/index.js";
 import { RowWindow } from "../../web/src/model/row-window.js";
 import { BodyDecoder } from "../../web/src/worker/body-decoder.js";
+import { sumOf, textValue } from "./checksum.js";
 import { touchTable } from "./tables/colonnade.js";
 import { type Decoded, fetchBody, type Input, streamOf } from "./tasks.js";
-import { sumOf, textValue } from "./values.js";
 
 type Open = typeof open;
 

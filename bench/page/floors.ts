@@ -1,5 +1,5 @@
+import { sumOf } from "./checksum.js";
 import { type Decoded, fetchBody, type Input } from "./tasks.js";
-import { sumOf } from "./values.js";
 
 /** What Chromium hands out at once at most. */
 const BUFFER_BYTES = 2 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { openBuffer, openStream, openUrl, prepare, readWithModule } from "./colonnade.js";
 import { copyToWasm, drainOnly } from "./floors.js";
+import { arrowAsync, arrowSync, flechette, flechetteWhole } from "./js-readers.js";
 import { runKernels } from "./kernels.js";
-import { arrowAsync, arrowSync, flechette, flechetteWhole } from "./peers.js";
 import type { Input, Reader, Run, Task } from "./tasks.js";
 
 const CHUNK_BYTES = 64 * 1024;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { RecordBatchReader } from "apache-arrow";
 import type { Predicate } from "colonnade";
-import { predicateSql, relation } from "../../web/dashboard/src/charts/sql.js";
+import { predicateSql, relation } from "../../web/dashboard/src/charts/predicate-sql.js";
 import { expect, test } from "./fixtures.js";
 import { inCheckout, Server } from "./server.js";
 

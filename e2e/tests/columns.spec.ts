@@ -9,7 +9,7 @@ import {
   FLIGHTS,
   getState,
   header,
-  lastTold,
+  lastReported,
   openMenu,
   show,
   status,
@@ -70,7 +70,7 @@ test("columns are made wider, moved and hidden, and the state brings it all back
   await expectRows(page, rows);
 
   const state = await getState(page);
-  await expect.poll(() => lastTold(page, "state")).toEqual(state);
+  await expect.poll(() => lastReported(page, "state")).toEqual(state);
   const width = await widthPx(page, "delay");
   await show({ page, pages, server }, FLIGHTS);
   await page.locator("colonnade-viewer").evaluate(

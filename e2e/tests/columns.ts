@@ -13,26 +13,29 @@ import { open } from "/index.js";
 import "/define.js";
 window.openTable = open;
 const viewer = document.createElement("colonnade-viewer");
-window.told = [];
+window.reported = [];
 for (const name of ["sort", "filter", "state"]) {
-  viewer.addEventListener("colonnade-" + name, ({ detail }) => told.push([name, detail]));
+  viewer.addEventListener("colonnade-" + name, ({ detail }) => reported.push([name, detail]));
 }
 for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttribute(name, value);
 document.body.append(viewer);
 </script>`;
 
 declare global {
-  var told: [string, unknown][];
+  var reported: [string, unknown][];
 }
 
-/** Tests of the columns of an element that tells of its sort, filter and state. */
+/** Tests of the columns of an element whose events of sort, filter and state are recorded. */
 export const test = testOn(PAGE);
 
 export const header = (page: Page, name: string) =>
   page.getByRole("columnheader", { name: new RegExp(`^${name}\\b`) });
 export const status = (page: Page) => page.getByRole("status");
-export const lastTold = (page: Page, name: string) =>
-  page.evaluate((wanted) => globalThis.told.filter(([type]) => type === wanted).at(-1)?.[1], name);
+export const lastReported = (page: Page, name: string) =>
+  page.evaluate(
+    (wanted) => globalThis.reported.filter(([type]) => type === wanted).at(-1)?.[1],
+    name,
+  );
 export const getState = (page: Page) =>
   page.locator("colonnade-viewer").evaluate((viewer) => {
     return (viewer as unknown as { state: Record<string, unknown> }).state;

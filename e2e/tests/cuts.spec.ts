@@ -66,12 +66,12 @@ function serve({ page, folder, colours }: Stage, data: string, port = 0): Promis
 }
 
 /** What `open` takes for a result, in the page. */
-interface Asked {
+interface RowsRequest {
   url: string;
   body: string | null;
 }
 
-function ask(origin: string, result: string | { sql: string }): Asked {
+function rowsRequestOf(origin: string, result: string | { sql: string }): RowsRequest {
   return typeof result === "string"
     ? { url: origin + result, body: null }
     : { url: `${origin}/v1/query`, body: JSON.stringify(result) };
@@ -101,44 +101,47 @@ async function prepare(page: Page): Promise<void> {
       return `${table.numRows} ${Array.from(hash, (byte) => byte.toString(16)).join(" ")}`;
     };
     const viewer = document.querySelector("colonnade-viewer") as ColonnadeViewer;
-    /** Everything that the status line and alerts have said. */
-    const said: string[] = [];
+    /** All texts of the status line and alerts. */
+    const announced: string[] = [];
     const listen = () => {
       for (const spoken of viewer.shadowRoot?.querySelectorAll("[part=status], [role=alert]") ??
         []) {
         const text = `${spoken.role ?? ""} ${spoken.textContent?.trim()}`;
-        if (said.at(-1) !== text) said.push(text);
+        if (announced.at(-1) !== text) announced.push(text);
       }
     };
     if (viewer.shadowRoot === null) throw new Error("the element has no shadow root");
     const options = { childList: true, characterData: true, subtree: true };
     new MutationObserver(listen).observe(viewer.shadowRoot, options);
-    Object.assign(globalThis, { open, requestOf, digest, viewer, said });
+    Object.assign(globalThis, { open, requestOf, digest, viewer, announced });
   });
 }
 
 declare const open: typeof import("colonnade").open;
-declare const requestOf: (asked: Asked) => string | Request;
+declare const requestOf: (rowsRequest: RowsRequest) => string | Request;
 declare const digest: (table: Table) => Promise<string>;
 declare const viewer: ColonnadeViewer;
-declare const said: string[];
+declare const announced: string[];
 
 /** A result without a cut: a digest of its rows, and how many bytes it took. */
-function readUncut(page: Page, asked: Asked): Promise<{ rows: string; numBytes: number }> {
-  return page.evaluate(async (asked) => {
-    const table = await open(requestOf(asked));
+function readUncut(
+  page: Page,
+  rowsRequest: RowsRequest,
+): Promise<{ rows: string; numBytes: number }> {
+  return page.evaluate(async (rowsRequest) => {
+    const table = await open(requestOf(rowsRequest));
     await table.done;
     const rows = await digest(table);
     const numBytes = table.progress.bytes;
     table.close();
     return { rows, numBytes };
-  }, asked);
+  }, rowsRequest);
 }
 
-function show(page: Page, asked: Asked): Promise<void> {
-  return page.evaluate((asked) => {
-    viewer.source = requestOf(asked);
-  }, asked);
+function show(page: Page, rowsRequest: RowsRequest): Promise<void> {
+  return page.evaluate((rowsRequest) => {
+    viewer.source = requestOf(rowsRequest);
+  }, rowsRequest);
 }
 
 /** Waits for the first rows; a reset takes away what the page has not read. */
@@ -157,9 +160,9 @@ function readShown(page: Page): Promise<string> {
   });
 }
 
-/** What the element said: that it goes on, and nothing alarming. */
+/** Checks the texts of the status line: the stream resumes, and there is no alert. */
 async function expectCalm(page: Page): Promise<void> {
-  const heard = await page.evaluate(() => said);
+  const heard = await page.evaluate(() => announced);
   expect(heard.join("\n")).toMatch(/Connection lost at row [\d,]+\. Resuming…/);
   expect(heard.filter((text) => text.startsWith("alert"))).toEqual([]);
 }
@@ -173,14 +176,14 @@ for (const [name, result] of Object.entries(RESULTS)) {
     try {
       await page.goto(stage.page.origin);
       await prepare(page);
-      const uncut = await readUncut(page, ask(server.origin, result));
-      const places = Array.from({ length: NUM_CUTS }, () =>
+      const uncut = await readUncut(page, rowsRequestOf(server.origin, result));
+      const cutOffsets = Array.from({ length: NUM_CUTS }, () =>
         Math.floor(random() * 0.9 * uncut.numBytes),
       );
-      proxy.cuts = places
+      proxy.cuts = cutOffsets
         .sort((a, b) => a - b)
         .map((at) => ({ at, by: random() < 0.5 ? "fin" : "reset" }));
-      await show(page, ask(proxy.origin, result));
+      await show(page, rowsRequestOf(proxy.origin, result));
       expect(await readShown(page)).toBe(uncut.rows);
       expect(proxy.cuts).toEqual([]);
       await expectCalm(page);
@@ -199,7 +202,7 @@ for (const [name, result] of Object.entries(RESULTS)) {
     try {
       await page.goto(stage.page.origin);
       await prepare(page);
-      const uncut = await readUncut(page, ask(server.origin, result));
+      const uncut = await readUncut(page, rowsRequestOf(server.origin, result));
       const die = async () => {
         await server.kill();
       };
@@ -208,7 +211,7 @@ for (const [name, result] of Object.entries(RESULTS)) {
         by: "reset",
         meanwhile: die,
       }));
-      await show(page, ask(proxy.origin, result));
+      await show(page, rowsRequestOf(proxy.origin, result));
       for (let deaths = 1; deaths <= 2; deaths++) {
         const before = proxy.numRefused;
         await expect.poll(() => proxy.cuts.length, { timeout: 90_000 }).toBe(2 - deaths);
@@ -243,7 +246,7 @@ test("a file that is replaced meanwhile: the rows stay, and the alert says why n
       renameSync(other, stage.colours);
     };
     proxy.cuts = [{ at: 4_000_000, by: "fin", meanwhile: replace }];
-    await show(page, ask(proxy.origin, "/v1/tables/colours/rows"));
+    await show(page, rowsRequestOf(proxy.origin, "/v1/tables/colours/rows"));
     await expect(page.getByRole("alert")).toContainText("changed");
     await expect(page.getByRole("alert")).toContainText("source_changed");
     const [state, numRows, texts] = await page.evaluate(async () => {
@@ -277,7 +280,7 @@ test("a query that somebody deletes ends with that word, and is not run again", 
       }
     };
     proxy.cuts = [{ at: 4_000_000, by: "reset", meanwhile: deleteAll }];
-    await show(page, ask(proxy.origin, "/v1/tables/lineitem/rows"));
+    await show(page, rowsRequestOf(proxy.origin, "/v1/tables/lineitem/rows"));
     await expect(page.getByRole("alert")).toContainText("was deleted");
     const state = await page.evaluate(async () => (await viewer.ready).state);
     expect(state).toBe("failed");

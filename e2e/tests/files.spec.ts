@@ -103,12 +103,12 @@ test("Arrow files and streams are opened in the tab; nothing of them is sent", a
 }) => {
   await page.goto(server.origin);
   await expect(inList(page, "source")).toBeVisible();
-  const asked: string[] = [];
+  const requested: string[] = [];
   page.on("request", (request) => {
     const { pathname } = new URL(request.url());
     const isAsset = request.method() === "GET" && /^\/(?:assets\/|icon\.svg$)/.test(pathname);
     const isList = request.method() === "GET" && pathname === "/v1/tables";
-    if (!isAsset && !isList) asked.push(`${request.method()} ${request.url()}`);
+    if (!isAsset && !isList) requested.push(`${request.method()} ${request.url()}`);
   });
   for (const name of ["local.feather", "stream.bin"]) {
     await drop(page, [join(folder, name)], async () => {
@@ -123,7 +123,7 @@ test("Arrow files and streams are opened in the tab; nothing of them is sent", a
   }
   await row(page, "local.feather").getByRole("button", { name: "Show" }).click();
   await expect(page.getByRole("tab", { name: "local.feather" })).toBeVisible();
-  expect(asked).toEqual([]);
+  expect(requested).toEqual([]);
   // The browser's buttons lead back to what was open, and its state is in the address.
   await page.goBack();
   await expect(page.getByRole("tab", { name: "stream.bin" })).toBeVisible();

@@ -6,7 +6,7 @@ import {
   FLIGHTS,
   getState,
   header,
-  lastTold,
+  lastReported,
   openMenu,
   show,
   status,
@@ -36,7 +36,7 @@ for (const [where, memory] of [
         { op: "starts_with", column: "origin", value: "H" },
       ],
     };
-    await expect.poll(() => lastTold(page, "filter")).toEqual(filter);
+    await expect.poll(() => lastReported(page, "filter")).toEqual(filter);
     const columns = ["date", "delay", "distance", "origin"];
     const wanted = { table: "flights", limit: 8, sort: ["origin"], filter };
     const rows = await answered(page, server, wanted, columns);
@@ -78,7 +78,7 @@ test("a filter that nothing passes can be taken back by keyboard", async ({
   await page.getByLabel("null").check();
   await page.getByRole("button", { name: "Apply filter" }).click();
   await expect
-    .poll(() => lastTold(page, "filter"))
+    .poll(() => lastReported(page, "filter"))
     .toEqual({
       or: [
         { op: "eq", column: "bool", value: true },

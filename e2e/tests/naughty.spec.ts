@@ -239,7 +239,7 @@ for (const { place, source, table } of PLACES) {
   test(`${place}: every column is sorted, filtered and summarised`, async ({ page, stage }) => {
     test.setTimeout(240_000);
     await show(page, stage, source);
-    const asked = names.map((name, index) => ({
+    const requests = names.map((name, index) => ({
       name,
       text: table.columns[index]?.find((each) => each !== null) ?? "",
     }));
@@ -262,8 +262,8 @@ for (const { place, source, table } of PLACES) {
         });
       }
       return answers;
-    }, asked);
-    const wanted = asked.map(({ name, text }, index) => {
+    }, requests);
+    const wanted = requests.map(({ name, text }, index) => {
       const column = table.columns[index] ?? [];
       return {
         sort: order(column, true).map((row) => column[row]),

@@ -12,17 +12,17 @@ const STRICT = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-
 const FILE = "/wire/wide_zstd.arrow";
 
 let server: Server | undefined;
-const asked: string[] = [];
+const requestedPaths: string[] = [];
 
 /** Serves a page with the element in it, and the package and the fixtures beside it. */
 async function show(page: Page, script: string, policy: string): Promise<void> {
   const html = `<!doctype html><title>Page</title><script type="module" src="/${script}"></script>
     <style>colonnade-viewer { display: block; height: 400px }</style>
     <colonnade-viewer src="${FILE}"></colonnade-viewer>`;
-  asked.length = 0;
+  requestedPaths.length = 0;
   server = createServer((request, response) => {
     const path = request.url ?? "/";
-    asked.push(path);
+    requestedPaths.push(path);
     const file = path.startsWith("/wire/")
       ? { type: "application/octet-stream", bytes: readFileSync(inCheckout(`fixtures${path}`)) }
       : packageFile(path, html);
@@ -79,7 +79,9 @@ test("the bundle that is one file needs no other", async ({ page }) => {
   await show(page, "inline.js", "default-src 'self' blob: 'unsafe-inline' 'wasm-unsafe-eval'");
   await expectRows(page, "inline.js");
   expect(page.workers().length).toBeGreaterThan(0);
-  const others = asked.filter((path) => !["/", "/inline.js", FILE, "/favicon.ico"].includes(path));
+  const others = requestedPaths.filter(
+    (path) => !["/", "/inline.js", FILE, "/favicon.ico"].includes(path),
+  );
   expect(others).toEqual([]);
 });
 

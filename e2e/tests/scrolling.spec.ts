@@ -9,11 +9,11 @@ const PATIENCE = { timeout: 90_000 };
 async function turnWheel(page: Page, session: CDPSession, forMs: number): Promise<number> {
   const box = await page.getByRole("grid").boundingBox();
   if (box === null) throw new Error("there is no grid");
-  const place = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  const center = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
   const before = await topRow(page);
   const endMs = performance.now() + forMs;
   while (performance.now() < endMs) {
-    const notch = { type: "mouseWheel", ...place, deltaX: 0, deltaY: 100 } as const;
+    const notch = { type: "mouseWheel", ...center, deltaX: 0, deltaY: 100 } as const;
     await session.send("Input.dispatchMouseEvent", notch);
     await page.evaluate(() => new Promise(requestAnimationFrame));
   }
@@ -96,12 +96,12 @@ test("rows that are in memory are never blank while one scrolls", async ({ page,
       .querySelector("colonnade-viewer")
       ?.shadowRoot?.querySelector("[role=grid]");
     const seen = { frames: 0, blank: 0 };
-    const look = () => {
+    const countFrame = () => {
       seen.frames++;
       if (grid?.querySelector(".row:not([hidden]) > .pending:not([hidden])")) seen.blank++;
-      requestAnimationFrame(look);
+      requestAnimationFrame(countFrame);
     };
-    requestAnimationFrame(look);
+    requestAnimationFrame(countFrame);
     Object.assign(globalThis, { seen });
   });
   expect(await turnWheel(page, session, 5000)).toBeGreaterThan(100);

@@ -62,10 +62,10 @@ test("a drag beyond the edge scrolls on", async ({ page, stage }) => {
 test("cells are selected by keyboard", async ({ page, stage }) => {
   await stage.show(LINEITEM);
   await viewer(page).evaluate((element) => {
-    const told: unknown[] = [];
-    Object.assign(globalThis, { told });
+    const reported: unknown[] = [];
+    Object.assign(globalThis, { reported });
     element.addEventListener("colonnade-selection", (event) =>
-      told.push((event as CustomEvent).detail),
+      reported.push((event as CustomEvent).detail),
     );
   });
   await cell(page, 1, 2).click();
@@ -92,9 +92,11 @@ test("cells are selected by keyboard", async ({ page, stage }) => {
   await expect(facts(page)).toContainText("not summed");
   await page.keyboard.press("Escape");
   expect(await selection(page)).toBe("cells 1-2 0-1");
-  const told = await page.evaluate(() => (globalThis as unknown as { told: unknown[] }).told);
-  expect(told.length).toBe(12);
-  expect(told.at(-1)).toMatchObject({ kind: "cells", rows: { start: 1, end: 2 } });
+  const reported = await page.evaluate(
+    () => (globalThis as unknown as { reported: unknown[] }).reported,
+  );
+  expect(reported.length).toBe(12);
+  expect(reported.at(-1)).toMatchObject({ kind: "cells", rows: { start: 1, end: 2 } });
 });
 
 test.describe("with a finger", () => {

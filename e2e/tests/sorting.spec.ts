@@ -6,7 +6,7 @@ import {
   FLIGHTS,
   getState,
   header,
-  lastTold,
+  lastReported,
   show,
   status,
   test,
@@ -29,7 +29,7 @@ test("a header sorts up, down and not at all, by mouse and by keyboard", async (
   const columns = ["date", "delay", "distance"];
   const wanted = { table: "flights", limit: 8, sort: ["delay"] };
   await expectRows(page, await answered(page, server, wanted, columns));
-  expect(await lastTold(page, "sort")).toEqual([{ column: "delay", descending: false }]);
+  expect(await lastReported(page, "sort")).toEqual([{ column: "delay", descending: false }]);
 
   await expect(delay).toBeFocused();
   await page.keyboard.press("Enter");
@@ -113,7 +113,7 @@ test("the work can be stopped, and what was there stays", async ({ page, pages, 
   await expect(header(page, "l_quantity")).toHaveAttribute("aria-sort", "none");
   await expect(cell(page, 0, 1)).toHaveText("1");
   await expect(status(page)).toContainText("Windowed");
-  expect(await lastTold(page, "sort")).toBeUndefined();
+  expect(await lastReported(page, "sort")).toBeUndefined();
 });
 
 test("a file that waits for memory says that it cannot be sorted yet", async ({ page, pages }) => {

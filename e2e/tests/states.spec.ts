@@ -174,13 +174,15 @@ test("a running stream is announced at most every three seconds", async ({
     `${server.origin}/v1/tables/lineitem/rows?limit=3000000`,
   );
   await expect(status(page)).toContainText("Complete: 3,000,000 rows", { timeout: 90_000 });
-  const said = await heard(page);
-  const streaming = said.filter(({ text }) => text.startsWith("Streaming"));
+  const announcements = await heard(page);
+  const streaming = announcements.filter(({ text }) => text.startsWith("Streaming"));
   expect(streaming.length).toBeGreaterThan(0);
   streaming.slice(1).forEach(({ ms }, index) => {
     expect(ms - (streaming[index]?.ms ?? 0)).toBeGreaterThan(2900);
   });
-  expect(said.map(({ text }) => text)).not.toContainEqual(expect.stringContaining(": 0 rows"));
+  expect(announcements.map(({ text }) => text)).not.toContainEqual(
+    expect.stringContaining(": 0 rows"),
+  );
 });
 
 test("cancelled: rows stay, and they can be loaded again", async ({ page, pages, server }) => {
@@ -322,17 +324,17 @@ test("Go to row says what is wrong with a number, and what happens instead", asy
 }) => {
   await stage.show("/v1/tables/flights/rows?limit=1000");
   const input = page.getByLabel("Go to row");
-  const said = viewer(page).locator(".toolbar [aria-live]");
+  const notice = viewer(page).locator(".toolbar [aria-live]");
   await input.fill("twelve");
   await input.press("Enter");
-  await expect(said).toHaveText("“twelve” is not a row number. Type a whole number: 1 to 1,000.");
+  await expect(notice).toHaveText("“twelve” is not a row number. Type a whole number: 1 to 1,000.");
   await expect(input).toHaveAttribute("aria-invalid", "true");
   await expect(input).toBeFocused();
   await expectElementAccessible(page);
   await input.fill("5000");
   await expect(input).not.toHaveAttribute("aria-invalid", "true");
   await input.press("Enter");
-  await expect(said).toContainText("Row 5,000 does not exist: there are 1,000 rows.");
+  await expect(notice).toContainText("Row 5,000 does not exist: there are 1,000 rows.");
   await expect(cell(page, 999, 1)).toBeFocused();
 });
 

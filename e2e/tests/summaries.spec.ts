@@ -15,8 +15,8 @@ const viewer = document.createElement("colonnade-viewer");
 for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttribute(name, value);
 window.seen = [];
 viewer.addEventListener("colonnade-progress", () => {
-  const said = viewer.shadowRoot.querySelector("[role=columnheader]")?.ariaDescription;
-  const rows = /first ([\\d,]+) rows/.exec(said ?? "")?.[1]?.replaceAll(",", "");
+  const description = viewer.shadowRoot.querySelector("[role=columnheader]")?.ariaDescription;
+  const rows = /first ([\\d,]+) rows/.exec(description ?? "")?.[1]?.replaceAll(",", "");
   if (rows !== undefined && seen.at(-1) !== Number(rows)) seen.push(Number(rows));
 });
 document.querySelector("main").append(viewer);

@@ -37,10 +37,10 @@ test("dragging the thumb says the first row, exactly, until it is let go", async
   for (const part of [0.3, 0.6, 0.45]) {
     await page.mouse.move(x, y + part * height, { steps: 5 });
     await expect(tip(page)).toBeVisible();
-    const said = Number((await tip(page).textContent())?.replace(/\D/g, ""));
-    expect(said).toBeGreaterThan(100_000);
-    await expect(cell(page, said - 1, 1)).toBeAttached();
-    const top = await cell(page, said - 1, 1).evaluate((element) => {
+    const rowNumber = Number((await tip(page).textContent())?.replace(/\D/g, ""));
+    expect(rowNumber).toBeGreaterThan(100_000);
+    await expect(cell(page, rowNumber - 1, 1)).toBeAttached();
+    const top = await cell(page, rowNumber - 1, 1).evaluate((element) => {
       const header = element.closest("[role=grid]")?.querySelector("[role=columnheader]");
       const { top, bottom } = element.getBoundingClientRect();
       const edge = header?.getBoundingClientRect().bottom ?? 0;

@@ -112,7 +112,7 @@ def test_letting_go_cancels(server: Server, num_batches: int) -> None:
     sql = f"select *, {num_batches} as n from lineitem order by l_comment"
 
     def states() -> list[str]:
-        queries = server._connection.ask("GET", "query")["queries"]
+        queries = server._connection.request_json("GET", "query")["queries"]
         return [query["state"] for query in queries if query["request"].get("sql") == sql]
 
     reader = server.query(sql)

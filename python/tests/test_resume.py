@@ -142,7 +142,7 @@ def test_a_redirect_is_no_answer(fake: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_giving_up(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("colonnade.stream._GIVE_UP_S", 0.5)
+    monkeypatch.setattr("colonnade.stream._MAX_OUTAGE_S", 0.5)
     Fake.bodies = [numbered(0)[:-8], *[b""] * 50]
     with pytest.raises(ColonnadeError) as caught:
         read(fake)

@@ -14,31 +14,31 @@ import pytest
 
 import colonnade
 from colonnade import ColonnadeError
-from colonnade.answers import Answer, Answers
+from colonnade.kernel_server import KernelServer, Response
 from colonnade.rows import Rows
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 FRAME = {"n": [3, 1, 2, None], "name": ["cat", "ant", "bee", "Ant"]}
 
 
-def ask(answers: Answers, method: str, path: str, body: object = None) -> Answer:
+def ask(answers: KernelServer, method: str, path: str, body: object = None) -> Response:
     data = b"" if body is None else json.dumps(body).encode()
-    return answers.answer(method, f"https://x.kernel.invalid/v1/{path}", data)
+    return answers.respond(method, f"https://x.kernel.invalid/v1/{path}", data)
 
 
-def table_of(answer: Answer) -> pa.Table:
+def table_of(answer: Response) -> pa.Table:
     assert answer.status == 200, b"".join(answer.body)
     return pa.ipc.open_stream(b"".join(answer.body)).read_all()
 
 
-def json_of(answer: Answer) -> Any:
+def json_of(answer: Response) -> Any:
     return json.loads(b"".join(answer.body))
 
 
 @pytest.mark.parametrize("name", ["every_type", "every_type_zstd"])
 def test_every_type_arrives_as_it_is(name: str) -> None:
     table = pa.ipc.open_stream(FIXTURES / f"{name}.arrows").read_all()
-    read = table_of(ask(Answers(Rows(table)), "GET", "tables/data/rows?id=a"))
+    read = table_of(ask(KernelServer(Rows(table)), "GET", "tables/data/rows?id=a"))
     read.validate(full=True)
     columns = zip(read.schema.names, read.columns, table.columns, strict=True)
     for column_name, column, expected in columns:
@@ -52,7 +52,7 @@ def texts(column: pa.ChunkedArray) -> list[str]:
 
 def test_any_rows_by_number() -> None:
     table = pa.table({"a": range(100_000), "d": pa.array(["x", "y"] * 50_000).dictionary_encode()})
-    answers = Answers(Rows(table.to_reader(max_chunksize=777)))
+    answers = KernelServer(Rows(table.to_reader(max_chunksize=777)))
     whole = table_of(ask(answers, "GET", "tables/data/rows?id=a&linger_s=60"))
     assert whole == table
     part = ask(answers, "GET", "query/a/rows?offset=99990&limit=100")
@@ -77,7 +77,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
             yield pa.record_batch({"a": range(1000)})
 
     reader = pa.RecordBatchReader.from_batches(pa.schema({"a": pa.int64()}), batches())
-    answers = Answers(Rows(reader))
+    answers = KernelServer(Rows(reader))
     body = ask(answers, "GET", "tables/data/rows?id=a").body
     assert num_read == 0
     for _ in range(10):
@@ -88,7 +88,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
 
 
 def test_filter_and_order() -> None:
-    answers = Answers(Rows(pa.table(FRAME)))
+    answers = KernelServer(Rows(pa.table(FRAME)))
     body = {
         "table": "data",
         "filter": {"op": "not_null", "column": "n"},
@@ -104,7 +104,7 @@ def test_filter_and_order() -> None:
 
 
 def test_results_are_forgotten() -> None:
-    answers = Answers(Rows(pa.table(FRAME)))
+    answers = KernelServer(Rows(pa.table(FRAME)))
     ask(answers, "GET", "tables/data/rows?id=a")
     assert ask(answers, "GET", "query/a").status == 200
     assert ask(answers, "DELETE", "query/a").status == 204
@@ -117,7 +117,7 @@ def test_results_are_forgotten() -> None:
 
 
 def test_find() -> None:
-    answers = Answers(Rows(pa.table(FRAME)))
+    answers = KernelServer(Rows(pa.table(FRAME)))
     ask(answers, "GET", "tables/data/rows?id=a")
     found = json_of(ask(answers, "GET", "query/a/find?text=AN&from=0"))
     matches = [{"row": 1, "columns": ["name"]}, {"row": 3, "columns": ["name"]}]
@@ -133,7 +133,7 @@ def test_summary() -> None:
     numbers = [float("nan"), float("inf"), 0.5, -0.5, None]
     times = pa.array([0, 1_000_000, None, 500_000, 7], pa.timestamp("us", "UTC"))
     table = pa.table({"f": numbers, "t": times, "s": list("aabbc"), "i": [1, 2, 3, 4, 65]})
-    answers = Answers(Rows(table))
+    answers = KernelServer(Rows(table))
     ask(answers, "GET", "tables/data/rows?id=a")
 
     def told(column: str) -> Any:
@@ -156,7 +156,7 @@ def test_summary() -> None:
 def test_summary_of_times_that_python_has_not() -> None:
     times = pa.array([1, 86_399_999_999_999], pa.time64("ns"))
     days = pa.array([-800_000, 0], pa.int32()).cast(pa.date32())
-    answers = Answers(Rows(pa.table({"t": times, "d": days})))
+    answers = KernelServer(Rows(pa.table({"t": times, "d": days})))
     ask(answers, "GET", "tables/data/rows?id=a")
     told = json_of(ask(answers, "GET", "query/a/summary?column=t"))
     assert (told["min"], told["max"]) == ("00:00:00.000000001", "23:59:59.999999999")
@@ -185,7 +185,7 @@ def test_what_cannot_be_shown() -> None:
 
 def test_text_views_are_sent_compactly() -> None:
     frame = pl.DataFrame({"text": [f"a text that is rather long {n}" for n in range(100_000)]})
-    answers = Answers(Rows(frame))
+    answers = KernelServer(Rows(frame))
     ask(answers, "GET", "tables/data/rows?id=a")
     part = b"".join(ask(answers, "GET", "query/a/rows?offset=500&limit=10").body)
     assert len(part) < 4000
@@ -263,14 +263,14 @@ def test_a_source_that_fails() -> None:
         content, buffers = page.say({"id": "1", "do": "next"})
     assert "the disk is gone" in content["error"]
     # The page asks why; rows before it stay.
-    record = json_of(ask(page.viewer._answers, "GET", "query/a"))
+    record = json_of(ask(page.viewer._server, "GET", "query/a"))
     assert (record["error"]["code"], record["rows_ready"]) == ("source_failed", 2000)
-    rows = ask(page.viewer._answers, "GET", "query/a/rows?offset=1990&limit=10")
+    rows = ask(page.viewer._server, "GET", "query/a/rows?offset=1990&limit=10")
     assert table_of(rows).num_rows == 10
 
 
 def test_requests_that_cannot_be_answered_are_refused() -> None:
-    answers = Answers(Rows(pa.table(FRAME)))
+    answers = KernelServer(Rows(pa.table(FRAME)))
     ask(answers, "GET", "tables/data/rows?id=a")
     for method, path, body in [
         ("POST", "query", None),

@@ -1,5 +1,5 @@
 import { type DataType, type RecordBatch, RecordBatchReader, Type } from "apache-arrow";
-import { sumOf, textValue } from "../values.js";
+import { sumOf, textValue } from "../checksum.js";
 import { type Cells, type OpenTable, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 /** apache-arrow's reader of streams: batches as they come. */

@@ -1,5 +1,5 @@
 import type { open, Table } from "../../../web/src/index.js";
-import { sumOf, textValue, unscaledValue } from "../values.js";
+import { sumOf, textValue, unscaledValue } from "../checksum.js";
 import { type OpenTable, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 type Open = typeof open;

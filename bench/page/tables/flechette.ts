@@ -1,5 +1,5 @@
 import { type Column, type Table, Type, tableFromIPC } from "@uwdata/flechette";
-import { sumOf, textValue } from "../values.js";
+import { sumOf, textValue } from "../checksum.js";
 import { type Cells, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 /** flechette, which wants the whole stream in one buffer. */

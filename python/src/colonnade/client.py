@@ -25,12 +25,12 @@ def connect(url: str, *, token: str | None = None, progress: bool = True) -> Ser
     """Connect to a Colonnade server.
 
     Args:
-        url: where it is, e.g. ``http://127.0.0.1:7878``.
-        token: what its ``--token-file`` says.
-        progress: whether reads of more than a second show a bar, where tqdm is installed.
+        url: the server's URL, e.g. ``http://127.0.0.1:7878``.
+        token: the text of its ``--token-file``.
+        progress: whether reads of more than a second show a bar, if tqdm is installed.
 
     Raises:
-        ColonnadeError: ``bad_url``. Whether anything answers is seen with the first request.
+        ColonnadeError: ``bad_url``. The first request shows whether the server responds.
 
     """
     return Server(Connection(url, token), progress=progress)
@@ -45,53 +45,53 @@ class Server:
         self._progress = progress
 
     def __repr__(self) -> str:
-        """Say where it is."""
+        """Show its URL."""
         return f"colonnade.connect({self._connection.url!r})"
 
     def tables(self) -> list[Table]:
         """All tables, in the server's order.
 
         Raises:
-            ColonnadeError: what the server refuses; ``network_error``.
+            ColonnadeError: the server's error, or ``network_error``.
 
         """
-        answer = self._connection.ask("GET", "tables")
-        return [_table(self, told) for told in answer["tables"]]
+        answer = self._connection.request_json("GET", "tables")
+        return [_table(self, record) for record in answer["tables"]]
 
     def table(self, name: str) -> Table:
-        """One of the tables.
+        """Look a table up by its name.
 
         Raises:
             ColonnadeError: ``unknown_table``; as `tables`.
 
         """
-        return _table(self, self._connection.ask("GET", f"tables/{in_path(name)}"))
+        return _table(self, self._connection.request_json("GET", f"tables/{in_path(name)}"))
 
     def query(self, sql: str) -> pa.RecordBatchReader:
-        """Run a statement of SQL, which only reads; its rows come while they are read.
+        """Run an SQL query; its rows arrive while they are read.
 
-        Where the connection breaks it is made again, and reading goes on at exactly the next row.
-        Letting go of the reader (``del``) cancels the query.
+        A broken connection is restored, and reading continues at exactly the next row. Deleting the
+        reader (``del``) cancels the query.
 
         Args:
-            sql: a statement of DataFusion's SQL.
+            sql: a query in DataFusion's SQL.
 
         Returns:
-            The rows in their order, as batches whose columns are the statement's. Reading one
-            raises `ColonnadeError` where the query fails behind its first row.
+            The rows in their order, as batches with the query's columns. Reading a batch raises
+            `ColonnadeError` if the query fails after its first row.
 
         Raises:
-            ColonnadeError: what the server refuses (``bad_sql``, …); ``network_error``.
+            ColonnadeError: the server's error (``bad_sql``, …), or ``network_error``.
 
         """
         return self._read({"sql": sql}, None, 0, None)
 
     def upload(self, name: str, data: Any) -> Table:
-        """Make a table of data, or replace an uploaded one, all or nothing.
+        """Upload data as a table, or replace an uploaded table, atomically.
 
         Args:
-            name: of the table.
-            data: whatever has the Arrow PyCapsule interface, read as it is sent.
+            name: the name of the table.
+            data: an object with the Arrow PyCapsule interface, read while it is sent.
 
         Raises:
             ColonnadeError: ``not_writable``, ``name_in_use``, ``body_too_large``, …;
@@ -100,8 +100,8 @@ class Server:
         """
         path = f"tables/{in_path(name)}"
         source = Source(data)
-        body = plain_stream(source.schema, _pieces(source))
-        self._connection.ask("PUT", path, body=body, content_type=MEDIA_TYPE)
+        body = plain_stream(source.schema, _batches(source))
+        self._connection.request_json("PUT", path, body=body, content_type=MEDIA_TYPE)
         return self.table(name)
 
     def _read(
@@ -127,11 +127,11 @@ class Table:
     """A table of a server; made by `Server.tables` and `Server.table`.
 
     Attributes:
-        name: what it is asked for by.
-        format: of its file, e.g. ``parquet``.
-        num_rows: None where only reading it would tell.
-        num_bytes: of its files; None where nobody knows.
-        version: another one when its files change.
+        name: its name at the server.
+        format: the format of its files, e.g. ``parquet``.
+        num_rows: None if the rows can only be counted by reading them all.
+        num_bytes: the size of its files; None if unknown.
+        version: changes when its files change.
         fields: its columns, ``{"name", "type", "nullable"}`` with pyarrow's name of the type.
 
     """
@@ -156,12 +156,12 @@ class Table:
         """Read rows, as `Server.query` does.
 
         Args:
-            columns: these, in this order; None for all.
-            filter: one expression of SQL, ``"price > 10 and name = 'ant'"``, or a predicate,
+            columns: the names of the columns in the order to read; None for all.
+            filter: an SQL expression, ``"price > 10 and name = 'ant'"``, or a predicate,
                 ``{"op": "gt", "column": "price", "value": 10}``.
             sort: names, ``-`` in front for descending: ``["-price", "name"]``. Nulls come last.
             offset: the first row of that order to read, counted from 0.
-            limit: the most rows to read.
+            limit: the largest number of rows to read.
 
         Raises:
             ColonnadeError: ``bad_filter``, ``unknown_column``, …; as `Server.query`.
@@ -170,14 +170,14 @@ class Table:
         keys = [sort] if isinstance(sort, str) else sort
         is_whole = filter is None and limit is None
         total_rows = self.num_rows - offset if is_whole and self.num_rows is not None else limit
-        window: dict[str, Any] = {"offset": offset} | ({} if limit is None else {"limit": limit})
+        row_range: dict[str, Any] = {"offset": offset} | ({} if limit is None else {"limit": limit})
         if not isinstance(filter, str):
-            request = {"table": self.name, **window}
+            request = {"table": self.name, **row_range}
             request |= {} if columns is None else {"columns": list(columns)}
             request |= {} if keys is None else {"sort": [sort_key(key) for key in keys]}
             request |= {} if filter is None else {"filter": exact_json(filter)}
             return self._server._read(request, total_rows, offset, limit)
-        query = {**window, "filter": filter}
+        query = {**row_range, "filter": filter}
         query |= {} if columns is None else {"columns": ",".join(map(_quoted, columns))}
         query |= {} if keys is None else {"sort": ",".join(map(_quoted_key, keys))}
 
@@ -191,21 +191,27 @@ class Table:
         """Remove an uploaded table.
 
         Raises:
-            ColonnadeError: it is none, or is not there any more.
+            ColonnadeError: if it was not uploaded, or no longer exists.
 
         """
-        self._server._connection.ask("DELETE", f"tables/{in_path(self.name)}")
+        self._server._connection.request_json("DELETE", f"tables/{in_path(self.name)}")
 
 
-def _table(server: Server, told: Mapping[str, Any]) -> Table:
-    fields = tuple(told["fields"])
+def _table(server: Server, record: Mapping[str, Any]) -> Table:
+    fields = tuple(record["fields"])
     return Table(
-        told["name"], told["format"], told["rows"], told["bytes"], told["version"], fields, server
+        record["name"],
+        record["format"],
+        record["rows"],
+        record["bytes"],
+        record["version"],
+        fields,
+        server,
     )
 
 
 def _quoted(name: str) -> str:
-    """A name as in SQL, so that it may hold a comma."""
+    """Quote a name as in SQL, so that it may contain a comma."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
 
@@ -214,8 +220,8 @@ def _quoted_key(key: str) -> str:
     return f"-{_quoted(key[1:])}" if key.startswith("-") else _quoted(key)
 
 
-def _pieces(source: Source) -> Iterator[pa.RecordBatch]:
-    """All rows in batches of few enough rows that a message is some MB."""
+def _batches(source: Source) -> Iterator[pa.RecordBatch]:
+    """Yield all rows in batches of some MB."""
     while (batch := source.read()) is not None:
         num_rows = max(1, _BATCH_BYTES * batch.num_rows // bytes_of(batch))
         for start in range(0, batch.num_rows, num_rows):

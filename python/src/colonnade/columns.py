@@ -1,4 +1,4 @@
-"""Columns by the names that the viewer gives them, in a form that can be compared."""
+"""Columns by the viewer's distinct names, with comparable values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import ColonnadeError
 
 
 def distinct_names(schema: pa.Schema) -> list[str]:
-    """Names of the columns; of several ``a`` the second is ``a (2)``, or the next that is free."""
+    """Return a distinct name for each column: a second ``a`` becomes ``a (n)``, n from 2."""
     taken = set(schema.names)
     names: list[str] = []
     for name in schema.names:
@@ -22,7 +22,7 @@ def distinct_names(schema: pa.Schema) -> list[str]:
 
 
 def column_index(schema: pa.Schema, name: object) -> int:
-    """Position of a column by its distinct name.
+    """Return the index of a column by its distinct name.
 
     Raises:
         ColonnadeError: ``unknown_column``.
@@ -38,7 +38,7 @@ def column_index(schema: pa.Schema, name: object) -> int:
 
 
 def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with its values themselves: without dictionary, runs, extension or half floats."""
+    """Return a column without dictionary, runs, extension type or half floats."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         storage = [chunk.storage for chunk in column.chunks]

@@ -1,10 +1,10 @@
-"""The one exception of this package."""
+"""The exception of this package."""
 
 from __future__ import annotations
 
 
 class ColonnadeError(Exception):
-    """Whatever went wrong: a server's refusal, a stream that broke, data that cannot be shown.
+    """An error of the server, a broken stream, or data that cannot be shown.
 
     Attributes:
         code: stable, in snake_case, to test for: a server's code (``unknown_table``), or one of
@@ -25,7 +25,7 @@ class ColonnadeError(Exception):
         row: int | None = None,
         status: int | None = None,
     ) -> None:
-        """Make one; see the class for what the arguments mean."""
+        """Make one; the class describes the arguments."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -35,5 +35,5 @@ class ColonnadeError(Exception):
 
     def __str__(self) -> str:
         """Code, message and hint, as a traceback shows them."""
-        told = f"{self.code}: {self.message.removesuffix('.')}"
-        return f"{told}; {self.hint}" if self.hint else told
+        text = f"{self.code}: {self.message.removesuffix('.')}"
+        return f"{text}; {self.hint}" if self.hint else text

@@ -1,4 +1,4 @@
-"""Python values in JSON that loses nothing of them."""
+"""Python values as JSON without loss."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_SAFE_INTEGER = 2**53 - 1
 
 
 def exact_json(value: Any) -> Any:
-    """What JSON's numbers could not hold exactly as text, times in ISO 8601, bytes as hex.
+    """Convert a value to JSON without loss: times in ISO 8601, bytes as hex.
 
     Raises:
         TypeError: there is no JSON for it.

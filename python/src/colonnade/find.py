@@ -1,4 +1,4 @@
-"""The next rows that hold a text."""
+"""Searches rows for a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .columns import distinct_names
 from .rows import Rows
 from .texts import texts_of
 
-# An answer ends after so long, so that the kernel can do something else and progress is seen.
+# A search returns after this time, so that the kernel stays responsive and progress is shown.
 _MAX_S = 2.0
 _STEP_ROWS = 20_000
 
@@ -28,15 +28,15 @@ def find(
     *,
     match_case: bool = False,
 ) -> dict[str, Any]:
-    """Look for cells that hold a text, as ``GET /v1/query/{id}/find`` answers.
+    """Find cells that contain a text, as ``GET /v1/query/{id}/find`` does.
 
     Args:
-        rows: where to look.
-        text: what to look for.
-        first_row: the row to begin at.
-        limit: the most rows to name.
-        columns: distinct names of the columns to look at; None for all.
-        match_case: whether capital and small letters differ.
+        rows: the rows to search.
+        text: the text to find.
+        first_row: the row to start at.
+        limit: the largest number of matching rows.
+        columns: distinct names of the columns to search; None for all.
+        match_case: whether case matters.
 
     Returns:
         ``{"matches": [{"row", "columns"}], "next", "searched"}``; ``next`` is None at the end.

@@ -11,18 +11,18 @@ from urllib.parse import quote, urlencode, urlsplit
 from .errors import ColonnadeError
 from .wire import MEDIA_TYPE
 
-# The server sends something every 15 s.
-_STALL_S = 40.0
+# The server sends at least one byte every 15 s.
+_READ_TIMEOUT_S = 40.0
 
 NOT_READY = frozenset({429, 502, 503, 504})
-"""Statuses of a server, or of what stands before it, that is there but not ready."""
+"""Statuses of a busy server, or of a proxy that cannot reach it."""
 
 
 class Connection:
-    """Where a server is, and with which token it is asked."""
+    """The URL of a server with the token of its requests."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        """Take an address such as ``http://127.0.0.1:7878``; a path before ``/v1`` is kept.
+        """Parse a URL such as ``http://127.0.0.1:7878``; a path before ``/v1`` is kept.
 
         Raises:
             ColonnadeError: ``bad_url``.
@@ -51,22 +51,22 @@ class Connection:
         body: bytes | Iterable[bytes] | None = None,
         content_type: str | None = None,
     ) -> http.client.HTTPResponse:
-        """Make a request on a connection of its own; closing the response closes that.
+        """Send a request on a new connection; closing the response closes the connection.
 
         Args:
-            method: of HTTP.
-            path: behind ``/v1/``.
-            query: its parameters.
-            body: whole, or in pieces.
-            content_type: of the body.
+            method: the HTTP method.
+            path: the path after ``/v1/``.
+            query: the query parameters.
+            body: the body, or an iterable of its chunks.
+            content_type: the media type of the body.
 
         Raises:
-            ColonnadeError: the server's code and hint where it refuses; ``network_error``.
+            ColonnadeError: the server's error, or ``network_error``.
 
         """
         host, port = self._address
         kind = http.client.HTTPSConnection if self._is_secure else http.client.HTTPConnection
-        connection = kind(host, port, timeout=_STALL_S)
+        connection = kind(host, port, timeout=_READ_TIMEOUT_S)
         target = f"{self._prefix}/v1/{path}" + (f"?{urlencode(query)}" if query else "")
         headers = {**self._headers, "Accept": MEDIA_TYPE, "Connection": "close"}
         if content_type is not None:
@@ -75,12 +75,12 @@ class Connection:
             try:
                 connection.request(method, target, body, headers)
             except (BrokenPipeError, ConnectionResetError):
-                # A server may refuse a body before it has read all of it; then it has answered.
+                # A server may refuse a body before reading all of it; its response can be read.
                 if body is None:
                     raise
             response = connection.getresponse()
             if response.status >= 300:
-                raise _refusal(response)
+                raise _error_of(response)
         except (OSError, http.client.HTTPException) as error:
             connection.close()
             message = f"{self.url} cannot be reached: {error or type(error).__name__}."
@@ -90,8 +90,8 @@ class Connection:
             raise
         return response
 
-    def ask(self, method: str, path: str, **options: Any) -> Any:
-        """As `open`, with the answer's JSON, or None where it has none."""
+    def request_json(self, method: str, path: str, **options: Any) -> Any:
+        """As `open`, but returns the JSON of the response; None for an empty body."""
         with self.open(method, path, **options) as response:
             try:
                 text = response.read()
@@ -102,12 +102,12 @@ class Connection:
 
 
 def in_path(name: str) -> str:
-    """A name as one segment of a path."""
+    """Quote a name as one segment of a path."""
     return quote(name, safe="")
 
 
-def _refusal(response: http.client.HTTPResponse) -> ColonnadeError:
-    """The error that an answer stands for; reads RFC 9457 problem details."""
+def _error_of(response: http.client.HTTPResponse) -> ColonnadeError:
+    """Read the error of a response from its RFC 9457 problem details."""
     status = response.status
     problem: dict[str, Any] = {}
     text = response.read()
@@ -115,7 +115,7 @@ def _refusal(response: http.client.HTTPResponse) -> ColonnadeError:
         problem = json.loads(text)
     code = problem.get("code", "http_error")
     message = problem.get("detail") or problem.get("title") or f"the server answered {status}."
-    # Redirects are not followed: a token goes where its owner has sent it.
+    # Redirects are not followed, because the token is only for the given server.
     location = response.headers.get("location")
     hint = problem.get("hint") or (location and f"The server sends to {location}.")
     return ColonnadeError(code, message, hint, status=status)

@@ -1,33 +1,33 @@
-"""A bar while many rows are read."""
+"""A progress bar while many rows are read."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# A read that is over sooner needs no bar.
+# Shorter reads show no bar.
 _DELAY_S = 1.0
 
 
 class Progress:
-    """Shows how many rows have come, where tqdm is installed and it is wanted."""
+    """Shows the number of read rows, if tqdm is installed and the bar is wanted."""
 
     def __init__(self, total_rows: int | None, *, is_wanted: bool) -> None:
-        """Begin; the bar is seen after a second."""
+        """Start; the bar is shown after a second."""
         self._bar: Any = None
         if not is_wanted:
             return
         try:
-            from tqdm.auto import tqdm  # noqa: PLC0415 - it may be missing, and takes its time
+            from tqdm.auto import tqdm  # noqa: PLC0415 - it is optional and slow to import
         except ImportError:
             return
         self._bar = tqdm(total=total_rows, unit=" rows", unit_scale=True, delay=_DELAY_S)
 
     def advance(self, num_rows: int) -> None:
-        """So many more rows have come."""
+        """Count further rows."""
         if self._bar is not None:
             self._bar.update(num_rows)
 
     def close(self) -> None:
-        """No more rows come."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()

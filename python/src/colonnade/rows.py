@@ -1,4 +1,4 @@
-"""Rows by their number, out of anything that has the Arrow PyCapsule interface."""
+"""Rows by their number, from any object with the Arrow PyCapsule interface."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .errors import ColonnadeError
 
 
 class Source:
-    """The batches of anything that has the Arrow PyCapsule interface, read once.
+    """The batches of an object with the Arrow PyCapsule interface, read once.
 
-    Text and binary views are read as large text and binary: a slice of a view holds all that the
-    whole holds.
+    Text and binary views are read as large text and binary, because a slice of a view keeps all
+    buffers of the whole.
     """
 
     def __init__(self, data: Any) -> None:
@@ -30,7 +30,7 @@ class Source:
         )
 
     def read(self) -> pa.RecordBatch | None:
-        """Read the next batch that has rows; None behind the last.
+        """Read the next batch that has rows; None after the last.
 
         Raises:
             ColonnadeError: ``source_failed``.
@@ -47,14 +47,14 @@ class Source:
                     return pa.RecordBatch.from_arrays(columns, schema=self.schema)
         except ColonnadeError:
             raise
-        except Exception as error:  # a reader may be anybody's code
+        except Exception as error:  # a reader may raise anything
             message = f"the source failed after row {self._row}: {error or type(error).__name__}"
             raise ColonnadeError("source_failed", message, row=self._row) from error
         return None
 
 
 class Rows:
-    """The batches of a source, read as far as somebody wanted rows, and kept.
+    """The batches of a source, read on demand and kept.
 
     Safe to use from several threads.
     """
@@ -64,8 +64,8 @@ class Rows:
 
         Args:
             data: a pyarrow Table, RecordBatch or RecordBatchReader, a frame of pandas or Polars, a
-                relation of DuckDB: whatever has ``__arrow_c_stream__`` or ``__arrow_c_array__``.
-            snapshot: 16 hexadecimal digits that only the same rows have; unless told, random.
+                relation of DuckDB: any object with ``__arrow_c_stream__`` or ``__arrow_c_array__``.
+            snapshot: 16 hexadecimal digits that identify the rows; None for random ones.
 
         Raises:
             ColonnadeError: ``bad_source``.
@@ -84,14 +84,14 @@ class Rows:
 
     @property
     def num_rows(self) -> int:
-        """Rows that were read; all there are once `is_whole`."""
+        """The number of rows read so far; the total once `is_whole`."""
         return self._starts[-1]
 
     def batches(self, start: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Rows ``[start, end)``, as many of them as there are, in slices of the source's batches.
+        """Yield the existing rows of ``[start, end)`` in slices of the source's batches.
 
         Raises:
-            ColonnadeError: ``source_failed``, where the source itself fails while it is read.
+            ColonnadeError: ``source_failed`` if reading the source fails.
 
         """
         while start < end and (batch := self._slice(start, end)) is not None:
@@ -99,20 +99,20 @@ class Rows:
             start += batch.num_rows
 
     def table(self) -> pa.Table:
-        """All rows; reads what was not read yet. Raises as `batches` does."""
+        """Return all rows; reads the rest of the source. Raises as `batches` does."""
         while not self.is_whole:
             self._read()
         return pa.Table.from_batches(self._batches, self.schema)
 
     def close(self) -> None:
-        """Let go of the rows and of their source; reading them is then refused: ``closed``."""
+        """Release the rows and their source; reading then raises ``closed``."""
         with self._lock:
             self.error = ColonnadeError("closed", "these rows were let go of.", "Show them again.")
             self._source, self._next, self.is_whole = None, None, False
             self._batches, self._starts = [], [0]
 
     def _slice(self, start: int, end: int) -> pa.RecordBatch | None:
-        """What one batch has of rows ``[start, end)``; None behind the last row."""
+        """Return the rows of ``[start, end)`` that are in one batch; None after the last row."""
         with self._lock:
             while self.num_rows <= start:
                 if self.is_whole:
@@ -123,7 +123,7 @@ class Rows:
         return batch.slice(start - batch_start, min(end, self._starts[index + 1]) - start)
 
     def _read(self) -> None:
-        """Read the next batch, and one ahead: so the last one is known to be it."""
+        """Read the next batch and one ahead, so that the last batch is known to be the last."""
         with self._lock:
             if self.is_whole:
                 return
@@ -148,10 +148,10 @@ class Rows:
 
 
 def bytes_of(batch: pa.RecordBatch) -> int:
-    """About how many bytes the rows of a batch take; 1 at least."""
+    """Return the approximate size of a batch in bytes, at least 1."""
     try:
         return max(1, int(batch.nbytes))
-    except pa.ArrowException:  # older versions of pyarrow cannot tell of list views
+    except pa.ArrowException:  # older versions of pyarrow do not support list views
         return max(1, int(batch.get_total_buffer_size()))
 
 
@@ -175,7 +175,7 @@ def _reader(data: Any) -> pa.RecordBatchReader:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type without text and binary views, in itself and in what is nested in it."""
+    """Replace text and binary views in a type and its nested types."""
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_binary_view(kind):

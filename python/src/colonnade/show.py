@@ -14,20 +14,20 @@ import pyarrow as pa
 import traitlets
 
 from ._version import __version__
-from .answers import Answers, Arrangement
 from .columns import column_index
 from .errors import ColonnadeError
 from .exact import exact_json
+from .kernel_server import Arrangement, KernelServer
 from .rows import Rows
 from .sort import sort_key
 
 _HERE = Path(__file__).parent
 
-# Streams that somebody reads; a page that went away leaves some.
+# The open streams; a closed page leaves its streams open.
 _MAX_STREAMS = 16
 
 DEFAULT_MEMORY_BYTES = 256 * 2**20
-"""What rows may take in the browser unless `show` is told otherwise."""
+"""The default memory budget for rows in the browser."""
 
 
 def show(
@@ -40,31 +40,31 @@ def show(
 ) -> Viewer:
     """Show a table in the output of a cell, in Jupyter, VS Code and marimo.
 
-    Rows go to the page as it asks for them; what is larger than its budget stays with the kernel,
-    which then answers row by row, sorts and filters.
+    The page requests rows from the kernel. A table larger than the page's memory budget stays in
+    the kernel, which then sends rows on demand, sorts and filters.
 
     Args:
-        data: whatever has the Arrow PyCapsule interface: a frame of pandas or Polars, a relation
+        data: an object with the Arrow PyCapsule interface: a frame of pandas or Polars, a relation
             of DuckDB, a Table, RecordBatch or RecordBatchReader of pyarrow, of any number of rows.
         height: of the viewer, in CSS pixels.
         theme: ``auto`` is the notebook's.
         state: what `Viewer.state` was, or some of it.
-        memory_bytes: what rows may take in the browser.
+        memory_bytes: the memory budget for rows in the browser.
 
     Returns:
         The viewer, which a notebook shows as the last expression of a cell.
 
     Raises:
-        ColonnadeError: ``bad_source`` where the data cannot be had as Arrow.
+        ColonnadeError: ``bad_source`` if the data cannot be read as Arrow.
 
     """
     return Viewer(data, height=height, theme=theme, state=state, memory_bytes=memory_bytes)
 
 
 class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
-    """A table that is looked at; made by `show`.
+    """A table in a notebook; made by `show`.
 
-    What the reader does is seen in `state` and `selection`; both can be set.
+    `state` and `selection` follow what the user does; both can be set.
 
     Attributes:
         height: in CSS pixels.
@@ -101,9 +101,9 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
     ) -> None:
         """Make one; see `show`."""
         self._rows = Rows(data)
-        self._answers = Answers(self._rows)
+        self._server = KernelServer(self._rows)
         self._streams: OrderedDict[str, Iterator[bytes]] = OrderedDict()
-        # Front ends may let messages in while a cell runs, in a thread of their own.
+        # Front ends may handle messages in another thread while a cell runs.
         self._lock = RLock()
         self._arranged: tuple[Arrangement, Rows] | None = None
         super().__init__(height=height, theme=theme, state=exact_json(state or {}))
@@ -136,13 +136,13 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         """All rows that the viewer shows, filtered, in its order, with its columns.
 
         Raises:
-            ColonnadeError: what the filter or the order is refused for.
+            ColonnadeError: if the filter or the order is refused.
 
         """
         return self._arranged_rows().table().select(self._shown_columns())
 
     def selected(self) -> pa.Table:
-        """The selected cells; no rows where nothing is selected. Raises as `shown` does."""
+        """The selected cells; no rows if nothing is selected. Raises as `shown` does."""
         selection = self.selection
         table = self.shown()
         if selection is None:
@@ -153,18 +153,18 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         return cut.select(range(columns["start"], min(columns["end"], table.num_columns)))
 
     def close(self) -> None:
-        """Take the viewer from the page and let go of its rows, which ``Out`` would keep."""
-        if "_lock" not in self.__dict__:  # its data could not be read, so it was never made
+        """Remove the viewer from the page and release its rows, which ``Out`` would keep."""
+        if "_lock" not in self.__dict__:  # its data could not be read, so __init__ failed
             return
         with self._lock:
             self._streams.clear()
             self._rows.close()
-            self._answers = Answers(self._rows)
+            self._server = KernelServer(self._rows)
             self._arranged = None
         super().close()
 
     def _arrange(self, **change: Any) -> None:
-        """Change the order or the filter; other rows are looked at from the first one."""
+        """Change the order or the filter; the new rows are shown from the first one."""
         kept = {name: value for name, value in self.state.items() if name != "row"}
         self.state = {**kept, **change}
 
@@ -190,38 +190,38 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
                     self.send({"id": message_id}, [_viewer_module()])
                 case {"do": "ask", "method": str(method), "url": str(url)}:
                     body = bytes(buffers[0]) if buffers else b""
-                    answer = self._answers.answer(method, url, body)
-                    head = {"status": answer.status, "headers": answer.headers}
-                    self._streams[str(message_id)] = answer.body
+                    response = self._server.respond(method, url, body)
+                    head = {"status": response.status, "headers": response.headers}
+                    self._streams[str(message_id)] = response.body
                     while len(self._streams) > _MAX_STREAMS:
                         self._streams.popitem(last=False)
-                    self._send_piece(str(message_id), head)
+                    self._send_chunk(str(message_id), head)
                 case {"do": "next"}:
-                    self._send_piece(str(message_id), {})
+                    self._send_chunk(str(message_id), {})
                 case {"do": "cancel"}:
                     self._streams.pop(str(message_id), None)
 
-    def _send_piece(self, stream_id: str, head: dict[str, Any]) -> None:
-        """Send the next bytes of a stream, behind its head where these are the first."""
+    def _send_chunk(self, stream_id: str, head: dict[str, Any]) -> None:
+        """Send the next bytes of a stream; the first ones with its status and headers."""
         stream = self._streams.get(stream_id)
         answer = {"id": stream_id, **head}
         if stream is None:
             self.send({**answer, "error": "the kernel has let go of this stream"})
             return
         try:
-            piece = next(stream, None)
-        except Exception as error:  # unanswered, the page would wait for ever
+            chunk = next(stream, None)
+        except Exception as error:  # without a response, the page would wait for ever
             self._streams.pop(stream_id)
             self.send({**answer, "error": str(error) or type(error).__name__})
             return
-        if piece is None:
+        if chunk is None:
             self._streams.pop(stream_id)
-        self.send(answer, [] if piece is None else [piece])
+        self.send(answer, [] if chunk is None else [chunk])
 
 
 @cache
 def _viewer_module() -> bytes:
-    """The viewer's code, which is built from ``web/``."""
+    """Return the viewer's code, which is built from ``web/``."""
     try:
         return (_HERE / "inline.js").read_bytes()
     except FileNotFoundError:

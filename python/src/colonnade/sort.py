@@ -1,4 +1,4 @@
-"""Orders: what the viewer and the server mean by sort keys, over pyarrow's columns."""
+"""Sorts a table of pyarrow by sort keys as the viewer and the server do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .literal import is_comparable
 
 
 def sort_indices(table: pa.Table, keys: object) -> pa.Array:
-    """Numbers of the rows in the order of the keys, the most important first.
+    """Return the row indices in the order of the keys, the most important key first.
 
     Nulls come last in both directions, before them NaN; text by its UTF-8 bytes; ties stay.
 
@@ -44,7 +44,7 @@ def sort_indices(table: pa.Table, keys: object) -> pa.Array:
 
 
 def sort_key(key: str | Mapping[str, Any]) -> dict[str, Any]:
-    """A sort key as JSON, also of a name with ``-`` in front for descending."""
+    """Return a sort key as JSON; a name with a leading ``-`` sorts descending."""
     if not isinstance(key, str):
         return {"column": key["column"], "descending": bool(key.get("descending"))}
     return {"column": key.removeprefix("-"), "descending": key.startswith("-")}

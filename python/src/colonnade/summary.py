@@ -85,12 +85,12 @@ def _of_integers(known: pa.ChunkedArray) -> dict[str, Any]:
     mean = pc.mean(numbers).as_py()
     texts = texts_of(pa.chunked_array([pa.array(edges, stored).cast(kind)])).to_pylist()
     if pa.types.is_temporal(kind):
-        (told,) = texts_of(
+        (text,) = texts_of(
             pa.chunked_array([pa.array([round(mean)], stored).cast(kind)])
         ).to_pylist()
     else:
-        told = str(mean)
-    return {"mean": told, "histogram": {"edges": texts, "counts": counts}}
+        text = str(mean)
+    return {"mean": text, "histogram": {"edges": texts, "counts": counts}}
 
 
 def _of_floats(known: pa.ChunkedArray) -> dict[str, Any]:

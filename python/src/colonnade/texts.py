@@ -1,4 +1,4 @@
-"""Values as texts, close to what the viewer shows."""
+"""Values as texts, similar to those of the viewer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .literal import is_text
 
 
 def texts_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A text for each value, null for a null.
+    """Convert each value to a text; null stays null.
 
     As pyarrow casts to string; binary as hex, nested values as Python writes them.
     """

@@ -1,13 +1,13 @@
-// What runs in the notebook's page for `colonnade.show`: a <colonnade-viewer> whose requests the
-// kernel answers, through messages of the widget.
+// The front end of `colonnade.show` in a notebook's page: a <colonnade-viewer> whose requests go to
+// the kernel as messages of the widget.
 
-/** The viewer's code by the version of the Python package: asked for once by all widgets of a page. */
+/** The viewer's module by the version of the Python package; all widgets of a page share it. */
 const MODULES = Symbol.for("colonnade.modules");
 globalThis[MODULES] ??= new Map();
 const modules = globalThis[MODULES];
 
-/** After so long without an answer the reader is told whom we wait for. */
-const PATIENCE_MS = 3000;
+/** After this time without a response, a notice says that the kernel is busy. */
+const NOTICE_DELAY_MS = 3000;
 
 const GONE = {
   code: "kernel_gone",
@@ -15,61 +15,61 @@ const GONE = {
   hint: "Run the cell again.",
 };
 
-/** Requests to the kernel over a widget's messages, each answered once. */
+/** Sends requests to the kernel over a widget's messages; each gets one response. */
 class Kernel {
   #model;
   #prefix = Math.random().toString(36).slice(2);
   #count = 0;
   #pending = new Map();
-  #tell;
+  #report;
   isGone = false;
 
-  /** `tell` is told "gone", "waiting" or "here". */
-  constructor(model, tell) {
+  /** @param report called with "gone", "waiting" or "here" when the kernel's state changes */
+  constructor(model, report) {
     this.#model = model;
-    this.#tell = tell;
-    model.on("msg:custom", (content, buffers) => this.#hear(content, buffers));
-    // Told once more when the front end has lost the kernel; then it never comes back.
-    model.on("comm_live_update", () => this.#lose());
+    this.#report = report;
+    model.on("msg:custom", (content, buffers) => this.#receive(content, buffers));
+    // Sent when the front end has lost the kernel; the connection is then never restored.
+    model.on("comm_live_update", () => this.#onGone());
   }
 
-  /** An id for requests that belong together. */
+  /** A new id for requests that belong together. */
   id() {
     return `${this.#prefix}-${this.#count++}`;
   }
 
-  /** Resolves with the answer and its bytes; rejects when the kernel is gone. */
-  ask(message, buffers = []) {
+  /** Resolves with the response and its bytes; rejects when the kernel is gone. */
+  request(message, buffers = []) {
     if (this.isGone) return Promise.reject(new Error(GONE.detail));
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#tell("waiting"), PATIENCE_MS);
+      const timer = setTimeout(() => this.#report("waiting"), NOTICE_DELAY_MS);
       this.#pending.set(message.id, { resolve, reject, timer });
-      this.say(message, buffers);
+      this.send(message, buffers);
     });
   }
 
-  /** Says something that has no answer. */
-  say(message, buffers = []) {
+  /** Sends a message that has no response. */
+  send(message, buffers = []) {
     if (!this.isGone) this.#model.send(message, undefined, buffers);
   }
 
-  #hear(content, buffers) {
-    const asked = this.#pending.get(content.id);
-    if (asked === undefined) return;
+  #receive(content, buffers) {
+    const pending = this.#pending.get(content.id);
+    if (pending === undefined) return;
     this.#pending.delete(content.id);
-    clearTimeout(asked.timer);
-    this.#tell("here");
-    asked.resolve({ content, bytes: buffers.length > 0 ? bytesOf(buffers[0]) : undefined });
+    clearTimeout(pending.timer);
+    this.#report("here");
+    pending.resolve({ content, bytes: buffers.length > 0 ? bytesOf(buffers[0]) : undefined });
   }
 
-  #lose() {
+  #onGone() {
     this.isGone = true;
-    this.leave();
-    this.#tell("gone");
+    this.close();
+    this.#report("gone");
   }
 
-  /** Rejects what was asked: the answers are not heard any more. */
-  leave() {
+  /** Rejects all pending requests. */
+  close() {
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);
       reject(new Error(GONE.detail));
@@ -84,37 +84,37 @@ function bytesOf(buffer) {
     : new Uint8Array(buffer);
 }
 
-/** What the viewer takes for `fetch`: each piece of a body is asked for when it is wanted. */
+/** The viewer's `fetch`, which requests each chunk of a body when it is read. */
 function fetchFrom(kernel) {
   return async (url, { method = "GET", body, signal }) => {
     if (kernel.isGone) return Response.json(GONE, { status: 410 });
     const id = kernel.id();
-    const cancel = () => kernel.say({ id, do: "cancel" });
+    const cancel = () => kernel.send({ id, do: "cancel" });
     signal?.addEventListener("abort", cancel);
     const buffers = body ? [bytesOf(body)] : [];
-    const { content, bytes } = await kernel.ask({ id, do: "ask", method, url }, buffers);
+    const { content, bytes } = await kernel.request({ id, do: "ask", method, url }, buffers);
     const { status, headers } = content;
     if (status === 204) return new Response(null, { status, headers });
     let next = { content, bytes };
     const pull = async (controller) => {
-      const { content: answer, bytes: piece } = next ?? (await kernel.ask({ id, do: "next" }));
+      const { content: message, bytes: chunk } = next ?? (await kernel.request({ id, do: "next" }));
       next = undefined;
-      if (answer.error) controller.error(new Error(answer.error));
-      else if (piece === undefined) {
+      if (message.error) controller.error(new Error(message.error));
+      else if (chunk === undefined) {
         signal?.removeEventListener("abort", cancel);
         controller.close();
-      } else controller.enqueue(piece);
+      } else controller.enqueue(chunk);
     };
     return new Response(new ReadableStream({ pull, cancel }), { status, headers });
   };
 }
 
-/** The module with <colonnade-viewer> inside, which the kernel's package brings. */
+/** Loads the module that defines <colonnade-viewer>, which the kernel's package contains. */
 function loadViewer(kernel, version) {
-  // Another view has asked; should it be taken away before the answer, this one asks.
-  const asked = modules.get(version);
-  if (asked !== undefined) return asked.catch(() => loadViewer(kernel, version));
-  const loading = kernel.ask({ id: kernel.id(), do: "module" }).then(({ bytes }) => {
+  // Another widget may be loading it; if that widget is removed meanwhile, this one loads it.
+  const known = modules.get(version);
+  if (known !== undefined) return known.catch(() => loadViewer(kernel, version));
+  const loading = kernel.request({ id: kernel.id(), do: "module" }).then(({ bytes }) => {
     const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
     return import(/* @vite-ignore */ url);
   });
@@ -123,7 +123,7 @@ function loadViewer(kernel, version) {
   return loading;
 }
 
-/** What JupyterLab, VS Code and marimo say of their theme; "auto" where they say nothing. */
+/** The theme of JupyterLab, VS Code or marimo; "auto" if unknown. */
 function pageTheme() {
   const { body, documentElement: root } = document;
   const isLight = body.dataset.jpThemeLight;
@@ -133,7 +133,7 @@ function pageTheme() {
   return /\b(vscode-light|light|light-theme)\b/.test(names) ? "light" : "auto";
 }
 
-/** A selection as JSON: rows that are still to come have no end. */
+/** A selection as JSON, in which an infinite end becomes null. */
 function plainSelection(selection) {
   return JSON.parse(JSON.stringify(selection));
 }
@@ -141,21 +141,21 @@ function plainSelection(selection) {
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
 async function render({ model, el }) {
-  // Keys are the viewer's; JupyterLab sees them first and asks for this, others bubble.
+  // JupyterLab handles keys before the viewer unless this is set; other front ends after it.
   el.dataset.lmSuppressShortcuts = "true";
   el.addEventListener("keydown", (event) => event.stopPropagation());
   const notice = document.createElement("div");
   notice.setAttribute("role", "status");
   notice.className = "colonnade-notice";
   el.append(notice);
-  const kernel = new Kernel(model, (word) => {
+  const kernel = new Kernel(model, (status) => {
     if (kernel.isGone) notice.textContent = `${GONE.detail} ${GONE.hint}`;
-    else if (word === "waiting") {
+    else if (status === "waiting") {
       notice.textContent = "Waiting for the kernel, which is busy or not running.";
     } else notice.textContent = "";
   });
-  const left = new AbortController();
-  const { signal } = left;
+  const removed = new AbortController();
+  const { signal } = removed;
   loadViewer(kernel, model.get("_version")).then(
     () => {
       if (!signal.aborted) show(model, el, kernel, signal);
@@ -165,8 +165,8 @@ async function render({ model, el }) {
     },
   );
   return () => {
-    left.abort();
-    kernel.leave();
+    removed.abort();
+    kernel.close();
   };
 }
 
@@ -174,7 +174,7 @@ function show(model, el, kernel, signal) {
   const viewer = document.createElement("colonnade-viewer");
   viewer.fetch = fetchFrom(kernel);
   viewer.memory = `${model.get("_memory_bytes")}`;
-  // Addresses of its own: the page gives each host only so many connections.
+  // A host of its own, because the page limits the connections to each host.
   viewer.src = `https://${kernel.id()}.kernel.invalid/v1/tables/data/rows`;
 
   const follow = (name, apply) => {
@@ -207,14 +207,14 @@ function show(model, el, kernel, signal) {
     () => undefined, // the viewer shows why
   );
 
-  const tell = (name, value) => {
+  const save = (name, value) => {
     if (kernel.isGone || isSame(value, model.get(name))) return;
     model.set(name, value);
     model.save_changes();
   };
   const listen = (name, listener) => viewer.addEventListener(name, listener, { signal });
-  listen("colonnade-state", () => tell("state", viewer.state));
-  listen("colonnade-selection", () => tell("selection", plainSelection(viewer.selection)));
+  listen("colonnade-state", () => save("state", viewer.state));
+  listen("colonnade-selection", () => save("selection", plainSelection(viewer.selection)));
 
   el.prepend(viewer);
   signal.addEventListener("abort", () => {

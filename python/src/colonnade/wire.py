@@ -58,7 +58,7 @@ def numbered_stream(
 
 
 def plain_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Encode batches as one stream as pyarrow writes it, in a piece for each batch."""
+    """Encode batches as one stream as pyarrow writes it; yields a chunk for each batch."""
     sink = _Sink()
     with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
         for batch in batches:
@@ -73,15 +73,15 @@ class _Sink:
     closed = False
 
     def __init__(self) -> None:
-        self._parts: list[Any] = []
+        self._chunks: list[Any] = []
 
-    def write(self, part: object) -> None:
-        self._parts.append(part)
+    def write(self, chunk: object) -> None:
+        self._chunks.append(chunk)
 
     def take(self) -> bytes:
         """What was written since."""
-        parts, self._parts = self._parts, []
-        return b"".join(parts)
+        chunks, self._chunks = self._chunks, []
+        return b"".join(chunks)
 
     def flush(self) -> None: ...
 

@@ -1,25 +1,45 @@
 import "colonnade/define";
 import { TablesList } from "./catalog/tables-list.js";
-import { ChartDrawer } from "./charts/drawer.js";
-import { Dashboard } from "./dashboard.js";
+import { ChartDrawer } from "./charts/chart-drawer.js";
 import { TableDetails } from "./details/table-details.js";
-import "./live/define.js";
+import { CodeDialog } from "./files/code-dialog.js";
+import { ExportMenu } from "./files/export-menu.js";
+import { FileTray } from "./files/file-tray.js";
+import { RemoveTable } from "./files/remove-table.js";
+import { HelpSheet } from "./help/help-sheet.js";
+import { Dashboard } from "./page/dashboard.js";
+import { PrintSheet } from "./print/print-sheet.js";
+import { QueriesPanel } from "./queries/queries-panel.js";
+import { ServerWatch } from "./reconnect/server-watch.js";
+import { SignIn, SignOut } from "./session/sign-in.js";
+import { applyTheme, loadTheme } from "./shell/theme.js";
 import { HistoryDialog } from "./sql/history-dialog.js";
 import { PlanPanel } from "./sql/plan-panel.js";
 import { SqlEditor } from "./sql/sql-editor.js";
 import { SqlPanel } from "./sql/sql-panel.js";
 import { StatementTabs } from "./sql/statement-tabs.js";
-import "./files/define.js";
-import "./session/define.js";
-import { applyTheme, loadTheme } from "./theme.js";
 
 applyTheme(loadTheme());
-customElements.define("tables-list", TablesList);
-customElements.define("sql-editor", SqlEditor);
-customElements.define("sql-panel", SqlPanel);
-customElements.define("history-dialog", HistoryDialog);
-customElements.define("plan-panel", PlanPanel);
-customElements.define("table-details", TableDetails);
-customElements.define("statement-tabs", StatementTabs);
-customElements.define("chart-drawer", ChartDrawer);
-customElements.define("colonnade-dashboard", Dashboard);
+for (const [name, element] of Object.entries({
+  "tables-list": TablesList,
+  "sql-editor": SqlEditor,
+  "sql-panel": SqlPanel,
+  "history-dialog": HistoryDialog,
+  "plan-panel": PlanPanel,
+  "table-details": TableDetails,
+  "statement-tabs": StatementTabs,
+  "chart-drawer": ChartDrawer,
+  "queries-panel": QueriesPanel,
+  "help-sheet": HelpSheet,
+  "server-watch": ServerWatch,
+  "print-sheet": PrintSheet,
+  "file-tray": FileTray,
+  "export-menu": ExportMenu,
+  "code-dialog": CodeDialog,
+  "remove-table": RemoveTable,
+  "sign-in": SignIn,
+  "sign-out": SignOut,
+  "colonnade-dashboard": Dashboard,
+})) {
+  customElements.define(name, element);
+}

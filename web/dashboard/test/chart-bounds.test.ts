@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { binsOf } from "../src/charts/bins.js";
 import { boundText, isBeyondType } from "../src/charts/bounds.js";
+import type { ChartData } from "../src/charts/chart-loader.js";
+import { type Brush, brushPredicate, type ChartSpec } from "../src/charts/chart-spec.js";
 import { brushOf, markedBy } from "../src/charts/drawing.js";
 import { binLabel } from "../src/charts/labels.js";
-import type { ChartData } from "../src/charts/load.js";
-import { type Brush, brushPredicate, type ChartSpec } from "../src/charts/spec.js";
 
 const field = (type: string) => ({ name: "a", type });
 
@@ -50,7 +50,7 @@ test.each(["float", "halffloat", "double"])("a brush over %s marks its bins alon
   const bins = binsOf(field(type), { low: "0", high: "1" }, 10);
   const data = { bins } as ChartData;
   const brush = brushOf(data, [6, 7], undefined);
-  expect([...(markedBy(data, brush)?.places ?? [])]).toEqual([6, 7]);
+  expect([...(markedBy(data, brush)?.positions ?? [])]).toEqual([6, 7]);
   expect(binLabel(bins, 6)).toBe("0.6 to 0.7");
 });
 

@@ -1,16 +1,17 @@
 import type { Predicate } from "colonnade";
 import { expect, test, vi } from "vitest";
-import { type Bins, binsOf, positionOf } from "../src/charts/bins.js";
-import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
+import { type Bins, binsOf, boundValue } from "../src/charts/bins.js";
 import {
   brushPredicate,
   type ChartSpec,
   decodeState,
   encodeState,
-  settled,
+  fitToFields,
   suggestions,
-} from "../src/charts/spec.js";
-import { isAnyRows, predicateSql, quoteName, quoteText, relation } from "../src/charts/sql.js";
+} from "../src/charts/chart-spec.js";
+import { type ChartField, roleOf, sqlType } from "../src/charts/fields.js";
+import { hasUnorderedLimit, predicateSql, relation } from "../src/charts/predicate-sql.js";
+import { quoteName, quoteText } from "../src/text/quote.js";
 
 const FLIGHTS: ChartField[] = [
   { name: "date", type: "timestamp[us]" },
@@ -38,7 +39,7 @@ test.each([
   ["select 'limit' as \"limit\" /* limit */", false],
   ["select * from (select * from a limit 1) as b", false],
 ])("%s: the rows are any rows: %s", (sql, isAny) => {
-  expect(isAnyRows(sql)).toBe(isAny);
+  expect(hasUnorderedLimit(sql)).toBe(isAny);
 });
 
 const FIELDS: ChartField[] = [
@@ -148,7 +149,7 @@ test("bins of time are calendar ranges", () => {
   const weeks = binsOf(days, { low: "11323", high: "11500" }, 100);
   expect(weeks.width).toBe("week");
   expect(weeks.text(0)).toBe("2001-01-01");
-  expect(positionOf(weeks, "2001-01-08")).toBe(weeks.at(1));
+  expect(boundValue(weeks, "2001-01-08")).toBe(weeks.at(1));
   const bc = binsOf(days, { low: "-4371587", high: "2932896" }, 100);
   expect(bc.text(0)).toContain("-010000-01-01");
 });
@@ -171,7 +172,7 @@ test.each([
   const day = (number: number) => String(number * perDay[unit]);
   const bins = binsOf({ name: "a", type }, { low: day(18_262), high: day(18_272) }, 40);
   for (let bin = bins.from; bin <= bins.to; bin++) {
-    expect(positionOf(bins, bins.text(bin))).toBe(bins.at(bin));
+    expect(boundValue(bins, bins.text(bin))).toBe(bins.at(bin));
   }
   vi.unstubAllEnvs();
 });
@@ -198,13 +199,13 @@ test("a chart of another kind keeps the columns that it can have", () => {
     aggregate: "mean",
     brush: { values: ["ORD"] },
   };
-  expect(settled(bar, FLIGHTS)).toEqual({ ...bar, group: undefined });
-  expect(settled({ ...bar, kind: "line" }, FLIGHTS)).toMatchObject({
+  expect(fitToFields(bar, FLIGHTS)).toEqual({ ...bar, group: undefined });
+  expect(fitToFields({ ...bar, kind: "line" }, FLIGHTS)).toMatchObject({
     x: "date",
     y: "delay",
     brush: undefined,
   });
-  expect(settled({ ...bar, kind: "line" }, [{ name: "a", type: "string" }])).toBeUndefined();
+  expect(fitToFields({ ...bar, kind: "line" }, [{ name: "a", type: "string" }])).toBeUndefined();
 });
 
 test("a state comes back from its text, and anything else is no state", () => {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { type CatalogTable, filterCatalog, rowsUrl } from "../src/catalog/catalog.js";
-import { formatBytes, formatRows } from "../src/format.js";
-import { nextTheme } from "../src/theme.js";
+import { type CatalogTable, filterCatalog } from "../src/catalog/catalog.js";
+import { rowsUrl } from "../src/server/requests.js";
+import { nextTheme } from "../src/shell/theme.js";
+import { formatBytes, formatRows } from "../src/text/format.js";
 
 function table(name: string, ...columns: string[]): CatalogTable {
   const fields = columns.map((column) => ({ name: column, type: "int64", nullable: true }));

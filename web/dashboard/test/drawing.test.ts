@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import type { Predicate } from "colonnade";
 import { expect, test } from "vitest";
 import { binsOf } from "../src/charts/bins.js";
+import { withoutBrushes } from "../src/charts/brush-filters.js";
+import type { ChartData } from "../src/charts/chart-loader.js";
+import { fileNameOf, summaryOf, tableOf } from "../src/charts/chart-text.js";
 import { draw, drawAlone } from "../src/charts/draw.js";
 import { brushOf, markedBy } from "../src/charts/drawing.js";
-import { svgText } from "../src/charts/export.js";
-import { withoutBrushes } from "../src/charts/filters.js";
-import type { ChartData } from "../src/charts/load.js";
+import { svgText } from "../src/charts/image-files.js";
 import { INKS } from "../src/charts/scene.js";
-import { fileNameOf, summaryOf, tableOf } from "../src/charts/words.js";
 
 const measure = (text: string, sizePx: number) => text.length * sizePx * 0.55;
 
@@ -22,11 +22,11 @@ function months(): ChartData {
     yBins: undefined,
     categories: undefined,
     group: undefined,
-    points: Array.from({ length: bins.to - bins.from }, (_, place) => ({
-      place,
+    points: Array.from({ length: bins.to - bins.from }, (_, position) => ({
+      position,
       series: 0,
-      value: 5 + place,
-      text: `${5 + place}.00`,
+      value: 5 + position,
+      text: `${5 + position}.00`,
       numRows: 10,
     })),
     dots: undefined,
@@ -44,8 +44,8 @@ function bars(): ChartData {
     spec: { kind: "bar", x: "origin", aggregate: "count" },
     bins: undefined,
     categories: { field: { name: "origin", type: "string" }, values, hasOthers: true },
-    points: [40, 30, 20, 10, 4000].map((value, place) => ({
-      place,
+    points: [40, 30, 20, 10, 4000].map((value, position) => ({
+      position,
       series: 0,
       value,
       text: String(value),
@@ -95,13 +95,13 @@ test("what is brushed is what is marked", () => {
   const line = months();
   const brush = brushOf(line, [4, 2], undefined);
   expect(brush).toEqual({ x: ["1992-03-01", "1992-06-01"] });
-  expect([...(markedBy(line, brush)?.places ?? [])]).toEqual([2, 3, 4]);
+  expect([...(markedBy(line, brush)?.positions ?? [])]).toEqual([2, 3, 4]);
   const withOthers = brushOf(bars(), [3, 4], undefined);
   expect(withOthers).toEqual({ values: ["ORD & <LAX>", null, ""], isOthers: true });
-  expect([...(markedBy(bars(), withOthers)?.places ?? [])]).toEqual([3, 4]);
+  expect([...(markedBy(bars(), withOthers)?.positions ?? [])]).toEqual([3, 4]);
   const one = brushOf(bars(), [1, 1], undefined);
   expect(one).toEqual({ values: [null] });
-  expect([...(markedBy(bars(), one)?.places ?? [])]).toEqual([1]);
+  expect([...(markedBy(bars(), one)?.positions ?? [])]).toEqual([1]);
 });
 
 test("brushes are told from the table's own filter, and are missed when they are gone", () => {
@@ -142,7 +142,10 @@ function luminance(hex: string): number {
 }
 
 test("every series has a contrast of 3:1 to either background", () => {
-  const styles = readFileSync(new URL("../src/charts/figure-styles.ts", import.meta.url), "utf8");
+  const styles = readFileSync(
+    new URL("../src/charts/chart-figure-styles.ts", import.meta.url),
+    "utf8",
+  );
   const pairs = [
     ...styles.matchAll(/--c-(series\d|others): [^;]*?light-dark\((#\w{6}), (#\w{6})\)/g),
   ];

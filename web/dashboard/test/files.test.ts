@@ -1,11 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { EXPORT_FORMATS, Export, exportName } from "../src/files/export.js";
-import { IncomingFile } from "../src/files/incoming.js";
-import { recognise } from "../src/files/kind.js";
+import { detectFileType } from "../src/files/file-type.js";
+import { IncomingFile } from "../src/files/incoming-file.js";
 import { checkName, proposeName } from "../src/files/table-name.js";
 import { Tray } from "../src/files/tray.js";
-import { errorFromAnswer, wordsOf } from "../src/session/problem.js";
-import { Session } from "../src/session/session.js";
+import { errorFromResponse, errorText } from "../src/server/response-error.js";
+import { Session } from "../src/server/session.js";
 
 const bytes = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 const utf8 = (text: string) => new TextEncoder().encode(text);
@@ -29,8 +29,8 @@ test.each([
   ["a.json", utf8('{"a": 1}\n{"a": 2}\n'), "ndjson"],
   ["a.ndjson", utf8(`{"a": "${"x".repeat(5000)}`).subarray(0, 4096), "ndjson"],
   ["cut.csv", utf8("a,ü").subarray(0, 3), "csv"],
-])("%s is recognised", (name, head, kind) => {
-  expect(recognise(name, head)).toMatchObject({ kind });
+])("%s is detected", (name, head, fileType) => {
+  expect(detectFileType(name, head)).toMatchObject({ fileType });
 });
 
 test.each([
@@ -47,7 +47,7 @@ test.each([
   ["a.html", utf8("<!doctype html><p>hello, there</p>\n"), "Arrow (.arrow"],
   ["a.png", bytes("\x89PNG\r\n\x1a\n\0\0"), "Arrow (.arrow"],
 ])("%s is refused in words", (name, head, why) => {
-  const { refusal } = recognise(name, head) as { refusal: string };
+  const { refusal } = detectFileType(name, head) as { refusal: string };
   expect(refusal).toContain(`“${name}”`);
   expect(refusal).toContain(why);
 });
@@ -91,7 +91,11 @@ test("an upload that somebody else made since is not replaced without being aske
   vi.stubGlobal("XMLHttpRequest", sent);
   const tray = new Tray();
   const file = new File(["a\n1\n"], "trips.csv");
-  const incoming = new IncomingFile(file, { kind: "csv", state: { is: "named" } }, () => undefined);
+  const incoming = new IncomingFile(
+    file,
+    { fileType: "csv", state: { is: "named" } },
+    () => undefined,
+  );
   incoming.name = "trips";
   tray.incoming = [incoming];
   tray.server = { writable: true, max_upload_bytes: null, tables: [] };
@@ -162,8 +166,8 @@ test("exported files are named by what is in them", () => {
 
 test("the server's words are shown as sentences", () => {
   const body = JSON.stringify({ code: "bad_upload", detail: "line 3 is cut", hint: "send it" });
-  const error = errorFromAnswer(400, body);
+  const error = errorFromResponse(400, body);
   expect(error).toMatchObject({ code: "bad_upload", status: 400 });
-  expect(wordsOf(error)).toBe("Line 3 is cut. Send it.");
-  expect(errorFromAnswer(502, "<html>")).toMatchObject({ message: "The server answered 502." });
+  expect(errorText(error)).toBe("Line 3 is cut. Send it.");
+  expect(errorFromResponse(502, "<html>")).toMatchObject({ message: "The server answered 502." });
 });

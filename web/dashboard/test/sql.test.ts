@@ -2,11 +2,11 @@ import { ColonnadeError } from "colonnade";
 import { beforeEach, expect, test } from "vitest";
 import type { CatalogTable } from "../src/catalog/catalog.js";
 import { tablesIn } from "../src/sql/completion.js";
-import { mistakeIn } from "../src/sql/error-place.js";
+import { diagnosticOf } from "../src/sql/error-position.js";
 import { History } from "../src/sql/history.js";
 import { withoutExplain } from "../src/sql/plan-panel.js";
 import { Statements } from "../src/sql/statements.js";
-import { tabAfterKey } from "../src/tab-keys.js";
+import { tabAfterKey } from "../src/ui/tab-keys.js";
 
 const stored = new Map<string, string>();
 Object.assign(globalThis, {
@@ -18,8 +18,8 @@ Object.assign(globalThis, {
 beforeEach(() => stored.clear());
 
 function marked(text: string, statement: string, message: string): string | undefined {
-  const mistake = mistakeIn(text, statement, new ColonnadeError("sql_error", message));
-  return mistake && text.slice(mistake.from, mistake.to);
+  const diagnostic = diagnosticOf(text, statement, new ColonnadeError("sql_error", message));
+  return diagnostic && text.slice(diagnostic.from, diagnostic.to);
 }
 
 test.each([
@@ -34,17 +34,20 @@ test.each([
   ["select FOO(1)", "Invalid function 'foo'. Did you mean 'cot'?", "FOO"],
   ["select 'x', x", 'there is no column "x"', "x"],
   ["select 1/0", "Divide by zero error", undefined],
-])("the mistake in %s", (sql, message, word) => {
+])("the diagnostic in %s", (sql, message, word) => {
   expect(marked(sql, sql, message)).toBe(word);
 });
 
-test("a mistake in a part of the text is marked in that part", () => {
+test("a diagnostic in a part of the text is marked in that part", () => {
   const text = "select x;\nselect x from t";
   const error = new ColonnadeError("unknown_column", 'there is no column "x"');
-  expect(mistakeIn(text, "select x from t", error)).toMatchObject({ from: 17, to: 18 });
-  expect(mistakeIn(text, "select y", error)).toBeUndefined();
-  expect(mistakeIn(`${text};${text}`, "select x", error, 26)).toMatchObject({ from: 33, to: 34 });
-  expect(mistakeIn(text, "select x", error, 26)).toMatchObject({ from: 7, to: 8 });
+  expect(diagnosticOf(text, "select x from t", error)).toMatchObject({ from: 17, to: 18 });
+  expect(diagnosticOf(text, "select y", error)).toBeUndefined();
+  expect(diagnosticOf(`${text};${text}`, "select x", error, 26)).toMatchObject({
+    from: 33,
+    to: 34,
+  });
+  expect(diagnosticOf(text, "select x", error, 26)).toMatchObject({ from: 7, to: 8 });
 });
 
 test("the tables of a statement are those it names", () => {
@@ -59,16 +62,16 @@ test("the tables of a statement are those it names", () => {
 
 test("statements are kept, and found again by their tab or text", () => {
   const statements = new Statements();
-  const one = statements.arrive("select 1", undefined);
+  const one = statements.tabFor("select 1", undefined);
   expect(statements.label(one)).toBe("Query 1");
-  expect(statements.arrive("select 1", undefined)).toBe(one);
+  expect(statements.tabFor("select 1", undefined)).toBe(one);
   const two = statements.open("");
   expect(two.id).toBe(2);
   // The same tab, another statement: what was run last is what stands there.
-  expect(statements.arrive("select 2", two.id)).toBe(two);
+  expect(statements.tabFor("select 2", two.id)).toBe(two);
   expect(two).toMatchObject({ text: "select 2", ran: "select 2" });
   statements.change(one.id, { text: "select 1 -- edited", name: "First" });
-  expect(statements.arrive("select 1", one.id).text).toBe("select 1 -- edited");
+  expect(statements.tabFor("select 1", one.id).text).toBe("select 1 -- edited");
 
   const again = new Statements();
   expect(again.list.map((each) => again.label(each))).toEqual(["First", "Query 2"]);
@@ -82,25 +85,25 @@ test("statements are kept, and found again by their tab or text", () => {
 
 test("what an address brings takes the place of no text that was not run", () => {
   const statements = new Statements();
-  const one = statements.arrive("select 1", undefined);
+  const one = statements.tabFor("select 1", undefined);
   expect(statements.run("select 2", one.id)).toBe(one);
   statements.change(one.id, { text: "select 2 where" });
-  const back = statements.arrive("select 1", one.id);
+  const back = statements.tabFor("select 1", one.id);
   expect(back).toMatchObject({ id: 2, text: "select 1", ran: "select 1" });
   expect(one).toMatchObject({ text: "select 2 where", ran: "select 2" });
-  expect(statements.arrive("select 2", one.id)).toBe(one);
-  expect(statements.arrive("select 1", one.id)).toBe(back);
+  expect(statements.tabFor("select 2", one.id)).toBe(one);
+  expect(statements.tabFor("select 1", one.id)).toBe(back);
 
   const fresh = statements.open("");
   statements.change(fresh.id, { text: "select 3" });
   statements.run("select 3", fresh.id);
-  expect(statements.arrive("", fresh.id)).toMatchObject({ text: "select 3", ran: "" });
+  expect(statements.tabFor("", fresh.id)).toMatchObject({ text: "select 3", ran: "" });
   expect(statements.run("select 'example'", fresh.id)).not.toBe(fresh);
   expect(fresh.text).toBe("select 3");
 
   statements.change(fresh.id, { text: "select 3; select 4" });
   expect(statements.run("select 4", fresh.id)).toBe(fresh);
-  expect(statements.arrive("select 3", fresh.id)).toBe(fresh);
+  expect(statements.tabFor("select 3", fresh.id)).toBe(fresh);
   expect(fresh).toMatchObject({ text: "select 3; select 4", ran: "select 3" });
 });
 

@@ -1,10 +1,10 @@
 import { ColonnadeError } from "colonnade";
 import { type CatalogTable, fetchCatalog } from "./catalog.js";
 
-/** How often the list is looked at while the page can be seen, in ms. */
+/** The interval between readings of the list while the page is visible, in ms. */
 const POLL_MS = 5000;
 
-/** The list of tables, kept as the server has it: an unchanged one is answered by 304. */
+/** Polls the list of tables; the server answers 304 while the list is unchanged. */
 export class CatalogWatch {
   readonly #onChange: () => void;
   #tables: readonly CatalogTable[] | undefined;
@@ -16,17 +16,17 @@ export class CatalogWatch {
     if (document.visibilityState === "visible") void this.read();
   };
 
-  /** @param onChange told when the list, or why there is none, is another */
+  /** @param onChange called when the list or the error changes */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
 
-  /** Undefined while it is being read. */
+  /** Undefined until the list was read once. */
   get tables(): readonly CatalogTable[] | undefined {
     return this.#tables;
   }
 
-  /** Why there is no list; a list that was read before is still the best there is. */
+  /** Why there is no list; undefined as soon as a list was read, even if a later reading failed. */
   get error(): ColonnadeError | undefined {
     return this.#tables === undefined ? this.#error : undefined;
   }
@@ -42,7 +42,7 @@ export class CatalogWatch {
     clearInterval(this.#timer);
   }
 
-  /** Reads the list now. */
+  /** Reads the list now; calls while a reading runs share it. */
   read(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -52,10 +52,10 @@ export class CatalogWatch {
 
   async #read(): Promise<void> {
     try {
-      const answer = await fetchCatalog(this.#etag);
-      if (answer === undefined) return;
-      this.#tables = answer.tables;
-      this.#etag = answer.etag;
+      const response = await fetchCatalog(this.#etag);
+      if (response === undefined) return;
+      this.#tables = response.tables;
+      this.#etag = response.etag;
       this.#error = undefined;
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "http_error");

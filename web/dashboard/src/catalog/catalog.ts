@@ -1,26 +1,26 @@
-import { ColonnadeError, type Field } from "colonnade";
-import { quotedName } from "../names.js";
-import { session } from "../session/session.js";
+import type { Field } from "colonnade";
+import { fetchJson } from "../server/requests.js";
+import { quoteNameIfNeeded } from "../text/quote.js";
 
-/** A table that the server offers. */
+/** A table of the server. */
 export interface CatalogTable {
   name: string;
-  /** The kind of its source, e.g. `parquet`. */
+  /** The format of its source, e.g. `parquet`. */
   format: string;
-  /** Null where counting would mean reading it all. */
+  /** Null if the rows can only be counted by reading them all. */
   rows: number | null;
   bytes: number | null;
   /** Changes when the files do. */
   version: string;
-  /** Whether it came by an upload, and can be removed. */
+  /** Whether it was uploaded and can be removed. */
   uploaded: boolean;
   fields: Pick<Field, "name" | "type" | "nullable">[];
 }
 
 /**
- * Reads the list of tables; undefined where it is still the one with that ETag.
+ * Reads the list of tables; undefined if it still has that ETag.
  *
- * @throws ColonnadeError `network_error`, or the server's
+ * @throws ColonnadeError `network_error`, or the server's error
  */
 export async function fetchCatalog(
   etag?: string,
@@ -31,58 +31,9 @@ export async function fetchCatalog(
   return { tables, etag: response.headers.get("etag") ?? undefined };
 }
 
-/** Asks the server; resolves with a 2xx, or with a 304 to the ETag that is known. */
-export async function fetchJson(
-  path: string,
-  etag?: string,
-  signal?: AbortSignal,
-): Promise<Response> {
-  let response: Response;
-  try {
-    // The browser's own cache would turn a 304 into a 200.
-    const headers = new Headers(etag === undefined ? {} : { "if-none-match": etag });
-    response = await fetch(path, { headers, cache: "no-store", signal: signal ?? null });
-  } catch (thrown) {
-    if (signal?.aborted) throw thrown;
-    throw new ColonnadeError("network_error", "Could not reach the server.", {
-      hint: "Is it still running? It is tried again every few seconds.",
-    });
-  }
-  if (response.ok || response.status === 304) return response;
-  if (response.status === 401) {
-    await session.needed();
-    return fetchJson(path, etag, signal);
-  }
-  throw await problemOf(response);
-}
-
-async function problemOf(response: Response): Promise<ColonnadeError> {
-  const { status } = response;
-  try {
-    const problem = (await response.json()) as { code: string; detail: string; hint?: string };
-    return new ColonnadeError(problem.code, problem.detail, { status, hint: problem.hint });
-  } catch {
-    return new ColonnadeError("http_error", `The server answered ${status}.`, { status });
-  }
-}
-
-/** The address of a table's rows. */
-export function rowsUrl(name: string): string {
-  return `/v1/tables/${encodeURIComponent(name)}/rows`;
-}
-
-/** The request that runs a statement; the answer is its rows. */
-export function queryRequest(sql: string): Request {
-  return new Request("/v1/query", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ sql }),
-  });
-}
-
 /** A statement that shows some rows of a table. */
 export function exampleSql(name: string): string {
-  return `SELECT * FROM ${quotedName(name)} LIMIT 100`;
+  return `SELECT * FROM ${quoteNameIfNeeded(name)} LIMIT 100`;
 }
 
 /** Tables whose name, or one of whose columns, contains every word of the filter. */

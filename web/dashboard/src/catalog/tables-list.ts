@@ -1,17 +1,18 @@
 import type { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { formatBytes, formatRows } from "../format.js";
-import { chevron, refresh } from "../icons.js";
-import { addressOf, placeOf } from "../location.js";
+import { formatAddress, subjectAddress } from "../address/address.js";
+import { formatBytes, formatRows } from "../text/format.js";
+import { chevron, refresh } from "../ui/icons.js";
+import { opensElsewhere } from "../ui/link-click.js";
 import { type CatalogTable, filterCatalog } from "./catalog.js";
 
 /**
- * The list of tables. Its links work as links do; a plain click is told by `choose` instead.
+ * The list of tables. A plain click on a link fires an event; other clicks follow the link.
  *
  * @fires choose - detail: the table's name
- * @fires details - detail: the name of the table that more is to be known of
- * @fires reload - the list should be read again
+ * @fires details - detail: the name of the table whose details are requested
+ * @fires reload - when the list is to be read again
  */
 export class TablesList extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -23,10 +24,10 @@ export class TablesList extends LitElement {
     expanded: { state: true },
   };
 
-  /** Undefined while they are being read. */
+  /** Undefined while the list is being read. */
   declare tables: readonly CatalogTable[] | undefined;
   declare error: ColonnadeError | undefined;
-  /** Whether the error is to be announced; not where the viewer says the same. */
+  /** Whether the error is an alert; false where the viewer shows the same error. */
   declare isAlert: boolean;
   declare current: string | undefined;
   declare filter: string;
@@ -113,10 +114,10 @@ export class TablesList extends LitElement {
         </button>
         <div class="about">
           <a
-            href=${addressOf(placeOf({ table: name }))}
+            href=${formatAddress(subjectAddress({ table: name }))}
             title=${name}
             aria-current=${name === this.current ? "page" : nothing}
-            @click=${(event: MouseEvent) => this.#tell("choose", event, name)}
+            @click=${(event: MouseEvent) => this.#onLinkClick("choose", event, name)}
             >${name}</a
           >
           <span class="facts">${facts.join(" · ")}</span>
@@ -132,9 +133,9 @@ export class TablesList extends LitElement {
     return html`${renderFields(fields)}
       <a
         class="more"
-        href=${addressOf(placeOf({ table: name }, "details"))}
+        href=${formatAddress(subjectAddress({ table: name }, "details"))}
         aria-label=${`Details of ${name}`}
-        @click=${(event: MouseEvent) => this.#tell("details", event, name)}
+        @click=${(event: MouseEvent) => this.#onLinkClick("details", event, name)}
         >Details</a
       >`;
   }
@@ -145,9 +146,8 @@ export class TablesList extends LitElement {
     this.expanded = expanded;
   }
 
-  #tell(type: "choose" | "details", event: MouseEvent, name: string): void {
-    const wantsOwnTab = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
-    if (wantsOwnTab) return;
+  #onLinkClick(type: "choose" | "details", event: MouseEvent, name: string): void {
+    if (opensElsewhere(event)) return;
     event.preventDefault();
     this.dispatchEvent(new CustomEvent(type, { detail: name }));
   }

@@ -3,10 +3,10 @@ import { utcTicks } from "d3-time";
 import { shortNumber, timeTick } from "./labels.js";
 import { rect, type Shape } from "./scene.js";
 
-/** How wide a text is, in pixels. */
+/** Measures the width of a text in pixels. */
 export type Measure = (text: string, sizePx: number) => number;
 
-/** The part of a picture in which values stand. */
+/** The rectangle of a drawing that holds the values, inside the axes; in pixels. */
 export interface Plot {
   left: number;
   top: number;
@@ -14,17 +14,17 @@ export interface Plot {
   bottom: number;
 }
 
-/** Values from `low` to `high` and the texts on their axis. */
+/** A linear scale from `low` to `high` with the ticks of its axis. */
 export interface Scale {
   low: number;
   high: number;
   ticks: readonly { value: number; label: string }[];
 }
 
-/** The size of texts on axes. */
+/** The font size of tick labels. */
 export const TICK_PX = 11;
 
-/** A scale of numbers over at least these values. */
+/** A scale of numbers that includes these values and has round ends. */
 export function numberScale(low: number, high: number, count: number): Scale {
   const [from, to] =
     low < high ? [low, high] : [low - (Math.abs(low) || 1) / 2, low + (Math.abs(low) || 1) / 2];
@@ -37,7 +37,7 @@ export function numberScale(low: number, high: number, count: number): Scale {
   };
 }
 
-/** A scale over exactly these numbers or moments. */
+/** A scale with exactly these ends, of numbers or of times in ms since 1970. */
 export function exactScale(low: number, high: number, isTime: boolean, count: number): Scale {
   const values = isTime
     ? utcTicks(new Date(low), new Date(high), count).map((date) => ({
@@ -48,20 +48,20 @@ export function exactScale(low: number, high: number, isTime: boolean, count: nu
   return { low, high, ticks: values };
 }
 
-/** Where a value stands between two ends in pixels. */
-export function place(scale: Scale, value: number, from: number, to: number): number {
+/** Maps a value to pixels, so that the ends of the scale are at `from` and `to`. */
+export function toPixels(scale: Scale, value: number, from: number, to: number): number {
   return from + ((value - scale.low) / (scale.high - scale.low)) * (to - from);
 }
 
-/** The width that the labels of an axis at the left need. */
+/** The width of the widest tick label in pixels. */
 export function labelWidth(scale: Scale, measure: Measure): number {
   return Math.ceil(Math.max(0, ...scale.ticks.map(({ label }) => measure(label, TICK_PX))));
 }
 
-/** Lines across the plot, and their values at its left. */
+/** Grid lines across the plot with tick labels at its left. */
 export function leftAxis(scale: Scale, plot: Plot): Shape[] {
   return scale.ticks.flatMap(({ value, label }): Shape[] => {
-    const y = place(scale, value, plot.bottom, plot.top);
+    const y = toPixels(scale, value, plot.bottom, plot.top);
     return [
       { d: `M${plot.left} ${crisp(y)}H${plot.right}`, stroke: value === 0 ? "axis" : "grid" },
       { text: label, x: plot.left - 8, y: y + 4, ink: "muted", anchor: "end", sizePx: TICK_PX },
@@ -69,7 +69,7 @@ export function leftAxis(scale: Scale, plot: Plot): Shape[] {
   });
 }
 
-/** Values below the plot, as many as there is room for; `hasGrid` for lines through the plot. */
+/** Tick labels below the plot, without those that would overlap; `hasGrid` draws grid lines. */
 export function bottomAxis(scale: Scale, plot: Plot, measure: Measure, hasGrid = false): Shape[] {
   const shapes: Shape[] = [];
   if (!hasGrid) {
@@ -78,7 +78,7 @@ export function bottomAxis(scale: Scale, plot: Plot, measure: Measure, hasGrid =
   let end = Number.NEGATIVE_INFINITY;
   for (const { value, label } of scale.ticks) {
     const width = measure(label, TICK_PX);
-    const x = place(scale, value, plot.left, plot.right);
+    const x = toPixels(scale, value, plot.left, plot.right);
     const least = plot.left - 8 + width / 2;
     const middle = Math.min(Math.max(x, least), plot.right + 8 - width / 2);
     if (hasGrid) {
@@ -100,7 +100,7 @@ export function bottomAxis(scale: Scale, plot: Plot, measure: Measure, hasGrid =
   return shapes;
 }
 
-/** A text that ends in … where it has no room. */
+/** Cuts a text with … to fit into a width. */
 export function fitted(text: string, widthPx: number, sizePx: number, measure: Measure): string {
   if (measure(text, sizePx) <= widthPx) return text;
   let length = text.length;
@@ -108,7 +108,7 @@ export function fitted(text: string, widthPx: number, sizePx: number, measure: M
   return `${text.slice(0, length)}…`;
 }
 
-/** A bar that is at least one pixel long, so that a little is not nothing. */
+/** A bar at least one pixel long, so that small values are visible. */
 export function bar(x0: number, y0: number, x1: number, y1: number): string {
   return rect(x0, y0, Math.max(x1, x0 + (x1 > x0 ? 1 : 0)), y1);
 }

@@ -1,4 +1,5 @@
 import { tickIncrement } from "d3-array";
+import { quoteName } from "../text/quote.js";
 import { boundText } from "./bounds.js";
 import {
   type ChartField,
@@ -8,38 +9,37 @@ import {
   unitsPerSecond,
   valueType,
 } from "./fields.js";
-import { quoteName } from "./sql.js";
 
 /**
- * Ranges of equal width over a column, numbered by integers. A server's rows fall into the bin whose
- * bounds, compared exactly as a predicate compares them, hold their value.
+ * Ranges of equal width over a column, numbered by integers. The SQL puts each row into the bin whose
+ * bounds, compared as a predicate compares them, contain its value.
  */
 export interface Bins {
-  /** The first bin, and the one after the last. */
+  /** The number of the first bin, and of the one after the last. */
   from: number;
   to: number;
   isTime: boolean;
-  /** How wide a bin is, in words: `month`, `10`. */
+  /** The width of a bin as a text: `month`, `10`. */
   width: string;
-  /** Whether a bin is one single integer. */
+  /** Whether each bin holds a single integer. */
   isSingle: boolean;
-  /** The bin's number as SQL; null of null, NaN and infinities. */
+  /** SQL for the bin's number; null for null, NaN and infinities. */
   sql: string;
   /** The lower bound of a bin: a number, or milliseconds since 1970. */
   at(bin: number): number;
-  /** The lower bound as a predicate's exact value. */
+  /** The lower bound as an exact value of a predicate. */
   text(bin: number): string;
-  /** The lower bound as people write it, where that is not its text. */
+  /** The lower bound as it is displayed, if that differs from its text. */
   label?(bin: number): string;
 }
 
-/** The least and the greatest value of a column as texts; times as integers of their unit. */
+/** The minimum and maximum of a column as texts; times as integers of their unit. */
 export interface Extent {
   low: string;
   high: string;
 }
 
-/** SQL for a column's value as its extent has it: what can have no place on an axis is null. */
+/** SQL for a column's value as {@link Extent} has it; null for values that no axis can show. */
 export function extentSql(field: ChartField): string {
   const column = quoteName(field.name);
   if (roleOf(field) === "time") return `arrow_cast(${column}, 'Int64')`;
@@ -47,7 +47,7 @@ export function extentSql(field: ChartField): string {
   return `CASE WHEN ${finite(column)} THEN CAST(${column} AS DOUBLE) END`;
 }
 
-/** About `count` bins over what a column holds. */
+/** About `count` bins over a column's extent. */
 export function binsOf(field: ChartField, { low, high }: Extent, count: number): Bins {
   if (roleOf(field) === "time") return timeBins(field, BigInt(low), BigInt(high), count);
   if (isInteger(field)) {
@@ -57,15 +57,15 @@ export function binsOf(field: ChartField, { low, high }: Extent, count: number):
   return numberBins(field, Number(low), Number(high), count);
 }
 
-/** The position of a bound that a predicate has: a number, or milliseconds since 1970. */
-export function positionOf(bins: Bins, text: string): number {
+/** The value of a predicate's bound: a number, or milliseconds since 1970. */
+export function boundValue(bins: Bins, text: string): number {
   if (!bins.isTime) return Number(text);
-  // A day alone is read as one of UTC, a time of the day without a zone as one of the browser's.
+  // Date.parse reads a date as UTC, but a time without a zone as the browser's local time.
   const isZoneless = text.includes("T") && !/(Z|[+-]\d\d:?\d\d)$/.test(text);
   return Date.parse(isZoneless ? `${text}Z` : text);
 }
 
-/** NaN is greater than infinity. */
+/** SQL that is false for NaN and infinities; NaN compares greater than infinity. */
 function finite(column: string): string {
   const infinity = (sign: string) => `arrow_cast('${sign}inf', 'Float64')`;
   return `CAST(${column} AS DOUBLE) > ${infinity("-")} AND CAST(${column} AS DOUBLE) < ${infinity("")}`;
@@ -73,7 +73,7 @@ function finite(column: string): string {
 
 /**
  * Bounds are k × step or k ÷ divisor of integers, so that they are the doubles nearest to their
- * decimal texts, here and at the server. Division is rounded, hence the look at both bounds.
+ * decimal texts, here and at the server. Division rounds, so values are compared with both bounds.
  */
 function numberBins(field: ChartField, low: number, high: number, count: number): Bins {
   const spread = high > low ? high - low : Math.max(Math.abs(low) / 10, 1e-300);
@@ -106,7 +106,7 @@ function numberBins(field: ChartField, low: number, high: number, count: number)
   };
 }
 
-/** Bins counted from the first one's bound, so that integers of 64 bits are exact. */
+/** Bins counted from the first bound, so that 64-bit integers stay exact. */
 function integerBins(field: ChartField, low: bigint, high: bigint, count: number): Bins {
   const step = BigInt(Math.max(1, tickIncrement(0, Number(high - low) || 1, count)));
   const origin = floorTo(low, step);
@@ -125,7 +125,7 @@ function integerBins(field: ChartField, low: bigint, high: bigint, count: number
   };
 }
 
-/** No row is below the first bound, so that dividing towards zero is dividing downwards. */
+/** No row is below the first bound, so integer division, which truncates, rounds down. */
 function fixedSql(value: string, type: string, origin: bigint, step: bigint): string {
   const literal = (number: bigint) => `arrow_cast('${number}', '${type}')`;
   return `(${value} - ${literal(origin)}) / ${literal(step)}`;
@@ -133,7 +133,7 @@ function fixedSql(value: string, type: string, origin: bigint, step: bigint): st
 
 const SECOND_MS = 1000;
 const DAY_MS = 86_400 * SECOND_MS;
-/** The widths of a bin of time in milliseconds; weeks begin on Monday. */
+/** Bin widths of fixed length in milliseconds; weeks begin on Monday. */
 const FIXED: readonly (readonly [widthMs: number, words: string])[] = [
   [1, "millisecond"],
   [10, "10 milliseconds"],
@@ -163,7 +163,7 @@ const MONTHS: readonly (readonly [months: number, words: string])[] = [
 /** 1970-01-05, a Monday. */
 const MONDAY_MS = 4 * DAY_MS;
 const MONTH_MS = (DAY_MS * 146_097) / 4800;
-/** Beyond these a Date is none. */
+/** The largest absolute time of a Date. */
 const MAX_MS = 8_640_000_000_000_000n;
 
 function timeBins(field: ChartField, low: bigint, high: bigint, count: number): Bins {
@@ -239,7 +239,7 @@ function monthOf(ms: number): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** A time column without its zone: the instant in UTC. */
+/** SQL for a time column in UTC, without its zone. */
 function utcSql(field: ChartField): string {
   const column = quoteName(field.name);
   const unit = /^timestamp\[(s|ms|us|ns), tz=/.exec(valueType(field.type))?.[1];
@@ -248,7 +248,7 @@ function utcSql(field: ChartField): string {
   return `arrow_cast(${column}, 'Timestamp(${name}, None)')`;
 }
 
-/** A bound as a predicate's value: a date, or an instant; a zoned column's with its zone. */
+/** A bound as a predicate's value: a date or a time, with a zone if the column has one. */
 function timeText({ type }: ChartField, ms: number): string {
   const iso = new Date(ms).toISOString().replace(/\.000Z$/, "Z");
   if (valueType(type).startsWith("date32")) return iso.replace(/T.*$/, "");

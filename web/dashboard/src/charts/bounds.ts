@@ -1,14 +1,14 @@
 import { type ChartField, isInteger, valueType } from "./fields.js";
 
-/** The binary digits behind the point and the least exponent of floats narrower than a double. */
+/** The fraction bits, least exponent and greatest value of floats narrower than a double. */
 const NARROW: Record<string, readonly [digits: number, leastExponent: number, greatest: number]> = {
   float: [23, -126, 2 ** 128 - 2 ** 104],
   halffloat: [10, -14, 65_504],
 };
 
 /**
- * A number as a bound of a column: the least value of the column's type that is not less. What is
- * compared with it in the column's type falls on the same side as what is compared as a double.
+ * A number as a bound of a column: the least value of the column's type that is not less. Comparing
+ * in the column's type then gives the same result as comparing doubles.
  */
 export function boundText(field: ChartField, bound: number): string {
   const narrow = NARROW[valueType(field.type)];
@@ -20,10 +20,10 @@ export function boundText(field: ChartField, bound: number): string {
   return value > greatest ? "Infinity" : String(value);
 }
 
-/** The least moment of a timestamp in nanoseconds, in ms since 1970. */
+/** The earliest timestamp in nanoseconds, in ms since 1970. */
 const LEAST_NS_MS = -9_223_372_036_854;
 
-/** Whether a bound, as a predicate has it, lies beyond all that a column's type can hold. */
+/** Whether a predicate's bound is outside the range of the column's type. */
 export function isBeyondType(field: ChartField, text: string): boolean {
   const type = valueType(field.type);
   if (isInteger(field)) {

@@ -5,9 +5,10 @@ import {
   leftAxis,
   numberScale,
   type Plot,
-  place,
+  toPixels,
 } from "./axes.js";
 import type { Bins } from "./bins.js";
+import type { ChartData, Point } from "./chart-loader.js";
 import {
   type Canvas,
   type Drawing,
@@ -19,19 +20,18 @@ import {
   seriesOf,
 } from "./drawing.js";
 import { binLabel, exactNumber } from "./labels.js";
-import type { ChartData, Point } from "./load.js";
 import { circle, type Ink, polyline, rect, type Shape } from "./scene.js";
 
 const PLOT_HEIGHT_PX = 190;
 
-/** One value of a series, on top of those below it. */
+/** One value of a series, from `low` to `high`; stacked on the series below if these are stacked. */
 interface Layer {
   point: Point | undefined;
   low: number;
   high: number;
 }
 
-/** Lines, areas and histograms: values over ranges of a number or of time. */
+/** Draws lines, areas and histograms: values over bins of numbers or times. */
 export function drawBins(
   data: ChartData,
   bins: Bins,
@@ -59,8 +59,8 @@ export function drawBins(
   };
   const numTicks = Math.max(2, Math.floor((plot.right - plot.left) / 64));
   const xScale = exactScale(bins.at(bins.from), bins.at(bins.to), bins.isTime, numTicks);
-  const toX = (value: number) => place(xScale, value, plot.left, plot.right);
-  const toY = (value: number) => place(yScale, value, plot.bottom, plot.top);
+  const toX = (value: number) => toPixels(xScale, value, plot.left, plot.right);
+  const toY = (value: number) => toPixels(yScale, value, plot.bottom, plot.top);
   const spans = Array.from({ length: bins.to - bins.from }, (_, index) => {
     const bin = bins.from + index;
     return [toX(bins.at(bin)), toX(bins.at(bin + 1))] as const;
@@ -95,7 +95,7 @@ export function drawBins(
       const [from, to] = spans[at] ?? [0, 0];
       if (point === undefined || !Number.isFinite(high)) continue;
       stops.push({
-        place: at,
+        position: at,
         x: (from + to) / 2,
         y: toY(high),
         title: binLabel(bins, bins.from + at),
@@ -106,9 +106,9 @@ export function drawBins(
       });
     }
   }
-  if (marked !== undefined && !isHistogram) shapes.push(...veils(spans, plot, marked));
+  if (marked !== undefined && !isHistogram) shapes.push(...fadeOutside(spans, plot, marked));
   shapes.push(...bottomAxis(xScale, plot, canvas.measure));
-  stops.sort((a, b) => a.place - b.place);
+  stops.sort((a, b) => a.position - b.position);
   const height = plot.bottom + 26;
   return {
     width: canvas.width,
@@ -122,12 +122,12 @@ export function drawBins(
   };
 }
 
-/** The values of each series in each bin; without rows a count is 0, and everything else is none. */
+/** The values of each series in each bin. For bins without rows, counts are 0 and others NaN. */
 function layersOf(data: ChartData, bins: Bins, isStacked: boolean, isCount: boolean): Layer[][] {
   const num = bins.to - bins.from;
   const tops = new Float64Array(num);
   const byPlace = new Map(
-    data.points.map((point) => [point.series * num + point.place - bins.from, point]),
+    data.points.map((point) => [point.series * num + point.position - bins.from, point]),
   );
   return seriesOf(data).map(({ series }) =>
     Array.from({ length: num }, (_, index): Layer => {
@@ -177,9 +177,9 @@ function columns(
     const [from, to] = spans[at] ?? [0, 0];
     if (!(high > low)) continue;
     const gap = to - from > 4 ? 0.5 : 0;
-    // A few rows beside millions would not be seen at all.
+    // A bar is at least one pixel high, so that small counts are visible.
     const topY = Math.min(toY(high), toY(low) - 1);
-    const isFull = marked === undefined || marked.places.has(at);
+    const isFull = marked === undefined || marked.positions.has(at);
     (isFull ? full : faded).push(rect(from + gap, topY, to - gap, toY(low)));
   }
   return [
@@ -188,10 +188,10 @@ function columns(
   ];
 }
 
-/** What is not marked steps back. */
-function veils(spans: Drawing["spans"], plot: Plot, { places }: Marked): Shape[] {
+/** Fades the bins outside the brush. */
+function fadeOutside(spans: Drawing["spans"], plot: Plot, { positions }: Marked): Shape[] {
   const outside = spans.flatMap(([from, to], at) =>
-    places.has(at) ? [] : [rect(from, plot.top - 4, to, plot.bottom)],
+    positions.has(at) ? [] : [rect(from, plot.top - 4, to, plot.bottom)],
   );
   return outside.length > 0 ? [{ d: outside.join(""), fill: "surface", opacity: 0.66 }] : [];
 }

@@ -1,4 +1,6 @@
-import { bar, bottomAxis, fitted, numberScale, type Plot, place, TICK_PX } from "./axes.js";
+import { bar, bottomAxis, fitted, numberScale, type Plot, TICK_PX, toPixels } from "./axes.js";
+import type { Box, ChartData } from "./chart-loader.js";
+import type { Categories } from "./chart-queries.js";
 import {
   type Canvas,
   type Drawing,
@@ -9,14 +11,12 @@ import {
   seriesOf,
 } from "./drawing.js";
 import { categoryLabel, exactNumber, shortNumber } from "./labels.js";
-import type { Box, ChartData } from "./load.js";
-import type { Categories } from "./query.js";
 import { rect, type Shape } from "./scene.js";
 
 const ROW_PX = 22;
 const LABEL_PX = 12;
 
-/** Names of the categories at the left, and the rows beside them. */
+/** The categories with their labels at the left, and the rows beside them. */
 function rowsOf(
   categories: Categories,
   canvas: Canvas,
@@ -52,7 +52,7 @@ function rowsOf(
   return { plot, shapes, spans, names };
 }
 
-/** Bars of the most frequent categories: lying, so that their names can be read. */
+/** Draws horizontal bars of the most frequent categories. */
 export function drawBars(
   data: ChartData,
   categories: Categories,
@@ -66,14 +66,14 @@ export function drawBars(
   const rowPx = isStacked ? ROW_PX : Math.max(ROW_PX, series.length * 9 + 8);
   const { plot, shapes: labels, spans, names } = rowsOf(categories, canvas, top, rowPx);
   const ends = names.map((_, index) => {
-    const own = points.filter((point) => point.place === index && Number.isFinite(point.value));
+    const own = points.filter((point) => point.position === index && Number.isFinite(point.value));
     const values = own.map(({ value }) => value);
     return isStacked
       ? [sum(values.filter((value) => value < 0)), sum(values.filter((value) => value > 0))]
       : [Math.min(0, ...values), Math.max(0, ...values)];
   });
   const hasNumbers = series.length === 1;
-  // All the others together would make the bars of the rest too short to compare.
+  // The bar of all others is cut, because it would make the other bars too short to compare.
   const isCut = isStacked && categories.hasOthers;
   const scaled = isCut ? ends.slice(0, -1) : ends;
   const scale = numberScale(
@@ -81,11 +81,11 @@ export function drawBars(
     Math.max(...scaled.map(([, high = 0]) => high), 0),
     4,
   );
-  // Room for the number behind the longest bar.
+  // Leave space for the number beside the longest bar.
   const inner = hasNumbers ? { ...plot, right: plot.right - 44 } : plot;
   const toX = (value: number) => {
     const within = Math.min(Math.max(value, scale.low), scale.high);
-    return place(scale, within, inner.left, inner.right);
+    return toPixels(scale, within, inner.left, inner.right);
   };
   const shapes: Shape[] = [
     ...legendShapes,
@@ -94,10 +94,10 @@ export function drawBars(
   ];
   const stops: Stop[] = [];
   for (const [row, [from = 0, to = 0]] of spans.entries()) {
-    const isFaded = marked !== undefined && !marked.places.has(row);
+    const isFaded = marked !== undefined && !marked.positions.has(row);
     let [negative, positive] = [0, 0];
     for (const [order, { series: index, name }] of series.entries()) {
-      const point = points.find((each) => each.place === row && each.series === index);
+      const point = points.find((each) => each.position === row && each.series === index);
       if (point === undefined || !Number.isFinite(point.value)) continue;
       const isOthers = row >= categories.values.length && series.length === 1;
       const ink = isOthers ? "others" : inkOf(index);
@@ -120,13 +120,13 @@ export function drawBars(
         });
       }
       if (end > scale.high || end < scale.low) {
-        // Two strokes through a bar say that it goes on.
+        // Two strokes across a bar show that it is cut.
         const x = (end > scale.high ? inner.right : inner.left) - 14;
         const d = `M${x} ${y + barPx + 2}l6 ${-barPx - 4}M${x + 5} ${y + barPx + 2}l6 ${-barPx - 4}`;
         shapes.push({ d, stroke: "surface", widthPx: 2 });
       }
       stops.push({
-        place: row,
+        position: row,
         x: toX(end),
         y: y + barPx / 2,
         title: names[row] ?? "",
@@ -140,7 +140,7 @@ export function drawBars(
   return drawingOf(canvas, { plot, shapes, spans, stops });
 }
 
-/** Rows that stand below each other, above an axis. */
+/** A drawing of rows below each other, above an axis. */
 function drawingOf(
   { width }: Canvas,
   parts: Pick<Drawing, "plot" | "shapes" | "spans" | "stops">,
@@ -149,7 +149,7 @@ function drawingOf(
   return { ...parts, width, height, direction: "down", crossSpans: undefined };
 }
 
-/** Boxes of quartiles with whiskers. */
+/** Draws box plots. */
 export function drawBoxes(
   categories: Categories,
   boxes: readonly Box[],
@@ -160,14 +160,14 @@ export function drawBoxes(
   const low = Math.min(...boxes.map((box) => box.low));
   const high = Math.max(...boxes.map((box) => box.high));
   const scale = boxes.length > 0 ? numberScale(low, high, 5) : numberScale(0, 1, 5);
-  const toX = (value: number) => place(scale, value, plot.left, plot.right);
+  const toX = (value: number) => toPixels(scale, value, plot.left, plot.right);
   const shapes: Shape[] = [...bottomAxis(scale, plot, canvas.measure, true), ...labels];
   const stops = boxes.map((box): Stop => {
-    const [from = 0, to = 0] = spans[box.place] ?? [];
+    const [from = 0, to = 0] = spans[box.position] ?? [];
     const y = (from + to) / 2;
-    const isFaded = marked !== undefined && !marked.places.has(box.place);
+    const isFaded = marked !== undefined && !marked.positions.has(box.position);
     const opacity = isFaded ? 0.3 : undefined;
-    const ink = box.place < categories.values.length ? "series0" : "others";
+    const ink = box.position < categories.values.length ? "series0" : "others";
     const [x0, x1, x2, x3, x4] = [box.low, box.q1, box.median, box.q3, box.high].map(toX) as [
       number,
       number,
@@ -190,10 +190,10 @@ export function drawBoxes(
       { d: `M${x2} ${y - 8}V${y + 8}`, stroke: ink, widthPx: 2.5, opacity },
     );
     return {
-      place: box.place,
+      position: box.position,
       x: x2,
       y,
-      title: names[box.place] ?? "",
+      title: names[box.position] ?? "",
       ink,
       name: "",
       text: boxText(box),
@@ -203,7 +203,7 @@ export function drawBoxes(
   return drawingOf(canvas, { plot, shapes, spans, stops });
 }
 
-/** A distribution in words. */
+/** Describes a distribution. */
 export function boxText({ q1, median, q3, least, greatest, numOutside }: Box): string {
   const outside = numOutside > 0 ? `; ${exactNumber(String(numOutside))} beyond the whiskers` : "";
   return `median ${shortNumber(median)}, middle half ${shortNumber(q1)} to ${shortNumber(q3)}, all ${exactNumber(least)} to ${exactNumber(greatest)}${outside}`;

@@ -1,15 +1,24 @@
-import { bottomAxis, exactScale, labelWidth, leftAxis, type Plot, place, TICK_PX } from "./axes.js";
+import { formatRows } from "../text/format.js";
+import {
+  bottomAxis,
+  exactScale,
+  labelWidth,
+  leftAxis,
+  type Plot,
+  TICK_PX,
+  toPixels,
+} from "./axes.js";
 import type { Bins } from "./bins.js";
+import type { ChartData } from "./chart-loader.js";
 import type { Canvas, Drawing, Marked, Stop } from "./drawing.js";
-import { binLabel, exactNumber, rowCount, shortNumber } from "./labels.js";
-import type { ChartData } from "./load.js";
+import { binLabel, exactNumber, shortNumber } from "./labels.js";
 import { circle, rect, type Shape } from "./scene.js";
 
 const PLOT_HEIGHT_PX = 240;
-/** Steps of shade; each stands for counts of about the same ratio. */
+/** The number of shades; each covers the same ratio of counts. */
 const NUM_SHADES = 6;
 
-/** Two numbers against each other: points, or the number of rows in each field. */
+/** Draws two numbers against each other: points, or a heat map of the number of rows. */
 export function drawScatter(
   data: ChartData,
   [bins, yBins]: readonly [Bins, Bins],
@@ -26,12 +35,13 @@ export function drawScatter(
   };
   const numTicks = Math.max(2, Math.floor((plot.right - plot.left) / 64));
   const xScale = exactScale(bins.at(bins.from), bins.at(bins.to), false, numTicks);
-  const toX = (value: number) => place(xScale, value, plot.left, plot.right);
-  const toY = (value: number) => place(yScale, value, plot.bottom, plot.top);
+  const toX = (value: number) => toPixels(xScale, value, plot.left, plot.right);
+  const toY = (value: number) => toPixels(yScale, value, plot.bottom, plot.top);
   const spans = spansOf(bins, toX);
   const crossSpans = spansOf(yBins, toY);
-  const isFaded = (at: number, cross: number) =>
-    marked !== undefined && !(marked.places.has(at) && (marked.crosses?.has(cross) ?? true));
+  const isFaded = (at: number, crossPosition: number) =>
+    marked !== undefined &&
+    !(marked.positions.has(at) && (marked.crossPositions?.has(crossPosition) ?? true));
   const shapes: Shape[] = [...leftAxis(yScale, plot), ...bottomAxis(xScale, plot, canvas.measure)];
   const stops: Stop[] = [];
   if (data.dots !== undefined) {
@@ -42,11 +52,11 @@ export function drawScatter(
       );
     const lists: Record<"full" | "faded", string[]> = { full: [], faded: [] };
     for (const { x, y, texts } of data.dots) {
-      const [at, cross] = [indexIn(spans, toX(x)), indexIn(crossSpans, toY(y))];
-      lists[isFaded(at, cross) ? "faded" : "full"].push(circle(toX(x), toY(y), 2.75));
+      const [at, crossPosition] = [indexIn(spans, toX(x)), indexIn(crossSpans, toY(y))];
+      lists[isFaded(at, crossPosition) ? "faded" : "full"].push(circle(toX(x), toY(y), 2.75));
       stops.push({
-        place: at,
-        cross,
+        position: at,
+        crossPosition,
         x: toX(x),
         y: toY(y),
         title: `${data.spec.x} ${exactNumber(texts[0])}`,
@@ -63,20 +73,22 @@ export function drawScatter(
     const most = Math.max(1, ...data.points.map(({ numRows }) => numRows));
     const shades = Array.from({ length: NUM_SHADES * 2 }, (): string[] => []);
     for (const point of data.points) {
-      const [at, cross] = [point.place - bins.from, point.series - yBins.from];
-      const [x, y] = [spans[at], crossSpans[cross]];
+      const [at, crossPosition] = [point.position - bins.from, point.series - yBins.from];
+      const [x, y] = [spans[at], crossSpans[crossPosition]];
       if (x === undefined || y === undefined) continue;
       const shade = shadeOf(point.numRows, most);
-      shades[shade + (isFaded(at, cross) ? NUM_SHADES : 0)]?.push(rect(x[0], y[1], x[1], y[0]));
+      shades[shade + (isFaded(at, crossPosition) ? NUM_SHADES : 0)]?.push(
+        rect(x[0], y[1], x[1], y[0]),
+      );
       stops.push({
-        place: at,
-        cross,
+        position: at,
+        crossPosition,
         x: (x[0] + x[1]) / 2,
         y: (y[0] + y[1]) / 2,
-        title: `${data.spec.x} ${binLabel(bins, point.place)}`,
+        title: `${data.spec.x} ${binLabel(bins, point.position)}`,
         ink: "series0",
         name: `${data.spec.y} ${binLabel(yBins, point.series)}`,
-        text: rowCount(point.numRows),
+        text: formatRows(point.numRows),
         numRows: point.numRows,
       });
     }
@@ -85,7 +97,9 @@ export function drawScatter(
       const opacity = opacityOf(index % NUM_SHADES) * (index < NUM_SHADES ? 1 : 0.3);
       shapes.push({ d: parts.join(""), fill: "series0", opacity });
     }
-    stops.sort((a, b) => a.place - b.place || (a.cross ?? 0) - (b.cross ?? 0));
+    stops.sort(
+      (a, b) => a.position - b.position || (a.crossPosition ?? 0) - (b.crossPosition ?? 0),
+    );
     shapes.push(...shadeLegend(most, canvas));
   }
   return {
@@ -107,7 +121,7 @@ function spansOf(bins: Bins, to: (value: number) => number): Drawing["spans"] {
   });
 }
 
-/** Counts differ by orders of magnitude, so shades follow their logarithm. */
+/** The shade of a count, on a logarithmic scale. */
 function shadeOf(numRows: number, most: number): number {
   if (most <= 1) return NUM_SHADES - 1;
   const part = Math.log(numRows) / Math.log(most);

@@ -1,12 +1,12 @@
 import type { Measure } from "./axes.js";
+import type { ChartData } from "./chart-loader.js";
 import { drawBins } from "./draw-bins.js";
 import { drawBars, drawBoxes } from "./draw-categories.js";
 import { drawScatter } from "./draw-scatter.js";
 import { type Canvas, type Drawing, markedBy } from "./drawing.js";
-import type { ChartData } from "./load.js";
 import type { Scene } from "./scene.js";
 
-/** The picture of a chart in so many pixels; undefined where there is nothing to draw. */
+/** Draws a chart at a width in pixels; undefined if there is nothing to draw. */
 export function draw(
   data: ChartData,
   width: number,
@@ -26,7 +26,7 @@ export function draw(
   return yBins && drawScatter(data, [bins, yBins], canvas, marked);
 }
 
-/** The same with its title above, as a picture that stands alone. */
+/** Draws a chart with its title and background, for an image file. */
 export function drawAlone(
   data: ChartData,
   title: string,

@@ -1,72 +1,64 @@
 import type { Measure, Plot } from "./axes.js";
-import { type Bins, positionOf } from "./bins.js";
+import { type Bins, boundValue } from "./bins.js";
+import type { ChartData } from "./chart-loader.js";
+import type { Brush } from "./chart-spec.js";
 import { categoryLabel } from "./labels.js";
-import type { ChartData } from "./load.js";
-import type { Ink, Scene, Shape } from "./scene.js";
-import type { Brush } from "./spec.js";
+import { type Ink, type Scene, SERIES_INKS, type Shape } from "./scene.js";
 
-/** A value that can be looked at: by the pointer near it, or by the keyboard. */
+/** A value that the pointer or the keyboard can reach, with the texts of its tooltip. */
 export interface Stop {
-  /** The range or category it stands in, counted from 0 in the order of the axis. */
-  place: number;
-  /** The range of the other axis, where there is one. */
-  cross?: number | undefined;
+  /** The index of its bin or category in the order of the axis. */
+  position: number;
+  /** The index of its bin on the y axis of a scatter chart. */
+  crossPosition?: number | undefined;
   x: number;
   y: number;
   title: string;
-  /** Its colour, and the words beside it. */
+  /** The ink and name of its series, and its value. */
   ink: Ink;
   name: string;
   text: string;
   numRows: number;
 }
 
-/** From where to where something reaches, in pixels. */
+/** The extent of something, in pixels. */
 export type Span = readonly [from: number, to: number];
 
-/** A chart's picture, and where in it what is. */
+/** A drawn chart with the positions of its values. */
 export interface Drawing extends Scene {
   plot: Plot;
-  /** Whether ranges and categories lie beside or below each other. */
+  /** Whether the positions of the axis go across or down. */
   direction: "across" | "down";
-  /** The ranges or categories of the axis. */
+  /** The spans of the bins or categories of the axis. */
   spans: readonly Span[];
-  /** The ranges of the other axis that can be brushed too. */
+  /** The spans of the bins of the y axis, if it can be brushed too. */
   crossSpans: readonly Span[] | undefined;
   stops: readonly Stop[];
 }
 
-/** What all kinds of charts are drawn with. */
+/** The available space and the measure of texts. */
 export interface Canvas {
   width: number;
   measure: Measure;
-  /** The first pixel below what stands above the plot. */
+  /** The first pixel below the title. */
   top: number;
 }
 
-/** Ranges that are marked, by their position on the axis: `[first, last]`. */
+/** The positions that a brush selects. */
 export interface Marked {
-  places: ReadonlySet<number>;
-  crosses: ReadonlySet<number> | undefined;
+  positions: ReadonlySet<number>;
+  crossPositions: ReadonlySet<number> | undefined;
 }
 
-const SERIES_INKS: readonly Ink[] = [
-  "series0",
-  "series1",
-  "series2",
-  "series3",
-  "series4",
-  "series5",
-];
-/** So that lines are told apart without their colours. */
+/** Dash patterns, so that lines can be distinguished without colours. */
 const DASHES: readonly (string | undefined)[] = [undefined, "6 3", "2 3", "8 3 2 3", "12 4", "4 2"];
 
-/** The colour of a series; grey for all the others. */
+/** The ink of a series; grey for all others. */
 export function inkOf(series: number): Ink {
   return SERIES_INKS[series] ?? "others";
 }
 
-/** How the line of a series is broken. */
+/** The dash pattern of a series. */
 export function dashOf(series: number): string | undefined {
   return series < DASHES.length ? DASHES[series] : "1 3";
 }
@@ -79,7 +71,7 @@ export function seriesOf({ group, points }: ChartData): { series: number; name: 
   return all.flatMap((name, series) => (present.has(series) ? [{ series, name }] : []));
 }
 
-/** Names of colours in rows above the plot. */
+/** The legend above the plot. */
 export function legend(
   data: ChartData,
   canvas: Canvas,
@@ -104,7 +96,7 @@ export function legend(
   return { shapes, bottom: y + 12 };
 }
 
-/** What a brush marks; undefined without one. */
+/** The positions that a brush selects; undefined without a brush. */
 export function markedBy(data: ChartData, brush: Brush | undefined): Marked | undefined {
   if (brush === undefined) return undefined;
   const { bins, yBins, categories } = data;
@@ -112,45 +104,45 @@ export function markedBy(data: ChartData, brush: Brush | undefined): Marked | un
     if (categories === undefined) return undefined;
     const { values, hasOthers } = categories;
     const isOthers = brush.isOthers === true;
-    const places = values.flatMap((value, index) =>
+    const positions = values.flatMap((value, index) =>
       brush.values.includes(value) === isOthers ? [] : [index],
     );
-    if (isOthers && hasOthers) places.push(values.length);
-    return { places: new Set(places), crosses: undefined };
+    if (isOthers && hasOthers) positions.push(values.length);
+    return { positions: new Set(positions), crossPositions: undefined };
   }
   const within = (axis: typeof bins, range: readonly [string, string] | undefined) => {
     if (axis === undefined || range === undefined) return undefined;
-    const [from, to] = [positionOf(axis, range[0]), positionOf(axis, range[1])];
+    const [from, to] = [boundValue(axis, range[0]), boundValue(axis, range[1])];
     const count = axis.to - axis.from;
     const indices = Array.from({ length: count }, (_, index) => index);
     return new Set(
       indices.filter((index) => {
         const bin = axis.from + index;
-        // A bound's text may be another number than the bound: the next one that the column can hold.
+        // A bound's text is the next number that the column's type can hold, so it may differ.
         return bound(axis, bin) < to && bound(axis, bin + 1) > from;
       }),
     );
   };
-  const places = within(bins, brush.x);
-  return places && { places, crosses: within(yBins, brush.y) };
+  const positions = within(bins, brush.x);
+  return positions && { positions, crossPositions: within(yBins, brush.y) };
 }
 
 function bound(axis: Bins, bin: number): number {
-  return positionOf(axis, axis.text(bin));
+  return boundValue(axis, axis.text(bin));
 }
 
-/** The brush that marks the ranges from one to another, on both axes where there are two. */
+/** The brush that selects positions from one to another, on both axes of a scatter chart. */
 export function brushOf(
   data: ChartData,
-  places: Span,
-  crosses: Span | undefined,
+  positions: Span,
+  crossPositions: Span | undefined,
 ): Brush | undefined {
   const { bins, yBins, categories } = data;
-  const [first, last] = ordered(places);
+  const [first, last] = ordered(positions);
   if (bins !== undefined) {
     const x = [bins.text(bins.from + first), bins.text(bins.from + last + 1)] as const;
-    if (crosses === undefined || yBins === undefined) return { x };
-    const [low, high] = ordered(crosses);
+    if (crossPositions === undefined || yBins === undefined) return { x };
+    const [low, high] = ordered(crossPositions);
     return { x, y: [yBins.text(yBins.from + low), yBins.text(yBins.from + high + 1)] };
   }
   if (categories === undefined) return undefined;

@@ -1,18 +1,18 @@
-/** A column that a chart can show: what the catalog and a schema both say of one. */
+/** A column; the catalog and a schema both have these properties. */
 export interface ChartField {
   name: string;
-  /** Arrow's type as pyarrow prints it. */
+  /** The Arrow type as pyarrow prints it. */
   type: string;
 }
 
-/** What a column is to a chart. */
+/** How a chart can use a column. */
 export type Role = "number" | "time" | "category";
 
 const INTEGER = /^u?int(8|16|32|64)$/;
 const NUMBER = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|256)\(.*)$/;
 const TEXT = /^(large_)?string(_view)?$/;
 
-/** The type of the values behind a dictionary or runs. */
+/** The type of the values of a dictionary or of runs. */
 export function valueType(type: string): string {
   return (
     /^dictionary<values=(.*), indices=\w+, ordered=\w+>$/.exec(type)?.[1] ??
@@ -21,12 +21,12 @@ export function valueType(type: string): string {
   );
 }
 
-/** Whether a column's values are stored behind a dictionary or runs. */
+/** Whether a column is dictionary-encoded or run-end-encoded. */
 export function isEncoded({ type }: ChartField): boolean {
   return valueType(type) !== type;
 }
 
-/** What a column is to a chart; undefined for nested values, binary, times of day and the like. */
+/** How a chart can use a column; undefined for nested values, binary, times of day and the like. */
 export function roleOf({ type }: ChartField): Role | undefined {
   const values = valueType(type);
   if (NUMBER.test(values)) return "number";
@@ -39,17 +39,17 @@ export function isInteger({ type }: ChartField): boolean {
   return INTEGER.test(valueType(type));
 }
 
-/** Whether it holds floats, and so perhaps NaN and infinities. */
+/** Whether it holds floats, which include NaN and infinities. */
 export function isFloat({ type }: ChartField): boolean {
   return /^(halffloat|float|double)$/.test(valueType(type));
 }
 
-/** Whether its values can be told apart as bars, boxes or colours. */
+/** Whether its values can be the categories of bars, boxes or colours. */
 export function isCategorical(field: ChartField): boolean {
   return roleOf(field) === "category" || isInteger(field);
 }
 
-/** The columns that can be named in SQL: of those with one name none can. */
+/** The columns that charts can use. Columns that share a name cannot be named in SQL. */
 export function chartFields<F extends ChartField>(fields: readonly F[]): F[] {
   const counts = new Map<string, number>();
   for (const { name } of fields) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -75,7 +75,7 @@ const PLAIN: Record<string, string> = {
   "date64[ms]": "Date64",
 };
 
-/** A type as `arrow_cast` names it; undefined for one that no predicate compares with. */
+/** The name of a type for `arrow_cast`; undefined if predicates cannot compare the type. */
 export function sqlType(type: string): string | undefined {
   const values = valueType(type);
   const plain = PLAIN[values];
@@ -93,7 +93,7 @@ export function sqlType(type: string): string | undefined {
   return undefined;
 }
 
-/** How many of a time column's units a second has; 0 for days. */
+/** The number of a time column's units in a second; 0 for days. */
 export function unitsPerSecond(type: string): bigint {
   const values = valueType(type);
   if (values.startsWith("date32")) return 0n;

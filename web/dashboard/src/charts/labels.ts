@@ -14,20 +14,15 @@ export function shortNumber(value: number): string {
   return size >= 10_000 ? shortFormat.format(value) : plainFormat.format(value);
 }
 
-/** An exact value as it came, its whole part in groups of three digits. */
+/** An exact value with its integer digits in groups of three. */
 export function exactNumber(text: string): string {
   const match = /^(-?)(\d{4,})(\.\d+)?$/.exec(text);
   return match ? `${match[1]}${countFormat.format(BigInt(match[2] ?? 0))}${match[3] ?? ""}` : text;
 }
 
-/** `1 row`, `3,000,000 rows`. */
-export function rowCount(numRows: number): string {
-  return `${countFormat.format(numRows)} ${numRows === 1 ? "row" : "rows"}`;
-}
-
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-/** A moment of a time axis in as few letters as it needs; a year where one begins. */
+/** The label of a time tick, as short as possible; the year on its first day. */
 export function timeTick(date: Date): string {
   const iso = date.toISOString();
   const [day = "", time = ""] = iso.split("T");
@@ -39,7 +34,7 @@ export function timeTick(date: Date): string {
   return day.endsWith("-01-01") ? String(date.getUTCFullYear()) : (month ?? "");
 }
 
-/** A bin in words: `1998-12`, `week of 2001-01-01`, `10 to 20`. */
+/** The label of a bin: `1998-12`, `week of 2001-01-01`, `10 to 20`. */
 export function binLabel(bins: Bins, bin: number): string {
   if (!bins.isTime) {
     if (bins.isSingle) return exactNumber(bins.text(bin));
@@ -66,7 +61,7 @@ export function binLabel(bins: Bins, bin: number): string {
   }
 }
 
-/** A category as it is shown. */
+/** The label of a category. */
 export function categoryLabel(value: string | null | undefined): string {
   if (value === undefined) return "others";
   if (value === null) return "null";

@@ -1,33 +1,16 @@
-/** A colour by what it stands for; the page's theme says which it is. */
-export type Ink =
-  | "text"
-  | "muted"
-  | "grid"
-  | "axis"
-  | "surface"
-  | "series0"
-  | "series1"
-  | "series2"
-  | "series3"
-  | "series4"
-  | "series5"
-  | "others";
-
-/** All inks. */
-export const INKS: readonly Ink[] = [
-  "text",
-  "muted",
-  "grid",
-  "axis",
-  "surface",
+/** The colours of series, in the order of the series. */
+export const SERIES_INKS = [
   "series0",
   "series1",
   "series2",
   "series3",
   "series4",
   "series5",
-  "others",
-];
+] as const;
+
+/** All inks: names of colours by their use. The page's theme defines the colours. */
+export const INKS = ["text", "muted", "grid", "axis", "surface", ...SERIES_INKS, "others"] as const;
+export type Ink = (typeof INKS)[number];
 
 /** An outline in SVG's path language; lengths in pixels. */
 export interface PathShape {
@@ -52,7 +35,7 @@ export interface TextShape {
 
 export type Shape = PathShape | TextShape;
 
-/** A picture: the same for the screen, SVG files and bitmaps. */
+/** A drawing for the screen, SVG files and PNG files. */
 export interface Scene {
   width: number;
   height: number;
@@ -73,7 +56,7 @@ export function circle(x: number, y: number, r: number): string {
   return `M${px(x - r)} ${px(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
 }
 
-/** A polyline through points; a gap where a value is none. */
+/** A polyline through points, with gaps where y is not finite. */
 export function polyline(points: readonly (readonly [x: number, y: number])[]): string {
   let isDown = false;
   let d = "";
@@ -85,7 +68,7 @@ export function polyline(points: readonly (readonly [x: number, y: number])[]): 
   return d;
 }
 
-/** A length to a hundredth of a pixel. */
+/** Rounds a length to a hundredth of a pixel. */
 export function px(length: number): number {
   return Math.round(length * 100) / 100;
 }

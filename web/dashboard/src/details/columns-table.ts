@@ -3,16 +3,16 @@ import { html, nothing } from "lit";
 import { summaryCells } from "./summary-cells.js";
 
 /**
- * The columns of a table, a row for each.
+ * The columns of a table, one per row.
  *
  * @param sample texts of the first rows
- * @param isAsked whether summaries are on their way
+ * @param isRequested whether summaries were requested
  */
 export function columnsTable(
   fields: readonly Field[],
   sample: readonly (string | null)[][],
   summaries: ReadonlyMap<string, Summary | ColonnadeError>,
-  isAsked: boolean,
+  isRequested: boolean,
 ) {
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Columns">
     <table>
@@ -33,7 +33,7 @@ export function columnsTable(
           (field, index) => html`<tr data-column=${field.name}>
             <th scope="row">${field.name}${metadataOf(field)}</th>
             <td class="type" title=${field.type}>${field.type}${field.nullable ? nothing : html`<span class="tag">not null</span>`}</td>
-            ${short(summaries.get(field.name), isAsked)}
+            ${summaryColumns(summaries.get(field.name), isRequested)}
             <td class="value sample" title=${sampleText(sample, index, "\n")}>
               ${sampleText(sample, index, " · ")}
             </td>
@@ -44,9 +44,9 @@ export function columnsTable(
   </div>`;
 }
 
-function short(summary: Summary | ColonnadeError | undefined, isAsked: boolean) {
+function summaryColumns(summary: Summary | ColonnadeError | undefined, isRequested: boolean) {
   if (summary === undefined)
-    return html`<td colspan="5" class="pending">${isAsked ? "…" : ""}</td>`;
+    return html`<td colspan="5" class="pending">${isRequested ? "…" : ""}</td>`;
   if (summary instanceof ColonnadeError) {
     return html`<td colspan="5" class="note-error">${summary.message}</td>`;
   }

@@ -1,11 +1,11 @@
 import type { Summary } from "colonnade";
 import { html, nothing, svg } from "lit";
-import { formatCount } from "../format.js";
+import { formatCount } from "../text/format.js";
 
 const WIDTH_PX = 132;
 const HEIGHT_PX = 26;
 
-/** A column in short: how full it is, its extremes and how its values are spread. */
+/** A column's summary as table cells: nulls, distinct values, extremes and distribution. */
 export function summaryCells(summary: Summary) {
   const { rows, nulls, distinct, min, max } = summary;
   const distinctText = distinct === null ? "" : `≈ ${formatCount(distinct)}`;
@@ -15,10 +15,10 @@ export function summaryCells(summary: Summary) {
     <td class="number">${distinctText}</td>
     <td class="value" title=${min ?? ""}>${min ?? ""}</td>
     <td class="value" title=${max ?? ""}>${max ?? ""}</td>
-    <td>${spread(summary)}</td>`;
+    <td>${distribution(summary)}</td>`;
 }
 
-function spread({ histogram, top, rows, min, max }: Summary) {
+function distribution({ histogram, top, rows, min, max }: Summary) {
   if (histogram !== undefined) return bars(histogram, `From ${min} to ${max}`);
   if (top === undefined || top.length === 0) return nothing;
   const words = top

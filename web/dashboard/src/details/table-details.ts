@@ -1,25 +1,26 @@
 import { ColonnadeError, type Field, type Summary } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import { type CatalogTable, fetchJson } from "../catalog/catalog.js";
-import { copyButton } from "../copying.js";
-import { formatBytes, formatRows } from "../format.js";
-import { quotedName } from "../names.js";
-import { problem } from "../problem.js";
+import type { CatalogTable } from "../catalog/catalog.js";
+import { fetchJson, isCancelled } from "../server/requests.js";
+import { Semaphore } from "../server/semaphore.js";
+import { formatBytes, formatRows } from "../text/format.js";
+import { quoteNameIfNeeded } from "../text/quote.js";
+import { copyButton } from "../ui/copy-button.js";
+import { errorAlert } from "../ui/error-alert.js";
 import { columnsTable } from "./columns-table.js";
-import { isStopped, KeptTable } from "./kept-table.js";
-import { type ParquetFacts, parquetFacts } from "./parquet-facts.js";
-import { Turns } from "./turns.js";
+import { type ParquetMetadata, parquetMetadata } from "./parquet-metadata.js";
+import { TableResult } from "./table-result.js";
 
-/** Summaries that the server works on at once. */
+/** The summaries that are requested at once. */
 const MAX_SUMMARIES = 2;
-/** Larger tables are only summarised when somebody asks for it. */
-const MAX_ROWS_UNASKED = 50_000_000;
-/** Rows of which each column shows its values. */
+/** Tables with more rows are summarised only on request. */
+const MAX_ROWS_AUTOMATIC = 50_000_000;
+/** The number of first rows whose values are shown. */
 const SAMPLE_ROWS = 5;
 
 /**
- * What there is to know of a table: its columns with their metadata, their values in short, a few
- * rows, and how it is stored.
+ * The details of a table: its columns with their metadata and summaries, a few rows, and how it is
+ * stored.
  */
 export class TableDetails extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -30,28 +31,28 @@ export class TableDetails extends LitElement {
     summaries: { state: true },
     parquet: { state: true },
     error: { state: true },
-    isAsked: { state: true },
+    isRequested: { state: true },
   };
 
-  /** The name that is asked for. */
+  /** The name of the table. */
   declare name: string;
-  /** Undefined while the list of tables is being read, and where there is no such table. */
+  /** Undefined while the list of tables is being read, and if there is no such table. */
   declare table: CatalogTable | undefined;
   /** Undefined until the schema is known. */
   declare fields: readonly Field[] | undefined;
   /** Texts of the first rows. */
   declare sample: (string | null)[][];
-  /** What is known of the columns, by name. */
+  /** Summaries of columns, or why there is none, by the name of the column. */
   declare summaries: ReadonlyMap<string, Summary | ColonnadeError>;
-  declare parquet: ParquetFacts | undefined;
+  declare parquet: ParquetMetadata | undefined;
   declare error: ColonnadeError | undefined;
-  /** Whether columns are to be summarised, by their number of rows or by somebody's wish. */
-  declare isAsked: boolean;
-  #kept: KeptTable | undefined;
+  /** Whether columns are summarised: the table is small enough, or the user requested it. */
+  declare isRequested: boolean;
+  #result: TableResult | undefined;
   #version: string | undefined;
-  #turns = new Turns(MAX_SUMMARIES);
-  readonly #wanted = new Set<string>();
-  #seen: IntersectionObserver | undefined;
+  #semaphore = new Semaphore(MAX_SUMMARIES);
+  readonly #requested = new Set<string>();
+  #observer: IntersectionObserver | undefined;
 
   protected override createRenderRoot(): HTMLElement {
     return this;
@@ -74,8 +75,8 @@ export class TableDetails extends LitElement {
   }
 
   protected override updated(): void {
-    if (!this.isAsked) return;
-    for (const row of this.querySelectorAll("tr[data-column]")) this.#seen?.observe(row);
+    if (!this.isRequested) return;
+    for (const row of this.querySelectorAll("tr[data-column]")) this.#observer?.observe(row);
   }
 
   protected override render() {
@@ -87,94 +88,94 @@ export class TableDetails extends LitElement {
       table.rows === null ? undefined : formatRows(table.rows),
       table.bytes === null ? undefined : formatBytes(table.bytes),
       `${table.fields.length} ${table.fields.length === 1 ? "column" : "columns"}`,
-    ].filter((fact) => fact !== undefined);
+    ].filter((entry) => entry !== undefined);
     return html`<div class="details">
       <div class="details-head">
         <h2>${table.name}</h2>
         <span class="minor">${facts.join(" · ")}</span>
       </div>
-      ${error === undefined ? nothing : problem(error)}
+      ${error === undefined ? nothing : errorAlert(error)}
       <section>
         <div class="section-head">
           <h3>Columns</h3>
           ${
-            this.isAsked
+            this.isRequested
               ? nothing
               : html`<button
                   class="action"
                   @click=${() => {
-                    this.isAsked = true;
+                    this.isRequested = true;
                   }}
                 >
                   Summarise the columns
                 </button>`
           }
         </div>
-        ${columnsTable(this.fields ?? withMetadata(table.fields), this.sample, this.summaries, this.isAsked)}
+        ${columnsTable(this.fields ?? withMetadata(table.fields), this.sample, this.summaries, this.isRequested)}
       </section>
-      ${this.parquet === undefined ? nothing : parquetFacts(this.parquet)}
+      ${this.parquet === undefined ? nothing : parquetMetadata(this.parquet)}
       <section>
         <h3>SQL</h3>
-        ${statement(`SELECT count(*) FROM ${quotedName(table.name)}`)}
+        ${statement(`SELECT count(*) FROM ${quoteNameIfNeeded(table.name)}`)}
         ${statement(someSql(table))}
       </section>
     </div>`;
   }
 
   async #begin(table: CatalogTable): Promise<void> {
-    const kept = new KeptTable(table.name);
-    this.#kept = kept;
-    this.isAsked = table.rows !== null && table.rows <= MAX_ROWS_UNASKED;
-    // Columns that nobody scrolls to cost nothing.
-    this.#seen = new IntersectionObserver((entries) => {
+    const result = new TableResult(table.name);
+    this.#result = result;
+    this.isRequested = table.rows !== null && table.rows <= MAX_ROWS_AUTOMATIC;
+    // A column is summarised once it is visible.
+    this.#observer = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) {
         const column = target.getAttribute("data-column");
-        if (isIntersecting && column !== null) void this.#summarise(kept, column);
+        if (isIntersecting && column !== null) void this.#summarise(result, column);
       }
     });
     try {
       const [described, rows] = await Promise.all([
         fetchJson(`/v1/tables/${encodeURIComponent(table.name)}`).then((answer) => answer.json()),
-        kept.firstRows(SAMPLE_ROWS),
+        result.firstRows(SAMPLE_ROWS),
       ]);
       const sample = await rows.text({ start: 0, end: SAMPLE_ROWS });
       rows.close();
-      if (kept !== this.#kept) return;
-      this.parquet = (described as { parquet?: ParquetFacts }).parquet;
+      if (result !== this.#result) return;
+      this.parquet = (described as { parquet?: ParquetMetadata }).parquet;
       this.fields = rows.schema.fields;
       this.sample = sample;
     } catch (thrown) {
-      if (kept === this.#kept && !isStopped(thrown)) {
+      if (result === this.#result && !isCancelled(thrown)) {
         this.error = ColonnadeError.from(thrown, "open_failed");
       }
     }
   }
 
-  async #summarise(kept: KeptTable, column: string): Promise<void> {
-    if (this.#wanted.has(column)) return;
-    this.#wanted.add(column);
+  async #summarise(result: TableResult, column: string): Promise<void> {
+    if (this.#requested.has(column)) return;
+    this.#requested.add(column);
     let found: Summary | ColonnadeError;
     try {
-      found = await this.#turns.take(() => kept.summary(column));
+      found = await this.#semaphore.run(() => result.summary(column));
     } catch (thrown) {
-      if (isStopped(thrown)) return;
+      if (isCancelled(thrown)) return;
       found = ColonnadeError.from(thrown, "open_failed");
     }
-    if (kept === this.#kept) this.summaries = new Map([...this.summaries, [column, found]]);
+    if (result === this.#result) this.summaries = new Map([...this.summaries, [column, found]]);
   }
 
   #end(): void {
-    this.#kept?.close();
-    this.#kept = undefined;
-    this.#seen?.disconnect();
-    this.#turns = new Turns(MAX_SUMMARIES);
-    this.#wanted.clear();
+    this.#result?.close();
+    this.#result = undefined;
+    this.#observer?.disconnect();
+    this.#semaphore = new Semaphore(MAX_SUMMARIES);
+    this.#requested.clear();
     this.fields = undefined;
     this.sample = [];
     this.summaries = new Map();
     this.parquet = undefined;
     this.error = undefined;
-    this.isAsked = false;
+    this.isRequested = false;
   }
 }
 
@@ -190,6 +191,6 @@ function statement(sql: string) {
 }
 
 function someSql({ name, fields }: CatalogTable): string {
-  const names = fields.map((field) => quotedName(field.name));
-  return `SELECT ${names.join(", ")}\nFROM ${quotedName(name)}\nLIMIT 100`;
+  const names = fields.map((field) => quoteNameIfNeeded(field.name));
+  return `SELECT ${names.join(", ")}\nFROM ${quoteNameIfNeeded(name)}\nLIMIT 100`;
 }

@@ -1,8 +1,8 @@
 import { html } from "lit";
-import { openFile } from "../icons.js";
+import { openFile } from "../ui/icons.js";
 import { tray } from "./tray.js";
 
-/** The button that chooses files, for those who drop nothing. */
+/** The button that opens files, as an alternative to dropping them. */
 export function addFiles() {
   return html`<button
       class="action"
@@ -20,7 +20,7 @@ export function addFiles() {
       @change=${({ currentTarget }: Event) => {
         const input = currentTarget as HTMLInputElement;
         void tray.add([...(input.files ?? [])]);
-        // The same file may be chosen again.
+        // Allow the same file to be chosen again.
         input.value = "";
       }}
     />`;

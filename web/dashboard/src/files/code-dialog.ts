@@ -1,16 +1,16 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { cross, terminal } from "../icons.js";
-import { session } from "../session/session.js";
-import type { Shell } from "../shell.js";
-import { load, store } from "../storage.js";
-import { moveAmongTabs } from "../tab-keys.js";
-import { CODE_LANGUAGES, type CodeLanguage, codeFor } from "./code.js";
-import { type ShownRows, shownRows } from "./shown.js";
+import { session } from "../server/session.js";
+import type { Shell } from "../shell/shell.js";
+import { load, store } from "../shell/storage.js";
+import { cross, terminal } from "../ui/icons.js";
+import { moveAmongTabs } from "../ui/tab-keys.js";
+import { CODE_LANGUAGES, type CodeLanguage, codeFor } from "./fetch-code.js";
+import { type ShownRows, shownRows } from "./shown-rows.js";
 
 const KEY = "colonnade-code-language";
 const LANGUAGES = Object.keys(CODE_LANGUAGES) as CodeLanguage[];
 
-/** The button that shows code which fetches the rows that are shown, and that code to copy. */
+/** A button, and the dialog that it opens: code that fetches the shown rows, to be copied. */
 export class CodeDialog extends LitElement {
   static override properties: PropertyDeclarations = {
     shell: { attribute: false },
@@ -21,10 +21,10 @@ export class CodeDialog extends LitElement {
   };
 
   declare shell: Shell;
-  /** What the code is for, or why there is none; looked at when the dialog opens. */
+  /** The rows that the code fetches, or why there are none; read when the dialog opens. */
   declare shown: ShownRows | string | undefined;
   declare language: CodeLanguage;
-  /** The most rows, as it was typed. */
+  /** The largest number of rows, as typed; empty for all. */
   declare limit: string;
   declare isCopied: boolean;
 
@@ -47,7 +47,7 @@ export class CodeDialog extends LitElement {
         class="code-dialog"
         aria-labelledby="code-title"
         @click=${({ target, currentTarget }: Event) => {
-          // A click beside the panel is one on the dialog itself.
+          // A click on the backdrop has the dialog itself as its target.
           if (target === currentTarget) (currentTarget as HTMLDialogElement).close();
         }}
         @close=${() => {
@@ -147,7 +147,7 @@ export class CodeDialog extends LitElement {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Without HTTPS there is no clipboard but the selection's.
+      // Without HTTPS the browser only copies the selection.
       const shown = this.querySelector("pre");
       if (shown !== null) getSelection()?.selectAllChildren(shown);
       if (!document.execCommand("copy")) return;

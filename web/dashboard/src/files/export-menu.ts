@@ -1,13 +1,13 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { formatRows } from "../format.js";
-import { download } from "../icons.js";
-import type { Shell } from "../shell.js";
+import type { Shell } from "../shell/shell.js";
+import { formatRows } from "../text/format.js";
+import { download } from "../ui/icons.js";
 import { EXPORT_FORMATS, type ExportFormat } from "./export.js";
-import { placeBelow } from "./panel.js";
-import { type ShownRows, shownRows } from "./shown.js";
+import { placeBelow } from "./popover.js";
+import { type ShownRows, shownRows } from "./shown-rows.js";
 import { tray } from "./tray.js";
 
-/** The button that has the rows that are shown saved as a file, and its choice of kinds. */
+/** The button that exports the shown rows as a file, and its menu of formats. */
 export class ExportMenu extends LitElement {
   static override properties: PropertyDeclarations = {
     shell: { attribute: false },
@@ -16,10 +16,10 @@ export class ExportMenu extends LitElement {
   };
 
   declare shell: Shell;
-  /** What is exported, or why nothing can be; looked at when the menu opens. */
+  /** The rows to export, or why there are none; read when the menu opens. */
   declare shown: ShownRows | string | undefined;
   declare escapesFormulas: boolean;
-  /** Whether the button was pressed on the open menu, which that has closed. */
+  /** Whether the menu was open when the button was pressed, which closes it. */
   #wasOpen = false;
 
   constructor() {

@@ -1,17 +1,17 @@
 import { html } from "lit";
-import { formatBytes, formatCount, formatRows } from "../format.js";
-import { wordsOf } from "../session/problem.js";
+import { errorText } from "../server/response-error.js";
+import { formatBytes, formatCount, formatRows } from "../text/format.js";
 import type { Export } from "./export.js";
-import { progress, rowHead } from "./row.js";
+import { progress, rowHead } from "./transfer-row.js";
 import type { Tray } from "./tray.js";
 
-/** A file on its way out. */
+/** An export in the list of files. */
 export function exportRow(item: Export, tray: Tray) {
-  const { fileName, isRunning, wish } = item;
+  const { fileName, isRunning, options } = item;
   return html`<li class="tray-row" aria-label=${fileName}>
     ${rowHead({
       name: fileName,
-      facts: wish.format.label,
+      facts: options.format.label,
       close: isRunning ? undefined : () => tray.dismiss(item),
     })}
     ${renderState(item, tray)}
@@ -38,12 +38,12 @@ function renderState(item: Export, tray: Tray) {
     case "done":
       return html`<p>${formatRows(state.rows)} · ${formatBytes(state.bytes)}, saved by the browser</p>`;
     case "failed":
-      return html`<p class="tray-error">${wordsOf(state.error)}</p>
+      return html`<p class="tray-error">${errorText(state.error)}</p>
         <div class="tray-line">
           <button
             @click=${() => {
               tray.dismiss(item);
-              void tray.export(item.wish);
+              void tray.export(item.options);
             }}
           >
             Try again

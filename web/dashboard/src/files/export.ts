@@ -1,16 +1,16 @@
 import { ColonnadeError } from "colonnade";
-import { errorFromAnswer } from "../session/problem.js";
-import { session } from "../session/session.js";
+import { errorFromResponse } from "../server/response-error.js";
+import { session } from "../server/session.js";
 
-/** A kind of file that a result is written as. */
+/** A file format of exports. */
 export interface ExportFormat {
-  /** As in `format=`; the extension too. */
+  /** The value of `format=`, and the file extension. */
   id: "parquet" | "csv" | "arrow" | "ndjson";
   label: string;
   about: string;
 }
 
-/** The kinds, the most useful first. */
+/** All formats, the most useful first. */
 export const EXPORT_FORMATS: readonly ExportFormat[] = [
   { id: "parquet", label: "Parquet", about: "Types kept, small" },
   { id: "csv", label: "CSV", about: "Text, for spreadsheets" },
@@ -18,7 +18,7 @@ export const EXPORT_FORMATS: readonly ExportFormat[] = [
   { id: "ndjson", label: "NDJSON", about: "One JSON object a line" },
 ];
 
-/** How far an export is. */
+/** The progress of an export. */
 export type ExportState =
   | { is: "preparing" }
   | { is: "running"; rows: number; bytes: number }
@@ -26,53 +26,53 @@ export type ExportState =
   | { is: "failed"; error: ColonnadeError }
   | { is: "cancelled" };
 
-/** What the server says of a result that is exported; see `GET /v1/query/{id}`. */
+/** The server's record of an exported result; see `GET /v1/query/{id}`. */
 interface ExportRecord {
   rows: number | null;
   error: { code: string; message: string; hint: string } | null;
   export?: { rows: number; bytes: number; state: "running" | "done" | "failed" | "cancelled" };
 }
 
-/** What to export, and as what. */
-export interface ExportWish {
+/** The rows to export, and the file. */
+export interface ExportOptions {
   /** The `POST /v1/query` for the rows. */
   request: Request;
   format: ExportFormat;
   /** The file's name without extension. */
   name: string;
-  /** Of a CSV file: `'` before texts that a spreadsheet would run. */
+  /** Whether a CSV file has `'` before texts that a spreadsheet would run as formulas. */
   escapesFormulas: boolean;
-  /** The rows to expect, where known. */
+  /** The number of rows, if known. */
   totalRows: number | undefined;
 }
 
 const POLL_MS = 400;
-/** The browser asks for the file at once; if the server still knows of nothing, it refused. */
+/** The browser requests the file at once; if no export has begun after this, it was refused. */
 const START_MS = 4000;
-/** How long the server may go without an answer, as the browser may be reading all the same. */
-const PATIENCE_MS = 30_000;
-/** The statuses of one that is too busy, or not reached by a proxy. */
-const PASSING_STATUSES = [502, 503, 504];
+/** How long the server may not respond to polls while the browser may still download. */
+const MAX_SILENCE_MS = 30_000;
+/** The statuses of a busy server, or of a proxy that cannot reach it. */
+const TRANSIENT_STATUSES = [502, 503, 504];
 /** How long the result waits for the browser to ask for the file, in seconds. */
 const LINGER_S = 60;
 
 /**
- * A file that the browser saves, written by the server while it is read. It is of a result of its
- * own, so that it goes on whatever the page shows, and ends when that is deleted.
+ * A file that the server writes while the browser downloads it. It has a result of its own, so it
+ * continues whatever the page shows, and ends when that result is deleted.
  */
 export class Export {
-  readonly wish: ExportWish;
+  readonly options: ExportOptions;
   readonly #onChange: () => void;
   #state: ExportState = { is: "preparing" };
   #totalRows: number | undefined;
   #id: string | undefined;
-  /** When the server last said how far it is. */
-  #answeredMs = 0;
+  /** The time of the server's last response, as by `performance.now()`. */
+  #respondedAtMs = 0;
   readonly #abort = new AbortController();
 
-  constructor(wish: ExportWish, onChange: () => void) {
-    this.wish = wish;
-    this.#totalRows = wish.totalRows;
+  constructor(options: ExportOptions, onChange: () => void) {
+    this.options = options;
+    this.#totalRows = options.totalRows;
     this.#onChange = onChange;
   }
 
@@ -81,10 +81,10 @@ export class Export {
   }
 
   get fileName(): string {
-    return `${this.wish.name}.${this.wish.format.id}`;
+    return `${this.options.name}.${this.options.format.id}`;
   }
 
-  /** The rows that the file will have, where known. */
+  /** The number of rows of the file, if known. */
   get totalRows(): number | undefined {
     return this.#totalRows;
   }
@@ -93,63 +93,63 @@ export class Export {
     return this.#state.is === "preparing" || this.#state.is === "running";
   }
 
-  /** Has the file made and saved; resolves once it is whole, has failed or was cancelled. */
+  /** Exports the file; resolves once it is complete, has failed or was cancelled. */
   async run(): Promise<void> {
     try {
-      const question = JSON.parse(await this.wish.request.clone().text()) as object;
-      // Only Parquet lacks types, and the browser would not say what the server's refusal is.
-      if (this.wish.format.id === "parquet") await this.#checkTypes(question);
-      this.#id = await this.#ask(question);
+      const query = JSON.parse(await this.options.request.clone().text()) as object;
+      // Only Parquet does not support all types. A browser's download would hide the server's error.
+      if (this.options.format.id === "parquet") await this.#checkTypes(query);
+      this.#id = await this.#createResult(query);
       this.#save();
       await this.#follow();
     } catch (thrown) {
       if (this.#state.is === "cancelled") return;
-      this.#become({ is: "failed", error: ColonnadeError.from(thrown, "export_failed") });
+      this.#setState({ is: "failed", error: ColonnadeError.from(thrown, "export_failed") });
     }
   }
 
-  /** Ends it here and at the server; the browser calls its download failed. */
+  /** Cancels the export at the server; the browser shows its download as failed. */
   cancel(): void {
     if (!this.isRunning) return;
     this.#abort.abort();
-    if (this.#id !== undefined) void this.#forget(this.#id);
-    this.#become({ is: "cancelled" });
+    if (this.#id !== undefined) void this.#deleteResult(this.#id);
+    this.#setState({ is: "cancelled" });
   }
 
-  /** Makes the result, and leaves its rows to be read by the browser. Resolves with its id. */
-  async #ask(question: object): Promise<string> {
-    const { request } = this.wish;
+  /** Creates the result without reading its rows; resolves with its id. */
+  async #createResult(query: object): Promise<string> {
+    const { request } = this.options;
     const response = await session.fetch(request.url, {
       method: "POST",
       headers: request.headers,
       credentials: request.credentials,
-      body: JSON.stringify({ ...question, linger_s: LINGER_S }),
+      body: JSON.stringify({ ...query, linger_s: LINGER_S }),
       signal: this.#abort.signal,
     });
     await response.body?.cancel();
     return response.headers.get("x-query-id") ?? "";
   }
 
-  async #checkTypes(question: object): Promise<void> {
-    const id = await this.#ask({ ...question, limit: 0 });
+  async #checkTypes(query: object): Promise<void> {
+    const id = await this.#createResult({ ...query, limit: 0 });
     try {
       const { signal } = this.#abort;
-      await (await session.fetch(this.#address(id), { signal })).arrayBuffer();
+      await (await session.fetch(this.#url(id), { signal })).arrayBuffer();
     } finally {
-      void this.#forget(id);
+      void this.#deleteResult(id);
     }
   }
 
   #save(): void {
     const link = document.createElement("a");
-    link.href = this.#address(this.#id ?? "");
+    link.href = this.#url(this.#id ?? "");
     link.download = this.fileName;
     link.click();
   }
 
   async #follow(): Promise<void> {
     const startMs = performance.now();
-    this.#answeredMs = startMs;
+    this.#respondedAtMs = startMs;
     for (;;) {
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
       if (this.#state.is === "cancelled") return;
@@ -158,69 +158,69 @@ export class Export {
       const { rows: totalRows, error, export: file } = record;
       this.#totalRows = totalRows ?? this.#totalRows;
       if (file === undefined) {
-        if (performance.now() - startMs > START_MS) await this.#explain();
+        if (performance.now() - startMs > START_MS) await this.#throwRefusal();
         continue;
       }
       const { rows, bytes, state } = file;
       if (state === "running") {
-        this.#become({ is: "running", rows, bytes });
+        this.#setState({ is: "running", rows, bytes });
       } else if (state === "done") {
-        this.#become({ is: "done", rows, bytes });
+        this.#setState({ is: "done", rows, bytes });
         return;
       } else {
-        throw error === null ? leftByBrowser() : errorFromAnswer(200, JSON.stringify(error));
+        throw error === null ? downloadEnded() : errorFromResponse(200, JSON.stringify(error));
       }
     }
   }
 
-  /** What the server says of it; undefined where it does not answer now. */
+  /** Reads the result's record; undefined if the server is temporarily unavailable. */
   async #read(): Promise<ExportRecord | undefined> {
     try {
       const { signal } = this.#abort;
       const response = await session.fetch(`/v1/query/${this.#id}`, { signal });
       const record = (await response.json()) as ExportRecord;
-      this.#answeredMs = performance.now();
+      this.#respondedAtMs = performance.now();
       return record;
     } catch (thrown) {
       const { code, status } = ColonnadeError.from(thrown, "network_error");
-      const isPassing = code === "network_error" || PASSING_STATUSES.includes(status ?? 0);
-      if (!isPassing || performance.now() - this.#answeredMs > PATIENCE_MS) throw thrown;
+      const isTransient = code === "network_error" || TRANSIENT_STATUSES.includes(status ?? 0);
+      if (!isTransient || performance.now() - this.#respondedAtMs > MAX_SILENCE_MS) throw thrown;
       return undefined;
     }
   }
 
-  /** Throws the server's reason for not sending the file to the browser. */
-  async #explain(): Promise<void> {
+  /** Throws the error with which the server refused the download. */
+  async #throwRefusal(): Promise<void> {
     const { signal } = this.#abort;
-    const response = await session.fetch(this.#address(this.#id ?? ""), { signal });
+    const response = await session.fetch(this.#url(this.#id ?? ""), { signal });
     await response.body?.cancel();
-    throw leftByBrowser();
+    throw downloadEnded();
   }
 
-  #address(id: string): string {
-    const { format, name, escapesFormulas } = this.wish;
+  #url(id: string): string {
+    const { format, name, escapesFormulas } = this.options;
     const parameters = new URLSearchParams({ format: format.id, name });
     if (format.id === "csv" && escapesFormulas) parameters.set("escape_formulas", "true");
     return `/v1/query/${id}/export?${parameters}`;
   }
 
-  #forget(id: string): Promise<unknown> {
+  #deleteResult(id: string): Promise<unknown> {
     return fetch(`/v1/query/${id}`, { method: "DELETE" }).catch(() => undefined);
   }
 
-  #become(state: ExportState): void {
+  #setState(state: ExportState): void {
     this.#state = state;
     this.#onChange();
   }
 }
 
-function leftByBrowser(): ColonnadeError {
+function downloadEnded(): ColonnadeError {
   return new ColonnadeError("download_ended", "The browser ended the download before its end.", {
     hint: "Is there room on the disk, and are downloads allowed?",
   });
 }
 
-/** A name for the file of what is shown: the table's, or when a statement ran. */
+/** The name of an export's file: of the table, or with the time for a statement. */
 export function exportName(table: string | undefined, isFiltered: boolean, now: Date): string {
   if (table !== undefined) {
     const plain = table.replace(/[\p{Cc}/\\:*?"<>|]+/gu, "_");

@@ -1,15 +1,15 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { cross } from "../icons.js";
-import { wordsOf } from "../session/problem.js";
-import type { Shell } from "../shell.js";
-import { hasFiles } from "./dropped.js";
+import { errorText } from "../server/response-error.js";
+import type { Shell } from "../shell/shell.js";
+import { cross } from "../ui/icons.js";
+import { hasFiles } from "./dropped-files.js";
 import { exportRow } from "./export-row.js";
-import type { IncomingFile } from "./incoming.js";
+import type { IncomingFile } from "./incoming-file.js";
 import { incomingRow } from "./incoming-row.js";
 import { localFile } from "./local-files.js";
 import { tray } from "./tray.js";
 
-/** Files on their way in and out, and the page as what files are dropped on. */
+/** The list of uploads and exports, and the drop target for files. */
 export class FileTray extends LitElement {
   static override properties: PropertyDeclarations = {
     shell: { attribute: false },
@@ -19,7 +19,7 @@ export class FileTray extends LitElement {
   declare shell: Shell;
   /** Whether files are dragged over the page. */
   declare isDragged: boolean;
-  /** Elements that what is dragged is over; entering a child comes before leaving its parent. */
+  /** The number of elements under the drag; a child is entered before its parent is left. */
   #depth = 0;
   readonly #onChange = () => this.requestUpdate();
 
@@ -53,7 +53,7 @@ export class FileTray extends LitElement {
   }
 
   protected override firstUpdated(): void {
-    const { subject } = this.shell.place;
+    const { subject } = this.shell.address;
     if (subject !== undefined && "file" in subject && localFile(subject.file) === undefined) {
       tray.note(
         `“${subject.file}” was open in this tab before it was loaded anew. Choose it again.`,
@@ -73,7 +73,7 @@ export class FileTray extends LitElement {
   protected override render() {
     return html`${this.isDragged ? this.#renderTarget() : nothing}
       ${tray.isEmpty ? nothing : this.#renderTray()}
-      <div class="unseen" aria-live="polite">${this.#said}</div>`;
+      <div class="unseen" aria-live="polite">${this.#announcement}</div>`;
   }
 
   #renderTarget() {
@@ -121,8 +121,8 @@ export class FileTray extends LitElement {
     return incoming.check(tray.server, tray.incoming).is === "free";
   }
 
-  /** What became of the latest file, for those who hear it. */
-  get #said(): string {
+  /** The outcome of the latest file, for screen readers. */
+  get #announcement(): string {
     const [note] = tray.notes;
     const incoming = tray.incoming.at(-1);
     const item = tray.exports.at(-1);
@@ -133,9 +133,9 @@ export class FileTray extends LitElement {
         ? `${incoming.file.name}: confirm its table’s name`
         : undefined,
       incoming?.state.is === "done" ? `${incoming.file.name} is uploaded` : undefined,
-      incoming?.state.is === "failed" ? wordsOf(incoming.state.error) : undefined,
+      incoming?.state.is === "failed" ? errorText(incoming.state.error) : undefined,
       item?.state.is === "done" ? `${item.fileName} is saved` : undefined,
-      item?.state.is === "failed" ? wordsOf(item.state.error) : undefined,
+      item?.state.is === "failed" ? errorText(item.state.error) : undefined,
     ];
     return texts.filter((text) => text !== undefined).join(". ");
   }

@@ -1,12 +1,12 @@
 import { html, nothing } from "lit";
-import { formatBytes, formatRows } from "../format.js";
-import { wordsOf } from "../session/problem.js";
-import type { IncomingFile } from "./incoming.js";
-import { progress, rowHead } from "./row.js";
+import { errorText } from "../server/response-error.js";
+import { formatBytes, formatRows } from "../text/format.js";
+import type { IncomingFile } from "./incoming-file.js";
 import type { NameCheck } from "./table-name.js";
+import { progress, rowHead } from "./transfer-row.js";
 import type { Tray } from "./tray.js";
 
-const KIND_LABELS = {
+const TYPE_LABELS = {
   arrow: "Arrow",
   parquet: "Parquet",
   csv: "CSV",
@@ -14,10 +14,10 @@ const KIND_LABELS = {
   ndjson: "NDJSON",
 } as const;
 
-/** A file on its way in. */
+/** An opened file in the list of files. */
 export function incomingRow(incoming: IncomingFile, tray: Tray) {
-  const { file, kind, isRunning } = incoming;
-  const facts = [kind === undefined ? "" : KIND_LABELS[kind], formatBytes(file.size)];
+  const { file, fileType, isRunning } = incoming;
+  const facts = [fileType === undefined ? "" : TYPE_LABELS[fileType], formatBytes(file.size)];
   return html`<li class="tray-row" aria-label=${file.name}>
     ${rowHead({
       name: file.name,
@@ -65,7 +65,7 @@ function renderState(incoming: IncomingFile, tray: Tray) {
       </div>`;
     }
     case "failed":
-      return html`<p class="tray-error">${wordsOf(state.error)}</p>
+      return html`<p class="tray-error">${errorText(state.error)}</p>
         <div class="tray-line"><button @click=${() => incoming.rename()}>Try again</button></div>`;
     case "cancelled":
       return html`<div class="tray-line">

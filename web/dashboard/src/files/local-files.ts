@@ -1,17 +1,18 @@
-/** Files that are looked at in this tab, by the names that the address calls them. */
+import { distinctNames } from "colonnade";
+
+/** The files that are open in this tab, by their names in the address. */
 const files = new Map<string, File>();
 
-/** Takes a file in; answers the name that it goes by: a second `a.arrow` is `a.arrow (2)`. */
+/** Opens a file; returns its distinct name: a second `a.arrow` is `a.arrow (2)`. */
 export function openLocalFile(file: File): string {
-  let { name } = file;
-  for (let count = 2; files.has(name) && files.get(name) !== file; count++) {
-    name = `${file.name} (${count})`;
-  }
+  const known = [...files].find(([, open]) => open === file);
+  if (known !== undefined) return known[0];
+  const name = distinctNames([...files.keys(), file.name]).at(-1) ?? file.name;
   files.set(name, file);
   return name;
 }
 
-/** The file of a name; undefined where it is not open in this tab, or no longer. */
+/** The open file with a name; undefined if there is none. */
 export function localFile(name: string): File | undefined {
   return files.get(name);
 }

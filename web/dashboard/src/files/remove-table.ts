@@ -1,13 +1,13 @@
 import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { trash } from "../icons.js";
-import { wordsOf } from "../session/problem.js";
+import { errorText } from "../server/response-error.js";
+import { trash } from "../ui/icons.js";
 import { removeTable } from "./server-tables.js";
 
 /**
- * The button that removes an uploaded table, once that was confirmed.
+ * The button that removes an uploaded table after a confirmation.
  *
- * @fires reload - the table is gone
+ * @fires reload - when the table was removed
  */
 export class RemoveTable extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -54,7 +54,7 @@ export class RemoveTable extends LitElement {
     try {
       await removeTable(this.name);
     } catch (thrown) {
-      this.error = wordsOf(ColonnadeError.from(thrown, "not_removed"));
+      this.error = errorText(ColonnadeError.from(thrown, "not_removed"));
       return;
     }
     this.#dialog?.close();

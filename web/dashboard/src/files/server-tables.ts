@@ -1,16 +1,16 @@
 import type { CatalogTable } from "../catalog/catalog.js";
-import { session } from "../session/session.js";
+import { session } from "../server/session.js";
 
-/** What the server says of its tables, as far as uploads go. */
+/** The list of tables with the server's limits of uploads. */
 export interface ServerTables {
-  /** Whether it takes uploads. */
+  /** Whether the server takes uploads. */
   writable: boolean;
-  /** The largest upload that it takes. */
+  /** The largest upload; null for no limit. */
   max_upload_bytes: number | null;
   tables: CatalogTable[];
 }
 
-/** Reads the list of tables as it is now. */
+/** Reads the list of tables. */
 export async function fetchServerTables(): Promise<ServerTables> {
   const response = await session.fetch("/v1/tables");
   return (await response.json()) as ServerTables;

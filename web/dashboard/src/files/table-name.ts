@@ -1,20 +1,20 @@
-/** The longest name that the server takes. */
+/** The longest name that the server accepts, in characters. */
 const MAX_NAME_CHARS = 128;
 
-/** What is known of a table whose name may be in the way. */
+/** An existing table. */
 export interface NamedTable {
   name: string;
   uploaded: boolean;
 }
 
-/** What comes of an upload under a name. */
+/** Whether an upload can have a name. */
 export type NameCheck =
   | { is: "free" }
-  /** An upload has it, and can be replaced. */
+  /** An uploaded table has the name and can be replaced. */
   | { is: "uploaded" }
   | { is: "wrong"; reason: string };
 
-/** A name for a file's table that SQL takes without quotes, and that no table of the server's own has. */
+/** Proposes a table name that needs no quotes in SQL and differs from the server's own tables. */
 export function proposeName(
   fileName: string,
   tables: readonly NamedTable[],
@@ -35,7 +35,7 @@ export function proposeName(
   return candidate;
 }
 
-/** What comes of an upload under a name, with these tables at the server and names of other uploads. */
+/** Checks a name against the server's tables and the names of other uploads. */
 export function checkName(
   name: string,
   tables: readonly NamedTable[],

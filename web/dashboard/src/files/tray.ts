@@ -1,12 +1,12 @@
 import { ColonnadeError } from "colonnade";
-import { wordsOf } from "../session/problem.js";
-import { droppedFiles } from "./dropped.js";
-import { Export, type ExportWish } from "./export.js";
-import { type IncomingFile, receive } from "./incoming.js";
+import { errorText } from "../server/response-error.js";
+import { droppedFiles } from "./dropped-files.js";
+import { Export, type ExportOptions } from "./export.js";
+import { type IncomingFile, receive } from "./incoming-file.js";
 import { openLocalFile } from "./local-files.js";
 import { fetchServerTables, type ServerTables } from "./server-tables.js";
 
-/** What is asked of the page. */
+/** What the tray requests of the page. */
 export interface TrayHost {
   /** Shows a file that is open in this tab. */
   showFile(name: string): void;
@@ -15,19 +15,19 @@ export interface TrayHost {
 }
 
 /**
- * Files on their way in and out.
+ * The opened files and the exports.
  *
- * @fires change - something of it is another
+ * @fires change - when anything of it has changed
  */
 export class Tray extends EventTarget {
   host: TrayHost | undefined;
-  /** Those on their way in, the latest last. */
+  /** The opened files, the latest last. */
   incoming: readonly IncomingFile[] = [];
-  /** Those on their way out, the latest last. */
+  /** The exports, the latest last. */
   exports: readonly Export[] = [];
-  /** What the server said when the last files came in. */
+  /** The server's tables when files were last added. */
   server: ServerTables | undefined;
-  /** What else is to be said: folders that were dropped, or why nothing could be taken. */
+  /** Messages about no single file, e.g. that a folder was dropped. */
   notes: readonly string[] = [];
   readonly #onChange = () => this.dispatchEvent(new Event("change"));
 
@@ -35,12 +35,12 @@ export class Tray extends EventTarget {
     return this.incoming.length + this.exports.length + this.notes.length === 0;
   }
 
-  /** Whether something is on its way that leaving the page would end. */
+  /** Whether an upload is running, which closing the page would cancel. */
   get isSending(): boolean {
     return this.incoming.some(({ isRunning }) => isRunning);
   }
 
-  /** Takes in what was dropped; has to be called before the event ends. */
+  /** Adds dropped files; to be called while the event is handled. */
   drop(transfer: DataTransfer): Promise<void> {
     const dropped = droppedFiles(transfer);
     this.#note(
@@ -52,10 +52,10 @@ export class Tray extends EventTarget {
     return this.add(dropped.files);
   }
 
-  /** Takes files in: Arrow is opened in this tab at once, the rest is asked for its name. */
+  /** Adds files: opens Arrow files in this tab and proposes names for the uploads of others. */
   async add(files: readonly File[]): Promise<void> {
     let isShown = false;
-    // What is read in this tab needs no server.
+    // Files that are opened in this tab do not need the server.
     let asked: Promise<ServerTables> | undefined;
     const askServer = async () => {
       asked ??= fetchServerTables();
@@ -73,20 +73,20 @@ export class Tray extends EventTarget {
     this.#onChange();
   }
 
-  /** Asks for the name under which a file that is open in this tab is to be uploaded. */
+  /** Proposes to upload a file that is open in this tab. */
   async offer(incoming: IncomingFile): Promise<void> {
     try {
       this.server = await fetchServerTables();
       incoming.offer(this.server, this.incoming);
     } catch (thrown) {
-      this.note(wordsOf(ColonnadeError.from(thrown, "network_error")));
+      this.note(errorText(ColonnadeError.from(thrown, "network_error")));
     }
   }
 
-  /** Sends a file; its table is shown where nothing else was in the meantime. */
+  /** Uploads a file; shows its table if it is the first upload. */
   async send(incoming: IncomingFile): Promise<void> {
     const others = this.incoming.filter((other) => other !== incoming);
-    // The list is as old as the drop: others may have taken the name since.
+    // The list of tables was read at the drop, so the name may be taken by now.
     await incoming.send(async () => {
       this.server = await fetchServerTables();
       return incoming.isReady(this.server, this.incoming);
@@ -99,13 +99,13 @@ export class Tray extends EventTarget {
     this.#onChange();
   }
 
-  /** Shows a file's rows, or those of the table that was made of it. */
+  /** Shows a file's rows, or those of its uploaded table. */
   show({ file, state }: IncomingFile): void {
     if (state.is === "local") this.host?.showFile(openLocalFile(file));
     if (state.is === "done") this.host?.showTable(state.table.name);
   }
 
-  /** Takes a file out of the list; one on its way is stopped. */
+  /** Removes an entry from the list and cancels it if it is running. */
   dismiss(item: IncomingFile | Export | string): void {
     if (typeof item !== "string") item.cancel();
     this.incoming = this.incoming.filter((other) => other !== item);
@@ -114,7 +114,7 @@ export class Tray extends EventTarget {
     this.#onChange();
   }
 
-  /** Takes everything out that is not on its way. */
+  /** Removes all entries that are not running. */
   clear(): void {
     this.incoming = this.incoming.filter(({ isRunning }) => isRunning);
     this.exports = this.exports.filter(({ isRunning }) => isRunning);
@@ -122,15 +122,15 @@ export class Tray extends EventTarget {
     this.#onChange();
   }
 
-  /** Has a file made of rows and saved by the browser. */
-  export(wish: ExportWish): Promise<void> {
-    const item = new Export(wish, this.#onChange);
+  /** Exports rows as a file. */
+  export(options: ExportOptions): Promise<void> {
+    const item = new Export(options, this.#onChange);
     this.exports = [...this.exports, item];
     this.#onChange();
     return item.run();
   }
 
-  /** Says something that concerns no file on its way. */
+  /** Shows a message that belongs to no file of the list. */
   note(text: string): void {
     this.#note([text]);
   }

@@ -1,25 +1,29 @@
 import { ColonnadeError } from "colonnade";
 import type { CatalogTable } from "../catalog/catalog.js";
-import { formatBytes } from "../format.js";
-import { errorFromAnswer, unreachable } from "../session/problem.js";
+import { errorFromResponse, unreachableError } from "../server/response-error.js";
+import { formatBytes } from "../text/format.js";
 import type { ServerTables } from "./server-tables.js";
 
-/** How to send a file. */
+/** Options of an upload. */
 export interface UploadOptions {
   mediaType: string;
-  /** Told how many bytes have left. */
+  /** Called with the number of sent bytes. */
   onProgress: (sentBytes: number) => void;
-  /** Ends it; the server then keeps nothing of it. */
+  /** Cancels the upload; the server then keeps nothing of it. */
   signal: AbortSignal;
 }
 
-/** Makes a table of a file; rejects with a ColonnadeError, `cancelled` where that was asked for. */
+/**
+ * Uploads a file as a table.
+ *
+ * @throws ColonnadeError `cancelled`, `file_changed`, `network_error`, or the server's error
+ */
 export function upload(
   file: Blob,
   name: string,
   { mediaType, onProgress, signal }: UploadOptions,
 ): Promise<CatalogTable> {
-  // fetch does not tell how much of a body has been sent.
+  // fetch does not report the progress of a request's body.
   const request = new XMLHttpRequest();
   return new Promise((resolve, reject) => {
     const fail = (error: ColonnadeError) => reject(error);
@@ -28,11 +32,11 @@ export function upload(
     request.addEventListener("load", () => {
       const { status, responseText } = request;
       if (status === 200 || status === 201) resolve(JSON.parse(responseText) as CatalogTable);
-      else fail(errorFromAnswer(status, responseText));
+      else fail(errorFromResponse(status, responseText));
     });
     request.addEventListener("error", () => {
       readable(file).then(
-        () => fail(unreachable()),
+        () => fail(unreachableError()),
         () =>
           fail(
             new ColonnadeError("file_changed", "The file cannot be read any more.", {
@@ -52,7 +56,7 @@ export function upload(
   });
 }
 
-/** Why a file is too large for a server, where it is. */
+/** The error for a file that is too large for the server; undefined if it is not. */
 export function tooLarge(
   file: Blob,
   { max_upload_bytes }: ServerTables,
@@ -65,7 +69,7 @@ export function tooLarge(
   );
 }
 
-/** Rejects where a file has changed since it was chosen. */
+/** Rejects if a file has changed since it was chosen. */
 function readable(file: Blob): Promise<unknown> {
   return file.slice(0, 1).arrayBuffer();
 }

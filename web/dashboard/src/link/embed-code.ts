@@ -1,20 +1,20 @@
-import { rowsUrl } from "../catalog/catalog.js";
-import { PLAIN_STATE, type Place, type RowsState } from "../location.js";
+import { type Address, PLAIN_STATE, type RowsState } from "../address/address.js";
+import { rowsUrl } from "../server/requests.js";
 
 /**
- * HTML that shows a place's rows in a page which has the package `colonnade`.
+ * HTML that shows the rows of an address in a page that has the package `colonnade`.
  *
- * @param origin of the server
+ * @param origin the origin of the server
  */
-export function embedCode({ subject, state }: Place, origin: string): string {
+export function embedCode({ subject, state }: Address, origin: string): string {
   const script = [`  import "colonnade/define";`];
   let src = "";
   if (subject !== undefined && "table" in subject) {
     src = ` src="${escaped(origin + rowsUrl(subject.table))}"`;
   }
-  const told = changed(state);
+  const changedState = changed(state);
   const isStatement = subject !== undefined && "sql" in subject;
-  if (isStatement || told !== undefined) {
+  if (isStatement || changedState !== undefined) {
     script.push(`  const viewer = document.querySelector("colonnade-viewer");`);
   }
   if (isStatement) {
@@ -26,7 +26,7 @@ export function embedCode({ subject, state }: Place, origin: string): string {
       "  });",
     );
   }
-  if (told !== undefined) script.push(`  viewer.state = ${json(told)};`);
+  if (changedState !== undefined) script.push(`  viewer.state = ${json(changedState)};`);
   return [
     `<colonnade-viewer${src}></colonnade-viewer>`,
     `<script type="module">`,
@@ -36,7 +36,7 @@ export function embedCode({ subject, state }: Place, origin: string): string {
   ].join("\n");
 }
 
-/** What of a state is not as rows are first seen. */
+/** The properties of a state that differ from the initial state; undefined for none. */
 function changed(state: RowsState): Partial<RowsState> | undefined {
   const plain = PLAIN_STATE as unknown as Record<string, unknown>;
   const entries = Object.entries(state).filter(
@@ -45,7 +45,7 @@ function changed(state: RowsState): Partial<RowsState> | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** JSON that can stand in a script: nothing in it ends the element. */
+/** JSON for a script element; `<` is escaped, so that no text ends the element. */
 function json(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }

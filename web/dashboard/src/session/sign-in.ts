@@ -1,26 +1,26 @@
 import { ColonnadeError, type ColonnadeViewer } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { mark, signOut } from "../icons.js";
-import { wordsOf } from "./problem.js";
-import { session } from "./session.js";
+import { errorText } from "../server/response-error.js";
+import { session } from "../server/session.js";
+import { mark, signOut } from "../ui/icons.js";
 
-/** Asks for the token wherever the server wants one, before anything else can be done. */
+/** A modal dialog that asks for the token when the server requires one. */
 export class SignIn extends LitElement {
   static override properties: PropertyDeclarations = {
-    isNeeded: { state: true },
+    isSignInNeeded: { state: true },
     isSending: { state: true },
     error: { state: true },
   };
 
-  declare isNeeded: boolean;
+  declare isSignInNeeded: boolean;
   declare isSending: boolean;
   declare error: ColonnadeError | undefined;
-  /** Viewers that show again what they showed once somebody has signed in. */
+  /** The viewers that retry after the sign-in. */
   readonly #waiting = new Set<ColonnadeViewer>();
 
   constructor() {
     super();
-    this.isNeeded = session.isNeeded;
+    this.isSignInNeeded = session.isSignInNeeded;
     this.isSending = false;
   }
 
@@ -30,25 +30,25 @@ export class SignIn extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    session.addEventListener("needed", this.#onSession);
-    session.addEventListener("begun", this.#onSession);
+    session.addEventListener("sign-in-needed", this.#onSession);
+    session.addEventListener("signed-in", this.#onSession);
     document.addEventListener("colonnade-error", this.#onViewerError);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    session.removeEventListener("needed", this.#onSession);
-    session.removeEventListener("begun", this.#onSession);
+    session.removeEventListener("sign-in-needed", this.#onSession);
+    session.removeEventListener("signed-in", this.#onSession);
     document.removeEventListener("colonnade-error", this.#onViewerError);
   }
 
   protected override updated(): void {
     const dialog = this.querySelector("dialog");
-    if (this.isNeeded && dialog?.open === false) dialog.showModal();
+    if (this.isSignInNeeded && dialog?.open === false) dialog.showModal();
   }
 
   protected override render() {
-    if (!this.isNeeded) return nothing;
+    if (!this.isSignInNeeded) return nothing;
     return html`<dialog
       class="sign-in"
       aria-labelledby="sign-in-title"
@@ -83,7 +83,7 @@ export class SignIn extends LitElement {
           The text of the file that the server was started with: <code>--token-file</code>
         </p>
         <div role="alert">
-          ${this.error && html`<p class="sign-in-error">${wordsOf(this.error)}</p>`}
+          ${this.error && html`<p class="sign-in-error">${errorText(this.error)}</p>`}
         </div>
         <button class="primary" aria-disabled=${this.isSending ? "true" : nothing}>
           ${this.isSending ? "Signing in…" : "Sign in"}
@@ -93,7 +93,7 @@ export class SignIn extends LitElement {
   }
 
   readonly #onSession = () => {
-    this.isNeeded = session.isNeeded;
+    this.isSignInNeeded = session.isSignInNeeded;
     this.error = undefined;
   };
 
@@ -103,7 +103,7 @@ export class SignIn extends LitElement {
     const viewer = target as ColonnadeViewer;
     if (this.#waiting.has(viewer)) return;
     this.#waiting.add(viewer);
-    await session.needed();
+    await session.waitForSignIn();
     this.#waiting.delete(viewer);
     const { state } = viewer;
     viewer.retry();
@@ -126,7 +126,7 @@ export class SignIn extends LitElement {
   }
 }
 
-/** Ends the session, where there is one. */
+/** The button that ends the session; renders nothing without a session. */
 export class SignOut extends LitElement {
   static override properties: PropertyDeclarations = { error: { state: true } };
 
@@ -139,12 +139,12 @@ export class SignOut extends LitElement {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    session.addEventListener("begun", this.#onSession);
+    session.addEventListener("signed-in", this.#onSession);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    session.removeEventListener("begun", this.#onSession);
+    session.removeEventListener("signed-in", this.#onSession);
   }
 
   protected override render() {
@@ -165,7 +165,7 @@ export class SignOut extends LitElement {
       this.error = ColonnadeError.from(thrown, "sign_out_failed").message;
       return;
     }
-    // Nothing that was read stays in the page; its address does.
+    // Reload, so that no data stays in the page; the address keeps its state.
     location.reload();
   }
 }

@@ -1,4 +1,4 @@
-// The editor proper. Loaded when somebody first writes, or when a mistake is to be shown.
+// The CodeMirror editor. Loaded when the user first writes, or to show a diagnostic.
 
 import {
   acceptCompletion,
@@ -18,21 +18,21 @@ import { codeHighlight, codeTheme } from "./code-theme.js";
 import { completionSources, type KnownTables } from "./completion.js";
 import { dialect } from "./dialect.js";
 
-/** A part of a text, by positions of its UTF-16 code units, and what is wrong with it. */
-export interface Mistake {
+/** An error message for a range of a text; positions are in UTF-16 code units. */
+export interface Diagnostic {
   from: number;
   to: number;
   message: string;
 }
 
-/** What an editor is made with. */
+/** Options of an editor. */
 export interface CodeEditorOptions {
-  /** Takes the style sheets; those of a document would need a `<style>`, which the policy forbids. */
+  /** Takes the style sheets; in a document, CodeMirror would add a `<style>`, which the CSP forbids. */
   root: ShadowRoot;
   text: string;
   selection: { anchor: number; head: number };
   placeholder: string;
-  /** What can be completed. */
+  /** The tables and columns for completion. */
   known: () => KnownTables;
   onEdit: (text: string) => void;
   onRun: () => void;
@@ -59,7 +59,7 @@ export class CodeEditor {
     this.#extensions = [
       Prec.highest(keymap.of([{ key: "Mod-Enter", run }])),
       keymap.of([
-        // Tab leaves the editor, as it leaves any field, unless there is something to take over.
+        // Tab accepts a completion if one is open; otherwise it moves the focus, as in any field.
         {
           key: "Tab",
           run: (view) => acceptCompletion(view) || completionStatus(view.state) !== null,
@@ -99,13 +99,13 @@ export class CodeEditor {
     return this.#view.state.doc.toString();
   }
 
-  /** What is selected; empty where nothing is. */
+  /** The selected text; empty if nothing is selected. */
   get selected(): string {
     const { from, to } = this.#view.state.selection.main;
     return this.#view.state.sliceDoc(from, to);
   }
 
-  /** Where what is selected begins. */
+  /** The start of the selection. */
   get selectedFrom(): number {
     return this.#view.state.selection.main.from;
   }
@@ -114,7 +114,7 @@ export class CodeEditor {
     this.#view.focus();
   }
 
-  /** Shows another text, which cannot be undone into the one before. */
+  /** Replaces the text and clears the undo history. */
   setText(text: string, shownWhenEmpty: string): void {
     const end = { anchor: text.length, head: text.length };
     this.#view.setState(this.#stateOf(text, shownWhenEmpty, end));
@@ -124,13 +124,13 @@ export class CodeEditor {
     this.#view.dispatch({ effects: this.#placeholder.reconfigure(placeholder(text)) });
   }
 
-  /** Underlines a mistake, or takes the line away. */
-  mark(mistake: Mistake | undefined): void {
+  /** Underlines a diagnostic; undefined removes it. */
+  mark(diagnostic: Diagnostic | undefined): void {
     const { length } = this.#view.state.doc;
     const marks =
-      mistake === undefined || mistake.to > length
+      diagnostic === undefined || diagnostic.to > length
         ? []
-        : [{ ...mistake, severity: "error" as const }];
+        : [{ ...diagnostic, severity: "error" as const }];
     this.#view.dispatch(setDiagnostics(this.#view.state, marks));
   }
 
@@ -141,8 +141,8 @@ export class CodeEditor {
 }
 
 /**
- * Writes over what is selected. A browser that does it would keep how the first letter looked, by an
- * inline style, which the policy forbids.
+ * Replaces the selection by typed text. The browser would keep the style of the first letter by an
+ * inline style, which the CSP forbids.
  */
 function replaceSelected(event: InputEvent, view: EditorView): boolean {
   const { data, inputType } = event;

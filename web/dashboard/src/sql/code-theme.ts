@@ -2,7 +2,7 @@ import { HighlightStyle } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** Colours of the words. They follow the page's theme by its custom properties. */
+/** Syntax colours, from the page's custom properties. */
 export const codeHighlight = HighlightStyle.define([
   { tag: tags.keyword, color: "var(--code-keyword)" },
   { tag: [tags.typeName, tags.standard(tags.name)], color: "var(--code-type)" },
@@ -11,7 +11,7 @@ export const codeHighlight = HighlightStyle.define([
   { tag: tags.comment, color: "var(--muted)", fontStyle: "italic" },
 ]);
 
-/** The editor as a part of the page. */
+/** The editor's styles. */
 export const codeTheme = EditorView.theme({
   "&": { height: "100%", backgroundColor: "transparent", color: "inherit" },
   "&.cm-focused": { outline: "none" },
@@ -23,7 +23,7 @@ export const codeTheme = EditorView.theme({
     backgroundColor: "var(--selected)",
     outline: "1px solid var(--accent)",
   },
-  // The library draws this line with an image from a data: address, which the policy forbids.
+  // CodeMirror draws this line with an image from a data: URL, which the CSP forbids.
   ".cm-lintRange-error": {
     backgroundImage: "none",
     textDecoration: "underline wavy var(--danger)",

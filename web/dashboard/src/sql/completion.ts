@@ -11,14 +11,14 @@ import {
 } from "@codemirror/lang-sql";
 import { syntaxTree } from "@codemirror/language";
 import type { CatalogTable } from "../catalog/catalog.js";
-import { quotedName } from "../names.js";
+import { quoteNameIfNeeded } from "../text/quote.js";
 import { dialect } from "./dialect.js";
 import { loadFunctions, type SqlFunction } from "./functions.js";
 
-/** What can be completed: names of tables, columns and functions, and keywords. */
+/** Completion of tables, columns, functions and keywords. */
 export function completionSources(known: () => KnownTables): CompletionSource[] {
   return [
-    // Behind a dot: the columns of a table, or of what it is called in the statement.
+    // After a dot: the columns of a table or of its alias.
     (context) => schemaSource(known().tables)(context),
     (context) => completeColumns(context, known()),
     completeFunctions,
@@ -26,23 +26,25 @@ export function completionSources(known: () => KnownTables): CompletionSource[] 
   ];
 }
 
-/** What the editor knows of the tables. */
+/** The tables for completion. */
 export interface KnownTables {
   tables: readonly CatalogTable[];
-  /** The name of the one that is looked at. */
+  /** The name of the shown table. */
   current: string | undefined;
 }
 
-/** The tables that a statement names. Where it names none yet: the one that is looked at, or all. */
+/** The tables that a statement names; if it names none, the shown table, or all tables. */
 export function tablesIn(
   statement: string,
   { tables, current }: KnownTables,
 ): readonly CatalogTable[] {
   const words = new Set(statement.match(/"(?:[^"]|"")*"|[A-Za-z_][\w]*/g));
-  const named = tables.filter(({ name }) => words.has(quotedName(name)) || words.has(`"${name}"`));
+  const named = tables.filter(
+    ({ name }) => words.has(quoteNameIfNeeded(name)) || words.has(`"${name}"`),
+  );
   if (named.length > 0) return named;
-  const looked = tables.filter(({ name }) => name === current);
-  return looked.length > 0 ? looked : tables;
+  const shown = tables.filter(({ name }) => name === current);
+  return shown.length > 0 ? shown : tables;
 }
 
 const schemas = new WeakMap<readonly CatalogTable[], CompletionSource>();
@@ -52,10 +54,16 @@ function schemaSource(tables: readonly CatalogTable[]): CompletionSource {
   if (known !== undefined) return known;
   const schema: SQLNamespace = Object.fromEntries(
     tables.map(({ name, format, fields }) => [
-      // A dot in a name would be a level.
+      // CodeMirror splits names at dots.
       name.replaceAll(".", "\\."),
       {
-        self: { label: name, apply: quotedName(name), detail: format, type: "type", boost: 5 },
+        self: {
+          label: name,
+          apply: quoteNameIfNeeded(name),
+          detail: format,
+          type: "type",
+          boost: 5,
+        },
         children: fields.map(columnOf),
       },
     ]),
@@ -66,7 +74,7 @@ function schemaSource(tables: readonly CatalogTable[]): CompletionSource {
 }
 
 function columnOf({ name, type }: CatalogTable["fields"][number]): Completion {
-  return { label: name, apply: quotedName(name), detail: type, type: "property", boost: 10 };
+  return { label: name, apply: quoteNameIfNeeded(name), detail: type, type: "property", boost: 10 };
 }
 
 function completeColumns(context: CompletionContext, known: KnownTables): CompletionResult | null {
@@ -105,7 +113,7 @@ function completionOf({ name, kind, description, syntax }: SqlFunction): Complet
   };
 }
 
-/** The word that is being written, where a name of its own can stand. */
+/** The word before the cursor, where a name can be completed. */
 function wordBefore(context: CompletionContext): { from: number } | undefined {
   const word = context.matchBefore(/\w*/);
   const before = context.state.sliceDoc((word?.from ?? 1) - 1, word?.from);

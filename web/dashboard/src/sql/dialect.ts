@@ -1,6 +1,6 @@
 import { SQLDialect } from "@codemirror/lang-sql";
 
-/** The words of DataFusion's SQL, as far as it reads. */
+/** The keywords of DataFusion's SQL in queries. */
 const KEYWORDS = `all analyze and anti any array as asc at between both by case cast cluster collate
   column columns cross cube current current_date current_row current_time current_timestamp date day
   desc describe distinct distribute else end epoch escape except exclude exists explain extract false
@@ -16,7 +16,7 @@ const TYPES = `bigint binary blob bool boolean bytea char date decimal double fl
   int2 int4 int8 integer interval json numeric real smallint string text time timestamp timestamptz
   tinyint unsigned uuid varchar varbinary`;
 
-/** SQL as the server takes it: close to PostgreSQL's, its names in double quotes. */
+/** The server's SQL dialect: similar to PostgreSQL, with names in double quotes. */
 export const dialect = SQLDialect.define({
   keywords: KEYWORDS.replace(/\s+/g, " "),
   types: TYPES.replace(/\s+/g, " "),

@@ -1,5 +1,4 @@
-import { open } from "colonnade";
-import { queryRequest } from "../catalog/catalog.js";
+import { readRowsOnce } from "../server/read-rows.js";
 
 /** A function of the server's SQL. */
 export interface SqlFunction {
@@ -7,7 +6,7 @@ export interface SqlFunction {
   /** `scalar`, `aggregate`, `window` or `table`. */
   kind: string;
   description: string;
-  /** How it is called. */
+  /** An example of a call. */
   syntax: string;
 }
 
@@ -16,7 +15,7 @@ FROM information_schema.routines GROUP BY routine_name ORDER BY routine_name`;
 
 let loading: Promise<SqlFunction[]> | undefined;
 
-/** The functions that the server has; asked for once. None where it cannot be asked. */
+/** Reads the server's functions once; resolves with none if the server cannot be reached. */
 export function loadFunctions(): Promise<SqlFunction[]> {
   loading ??= readFunctions().catch(() => {
     loading = undefined;
@@ -26,17 +25,11 @@ export function loadFunctions(): Promise<SqlFunction[]> {
 }
 
 async function readFunctions(): Promise<SqlFunction[]> {
-  const table = await open(queryRequest(ALL));
-  try {
-    await table.done;
-    const rows = await table.text({ start: 0, end: table.numRows });
-    return rows.map(([name, kind, description, syntax]) => ({
-      name: name ?? "",
-      kind: kind ?? "",
-      description: description ?? "",
-      syntax: syntax ?? "",
-    }));
-  } finally {
-    table.close();
-  }
+  const rows = await readRowsOnce(ALL);
+  return rows.map(([name, kind, description, syntax]) => ({
+    name: name ?? "",
+    kind: kind ?? "",
+    description: description ?? "",
+    syntax: syntax ?? "",
+  }));
 }

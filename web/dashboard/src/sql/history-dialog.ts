@@ -1,10 +1,10 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { formatDuration, formatRows, formatWhen } from "../format.js";
-import { cross } from "../icons.js";
+import { formatDuration, formatRows, formatWhen } from "../text/format.js";
+import { cross } from "../ui/icons.js";
 import type { History, HistoryEntry } from "./history.js";
 
 /**
- * The statements that were run.
+ * A dialog with the statements that were run.
  *
  * @fires choose - detail: the statement
  */
@@ -26,7 +26,7 @@ export class HistoryDialog extends LitElement {
     return this;
   }
 
-  /** Opens it. */
+  /** Opens the dialog. */
   async show(): Promise<void> {
     this.filter = "";
     this.requestUpdate();

@@ -1,23 +1,23 @@
-import { load, store } from "../storage.js";
+import { load, store } from "../shell/storage.js";
 
 const KEY = "colonnade-history";
 const MAX_ENTRIES = 200;
-/** Of all statements together, in UTF-16 units: browsers keep about five million of a page. */
+/** The length of all stored statements in UTF-16 units; browsers store about five million a page. */
 const MAX_LENGTH = 2 ** 20;
 
 /** A statement that was run. */
 export interface HistoryEntry {
   sql: string;
-  /** When, in ms since 1970. */
+  /** The start, in ms since 1970. */
   atMs: number;
-  /** How long it took until the last row, in ms; undefined where it did not end well. */
+  /** The time until the last row, in ms; undefined unless it completed. */
   elapsedMs?: number | undefined;
   rows?: number | undefined;
-  /** The code of the error that it ended with. */
+  /** The code of its error. */
   error?: string | undefined;
 }
 
-/** The statements that were run, newest first, in all windows; the browser keeps them. */
+/** The statements that were run in all windows, newest first; stored in the browser. */
 export class History {
   #entries: readonly HistoryEntry[] = stored() ?? [];
 
@@ -25,14 +25,14 @@ export class History {
     return this.#entries;
   }
 
-  /** Adds a statement that begins now. One that was run just before is not listed twice. */
+  /** Adds a statement that starts now; replaces the latest entry if it is the same statement. */
   begin(sql: string, atMs = Date.now()): void {
     const known = this.#known;
     const others = known[0]?.sql === sql ? known.slice(1) : known;
     this.#keep([{ sql, atMs }, ...others]);
   }
 
-  /** Says how this statement ended when it was last run, if that is not known yet. */
+  /** Records how the latest run of this statement ended, once. */
   end(sql: string, end: Pick<HistoryEntry, "elapsedMs" | "rows" | "error">): void {
     const known = [...this.#known];
     const index = known.findIndex((entry) => entry.sql === sql);
@@ -46,7 +46,7 @@ export class History {
     this.#keep([]);
   }
 
-  /** Those that hold every word of `filter`. */
+  /** The entries that contain every word of `filter`. */
   matching(filter: string): HistoryEntry[] {
     const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
     return this.#entries.filter(({ sql }) =>
@@ -54,7 +54,7 @@ export class History {
     );
   }
 
-  /** Those of other windows too, where they can be stored. */
+  /** The entries of all windows, if storage is on. */
   get #known(): readonly HistoryEntry[] {
     return stored() ?? this.#entries;
   }

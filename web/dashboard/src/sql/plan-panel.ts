@@ -1,9 +1,9 @@
 import { ColonnadeError } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import { problem } from "../problem.js";
-import { readAnswer } from "./answer.js";
+import { readRows } from "../server/read-rows.js";
+import { errorAlert } from "../ui/error-alert.js";
 
-/** How a plan is asked for. */
+/** The kinds of EXPLAIN. */
 type PlanKind = "text" | "tree" | "analyze";
 
 const KINDS: { kind: PlanKind; label: string; sql: string }[] = [
@@ -18,11 +18,11 @@ const TITLES: Record<string, string> = {
   "Plan with Metrics": "Physical plan, as it was carried out",
 };
 
-/** How the server means to answer a statement, or how it did. */
+/** The plan of a statement, or with `analyze` the plan with its metrics. */
 export class PlanPanel extends LitElement {
   static override properties: PropertyDeclarations = {
     sql: { attribute: false },
-    numArrivals: { attribute: false },
+    numLoads: { attribute: false },
     kind: { state: true },
     plans: { state: true },
     error: { state: true },
@@ -30,27 +30,27 @@ export class PlanPanel extends LitElement {
   };
 
   declare sql: string;
-  /** Another number has the same statement planned anew. */
-  declare numArrivals: number;
+  /** A new number plans the same statement again. */
+  declare numLoads: number;
   declare kind: PlanKind;
-  /** Titles and texts; undefined while they are asked for. */
+  /** Titles and texts; undefined while they are being read. */
   declare plans: [title: string, text: string][] | undefined;
   declare error: ColonnadeError | undefined;
   declare isCancelled: boolean;
-  #asking: AbortController | undefined;
+  #abort: AbortController | undefined;
 
   constructor() {
     super();
     this.sql = "";
-    this.numArrivals = 0;
+    this.numLoads = 0;
     this.kind = "text";
     this.isCancelled = false;
   }
 
-  /** Stops the planning, or the statement that is carried out for its measures. */
+  /** Cancels the EXPLAIN. */
   cancel(): void {
     if (this.plans !== undefined || this.error !== undefined) return;
-    this.#asking?.abort();
+    this.#abort?.abort();
     this.isCancelled = true;
   }
 
@@ -60,11 +60,11 @@ export class PlanPanel extends LitElement {
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
-    this.#asking?.abort();
+    this.#abort?.abort();
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has("sql") || changed.has("kind") || changed.has("numArrivals")) void this.#ask();
+    if (changed.has("sql") || changed.has("kind") || changed.has("numLoads")) void this.#ask();
   }
 
   protected override render() {
@@ -90,7 +90,7 @@ export class PlanPanel extends LitElement {
   #renderPlans() {
     const { error, plans } = this;
     if (error !== undefined) {
-      return problem(error);
+      return errorAlert(error);
     }
     if (this.isCancelled) {
       return html`<div class="plan-wait" role="status">
@@ -114,16 +114,16 @@ export class PlanPanel extends LitElement {
   }
 
   async #ask(): Promise<void> {
-    this.#asking?.abort();
-    const asking = new AbortController();
-    this.#asking = asking;
+    this.#abort?.abort();
+    const abort = new AbortController();
+    this.#abort = abort;
     this.plans = undefined;
     this.error = undefined;
     this.isCancelled = false;
-    const { signal } = asking;
+    const { signal } = abort;
     const prefix = KINDS.find(({ kind }) => kind === this.kind)?.sql;
     try {
-      const rows = await readAnswer(`${prefix} ${withoutExplain(this.sql)}`, { signal });
+      const rows = await readRows(`${prefix} ${withoutExplain(this.sql)}`, { signal });
       if (signal.aborted) return;
       this.plans = rows.map(([title, text]) => [TITLES[title ?? ""] ?? title ?? "", text ?? ""]);
     } catch (thrown) {
@@ -132,7 +132,7 @@ export class PlanPanel extends LitElement {
   }
 }
 
-/** The statement that an EXPLAIN is about; one that is none stays as it is. */
+/** Removes EXPLAIN and its options from a statement. */
 export function withoutExplain(sql: string): string {
   return sql.replace(/^\s*explain\s+(?:(?:analyze|verbose|format\s+\w+)\s+)*/i, "");
 }

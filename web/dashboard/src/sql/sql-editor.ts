@@ -1,22 +1,22 @@
 import { html, LitElement, type PropertyDeclarations, type PropertyValues } from "lit";
-import type { CodeEditor, Mistake } from "./code-editor.js";
+import type { CodeEditor, Diagnostic } from "./code-editor.js";
 import type { KnownTables } from "./completion.js";
 import { editorStyles } from "./editor-styles.js";
 
-/** What is to be run of what is written. */
-export interface StatementPart {
+/** A range of the text, to be run. */
+export interface StatementRange {
   sql: string;
-  /** Where it begins, in UTF-16 units. */
+  /** Its start, in UTF-16 units. */
   from: number;
 }
 
 /**
- * Where a statement is written. A plain text field stands until somebody writes; then the editor
- * takes its place, with what was written.
+ * The editor of a statement: a plain text field, until the user writes and the code editor is loaded
+ * and replaces it.
  *
  * @fires edit - detail: the text
- * @fires run - what is to be run is {@link SqlEditor.statement}
- * @fires escape - Escape was pressed and nothing in the editor wanted it
+ * @fires run - when {@link SqlEditor.statement} is to be run
+ * @fires escape - when Escape was pressed and had no function in the editor
  */
 export class SqlEditor extends LitElement {
   static override styles = editorStyles;
@@ -24,16 +24,16 @@ export class SqlEditor extends LitElement {
     text: { attribute: false },
     placeholder: { attribute: false },
     known: { attribute: false },
-    mistake: { attribute: false },
+    diagnostic: { attribute: false },
   };
 
   declare text: string;
-  /** What stands there while there is no text. */
+  /** The placeholder of an empty editor. */
   declare placeholder: string;
-  /** What can be completed. */
+  /** The tables and columns for completion. */
   declare known: KnownTables;
-  /** What is underlined. */
-  declare mistake: Mistake | undefined;
+  /** The error to underline. */
+  declare diagnostic: Diagnostic | undefined;
   #editor: CodeEditor | undefined;
   #loaded: Promise<typeof import("./code-editor.js")> | undefined;
   #isComposing = false;
@@ -45,8 +45,8 @@ export class SqlEditor extends LitElement {
     this.known = { tables: [], current: undefined };
   }
 
-  /** What is selected, or all where nothing is. */
-  get statement(): StatementPart {
+  /** The selection, or all text if nothing is selected. */
+  get statement(): StatementRange {
     const area = this.#area;
     const sql =
       this.#editor?.selected ?? area?.value.slice(area.selectionStart, area.selectionEnd) ?? "";
@@ -85,7 +85,7 @@ export class SqlEditor extends LitElement {
   protected override updated(changed: PropertyValues<this>): void {
     const editor = this.#editor;
     if (editor === undefined) {
-      if (this.mistake !== undefined) void this.#load();
+      if (this.diagnostic !== undefined) void this.#load();
       return;
     }
     if (changed.has("text") && editor.text !== this.text) {
@@ -93,7 +93,7 @@ export class SqlEditor extends LitElement {
     } else if (changed.has("placeholder")) {
       editor.setPlaceholder(this.placeholder);
     }
-    if (changed.has("mistake")) editor.mark(this.mistake);
+    if (changed.has("diagnostic")) editor.mark(this.diagnostic);
   }
 
   get #area(): HTMLTextAreaElement | null {
@@ -106,12 +106,12 @@ export class SqlEditor extends LitElement {
       const { CodeEditor } = await this.#loaded;
       this.#replace(CodeEditor);
     } catch {
-      // The text field does what is needed; the next time it is used it is tried again.
+      // The text field still works; loading is tried again when it is next focused.
       this.#loaded = undefined;
     }
   }
 
-  /** Puts the editor where the text field is. */
+  /** Replaces the text field by the code editor. */
   #replace(Editor: typeof CodeEditor): void {
     const area = this.#area;
     if (area === null || this.#isComposing || !(this.renderRoot instanceof ShadowRoot)) return;
@@ -126,7 +126,7 @@ export class SqlEditor extends LitElement {
       onRun: () => this.dispatchEvent(new Event("run")),
       onEscape: () => this.dispatchEvent(new Event("escape")),
     });
-    this.#editor.mark(this.mistake);
+    this.#editor.mark(this.diagnostic);
     this.requestUpdate();
     this.performUpdate();
     if (hadFocus) this.#editor.focus();

@@ -1,36 +1,36 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { clock } from "../icons.js";
-import type { Mistake } from "./code-editor.js";
+import { clock } from "../ui/icons.js";
+import type { Diagnostic } from "./code-editor.js";
 import type { KnownTables } from "./completion.js";
 import type { SqlEditor } from "./sql-editor.js";
 
-/** How people here write the shortcut that runs a statement. */
+/** The platform's notation of the shortcut that runs a statement. */
 const SHORTCUT = /mac|iphone|ipad/i.test(navigator.platform) ? "⌘ ↵" : "Ctrl ↵";
 
 /**
- * The editor and what is done with its statement.
+ * The editor with its buttons: history, explain and run.
  *
  * @fires edit - detail: the text
- * @fires run - detail: the {@link StatementPart}
- * @fires explain - detail: the {@link StatementPart}
- * @fires stop - what runs is to be stopped
- * @fires history - the history is wanted
+ * @fires run - detail: the {@link StatementRange}
+ * @fires explain - detail: the {@link StatementRange}
+ * @fires stop - when the running statement is to be cancelled
+ * @fires history - when the history is to be opened
  */
 export class SqlPanel extends LitElement {
   static override properties: PropertyDeclarations = {
     text: { attribute: false },
     example: { attribute: false },
     known: { attribute: false },
-    mistake: { attribute: false },
+    diagnostic: { attribute: false },
   };
 
-  /** What stands in the editor. */
+  /** The editor's text. */
   declare text: string;
-  /** What to show while it is empty. */
+  /** The placeholder of an empty editor. */
   declare example: string;
-  /** What can be completed. */
+  /** The tables and columns for completion. */
   declare known: KnownTables;
-  declare mistake: Mistake | undefined;
+  declare diagnostic: Diagnostic | undefined;
 
   constructor() {
     super();
@@ -50,12 +50,12 @@ export class SqlPanel extends LitElement {
         .text=${this.text}
         .placeholder=${this.example}
         .known=${this.known}
-        .mistake=${this.mistake}
+        .diagnostic=${this.diagnostic}
         @edit=${(event: CustomEvent<string>) => {
           this.text = event.detail;
           this.dispatchEvent(new CustomEvent("edit", { detail: event.detail }));
         }}
-        @run=${() => this.#tell("run")}
+        @run=${() => this.#dispatchStatement("run")}
         @escape=${() => this.dispatchEvent(new Event("stop"))}
       ></sql-editor>
       <div class="run">
@@ -71,7 +71,7 @@ export class SqlPanel extends LitElement {
           class="action"
           aria-disabled=${isEmpty ? "true" : nothing}
           title="How the server means to answer it"
-          @click=${() => this.#tell("explain")}
+          @click=${() => this.#dispatchStatement("explain")}
         >
           Explain
         </button>
@@ -79,7 +79,7 @@ export class SqlPanel extends LitElement {
           class="primary"
           aria-disabled=${isEmpty ? "true" : nothing}
           title=${`${SHORTCUT}: what is selected, or all`}
-          @click=${() => this.#tell("run")}
+          @click=${() => this.#dispatchStatement("run")}
         >
           Run
         </button>
@@ -97,7 +97,7 @@ export class SqlPanel extends LitElement {
     return editor as SqlEditor;
   }
 
-  #tell(type: "run" | "explain"): void {
+  #dispatchStatement(type: "run" | "explain"): void {
     const detail = this.#editor.statement;
     if (detail.sql.trim() === "") this.#editor.focus();
     else this.dispatchEvent(new CustomEvent(type, { detail }));

@@ -1,23 +1,23 @@
 import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
-import { cross, grid, plus } from "../icons.js";
-import { moveAmongTabs } from "../tab-keys.js";
+import { cross, grid, plus } from "../ui/icons.js";
+import { moveAmongTabs } from "../ui/tab-keys.js";
 
-/** A tab as it is shown. */
+/** A tab. */
 export interface StatementTab {
-  /** Undefined for the table that is looked at. */
+  /** The id of the statement; undefined for the tab of a table or file. */
   id: number | undefined;
   label: string;
-  /** What one sees on hovering. */
+  /** The tooltip. */
   title: string;
 }
 
 /**
- * What is open: the table that is looked at, and statements.
+ * The tabs of the shown table or file and of the open statements.
  *
  * @fires choose - detail: the id
  * @fires close - detail: the id
  * @fires rename - detail: `{ id, name }`
- * @fires new - another statement is wanted
+ * @fires new - when a new statement is requested
  */
 export class StatementTabs extends LitElement {
   static override properties: PropertyDeclarations = {
@@ -27,9 +27,9 @@ export class StatementTabs extends LitElement {
   };
 
   declare tabs: readonly StatementTab[];
-  /** The place of the one that is shown among the tabs; -1 for none. */
+  /** The index of the selected tab; -1 for none. */
   declare current: number;
-  /** The id of the statement whose name is being written. */
+  /** The id of the statement that is being renamed. */
   declare renamed: number | undefined;
 
   constructor() {
@@ -50,7 +50,7 @@ export class StatementTabs extends LitElement {
         ${this.tabs.map((tab, index) => this.#renderTab(tab, index, index === tabStop))}
       </div>
       ${this.#renderName()}
-      <button class="icon" aria-label="New statement" title="New statement" @click=${() => this.#tell("new", undefined)}>
+      <button class="icon" aria-label="New statement" title="New statement" @click=${() => this.#dispatch("new", undefined)}>
         ${plus}
       </button>
     </div>`;
@@ -66,8 +66,8 @@ export class StatementTabs extends LitElement {
       aria-controls=${isCurrent ? "subject" : nothing}
       aria-keyshortcuts=${id === undefined ? "Delete" : "Delete F2"}
       tabindex=${isTabStop ? 0 : -1}
-      @click=${() => this.#tell("choose", id)}
-      @auxclick=${(event: MouseEvent) => event.button === 1 && this.#tell("close", id)}
+      @click=${() => this.#dispatch("choose", id)}
+      @auxclick=${(event: MouseEvent) => event.button === 1 && this.#dispatch("close", id)}
       @dblclick=${() => this.#rename(id)}
       @keydown=${(event: KeyboardEvent) => this.#onKey(event, id)}
     >
@@ -78,7 +78,7 @@ export class StatementTabs extends LitElement {
         title="Close (Delete)"
         @click=${(event: MouseEvent) => {
           event.stopPropagation();
-          this.#tell("close", id);
+          this.#dispatch("close", id);
         }}
         >${cross}</span
       >
@@ -106,9 +106,9 @@ export class StatementTabs extends LitElement {
     moveAmongTabs(event);
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();
-      this.#tell("choose", id);
+      this.#dispatch("choose", id);
     } else if (event.key === "Delete") {
-      this.#tell("close", id);
+      this.#dispatch("close", id);
     } else if (event.key === "F2") {
       this.#rename(id);
     }
@@ -130,7 +130,7 @@ export class StatementTabs extends LitElement {
     this.querySelector<HTMLElement>("[role=tab][aria-selected=true]")?.focus();
   }
 
-  #tell(type: "choose" | "close" | "new", id: number | undefined): void {
+  #dispatch(type: "choose" | "close" | "new", id: number | undefined): void {
     this.dispatchEvent(new CustomEvent(type, { detail: id }));
   }
 }

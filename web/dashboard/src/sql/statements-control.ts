@@ -1,20 +1,20 @@
 import type { ColonnadeViewer } from "colonnade";
 import { html } from "lit";
+import type { Address, Subject, View } from "../address/address.js";
+import type { Navigation } from "../address/navigation.js";
 import type { CatalogTable } from "../catalog/catalog.js";
-import type { Place, Subject, View } from "../location.js";
-import type { Navigation } from "../navigation.js";
-import { listen } from "../viewer-events.js";
-import type { Mistake } from "./code-editor.js";
-import { mistakeIn } from "./error-place.js";
+import { listen } from "../shell/viewer-events.js";
+import type { Diagnostic } from "./code-editor.js";
+import { diagnosticOf } from "./error-position.js";
 import { History } from "./history.js";
 import type { HistoryDialog } from "./history-dialog.js";
 import type { PlanPanel } from "./plan-panel.js";
-import type { StatementPart } from "./sql-editor.js";
+import type { StatementRange } from "./sql-editor.js";
 import type { SqlPanel } from "./sql-panel.js";
 import type { StatementTab } from "./statement-tabs.js";
 import { type Statement, Statements } from "./statements.js";
 
-/** The statements that are open, the one that is shown, and what runs it. */
+/** Controls the open statements: their tabs, the editor, the history and running them. */
 export class StatementsControl {
   readonly #navigation: Navigation;
   readonly #viewer: ColonnadeViewer;
@@ -22,14 +22,14 @@ export class StatementsControl {
   readonly #statements = new Statements();
   readonly #history = new History();
   #current: Statement | undefined;
-  /** What was written while no statement was open: above a table, or before the first one. */
+  /** The text written while no statement was open. */
   #draft = "";
   #table: string | undefined;
-  #mistake: Mistake | undefined;
-  /** Where what was run last began in its text. */
+  #diagnostic: Diagnostic | undefined;
+  /** The start of the last run range in its text. */
   #ranFrom = 0;
 
-  /** @param onChange told when something else is to be drawn */
+  /** @param onChange called when the page has to be rendered again */
   constructor(navigation: Navigation, viewer: ColonnadeViewer, onChange: () => void) {
     this.#navigation = navigation;
     this.#viewer = viewer;
@@ -41,12 +41,12 @@ export class StatementsControl {
       if (this.#current === undefined) return;
       const { text, ran } = this.#current;
       this.#history.end(ran, { error: error.code });
-      this.#mistake = mistakeIn(text, ran, error, this.#ranFrom);
+      this.#diagnostic = diagnosticOf(text, ran, error, this.#ranFrom);
       onChange();
     });
   }
 
-  /** What the shown tab is called; undefined for none. */
+  /** The label of the selected tab; undefined for none. */
   get title(): string | undefined {
     return this.#table ?? (this.#current && this.#statements.label(this.#current));
   }
@@ -55,26 +55,26 @@ export class StatementsControl {
     return this.#tabs.length > 0;
   }
 
-  /** Takes over what a place says of a statement. */
-  arrive({ subject, view }: Place, isAgain: boolean, id: number | undefined): void {
+  /** Selects the tab of an address. */
+  show({ subject, view }: Address, isReload: boolean, id: number | undefined): void {
     const table = titleOf(subject);
     if (table === undefined || table !== this.#table) this.#openDraft();
     this.#table = table;
     this.#current =
-      subject && "sql" in subject ? this.#statements.arrive(subject.sql, id) : undefined;
-    if (isAgain) this.#mistake = undefined;
+      subject && "sql" in subject ? this.#statements.tabFor(subject.sql, id) : undefined;
+    if (isReload) this.#diagnostic = undefined;
     const sql = this.#current?.ran ?? "";
-    if (isAgain && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
+    if (isReload && view === "rows" && sql.trim() !== "") this.#history.begin(sql);
   }
 
-  /** Runs a statement, or has it planned: the one that is open, or one of its own. */
+  /** Runs or explains a statement, in the selected tab or a new one. */
   run(sql: string, view: View = "rows"): void {
     const shown = this.#current ?? this.#openDraft();
     const { id } = this.#statements.run(sql, shown?.id);
     this.#navigation.go({ sql }, { view, statement: id });
   }
 
-  /** Opens a statement in a tab of its own, and does not run it. */
+  /** Opens a statement in a new tab without running it. */
   open(text: string): void {
     this.#choose(this.#statements.open(text));
   }
@@ -103,10 +103,10 @@ export class StatementsControl {
         .text=${this.#current?.text ?? this.#draft}
         .example=${example}
         .known=${known}
-        .mistake=${this.#mistake}
+        .diagnostic=${this.#diagnostic}
         @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
-        @run=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "rows")}
-        @explain=${(event: CustomEvent<StatementPart>) => this.#runPart(event.detail, "plan")}
+        @run=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "rows")}
+        @explain=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "plan")}
         @stop=${() => {
           document.querySelector<PlanPanel>("plan-panel")?.cancel();
           this.#viewer.cancel();
@@ -130,14 +130,14 @@ export class StatementsControl {
     return [...first, ...statements];
   }
 
-  /** Gives what was written while no statement was open a tab of its own. */
+  /** Moves the draft into a new tab; undefined if it is empty. */
   #openDraft(): Statement | undefined {
     const draft = this.#draft;
     this.#draft = "";
     return draft.trim() === "" ? undefined : this.#statements.open(draft);
   }
 
-  #runPart({ sql, from }: StatementPart, view: View): void {
+  #runRange({ sql, from }: StatementRange, view: View): void {
     this.#ranFrom = from;
     this.run(sql, view);
   }
@@ -148,7 +148,7 @@ export class StatementsControl {
     this.#onChange();
   }
 
-  /** Puts a statement into the editor where that is empty, into a tab of its own otherwise. */
+  /** Puts a statement into an empty editor, or into a new tab. */
   #write(sql: string): void {
     const text = this.#current?.text ?? this.#draft;
     if (text.trim() === "" || text === sql) this.#edit(sql);
@@ -170,7 +170,7 @@ export class StatementsControl {
   }
 }
 
-/** What is looked at where that is no statement. */
+/** The name of a table or file; undefined for a statement. */
 function titleOf(subject: Subject): string | undefined {
   if (subject === undefined || "sql" in subject) return undefined;
   return "table" in subject ? subject.table : subject.file;

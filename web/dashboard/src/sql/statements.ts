@@ -1,23 +1,23 @@
-import { load, store } from "../storage.js";
+import { load, store } from "../shell/storage.js";
 
 const KEY = "colonnade-statements";
 const LAST_ID_KEY = "colonnade-last-statement";
 
-/** A statement in a tab of its own. */
+/** A statement in a tab. */
 export interface Statement {
-  /** Its number; never given twice. */
+  /** Its unique number, never reused. */
   readonly id: number;
-  /** The name that somebody gave it. */
+  /** The name that the user gave it. */
   name: string | undefined;
-  /** What stands in the editor. */
+  /** The editor's text. */
   text: string;
-  /** What was run last; empty before. */
+  /** The statement that was run last; empty before the first run. */
   ran: string;
 }
 
 /**
- * The statements that are open, in the order of their tabs. The browser keeps them, together with
- * those that its other windows opened: what is stored is changed one statement at a time.
+ * The open statements in the order of their tabs. The browser stores them together with those of
+ * other windows, so each change writes only one statement.
  */
 export class Statements {
   readonly #list: Statement[] = stored();
@@ -31,12 +31,12 @@ export class Statements {
     return this.#list.find((statement) => statement.id === id);
   }
 
-  /** What its tab is called. */
+  /** The label of its tab. */
   label({ id, name }: Statement): string {
     return name ?? `Query ${id}`;
   }
 
-  /** Opens a tab behind the others. */
+  /** Opens a tab after the others. */
   open(text: string, ran = ""): Statement {
     const id = Math.max(this.#lastId, lastIdOf(stored())) + 1;
     this.#lastId = id;
@@ -48,10 +48,10 @@ export class Statements {
   }
 
   /**
-   * The tab for a statement that an address brings: the one it was left in, or one that has it. Text
-   * that was not run stays where it is.
+   * The tab for the statement of an address: the tab with that id, or one that has the statement.
+   * Never replaces text that was not run.
    */
-  arrive(sql: string, id: number | undefined): Statement {
+  tabFor(sql: string, id: number | undefined): Statement {
     const known = this.find(id) ?? this.#withSql(sql);
     if (known === undefined) return this.open(sql, sql);
     const { text, ran } = known;
@@ -63,10 +63,10 @@ export class Statements {
     return known;
   }
 
-  /** The tab that a statement is run in: this one where it is in its text or may take its place. */
+  /** The tab in which a statement runs: the tab with that id if its text contains the statement. */
   run(sql: string, id: number | undefined): Statement {
     const known = this.find(id);
-    if (!known?.text.includes(sql)) return this.arrive(sql, id);
+    if (!known?.text.includes(sql)) return this.tabFor(sql, id);
     this.change(known.id, { ran: sql });
     return known;
   }
@@ -78,7 +78,7 @@ export class Statements {
     storeOne(statement);
   }
 
-  /** Closes a tab; answers which one takes its place. */
+  /** Closes a tab; returns the tab to select instead. */
   close(id: number): Statement | undefined {
     const index = this.#list.findIndex((statement) => statement.id === id);
     if (index >= 0) this.#list.splice(index, 1);
@@ -101,7 +101,7 @@ function storeOne(statement: Statement): void {
   store(KEY, list);
 }
 
-/** The largest number that a statement was given. */
+/** The largest id of any statement so far. */
 function lastIdOf(list: readonly Statement[]): number {
   const lastId = load(LAST_ID_KEY);
   return Math.max(typeof lastId === "number" ? lastId : 0, ...list.map(({ id }) => id));
@@ -111,7 +111,7 @@ function stored(): Statement[] {
   const list = load(KEY);
   if (!Array.isArray(list)) return [];
   return list.flatMap(({ id, name, text, ran }: Partial<Statement>) => {
-    const isSound = typeof id === "number" && typeof text === "string" && typeof ran === "string";
-    return isSound && text.trim() !== "" ? [{ id, name, text, ran }] : [];
+    const isValid = typeof id === "number" && typeof text === "string" && typeof ran === "string";
+    return isValid && text.trim() !== "" ? [{ id, name, text, ran }] : [];
   });
 }

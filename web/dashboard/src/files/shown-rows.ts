@@ -1,0 +1,44 @@
+import type { Shell } from "../shell/shell.js";
+import { exportName } from "./export.js";
+
+/** The shown rows as a request, for exports and generated code. */
+export interface ShownRows {
+  /** The request for these rows. */
+  request: Request;
+  /** Columns, sort and filter as in the body of `POST /v1/query`; empty for all rows unsorted. */
+  arrangement: Record<string, unknown>;
+  rows: { table: string } | { sql: string };
+  /** A file name without extension. */
+  name: string;
+  /** The number of rows, if known. */
+  totalRows: number | undefined;
+}
+
+/** The shown rows if the server has them; otherwise the reason why not, as a text for the user. */
+export async function shownRows({ address, viewer }: Shell): Promise<ShownRows | string> {
+  const { subject } = address;
+  if (subject !== undefined && "file" in subject) {
+    return "This file is open in this tab only, and the server knows nothing of it. Upload it first: its entry in the list of files has a button for that.";
+  }
+  const request = subject === undefined ? undefined : viewer.shownRequest();
+  if (subject === undefined || request === undefined) {
+    return "There are no rows yet. Try again when the first ones are shown.";
+  }
+  const { sort, filter, columns } = JSON.parse(await request.clone().text()) as {
+    sort: unknown[];
+    filter?: unknown;
+    columns?: unknown;
+  };
+  const table = "table" in subject ? subject.table : undefined;
+  return {
+    request,
+    arrangement: {
+      ...(columns === undefined ? {} : { columns }),
+      ...(filter === undefined ? {} : { filter }),
+      ...(sort.length === 0 ? {} : { sort }),
+    },
+    rows: subject,
+    name: exportName(table, filter !== undefined, new Date()),
+    totalRows: filter === undefined ? viewer.table?.progress.totalRows : undefined,
+  };
+}

@@ -1,0 +1,252 @@
+import type { ColonnadeViewer } from "colonnade";
+import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
+import type { Address, Subject } from "../address/address.js";
+import { Navigation } from "../address/navigation.js";
+import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
+import { CatalogWatch } from "../catalog/catalog-watch.js";
+import { localFile } from "../files/local-files.js";
+import type { Panel, Shell } from "../shell/shell.js";
+import { applyTheme, loadTheme, nextTheme, type Theme, themeIcon } from "../shell/theme.js";
+import { StatementsControl } from "../sql/statements-control.js";
+import type { NotificationEvent } from "../ui/copy-button.js";
+import { list, mark } from "../ui/icons.js";
+import { barPanels, overlayPanels, rowPanels, sidePanels } from "./panels.js";
+import { RowsControl } from "./rows-control.js";
+import { RowsVersion, staleRowsNote } from "./rows-version.js";
+import { viewTabs } from "./view-tabs.js";
+import { welcome } from "./welcome.js";
+
+/** How long a notification is shown, in ms. */
+const NOTIFICATION_MS = 4000;
+
+/** The page: the list of tables at the left, the statement above, the rows below. */
+export class Dashboard extends LitElement implements Shell {
+  static override properties: PropertyDeclarations = {
+    theme: { state: true },
+    isListOpen: { state: true },
+    notification: { state: true },
+  };
+
+  declare theme: Theme;
+  /** Whether the list of tables is open on a page that is too narrow to show it always. */
+  declare isListOpen: boolean;
+  /** The text of the shown notification; empty for none. */
+  declare notification: string;
+
+  readonly viewer: ColonnadeViewer = document.createElement("colonnade-viewer");
+  readonly #catalog = new CatalogWatch(() => this.requestUpdate());
+  readonly #navigation = new Navigation({
+    show: (address, isReload, statement) => this.#show(address, isReload, statement),
+  });
+  readonly #rows = new RowsControl(this.viewer, (change, isRefusal) =>
+    this.#navigation.record(change, isRefusal),
+  );
+  readonly #statements = new StatementsControl(this.#navigation, this.viewer, () =>
+    this.requestUpdate(),
+  );
+  readonly #version = new RowsVersion();
+  /** How many times rows were requested, including for the same address. */
+  #numLoads = 0;
+  #notificationTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    super();
+    this.theme = loadTheme();
+    this.isListOpen = false;
+    this.notification = "";
+    this.addEventListener("notification", (event) =>
+      this.#notify((event as NotificationEvent).detail),
+    );
+  }
+
+  get tables(): readonly CatalogTable[] | undefined {
+    return this.#catalog.tables;
+  }
+
+  get address(): Address {
+    return this.#navigation.address;
+  }
+
+  go(subject: Subject): void {
+    if (subject && "sql" in subject) this.#statements.run(subject.sql);
+    else this.#navigation.go(subject);
+  }
+
+  open(address: Address): void {
+    this.#navigation.open(address);
+  }
+
+  setChart(chart: string | undefined): void {
+    this.#navigation.record({ chart });
+  }
+
+  reloadTables(): Promise<void> {
+    return this.#catalog.read();
+  }
+
+  protected override createRenderRoot(): HTMLElement {
+    return this;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#catalog.start();
+    this.#navigation.start();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#catalog.stop();
+    this.#navigation.stop();
+  }
+
+  protected override willUpdate(): void {
+    this.viewer.theme = this.theme;
+    this.viewer.hidden = !this.#rows.isShown;
+    this.viewer.totalRows = this.#tableInfo?.rows ?? null;
+  }
+
+  protected override render() {
+    const { subject, view } = this.address;
+    const hasRows = isShowable(subject);
+    return html`${this.#renderBar()} ${this.#renderTables()}
+      <main>
+        ${this.#statements.renderTabs()}
+        <div
+          id="subject"
+          class="subject"
+          role=${this.#statements.hasTabs ? "tabpanel" : nothing}
+          aria-label=${this.#statements.hasTabs ? this.#statements.title : nothing}
+        >
+          ${this.#statements.renderPanel(this.tables ?? [], this.#exampleSql())}
+          ${hasRows ? this.#renderViewBar(subject) : nothing}
+          <div id="view" class="view" role=${hasRows ? "tabpanel" : nothing} aria-label=${hasRows ? view : nothing}>
+            ${hasRows ? nothing : welcome(this.tables, (to) => this.go(to))}
+            ${hasRows && view === "rows" ? this.#renderStaleRowsNote() : nothing}
+            <div class="shown" ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
+            ${this.#renderOtherView()}
+          </div>
+        </div>
+      </main>
+      ${this.#renderPanels(overlayPanels)}
+      <div class="notification" aria-live="polite">${this.notification}</div>`;
+  }
+
+  #renderBar() {
+    return html`<header>
+      <button
+        class="icon menu"
+        aria-label="Show tables"
+        aria-expanded=${this.isListOpen}
+        aria-controls="tables"
+        @click=${() => {
+          this.isListOpen = !this.isListOpen;
+        }}
+      >
+        ${list}
+      </button>
+      <h1>${mark}Colonnade</h1>
+      <div class="actions">
+        ${this.#renderPanels(barPanels)}
+        <button
+          class="icon"
+          aria-label=${`Theme: ${this.theme}`}
+          title=${`Theme: ${this.theme}`}
+          @click=${() => {
+            this.theme = nextTheme(this.theme);
+            applyTheme(this.theme);
+          }}
+        >
+          ${themeIcon(this.theme)}
+        </button>
+      </div>
+    </header>`;
+  }
+
+  #renderTables() {
+    const { subject } = this.address;
+    return html`<nav id="tables" aria-label="Tables" class=${this.isListOpen ? "open" : ""}>
+      <tables-list
+        .tables=${this.tables}
+        .error=${this.#catalog.error}
+        .isAlert=${!this.#rows.isShown}
+        .current=${subject && "table" in subject ? subject.table : undefined}
+        @choose=${(event: CustomEvent<string>) => this.go({ table: event.detail })}
+        @details=${(event: CustomEvent<string>) =>
+          this.#navigation.go({ table: event.detail }, { view: "details" })}
+        @reload=${() => this.reloadTables()}
+      ></tables-list>
+    </nav>`;
+  }
+
+  #renderViewBar(subject: Subject) {
+    const { view } = this.address;
+    return html`<div class="views">
+      ${viewTabs(subject, view, (to) => this.#navigation.switchView(to))}
+      <div class="actions">${this.#renderPanels(rowPanels)}</div>
+    </div>`;
+  }
+
+  #renderStaleRowsNote() {
+    const { subject } = this.address;
+    const table = this.#tableInfo;
+    if (table === undefined || !this.#version.isStale(subject, table)) return nothing;
+    return staleRowsNote(table.name, () => this.#show(this.address, true, undefined));
+  }
+
+  /** The details of a table or the plan of a statement, instead of the rows. */
+  #renderOtherView() {
+    const { subject, view } = this.address;
+    if (subject === undefined || !isShowable(subject) || view === "rows") return nothing;
+    if ("sql" in subject) {
+      return html`<plan-panel .sql=${subject.sql} .numLoads=${this.#numLoads}></plan-panel>`;
+    }
+    if (this.tables === undefined || !("table" in subject)) return nothing;
+    const { table } = subject;
+    return html`<table-details .name=${table} .table=${this.#tableInfo}></table-details>`;
+  }
+
+  #renderPanels(panels: readonly Panel[]) {
+    return panels.map((panel) => panel(this));
+  }
+
+  #notify(message: string): void {
+    clearTimeout(this.#notificationTimer);
+    this.notification = message;
+    this.#notificationTimer = setTimeout(() => {
+      this.notification = "";
+    }, NOTIFICATION_MS);
+  }
+
+  #show(address: Address, isReload: boolean, statement: number | undefined): void {
+    this.isListOpen = false;
+    this.#statements.show(address, isReload, statement);
+    this.#rows.show(address, isReload);
+    if (isReload) {
+      this.#numLoads++;
+      this.#version.begin(address.subject);
+    }
+    const title = this.#statements.title;
+    document.title = title === undefined ? "Colonnade" : `${title} – Colonnade`;
+    this.requestUpdate();
+  }
+
+  #exampleSql(): string {
+    const { subject } = this.address;
+    const current = subject && "table" in subject ? subject.table : undefined;
+    return exampleSql(current ?? this.tables?.[0]?.name ?? "table");
+  }
+
+  get #tableInfo(): CatalogTable | undefined {
+    const { subject } = this.address;
+    if (subject === undefined || !("table" in subject)) return undefined;
+    return this.tables?.find(({ name }) => name === subject.table);
+  }
+}
+
+/** Whether the subject has rows: a table, a statement that was run, or a file that is open. */
+function isShowable(subject: Subject): boolean {
+  if (subject === undefined) return false;
+  if ("file" in subject) return localFile(subject.file) !== undefined;
+  return "table" in subject || subject.sql.trim() !== "";
+}

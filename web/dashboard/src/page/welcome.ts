@@ -1,0 +1,74 @@
+import { html, nothing } from "lit";
+import { formatAddress, type Subject, subjectAddress } from "../address/address.js";
+import { type CatalogTable, exampleSql } from "../catalog/catalog.js";
+import { formatRows } from "../text/format.js";
+import { quoteNameIfNeeded } from "../text/quote.js";
+import { mark } from "../ui/icons.js";
+import { opensElsewhere } from "../ui/link-click.js";
+
+/** The start page, shown while there is no subject. */
+export function welcome(
+  tables: readonly CatalogTable[] | undefined,
+  go: (subject: Subject) => void,
+) {
+  const first = tables?.slice(0, 3) ?? [];
+  return html`<div class="welcome">
+    <div class="welcome-head">
+      ${mark}
+      <h2>Tables of any size, while they arrive</h2>
+      <p>Rows appear at once and the rest streams in behind them.</p>
+    </div>
+    <ol>
+      <li>
+        <h3>Look at a table</h3>
+        <p>Scroll it, sort it by a header, filter it by a column's menu.</p>
+        ${first.map((table) => exampleLink({ table: table.name }, `Open ${table.name}`, countOf(table), go))}
+        <p>Or drop a file anywhere on this page.</p>
+      </li>
+      <li>
+        <h3>Ask in SQL</h3>
+        <p>Write a statement above, with completion, or begin with one of these.</p>
+        ${examples(first).map((sql) => exampleLink({ sql }, sql, undefined, go))}
+      </li>
+      <li>
+        <h3>Pass it on</h3>
+        <p>The address holds all that you see: its rows, order, filters and place. Send it to somebody.</p>
+      </li>
+    </ol>
+  </div>`;
+}
+
+function exampleLink(
+  subject: Subject,
+  label: string,
+  note: string | undefined,
+  go: (subject: Subject) => void,
+) {
+  return html`<a
+    class=${subject && "sql" in subject ? "example-link code" : "example-link"}
+    href=${formatAddress(subjectAddress(subject))}
+    @click=${(event: MouseEvent) => {
+      if (opensElsewhere(event)) return;
+      event.preventDefault();
+      go(subject);
+    }}
+    ><span>${label}</span>${note === undefined ? nothing : html`<span class="minor">${note}</span>`}</a
+  >`;
+}
+
+function countOf({ rows }: CatalogTable): string | undefined {
+  return rows === null ? undefined : formatRows(rows);
+}
+
+/** Example statements for these tables: some rows, and the counts of a column's values. */
+function examples(tables: readonly CatalogTable[]): string[] {
+  const named = tables.flatMap(({ name, fields }) => {
+    const text = fields.find(({ type }) => /^(?:large_)?string|^dictionary/.test(type));
+    return text === undefined ? [] : [{ name, column: text.name }];
+  });
+  const counted = named.slice(-1).map(({ name, column }) => {
+    const key = quoteNameIfNeeded(column);
+    return `SELECT ${key}, count(*) AS n FROM ${quoteNameIfNeeded(name)} GROUP BY ${key} ORDER BY n DESC`;
+  });
+  return [...tables.slice(0, 1).map(({ name }) => exampleSql(name)), ...counted];
+}

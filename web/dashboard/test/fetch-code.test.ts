@@ -1,0 +1,108 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { expect, test } from "vitest";
+import {
+  CODE_LANGUAGES,
+  type CodeLanguage,
+  type CodeOptions,
+  codeFor,
+} from "../src/files/fetch-code.js";
+
+const plain: CodeOptions = {
+  origin: "http://localhost:7878",
+  rows: { table: 'it\'s "a"' },
+  arrangement: {},
+  limit: undefined,
+  hasToken: false,
+};
+const languages = Object.keys(CODE_LANGUAGES) as CodeLanguage[];
+const pythons = languages.filter((language) => language !== "curl");
+const odd = '\'"\\ $HOME `x` ü\n\t\u2028🙂 "query":"RESULT"';
+
+/** What Python reads in the code's queryBodies. */
+function asked(code: string): unknown {
+  const program = `
+import ast, json, sys
+calls = [node for node in ast.walk(ast.parse(sys.stdin.read()))
+         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ask"]
+def plain(node):
+    if isinstance(node, ast.Name): return node.id
+    if isinstance(node, ast.Dict): return {plain(k): plain(v) for k, v in zip(node.keys, node.values)}
+    return ast.literal_eval(node)
+print(json.dumps([plain(call.args[0]) for call in calls]))
+`;
+  return JSON.parse(String(execFileSync("python3", ["-c", program], { input: code })));
+}
+
+/** The bodies that a shell would have curl send. */
+function posted(code: string): unknown[] {
+  const fake = `curl() { for word; do if [ "$found" ]; then printf '%s\\0' "$word" >&2; fi; \
+if [ "$word" = --data-binary ]; then found=1; else found=; fi; done; \
+printf 'x-query-id: the-id\\r\\n'; }\n`;
+  const shell = execFileSync("sh", ["-c", `{ ${fake}${code}\n} 2>&1 >/dev/null`]);
+  return String(shell)
+    .split("\0")
+    .filter(Boolean)
+    .map((body) => JSON.parse(body));
+}
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+if (!hasPython) console.log("left out: code for Python is not read, there is no python3");
+const withPython = test.skipIf(!hasPython);
+
+withPython.each(pythons)("%s asks for a table", (language) => {
+  expect(asked(codeFor(language, plain))).toEqual([plain.rows]);
+});
+
+const arrangement = {
+  columns: ["a", odd],
+  filter: {
+    and: [
+      { op: "eq", column: odd, value: "9007199254740993" },
+      { not: { op: "in", column: "b", value: [true, null, 1.5] } },
+    ],
+  },
+  sort: [{ column: odd, descending: true }],
+};
+
+withPython.each(pythons)("%s asks for some rows of a table in another order", (language) => {
+  const code = codeFor(language, { ...plain, arrangement, limit: 10 });
+  expect(asked(code)).toEqual([{ ...plain.rows, ...arrangement, limit: 10 }]);
+});
+
+withPython.each([
+  "select 1",
+  "select *\nfrom t\n  where a = 'x'",
+  `select "${odd}"`,
+  'select """a\n"""',
+  'select "a\nb"',
+])("statements stay as they are: %j", (sql) => {
+  const wish = { ...plain, rows: { sql } };
+  expect(asked(codeFor("pyarrow", wish))).toEqual([{ sql }]);
+  expect(posted(codeFor("curl", wish))).toEqual([{ sql }]);
+});
+
+withPython("a statement's rows in another order are asked for by the id of its result", () => {
+  const wish = { ...plain, rows: { sql: odd }, arrangement, limit: 10 };
+  const first = { sql: odd, linger_s: 60 };
+  expect(asked(codeFor("pandas", wish))).toEqual([
+    first,
+    { query: "result", ...arrangement, limit: 10 },
+  ]);
+  expect(posted(codeFor("curl", wish))).toEqual([
+    first,
+    { query: "the-id", ...arrangement, limit: 10 },
+  ]);
+});
+
+test("curl asks for a table", () => {
+  expect(posted(codeFor("curl", { ...plain, arrangement }))).toEqual([
+    { ...plain.rows, ...arrangement },
+  ]);
+});
+
+test.each(languages)("%s reads the token from the environment, where there is one", (language) => {
+  expect(codeFor(language, plain)).not.toContain("COLONNADE_TOKEN");
+  const code = codeFor(language, { ...plain, hasToken: true });
+  expect(code).toContain("Authorization");
+  expect(code).toContain("COLONNADE_TOKEN");
+});
