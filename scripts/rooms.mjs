@@ -1,0 +1,195 @@
+// Checks the imports of the Rust crates: siblings never import each other in a circle, and a room imports
+// only rooms on lower floors, as the tables of ARCHITECTURE.md say. (Biome checks TypeScript: biome.json.)
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Obstacle, root, say, script } from "./run.mjs";
+
+const crates = ["core", "wasm", "server"];
+
+/** The modules of a crate: path such as `source::csv` ("" is the root) to its text without comments and tests. */
+function readModules(folder) {
+  const modules = new Map();
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".rs")) continue;
+    const path = name.slice(0, -3).split(/[/\\]/);
+    if (path.at(-1) === "mod" || name === "lib.rs") path.pop();
+    const text = readFileSync(join(folder, name), "utf8")
+      .replace(/\/\/[^\n]*|b?'\\?"'|"(?:[^"\\]|\\.)*"/gs, '""')
+      .replace(/#\[cfg\(test\)\]\s*mod .*/s, "");
+    modules.set(path.join("::"), text);
+  }
+  return modules;
+}
+
+/** The paths of a use tree, each as its segments and the name that it binds: `a::{b, c as d}` is two paths. */
+function usePaths(tree, prefix = []) {
+  const group = /^((?:\w+::)*)\{(.*)\}$/s.exec(tree.trim());
+  if (!group) {
+    const [path, name] = tree.trim().split(/\s+as\s+/);
+    const segments = prefix.concat(path.split("::"));
+    return [{ segments, name: name ?? segments.at(-1) }];
+  }
+  const inside = prefix.concat(group[1].split("::").filter(Boolean));
+  let depth = 0;
+  let item = "";
+  const paths = [];
+  for (const character of `${group[2]},`) {
+    if (character === "{") depth += 1;
+    if (character === "}") depth -= 1;
+    if (character !== "," || depth > 0) item += character;
+    else {
+      if (item.trim()) paths.push(...usePaths(item, inside));
+      item = "";
+    }
+  }
+  return paths;
+}
+
+/** The arrows between a crate's modules, `[from, to]`: re-exported names lead to the module that defines them. */
+function readArrows(modules) {
+  const imports = new Map();
+  const exports = new Map();
+  for (const [module, text] of modules) {
+    const paths = [];
+    const rest = text.replace(/(\bpub(?:\([^)]*\))?\s+)?\buse\s+([^;]+);/g, (_, pub, tree) => {
+      const found = usePaths(tree);
+      paths.push(...found);
+      if (pub) {
+        for (const path of found) exports.set(`${module}::${path.name}`, path.segments);
+      }
+      return "";
+    });
+    for (const [path] of rest.matchAll(/\b(?:crate|super|self)(?:::\w+)+/g)) {
+      paths.push({ segments: path.split("::") });
+    }
+    imports.set(
+      module,
+      paths.map((path) => path.segments),
+    );
+  }
+
+  const absolute = (segments, module) => {
+    if (segments[0] === "crate") return segments.slice(1);
+    const path = module === "" ? [] : module.split("::");
+    let index = 0;
+    for (; segments[index] === "super" || segments[index] === "self"; index += 1) {
+      if (segments[index] === "super") path.pop();
+    }
+    const resolved = path.concat(segments.slice(index));
+    return index > 0 || modules.has(path.concat(segments[0]).join("::")) ? resolved : undefined;
+  };
+  const definer = (path, depth = 0) => {
+    for (let length = path.length; length >= 0; length -= 1) {
+      const module = path.slice(0, length).join("::");
+      if (!modules.has(module)) continue;
+      const source = exports.get(`${module}::${path[length]}`);
+      const target = source && depth < 8 ? absolute(source, module) : undefined;
+      return target ? definer(target.concat(path.slice(length + 1)), depth + 1) : module;
+    }
+    return "";
+  };
+
+  const arrows = [];
+  for (const [from, paths] of imports) {
+    for (const segments of paths) {
+      const path = absolute(segments, from);
+      if (path) arrows.push([from, definer(path)]);
+    }
+  }
+  return arrows;
+}
+
+/** The arrows between the direct children of each module, as `{parent, from, to, example}`. */
+function siblingArrows(arrows) {
+  const found = new Map();
+  for (const [from, to] of arrows) {
+    const [a, b] = [from.split("::"), to.split("::")];
+    let shared = 0;
+    while (shared < a.length && shared < b.length && a[shared] === b[shared]) shared += 1;
+    if (!a[shared] || !b[shared]) continue;
+    const parent = a.slice(0, shared).join("::");
+    const key = [parent, a[shared], b[shared]].join(" ");
+    if (!found.has(key)) {
+      found.set(key, { parent, from: a[shared], to: b[shared], example: `${from} uses ${to}` });
+    }
+  }
+  return [...found.values()];
+}
+
+/** One circle among the siblings that `arrows` connect, as names; undefined where there is none. */
+function findCircle(arrows) {
+  const done = new Set();
+  const walk = (name, path) => {
+    if (path.includes(name)) return path.slice(path.indexOf(name)).concat(name);
+    if (done.has(name)) return undefined;
+    for (const arrow of arrows.filter((arrow) => arrow.from === name)) {
+      const circle = walk(arrow.to, path.concat(name));
+      if (circle) return circle;
+    }
+    done.add(name);
+    return undefined;
+  };
+  for (const { from } of arrows) {
+    const circle = walk(from, []);
+    if (circle) return circle;
+  }
+  return undefined;
+}
+
+/** Floor numbers by room from the table under the heading of `folder` in ARCHITECTURE.md; none where there is no table. */
+function readFloors(folder) {
+  const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+  const section = text.split(/^#+ /m).find((section) => section.startsWith(`\`${folder}\``));
+  const floors = new Map();
+  for (const [, floor, rooms] of (section ?? "").matchAll(/^\| (\d+) \| ([^|]*) \|/gm)) {
+    for (const [, room] of rooms.matchAll(/`(\w+)(?:\.rs|\/)?`/g)) floors.set(room, Number(floor));
+  }
+  return floors;
+}
+
+/** What is wrong with the imports of a crate, a line each. */
+export function importFaults(crate) {
+  const folder = join(root, crate, "src");
+  const modules = readModules(folder);
+  const arrows = siblingArrows(readArrows(modules));
+  const faults = [];
+  for (const parent of new Set(arrows.map((arrow) => arrow.parent))) {
+    const inside = arrows.filter((arrow) => arrow.parent === parent);
+    const circle = findCircle(inside);
+    if (!circle) continue;
+    const examples = circle
+      .slice(1)
+      .map((to, index) => inside.find((arrow) => arrow.from === circle[index] && arrow.to === to))
+      .map((arrow) => arrow.example);
+    const place = relative(root, join(folder, ...parent.split("::")));
+    faults.push(`${place}: circle ${circle.join(" → ")} (${examples.join(", ")})`);
+  }
+  const floors = readFloors(`${crate}/src`);
+  if (floors.size === 0) return faults;
+  for (const name of modules.keys()) {
+    if (name && !name.includes("::") && !floors.has(name)) {
+      faults.push(`${crate}/src/${name}: has no floor in ARCHITECTURE.md`);
+    }
+  }
+  for (const { parent, from, to, example } of arrows) {
+    if (parent === "" && floors.get(to) >= floors.get(from)) {
+      faults.push(`${crate}/src: ${from} may not import ${to}, which is not below it (${example})`);
+    }
+  }
+  return faults;
+}
+
+/** Fails where an import of a Rust crate goes against the order. */
+export function checkRooms() {
+  const faults = crates.flatMap(importFaults);
+  if (faults.length > 0) {
+    throw new Obstacle(`imports against the order of ARCHITECTURE.md:\n  ${faults.join("\n  ")}`);
+  }
+  say("imports go one way");
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await script(async () => checkRooms());
+}
