@@ -16,7 +16,6 @@ import {
   withoutColumn,
 } from "./column-order.js";
 import { withConjuncts } from "./filters.js";
-import { closePanel, placePanel } from "./panel.js";
 import { toggledSort } from "./sorting.js";
 import type { ViewerStateInput } from "./state.js";
 
@@ -101,7 +100,7 @@ export class ColumnsControl implements HeaderCallbacks {
     const direction = key?.descending ? "descending" : "ascending";
     menu.open({ field, filter, direction: key && direction });
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.column");
-    if (panel !== null) placePanel(panel, header.getBoundingClientRect());
+    if (panel !== null) this.#panels?.placePanel(panel, header.getBoundingClientRect());
   };
 
   readonly onWiden = (column: number, byPx: number, phase: "begin" | "drag" | "end"): void => {
@@ -176,7 +175,7 @@ export class ColumnsControl implements HeaderCallbacks {
     const action = (label: string, act: () => void, isDisabled = false) => html`<button
       ?disabled=${isDisabled}
       @click=${(event: Event) => {
-        closePanel(event);
+        this.#panels?.closePanel(event);
         act();
       }}
     >
@@ -221,7 +220,7 @@ export class ColumnsControl implements HeaderCallbacks {
     this.#isPickerOpen = true;
     this.#search = "";
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.picker");
-    if (panel !== null) placePanel(panel, button.getBoundingClientRect());
+    if (panel !== null) this.#panels?.placePanel(panel, button.getBoundingClientRect());
   }
 
   #focus(name: string): void {
