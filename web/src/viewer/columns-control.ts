@@ -168,28 +168,15 @@ export class ColumnsControl implements HeaderCallbacks {
     return this.#menu;
   }
 
-  #actions(name: string): TemplateResult {
-    const { shown, pinned } = this.#state;
-    const isPinned = pinned.includes(name);
-    const column = shown.indexOf(name);
-    const action = (label: string, act: () => void, isDisabled = false) => html`<button
-      ?disabled=${isDisabled}
-      @click=${(event: Event) => {
-        this.#panels?.closePanel(event);
-        act();
-      }}
-    >
-      ${label}
-    </button>`;
-    const [first, last] = isPinned ? [0, pinned.length - 1] : [pinned.length, shown.length - 1];
-    // Columns stand from left to right in every page, and so do these.
-    return html`<div class="choices" role="group" aria-label="Column" dir="ltr">
-      ${action("← Move left", () => this.onMove(column, column - 1), column <= first)}
-      ${action("Move right →", () => this.onMove(column, column + 1), column >= last)}
-      ${action(isPinned ? "Unpin" : "Pin left", () => this.show(pinnedColumn(this.#state, name, !isPinned)))}
-      ${action("Fit width", () => void this.onFit(column))}
-      ${action("Hide", () => this.show(withoutColumn(this.#state, name)), shown.length === 1)}
-    </div>`;
+  #actions(name: string): TemplateResult | undefined {
+    return this.#panels?.columnActions({
+      name,
+      state: this.#state,
+      onMove: this.onMove,
+      onPin: (isPinned) => this.show(pinnedColumn(this.#state, name, isPinned)),
+      onFit: this.onFit,
+      onHide: () => this.show(withoutColumn(this.#state, name)),
+    });
   }
 
   #picker(): TemplateResult | undefined {
