@@ -139,7 +139,7 @@ function embed(): Plugin {
 
 /** What is loaded when it is first used. */
 const LATE =
-  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:menu|panels|picker)|panel-styles|copy|formats|summary-words|totals|engine-record)|\/http\/query-record/;
+  /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:actions|menu|panels|picker)|panel|copy|formats|summary-words|totals|engine-record)|\/http\/query-record/;
 
 /** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
 const groups = [

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { TableSource } from "../src/source.js";
+import type { TableSource } from "../src/api/source.js";
 
 const wasmSrc = "https://page.example/colonnade.wasm";
 
@@ -38,7 +38,7 @@ const sources: [string, () => TableSource][] = [
 test.each(
   sources,
 )("a table takes the worker of one that is given up while it is %s", async (_, source) => {
-  const { open } = await import("../src/open.js");
+  const { open } = await import("../src/api/open.js");
   const [first, second] = [new AbortController(), new AbortController()];
   open(source(), { wasmSrc, signal: first.signal }).catch(() => undefined);
   const port = expect.any(MessagePort);

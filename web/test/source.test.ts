@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { prepareSource } from "../src/source.js";
+import { prepareSource } from "../src/api/source.js";
 
 const ADDRESS = "https://data.example/rows";
 const body = Object.getOwnPropertyDescriptor(Request.prototype, "body") as PropertyDescriptor;

@@ -290,7 +290,7 @@ export class View extends RowReader {
 }
 
 function release(requester: Requester, view: number): void {
-  requester.request("release", { view }).catch(() => undefined);
+  requester.send("release", { view });
 }
 
 function typedValues({ kind, bytes, validity }: RawValues): ColumnValues {

@@ -36,10 +36,7 @@ export class TableReader extends RowReader {
     const window = await super.window(...args);
     if (this.#isPaintAwaited && window.end > window.start) {
       this.#isPaintAwaited = false;
-      const notify = () => this.requester.request("painted", null);
-      framePainted()
-        .then(notify)
-        .catch(() => undefined);
+      void framePainted().then(() => this.requester.send("painted", null));
     }
     return window;
   }

@@ -119,7 +119,7 @@ export class Table extends EventTarget {
   #rejectDone: (error: ColonnadeError) => void = () => undefined;
   readonly #onPageHide = () => this.#abandon();
   readonly #onOnline = () => {
-    this.#requester.request("retryNow", null).catch(() => undefined);
+    this.#requester.send("retryNow", null);
   };
 
   /** @internal */
@@ -167,7 +167,7 @@ export class Table extends EventTarget {
     this.#rows = new TableReader(this.#requester, this, isShown);
     const { wire } = prepared;
     this.#pool = new PoolServer(wire.kind === "url" ? wire.url : undefined, (message) => {
-      this.#requester.request("slot", message).catch(() => undefined);
+      this.#requester.send("slot", message);
     });
     const onWorkerFailure = (event: Event) => {
       event.preventDefault();
@@ -322,7 +322,7 @@ export class Table extends EventTarget {
     if (this.paused !== undefined) {
       this.#memoryBytes = memoryBytes;
       this.#progress = { ...this.#progress, pause: undefined };
-      this.#requester.request("grow", { memoryBytes }).catch(() => undefined);
+      this.#requester.send("grow", { memoryBytes });
       this.#dispatch("progress", this.progress);
       return;
     }
@@ -331,7 +331,7 @@ export class Table extends EventTarget {
     this.#error = undefined;
     this.#state = "streaming";
     this.#expectEnd();
-    this.#requester.request("resume", null).catch(() => undefined);
+    this.#requester.send("resume", null);
     this.#dispatch("progress", this.progress);
   }
 
@@ -356,11 +356,7 @@ export class Table extends EventTarget {
 
   /** @internal As {@link close}, but the server keeps the result: others are made of it. */
   park(): void {
-    if (this.#state === "streaming") {
-      this.#state = "cancelled";
-      this.#requester.request("stop", null).catch(() => undefined);
-      this.#rejectDone(cancelledError());
-    }
+    this.#stop();
     this.#release();
   }
 
@@ -373,12 +369,15 @@ export class Table extends EventTarget {
     this.#prepared.port?.close();
   }
 
+  #stop(): void {
+    if (this.#state !== "streaming") return;
+    this.#state = "cancelled";
+    this.#requester.send("stop", null);
+    this.#rejectDone(cancelledError());
+  }
+
   #abandon(): void {
-    if (this.#state === "streaming") {
-      this.#state = "cancelled";
-      this.#requester.request("stop", null).catch(() => undefined);
-      this.#rejectDone(cancelledError());
-    }
+    this.#stop();
     this.#dropAtServer();
   }
 

@@ -82,31 +82,21 @@ function withParameters(source: UrlSource, parameters: Parameters): UrlSource {
 }
 
 /**
- * Sets a member of the object in JSON text. The other members keep their text, because parsing would
- * round numbers beyond 2^53.
+ * Sets a string or number of the object in JSON text. All other text stays, because parsing and writing
+ * it would round numbers beyond 2^53.
  */
 function setMember(json: string, [name, value]: [string, string | number]): string {
-  const members = membersOf(json);
-  const index = members.findIndex((member) => name in JSON.parse(`{${member}}`));
   const text = `"${name}":${JSON.stringify(value)}`;
-  if (index < 0) members.unshift(text);
-  else members[index] = text;
-  return `{${members}}`;
-}
-
-/** The texts of the members of an object that is not empty, in JSON text. */
-function membersOf(json: string): string[] {
-  const members: string[] = [];
-  let start = json.indexOf("{") + 1;
-  let depth = 0;
-  for (const { 0: token, index } of json.matchAll(/"(?:\\.|[^"\\])*"|[[\]{},]/g)) {
-    if (token === "{" || token === "[") depth++;
-    if (token === "}" || token === "]") depth--;
-    if (depth > 1 || (depth === 1 && token !== ",")) continue;
-    members.push(json.slice(start, index));
-    start = index + 1;
+  for (const found of json.matchAll(new RegExp(`"${name}"\\s*:\\s*(?:"[^"]*"|[^,}\\s]+)`, "g"))) {
+    const before = json.slice(0, found.index);
+    try {
+      JSON.parse(`${before}"":0}`);
+      return before + text + json.slice(found.index + found[0].length);
+    } catch {
+      // It is part of a string, a list or an object inside.
+    }
   }
-  return members;
+  return json.replace("{", () => `{${text},`);
 }
 
 function bodyOf({ body }: UrlSource): Record<string, unknown> | undefined {

@@ -89,7 +89,7 @@ export function withPosition(error: ColonnadeError, row: number, byte: number): 
   });
 }
 
-/** The error of a stream that was cancelled. */
-export function cancelledError(): ColonnadeError {
-  return new ColonnadeError("cancelled", "The stream was cancelled.");
+/** The error of work that was cancelled; `work` names it. */
+export function cancelledError(work = "stream"): ColonnadeError {
+  return new ColonnadeError("cancelled", `The ${work} was cancelled.`);
 }

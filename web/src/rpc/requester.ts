@@ -1,4 +1,4 @@
-import { ColonnadeError } from "../model/errors.js";
+import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Endpoint } from "./endpoint.js";
 import type {
   KernelWork,
@@ -12,6 +12,7 @@ import type {
 interface Pending {
   resolve(result: unknown): void;
   reject(error: ColonnadeError): void;
+  settled(): void;
 }
 
 /** Sends requests to a {@link Responder} at the other end of a port. None stays pending forever. */
@@ -58,24 +59,17 @@ export class Requester {
     return new Promise((resolve, reject) => {
       if (this.#failure !== undefined) return reject(this.#failure);
       const { signal, transfer = [] } = options;
-      const cancelled = () => new ColonnadeError("cancelled", "The request was cancelled.");
-      if (signal?.aborted) return reject(cancelled());
+      if (signal?.aborted) return reject(cancelledError("request"));
       const id = this.#nextId++;
       const onAbort = () => {
         this.#endpoint.postMessage({ type: "cancel", id }, []);
-        this.#take(id)?.reject(cancelled());
+        this.#take(id)?.reject(cancelledError("request"));
       };
       signal?.addEventListener("abort", onAbort, { once: true });
-      const settled = () => signal?.removeEventListener("abort", onAbort);
       this.#pending.set(id, {
-        resolve: (result) => {
-          settled();
-          resolve(result as Requests[N]["result"]);
-        },
-        reject: (error) => {
-          settled();
-          reject(error);
-        },
+        resolve: resolve as Pending["resolve"],
+        reject,
+        settled: () => signal?.removeEventListener("abort", onAbort),
       });
       try {
         this.#endpoint.postMessage({ type: "request", id, name, params }, transfer);
@@ -83,6 +77,11 @@ export class Requester {
         this.#take(id)?.reject(ColonnadeError.from(thrown, "worker_failed"));
       }
     });
+  }
+
+  /** Sends a request whose answer does not matter. */
+  send<N extends RequestName>(name: N, params: Requests[N]["params"]): void {
+    this.request(name, params).catch(() => undefined);
   }
 
   /** Requests work that reports its progress. */
@@ -109,6 +108,7 @@ export class Requester {
   #take(id: number): Pending | undefined {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
+    pending?.settled();
     return pending;
   }
 }

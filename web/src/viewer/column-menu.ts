@@ -40,7 +40,7 @@ export class ColumnMenu {
   }
 
   /** @param actions further actions on the column */
-  render(actions: () => TemplateResult): TemplateResult | typeof nothing {
+  render(actions: () => TemplateResult | undefined): TemplateResult | typeof nothing {
     const subject = this.#subject;
     if (subject === undefined) return nothing;
     const { field } = subject;

@@ -1,4 +1,6 @@
 // The panels of columns, loaded when one first opens.
+export { columnActions } from "./column-actions.js";
 export { ColumnMenu } from "./column-menu.js";
 export { columnPicker } from "./column-picker.js";
+export { closePanel, placePanel } from "./panel.js";
 export { panelStyles as styles } from "./panel-styles.js";

@@ -16,7 +16,6 @@ import {
   withoutColumn,
 } from "./column-order.js";
 import { withConjuncts } from "./filters.js";
-import { closePanel, placePanel } from "./panel.js";
 import { toggledSort } from "./sorting.js";
 import type { ViewerStateInput } from "./state.js";
 
@@ -101,7 +100,7 @@ export class ColumnsControl implements HeaderCallbacks {
     const direction = key?.descending ? "descending" : "ascending";
     menu.open({ field, filter, direction: key && direction });
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.column");
-    if (panel !== null) placePanel(panel, header.getBoundingClientRect());
+    if (panel !== null) this.#panels?.placePanel(panel, header.getBoundingClientRect());
   };
 
   readonly onWiden = (column: number, byPx: number, phase: "begin" | "drag" | "end"): void => {
@@ -169,28 +168,15 @@ export class ColumnsControl implements HeaderCallbacks {
     return this.#menu;
   }
 
-  #actions(name: string): TemplateResult {
-    const { shown, pinned } = this.#state;
-    const isPinned = pinned.includes(name);
-    const column = shown.indexOf(name);
-    const action = (label: string, act: () => void, isDisabled = false) => html`<button
-      ?disabled=${isDisabled}
-      @click=${(event: Event) => {
-        closePanel(event);
-        act();
-      }}
-    >
-      ${label}
-    </button>`;
-    const [first, last] = isPinned ? [0, pinned.length - 1] : [pinned.length, shown.length - 1];
-    // Columns stand from left to right in every page, and so do these.
-    return html`<div class="choices" role="group" aria-label="Column" dir="ltr">
-      ${action("← Move left", () => this.onMove(column, column - 1), column <= first)}
-      ${action("Move right →", () => this.onMove(column, column + 1), column >= last)}
-      ${action(isPinned ? "Unpin" : "Pin left", () => this.show(pinnedColumn(this.#state, name, !isPinned)))}
-      ${action("Fit width", () => void this.onFit(column))}
-      ${action("Hide", () => this.show(withoutColumn(this.#state, name)), shown.length === 1)}
-    </div>`;
+  #actions(name: string): TemplateResult | undefined {
+    return this.#panels?.columnActions({
+      name,
+      state: this.#state,
+      onMove: this.onMove,
+      onPin: (isPinned) => this.show(pinnedColumn(this.#state, name, isPinned)),
+      onFit: this.onFit,
+      onHide: () => this.show(withoutColumn(this.#state, name)),
+    });
   }
 
   #picker(): TemplateResult | undefined {
@@ -221,7 +207,7 @@ export class ColumnsControl implements HeaderCallbacks {
     this.#isPickerOpen = true;
     this.#search = "";
     const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.picker");
-    if (panel !== null) placePanel(panel, button.getBoundingClientRect());
+    if (panel !== null) this.#panels?.placePanel(panel, button.getBoundingClientRect());
   }
 
   #focus(name: string): void {

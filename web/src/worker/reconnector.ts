@@ -217,7 +217,11 @@ export class Reconnector {
 
 /** Why a body could not be read: any error of the browser means that the connection was lost. */
 export function readError(thrown: unknown): ColonnadeError {
-  if (thrown instanceof ColonnadeError) return thrown;
+  return thrown instanceof ColonnadeError ? thrown : connectionLost();
+}
+
+/** The error of a connection that was lost. */
+export function connectionLost(): ColonnadeError {
   return new ColonnadeError("network_error", "The connection was lost before the last row.");
 }
 

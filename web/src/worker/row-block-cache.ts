@@ -1,4 +1,4 @@
-import { ColonnadeError } from "../model/errors.js";
+import { cancelledError } from "../model/errors.js";
 
 /** Rows of one response, which are freed together. */
 export interface RowBlock {
@@ -53,7 +53,7 @@ export class RowBlockCache<B extends RowBlock> {
    */
   use<T>(index: number, signal: AbortSignal, work: (block: B) => T): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (signal.aborted || this.#isClosed) return reject(cancelled());
+      if (signal.aborted || this.#isClosed) return reject(cancelledError("request"));
       const block = this.#blocks.get(index);
       if (block !== undefined) {
         this.#blocks.delete(index);
@@ -62,7 +62,7 @@ export class RowBlockCache<B extends RowBlock> {
       }
       const leave = () => {
         this.#leave(index, waiter);
-        reject(cancelled());
+        reject(cancelledError("request"));
       };
       const settled = () => signal.removeEventListener("abort", leave);
       const waiter: Waiter<B> = {
@@ -97,7 +97,7 @@ export class RowBlockCache<B extends RowBlock> {
     this.#isClosed = true;
     for (const controller of this.#fetches.values()) controller.abort();
     for (const waiters of this.#wanted.values()) {
-      for (const waiter of waiters) waiter.reject(cancelled());
+      for (const waiter of waiters) waiter.reject(cancelledError("request"));
     }
     this.#wanted.clear();
     this.#evict(Number.NEGATIVE_INFINITY);
@@ -172,8 +172,4 @@ export class RowBlockCache<B extends RowBlock> {
       block.free();
     }
   }
-}
-
-function cancelled(): ColonnadeError {
-  return new ColonnadeError("cancelled", "The request was cancelled.");
 }

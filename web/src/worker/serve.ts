@@ -10,6 +10,9 @@ import { RETRY_POLICY } from "./reconnector.js";
 import { TableStream } from "./table-stream.js";
 import type { WindowedTable } from "./windowed-table.js";
 
+/** The answer to a request without a result. */
+const DONE = { result: null };
+
 /** Serves one table through `endpoint`; the returned function ends that and frees the rows. */
 export function serve(endpoint: Endpoint): () => void {
   let stream: TableStream | undefined;
@@ -52,34 +55,34 @@ export function serve(endpoint: Endpoint): () => void {
     },
     release: ({ view }) => {
       stream?.rows?.release(view);
-      return { result: null };
+      return DONE;
     },
     reach: async ({ end }, signal) => ({
       result: (await stream?.windowed?.reach(end, signal)) ?? 0,
     }),
     stop: () => {
       stream?.stop();
-      return { result: null };
+      return DONE;
     },
     painted: () => {
       stream?.painted();
-      return { result: null };
+      return DONE;
     },
     retryNow: () => {
       stream?.retryNow();
-      return { result: null };
+      return DONE;
     },
     resume: () => {
       void stream?.resume();
-      return { result: null };
+      return DONE;
     },
     grow: ({ memoryBytes }) => {
       stream?.grow(memoryBytes);
-      return { result: null };
+      return DONE;
     },
     slot: (message) => {
       pool.receive(message);
-      return { result: null };
+      return DONE;
     },
   });
 

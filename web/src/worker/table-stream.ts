@@ -7,7 +7,7 @@ import type { WireSource } from "../model/wire-source.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { Notices, Opened, SlotPriority } from "../rpc/messages.js";
 import type { BodyDecoder } from "./body-decoder.js";
-import { endsSoon, readInSlices } from "./body-slices.js";
+import { decodeBody } from "./decode-body.js";
 import { FirstPaintGate } from "./first-paint-gate.js";
 import type { Kernels } from "./kernels.js";
 import { RangeReader } from "./range-reader.js";
@@ -256,8 +256,7 @@ export class TableStream {
     let isYieldAllowed = false;
     const stream = body.footer === undefined ? body.stream : decoder.openFile(body.footer);
     const stops = canYield ? AbortSignal.any([signal, leaving]) : signal;
-    const pieces = readInSlices(stream, stops, this.#stallMs);
-    for await (const piece of pieces) {
+    const onPiece = async (piece: Uint8Array) => {
       this.#lastPieceMs = performance.now();
       try {
         await this.#push(decoder, piece);
@@ -267,20 +266,25 @@ export class TableStream {
         const isEarly = decoder.schema !== undefined && decoder.numRows === 0;
         if (!isEarly || !this.#paintGate.awaitsRows(report)) await report();
       }
-      if (signal.aborted) break;
+      if (signal.aborted) return;
       this.#interruption = undefined;
       this.#report(decoder);
-      // The marker is the end; bytes after it are ignored.
-      if (decoder.isComplete) {
-        if (!(await endsSoon(pieces))) this.#abort.abort();
-        return { state: "complete" };
-      }
-      if (this.#paintGate.isWanted && decoder.numRows > 0) await this.#paintGate.pause();
-      if (canYield && !isYieldAllowed && decoder.numRows > 0) {
+      if (decoder.isComplete || decoder.numRows === 0) return;
+      if (this.#paintGate.isWanted) await this.#paintGate.pause();
+      if (canYield && !isYieldAllowed) {
         isYieldAllowed = true;
         slot.allowYield();
       }
-    }
+    };
+    const isComplete = await decodeBody(
+      decoder,
+      onPiece,
+      this.#abort,
+      stream,
+      stops,
+      this.#stallMs,
+    );
+    if (isComplete) return { state: "complete" };
     if (signal.aborted) return { state: "cancelled" };
     if (canYield && leaving.aborted) return undefined;
     const warning = decoder.end(body.end);
@@ -344,14 +348,15 @@ export class TableStream {
     await this.#reportSchema(decoder);
     decoder.kernels.releaseAll();
     const source = this.#source;
-    const read: ResultAccess["read"] = (range, block, signal, report) => {
-      return this.#withSlot("block", true, signal, () => {
+    const read: ResultAccess["read"] = (range, block, signal, report) =>
+      this.#withSlot("block", true, signal, () => {
         const isRepeatable = this.#reconnector?.isRepeatable === true;
-        const reader = new RangeReader(source, range, this.#policy, isRepeatable, report);
+        const reader = new RangeReader(source, this.#policy);
         this.#ranges.add(reader);
-        return reader.read(block, signal).finally(() => this.#ranges.delete(reader));
+        return reader
+          .read(range, block, isRepeatable, signal, report)
+          .finally(() => this.#ranges.delete(reader));
       });
-    };
     const progress = this.#progress(decoder);
     const fetchJson: ResultAccess["fetchJson"] = (path, isUrgent, signal) =>
       this.#withSlot("question", !isUrgent, signal, (either) =>

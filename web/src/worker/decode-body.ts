@@ -1,0 +1,43 @@
+import { readBody } from "../http/body.js";
+import { settlesWithin, yieldToEventLoop } from "../rpc/event-loop.js";
+import type { BodyDecoder } from "./body-decoder.js";
+
+/** How long decoding may keep the worker from answering requests: half a frame. */
+const MAX_BUSY_MS = 8;
+
+/**
+ * How long a body may take to end after its marker. One that is read to its end is not an aborted
+ * request in the browser's log and the server's.
+ */
+const CLOSING_MS = 100;
+
+/**
+ * Reads a body into a decoder, with a turn for the worker's other requests every 8 ms. Resolves with
+ * true at the end-of-stream marker, with false where the body ends or is aborted before it.
+ *
+ * @param onPiece decodes a piece
+ * @param abort aborts the body
+ */
+export async function decodeBody(
+  decoder: BodyDecoder,
+  onPiece: (piece: Uint8Array) => void | Promise<void>,
+  abort: AbortController,
+  ...body: Parameters<typeof readBody>
+): Promise<boolean> {
+  let busySinceMs = performance.now();
+  const pieces = readBody(...body);
+  for await (const piece of pieces) {
+    await onPiece(piece);
+    if (abort.signal.aborted) break;
+    // The marker is the end; bytes after it are ignored.
+    if (decoder.isComplete) {
+      if (!(await settlesWithin(pieces.next(), CLOSING_MS))) abort.abort();
+      return true;
+    }
+    if (performance.now() - busySinceMs > MAX_BUSY_MS) {
+      await yieldToEventLoop();
+      busySinceMs = performance.now();
+    }
+  }
+  return false;
+}
