@@ -468,7 +468,10 @@ async fn plain_scans_are_seekable() {
             .await
             .unwrap();
         assert_eq!(told(&planned), (true, Some(num_rows)), "{text}");
-        assert_eq!((started.order, started.range.offset), (Order::Partition, 0));
+        assert_eq!(
+            (planned.order, planned.range.first_row),
+            (Order::Partition, 0)
+        );
     }
     let table = Source::Table(TableQuery {
         table: "p".into(),
