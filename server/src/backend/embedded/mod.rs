@@ -6,16 +6,16 @@ mod partition_reader;
 mod plan;
 mod seek;
 
+pub use engine::{Engine, EngineConfig, EngineUsage};
+pub(crate) use partition_reader::read_through;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use crate::backend::request::Request;
 use crate::backend::{Backend, PlannedQuery, TableDescription};
 use crate::encode::{self, Codec, wire_schema};
-pub use engine::{Engine, EngineConfig, EngineUsage};
-pub(crate) use partition_reader::read_through;
-
-use crate::backend::request::Request;
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
 
