@@ -47,7 +47,7 @@ test.each(
   await new Promise((resolve) => setTimeout(resolve));
   first.abort();
   open(new Uint8Array(8), { wasmSrc, signal: second.signal }).catch(() => undefined);
-  await expect.poll(() => workers[0]?.sent).toEqual([port, "rest", port]);
+  await expect.poll(() => workers[0]?.sent).toEqual([port, "idle", port]);
   expect(workers).toHaveLength(1);
   second.abort();
 });
