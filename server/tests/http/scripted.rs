@@ -74,12 +74,12 @@ impl Step {
 }
 
 /// Partitions of `num_rows` rows each, in batches of 1000, numbered through.
-pub(crate) fn numbered(num_parts: i64, num_rows: i64) -> Vec<Vec<Step>> {
+pub(crate) fn numbered(num_partitions: i64, num_rows: i64) -> Vec<Vec<Step>> {
     let part = |part| {
         let starts = (part * num_rows..(part + 1) * num_rows).step_by(1000);
         starts.map(|start| Step::rows(start, 1000)).collect()
     };
-    (0..num_parts).map(part).collect()
+    (0..num_partitions).map(part).collect()
 }
 
 /// What scripted partitions count.

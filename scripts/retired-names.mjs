@@ -1,0 +1,60 @@
+// Fails where an identifier that was renamed comes back: one idea has one name.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Obstacle, root, say, script } from "./run.mjs";
+
+const list = "scripts/retired-names.txt";
+
+/** The retired identifiers of each folder, with the names that took their places. */
+function readSections() {
+  const sections = readFileSync(join(root, list), "utf8")
+    .split(/^\[(.+)\]$/m)
+    .slice(1);
+  return sections.flatMap((folders, index) => {
+    if (index % 2 === 1) return [];
+    const lines = sections[index + 1].split("\n").filter((line) => line !== "");
+    return [
+      { folders: folders.split(" "), names: new Map(lines.map((line) => line.split(/\s+/))) },
+    ];
+  });
+}
+
+/** The code of a file: its lines without comments. */
+function codeLines(file) {
+  return readFileSync(join(root, file), "utf8")
+    .replace(/\/\*.*?\*\//gs, (comment) => comment.replace(/[^\n]/g, ""))
+    .replace(/(^|\s)(?:\/\/|# ).*/gm, "$1")
+    .split("\n");
+}
+
+/** Fails where the code, comments left out, has a retired identifier. */
+export function checkRetiredNames() {
+  const found = readSections().flatMap(({ folders, names }) => {
+    const pattern = new RegExp(`\\b(?:${[...names.keys()].join("|")})\\b`, "g");
+    const files = execFileSync("git", ["ls-files", "--", ...folders], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    return files
+      .split("\n")
+      .filter((file) => /\.(rs|ts|mjs|js|py)$/.test(file))
+      .flatMap((file) =>
+        codeLines(file).flatMap((line, index) =>
+          [...line.matchAll(pattern)].map(
+            ([name]) => `${file}:${index + 1}: ${name}; say ${names.get(name)}`,
+          ),
+        ),
+      );
+  });
+  if (found.length > 0) {
+    throw new Obstacle(`retired names (${list}):\n  ${found.join("\n  ")}`);
+  }
+  say("no retired name came back");
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  await script(async () => checkRetiredNames());
+}
