@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "./build.mjs";
+import { checkImports } from "./check-imports.mjs";
+import { checkNames } from "./check-names.mjs";
 import { fuzz } from "./fuzz.mjs";
 import { buildPython, pythonFolder } from "./python.mjs";
-import { checkRetiredNames } from "./retired-names.mjs";
-import { checkRooms } from "./rooms.mjs";
 import { Obstacle, run, say, script, step } from "./run.mjs";
 import { setUpChromium, setUpEngines, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { withSpark } from "./spark.mjs";
@@ -30,8 +30,8 @@ async function format() {
   await setUpNode();
   await run("cargo", ["fmt", "--all", "--check"]);
   await run("npx", ["biome", "ci"]);
-  checkRooms();
-  checkRetiredNames();
+  checkImports();
+  checkNames();
 }
 
 async function lint() {

@@ -3,18 +3,20 @@
 //! No arrays here: DataFusion computes with the server's, the kernels with the browser's.
 
 mod decimal;
+mod distinct_names;
 mod find;
 mod histogram;
 mod literal;
-mod names;
+mod near_names;
 mod pattern;
 mod predicate;
 
 pub use decimal::DecimalPosition;
+pub use distinct_names::distinct_names;
 pub use find::{check_find, may_hold, value_type};
 pub use histogram::{Bins, FloatSum, exact_edges, float_edges};
 pub use literal::{from_hex, literal_text};
-pub use names::{distinct_names, near_names};
+pub use near_names::near_names;
 pub use pattern::Pattern;
 pub use predicate::{Comparison, Predicate, Test, no_plain_text};
 

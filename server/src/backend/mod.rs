@@ -4,8 +4,7 @@
 mod connection;
 pub mod embedded;
 mod flight;
-mod listing;
-mod predicate;
+mod predicate_expr;
 mod progress;
 mod received;
 pub mod request;
@@ -13,6 +12,7 @@ pub mod runtime;
 mod sources;
 pub mod spark;
 mod statement;
+mod table_listing;
 
 use std::sync::Arc;
 

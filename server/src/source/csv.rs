@@ -11,7 +11,7 @@ use datafusion::arrow::error::ArrowError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::cursor::Cursor;
-use crate::source::text::{INFER_ROWS, of_sound_rows, open};
+use crate::source::text_format::{INFER_ROWS, of_sound_rows, open};
 use crate::source::{Compression, FileKind, SourceFile};
 
 /// Rows that are tried at once in the search for a broken one.

@@ -4,10 +4,10 @@ mod arrow;
 pub mod catalog;
 mod csv;
 mod cursor;
+mod discover;
 mod disk;
-mod file;
+mod file_object_store;
 mod file_range;
-mod find;
 mod gather;
 mod hive;
 mod identity;
@@ -22,17 +22,17 @@ mod parquet;
 mod parquet_layout;
 mod provider;
 mod remote;
-mod snapshot;
+mod source_file;
 pub(crate) mod stored;
 mod table;
-mod text;
+mod text_format;
 
 pub(crate) use arrow::read_rows;
-pub use file::SourceFile;
 pub use identity::Identity;
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 pub use parquet_layout::ParquetLayout;
 pub use provider::{FileTable, RowScan};
+pub use source_file::SourceFile;
 pub use table::Table;
 
 use crate::error::StartError;
@@ -47,7 +47,7 @@ const MAX_FILES: usize = 100_000;
 pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
     let mut found = Vec::new();
     for source in sources {
-        found.extend(find::find(source)?);
+        found.extend(discover::discover(source)?);
     }
     let names: Vec<_> = found
         .iter()

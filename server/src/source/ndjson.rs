@@ -9,7 +9,7 @@ use datafusion::arrow::json::ReaderBuilder;
 use datafusion::arrow::json::reader::infer_json_schema;
 
 use crate::error::{ErrorKind, QueryError};
-use crate::source::text::{of_sound_rows, open};
+use crate::source::text_format::{of_sound_rows, open};
 use crate::source::{FileKind, SourceFile};
 
 /// Lines that are tried at once in the search for a broken one.

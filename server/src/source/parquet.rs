@@ -25,9 +25,9 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::source::SourceFile;
+use crate::source::file_object_store::read_range;
 use crate::source::file_range::FileRange;
 use crate::source::page_walk::{Chunks, find_pages};
-use crate::source::snapshot::read_range;
 
 /// Footers of tables with more files than this are read anew for each query.
 const MAX_KEPT_FOOTERS: usize = 512;

@@ -26,11 +26,11 @@ use datafusion::object_store::ObjectStore;
 use datafusion::physical_plan::ExecutionPlan;
 
 use crate::source::arrow::{ArrowFile, ArrowScan};
+use crate::source::file_object_store::FileObjectStore;
 use crate::source::file_range::{FileRange, into_partitions};
 use crate::source::hive::Partitions;
 use crate::source::parquet::{self, ParquetFile, SnapshotReaders};
 use crate::source::parquet_layout::ParquetLayout;
-use crate::source::snapshot::SnapshotStore;
 use crate::source::{FileFormat, FileKind, SourceFile};
 
 /// What is known of a table's files beside where they are.
@@ -80,7 +80,7 @@ impl FileTable {
         let unique = uuid::Uuid::new_v4().simple();
         let metas = files.iter().zip(partitions.values).enumerate();
         let metas = metas.map(|(index, (file, values))| {
-            PartitionedFile::from(SnapshotStore::meta(index, file)).with_partition_values(values)
+            PartitionedFile::from(FileObjectStore::meta(index, file)).with_partition_values(values)
         });
         Ok(Self {
             kind,
@@ -91,7 +91,7 @@ impl FileTable {
             files: metas.collect(),
             num_bytes: files.iter().map(SourceFile::size_bytes).sum(),
             store_url: ObjectStoreUrl::parse(format!("table://{unique}"))?,
-            store: SnapshotStore::new(files),
+            store: FileObjectStore::new(files),
         })
     }
 

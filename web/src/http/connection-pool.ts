@@ -1,11 +1,5 @@
 import type { SlotPriority } from "../rpc/messages.js";
-
-/** How many connections may be open at once. */
-export interface PoolLimits {
-  streams: number;
-  /** Blocks and questions together; one of them is never a question. */
-  others: number;
-}
+import { type ConnectionLimits, limitsOf, watchLimits } from "./connection-limits.js";
 
 /** A request for a connection. */
 export interface SlotRequest {
@@ -57,12 +51,12 @@ export class ConnectionSlot {
  * Requests without rows are granted first, also before a stream that can be resumed later.
  */
 export class ConnectionPool {
-  readonly #limits: () => PoolLimits;
+  readonly #limits: () => ConnectionLimits;
   /** Granted and waiting, in the order of the requests. */
   readonly #slots = new Set<ConnectionSlot>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(limits: () => PoolLimits) {
+  constructor(limits: () => ConnectionLimits) {
     this.#limits = limits;
   }
 
@@ -136,4 +130,19 @@ export class ConnectionPool {
       slot.request.onYield();
     }
   }
+}
+
+const byOrigin = new Map<string, ConnectionPool>();
+
+/** The connections of this page to the origin of an address. */
+export function poolOf(url: string): ConnectionPool {
+  if (byOrigin.size === 0) {
+    watchLimits(() => {
+      for (const pool of byOrigin.values()) pool.dispatch();
+    });
+  }
+  const { origin } = new URL(url);
+  const pool = byOrigin.get(origin) ?? new ConnectionPool(() => limitsOf(origin));
+  byOrigin.set(origin, pool);
+  return pool;
 }

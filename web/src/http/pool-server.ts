@@ -1,7 +1,6 @@
 import { cancelledError } from "../model/errors.js";
 import type { Notices, Requests, SlotPriority } from "../rpc/messages.js";
-import type { ConnectionPool, ConnectionSlot } from "./connection-pool.js";
-import { poolOf } from "./origin-pools.js";
+import { type ConnectionPool, type ConnectionSlot, poolOf } from "./connection-pool.js";
 
 /** Answers a worker's {@link PoolClient} in the page: the connections of one table. */
 export class PoolServer {

@@ -6,7 +6,7 @@ import type { RawColumn } from "../model/raw-column.js";
 import type { QueryRange, UrlSource } from "../model/wire-source.js";
 import type { FindParams, KernelWork } from "../rpc/messages.js";
 import type { BodyDecoder } from "./body-decoder.js";
-import { joinValues, joinWindows } from "./join-rows.js";
+import { joinValues, joinWindows } from "./join-windows.js";
 import type { Kernels } from "./kernels.js";
 import { RowBlockCache } from "./row-block-cache.js";
 

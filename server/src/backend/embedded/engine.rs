@@ -25,9 +25,11 @@ use crate::backend::embedded::functions::{check_constants, limit_functions};
 use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
 };
-use crate::backend::embedded::plan::{order_of, parse_filter, plan_sql, resolve_ties, strip_limit};
+use crate::backend::embedded::plan::{
+    is_repeatable, order_of, parse_filter, plan_sql, resolve_ties, strip_limit,
+};
 use crate::backend::embedded::seek::Seek;
-use crate::backend::predicate::predicate_expr;
+use crate::backend::predicate_expr::predicate_expr;
 use crate::backend::request::{Filter, Request, Source, TableQuery};
 use crate::encode::{Codec, EmptyBatch, schema_message, wire_schema};
 use crate::error::from_datafusion::{execution_error, plan_error};
@@ -239,7 +241,7 @@ impl Engine {
             range,
             sources: used,
             is_seekable: false,
-            is_repeatable: order != Order::None,
+            is_repeatable: is_repeatable(order),
             num_rows: None,
             progress: None,
         })

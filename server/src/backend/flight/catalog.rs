@@ -11,8 +11,8 @@ use super::caller::Caller;
 use super::endpoint::Query;
 use super::sql::quoted;
 use crate::backend::ReceivedSchema;
-use crate::backend::listing::{ListedTable, Named, decode, described};
 use crate::backend::received::bad_engine;
+use crate::backend::table_listing::{ListedTable, Named, decode, described};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, MessageKind};
 

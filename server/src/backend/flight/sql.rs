@@ -5,9 +5,9 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
 
-use crate::backend::listing::ListedTable;
 use crate::backend::request::TableQuery;
 use crate::backend::statement::{check_length, only_reading};
+use crate::backend::table_listing::ListedTable;
 use crate::error::{ErrorKind, QueryError};
 
 /// How deeply a statement may be nested.

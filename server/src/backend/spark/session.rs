@@ -144,7 +144,7 @@ impl Session {
                     interrupt_type: INTERRUPT_OPERATION,
                     operation_id: Some(operation_id.clone()),
                 };
-                session.client.tell("Interrupt", interrupt).await;
+                session.client.notify("Interrupt", interrupt).await;
             }
             let release = ReleaseExecuteRequest {
                 session_id: session.client.session_id.clone(),
@@ -152,7 +152,7 @@ impl Session {
                 operation_id,
                 release_all: Some(Empty {}),
             };
-            session.client.tell("ReleaseExecute", release).await;
+            session.client.notify("ReleaseExecute", release).await;
         });
     }
 
@@ -237,7 +237,7 @@ impl Client {
     }
 
     /// A call whose answer changes nothing here: a driver that is gone has forgotten all by itself.
-    async fn tell<M: Message + 'static>(&self, method: &'static str, message: M) {
+    async fn notify<M: Message + 'static>(&self, method: &'static str, message: M) {
         if let Err(status) = self.call::<M, Empty>(method, message).await {
             tracing::debug!("Spark's {method}: {}", status.message());
         }
@@ -252,7 +252,7 @@ impl Drop for Session {
                 session_id: client.session_id.clone(),
                 user_context: client.user(),
             };
-            client.tell("ReleaseSession", request).await;
+            client.notify("ReleaseSession", request).await;
         });
     }
 }

@@ -4,7 +4,7 @@ use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator};
 
-use crate::backend::predicate::predicate_expr;
+use crate::backend::predicate_expr::predicate_expr;
 use crate::backend::request::{Filter, TableQuery};
 use crate::backend::statement::{changes, check_length, empty};
 use crate::error::{ErrorKind, QueryError};

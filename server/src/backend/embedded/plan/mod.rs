@@ -1,18 +1,20 @@
 //! From a request to a physical plan whose partitions, one after the other, are the result.
 
 mod complexity;
-mod filter;
 mod limit;
 mod order;
 mod plain_scan;
+mod repeatable;
 mod resolved_sort;
 mod sort_key;
+mod sql_filter;
 mod statement;
 mod ties;
 
-pub(crate) use filter::parse_filter;
 pub(crate) use limit::strip_limit;
 pub(crate) use order::order_of;
 pub(crate) use plain_scan::PlainScan;
+pub(crate) use repeatable::is_repeatable;
+pub(crate) use sql_filter::parse_filter;
 pub(crate) use statement::plan_sql;
 pub(crate) use ties::resolve_ties;

@@ -1,31 +1,27 @@
-import { ConnectionPool, type PoolLimits } from "./connection-pool.js";
+/** How many connections to an origin may be open at once. */
+export interface ConnectionLimits {
+  streams: number;
+  /** Blocks and questions together; one of them is never a question. */
+  others: number;
+}
 
 /**
  * Browsers give an origin six connections over HTTP/1.1. Four go to streams; the other two are for
  * short requests: row blocks, summaries, records, cancels.
  */
-const LIMITS: PoolLimits = { streams: 4, others: 2 };
+const LIMITS: ConnectionLimits = { streams: 4, others: 2 };
 /** Over HTTP/2 and 3 all requests share one connection; servers commonly allow 100 at once. */
-const MULTIPLEXED: PoolLimits = { streams: 32, others: 16 };
+const MULTIPLEXED: ConnectionLimits = { streams: 32, others: 16 };
 /** A hidden page goes on with one stream and leaves the connections to other pages. */
-const HIDDEN: PoolLimits = { streams: 1, others: 1 };
+const HIDDEN: ConnectionLimits = { streams: 1, others: 1 };
 /** How long a page stays hidden before its limits are lowered. */
 const HIDDEN_AFTER_MS = 5000;
 
-const byOrigin = new Map<string, ConnectionPool>();
 const multiplexed = new Set<string>();
 let isHidden = false;
 
-/** The connections of this page to the origin of an address. */
-export function poolOf(url: string): ConnectionPool {
-  if (byOrigin.size === 0) watchVisibility();
-  const { origin } = new URL(url);
-  const pool = byOrigin.get(origin) ?? new ConnectionPool(() => limitsOf(origin));
-  byOrigin.set(origin, pool);
-  return pool;
-}
-
-function limitsOf(origin: string): PoolLimits {
+/** How many connections this page may open to an origin now. */
+export function limitsOf(origin: string): ConnectionLimits {
   // Outside of browsers nothing limits connections.
   if (globalThis.location === undefined) return { streams: Infinity, others: Infinity };
   if (isMultiplexed(origin)) return MULTIPLEXED;
@@ -47,12 +43,13 @@ function isMultiplexed(origin: string): boolean {
   return multiplexed.has(origin);
 }
 
-function watchVisibility(): void {
+/** Calls `onChange` when the page becomes visible or has been hidden for a while. */
+export function watchLimits(onChange: () => void): void {
   const { document } = globalThis;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const set = (hidden: boolean) => {
     isHidden = hidden;
-    for (const pool of byOrigin.values()) pool.dispatch();
+    onChange();
   };
   const update = () => {
     clearTimeout(timer);

@@ -182,7 +182,7 @@ export function importFaults(crate) {
 }
 
 /** Fails where an import of a Rust crate goes against the order. */
-export function checkRooms() {
+export function checkImports() {
   const faults = crates.flatMap(importFaults);
   if (faults.length > 0) {
     throw new Obstacle(`imports against the order of ARCHITECTURE.md:\n  ${faults.join("\n  ")}`);
@@ -191,5 +191,5 @@ export function checkRooms() {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await script(async () => checkRooms());
+  await script(async () => checkImports());
 }

@@ -12,7 +12,7 @@ use crate::source::{MAX_FILES, SourceFile, naming, remote};
 ///
 /// # Errors
 /// One line: what is wrong, what would be right.
-pub(super) fn find(source: &str) -> Result<Vec<Found>, StartError> {
+pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
     let (given_name, location) = match source.split_once('=') {
         Some((name, rest)) if naming::is_identifier(name) && !Path::new(source).exists() => {
             (Some(name), rest)

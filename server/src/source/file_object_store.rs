@@ -35,12 +35,12 @@ pub(super) async fn read_range(file: &SourceFile, range: Range<u64>) -> io::Resu
 
 /// The files of one table by their location.
 #[derive(Debug)]
-pub(super) struct SnapshotStore {
+pub(super) struct FileObjectStore {
     files: HashMap<Path, SourceFile>,
 }
 
-impl SnapshotStore {
-    /// A store of these files; [`SnapshotStore::meta`] names them.
+impl FileObjectStore {
+    /// A store of these files; [`FileObjectStore::meta`] names them.
     pub(super) fn new(files: &[SourceFile]) -> Arc<Self> {
         let files = files.iter().enumerate();
         Arc::new(Self {
@@ -73,14 +73,14 @@ fn location(index: usize, file: &SourceFile) -> Path {
     Path::from(format!("{index}/{}", file.label))
 }
 
-impl fmt::Display for SnapshotStore {
+impl fmt::Display for FileObjectStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} files of a table", self.files.len())
     }
 }
 
 #[async_trait]
-impl ObjectStore for SnapshotStore {
+impl ObjectStore for FileObjectStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let file = self.file(location)?.clone();
         let meta = ObjectMeta {

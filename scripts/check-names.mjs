@@ -31,7 +31,7 @@ function codeLines(file) {
 }
 
 /** Fails where the code, comments left out, has a retired identifier. */
-export function checkRetiredNames() {
+export function checkNames() {
   const found = readSections().flatMap(({ folders, names }) => {
     const pattern = new RegExp(`\\b(?:${[...names.keys()].join("|")})\\b`, "g");
     const files = execFileSync("git", ["ls-files", "--", ...folders], {
@@ -56,5 +56,5 @@ export function checkRetiredNames() {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await script(async () => checkRetiredNames());
+  await script(async () => checkNames());
 }

@@ -15,7 +15,7 @@ use crate::http::AppState;
 use crate::http::exchange::body_timeout;
 use crate::http::extract::Name;
 use crate::http::headers::text;
-use crate::http::tables::describe;
+use crate::http::routes::tables::describe;
 use crate::uploads::Upload;
 
 /// Stores the body as a table.
