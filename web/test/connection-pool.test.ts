@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import {
-  ConnectionPool,
-  type ConnectionSlot,
-  type PoolLimits,
-} from "../src/http/connection-pool.js";
+import type { ConnectionLimits } from "../src/http/connection-limits.js";
+import { ConnectionPool, type ConnectionSlot } from "../src/http/connection-pool.js";
 import type { SlotPriority } from "../src/rpc/messages.js";
 
-let limits: PoolLimits;
+let limits: ConnectionLimits;
 let pool: ConnectionPool;
 /** Calls in order: `go a`, `yield a`. */
 let calls: string[];

@@ -13,7 +13,7 @@ beforeEach(async () => {
   vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
   vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page));
   vi.stubGlobal("dispatchEvent", page.dispatchEvent.bind(page));
-  const { poolOf } = await import("../src/http/origin-pools.js");
+  const { poolOf } = await import("../src/http/connection-pool.js");
   const request = {
     priority: "stream",
     hasRows: false,

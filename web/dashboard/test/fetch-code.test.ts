@@ -76,19 +76,19 @@ withPython.each([
   'select """a\n"""',
   'select "a\nb"',
 ])("statements stay as they are: %j", (sql) => {
-  const wish = { ...plain, rows: { sql } };
-  expect(asked(codeFor("pyarrow", wish))).toEqual([{ sql }]);
-  expect(posted(codeFor("curl", wish))).toEqual([{ sql }]);
+  const options = { ...plain, rows: { sql } };
+  expect(asked(codeFor("pyarrow", options))).toEqual([{ sql }]);
+  expect(posted(codeFor("curl", options))).toEqual([{ sql }]);
 });
 
 withPython("a statement's rows in another order are asked for by the id of its result", () => {
-  const wish = { ...plain, rows: { sql: odd }, arrangement, limit: 10 };
+  const options = { ...plain, rows: { sql: odd }, arrangement, limit: 10 };
   const first = { sql: odd, linger_s: 60 };
-  expect(asked(codeFor("pandas", wish))).toEqual([
+  expect(asked(codeFor("pandas", options))).toEqual([
     first,
     { query: "result", ...arrangement, limit: 10 },
   ]);
-  expect(posted(codeFor("curl", wish))).toEqual([
+  expect(posted(codeFor("curl", options))).toEqual([
     first,
     { query: "the-id", ...arrangement, limit: 10 },
   ]);

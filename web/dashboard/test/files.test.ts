@@ -124,8 +124,8 @@ test("an export outlives a server that does not answer for a while", async () =>
   const run = async () => {
     const request = new Request("http://h/v1/query", { method: "POST", body: '{"table":"t"}' });
     const [, format = { id: "csv", label: "CSV", about: "" }] = EXPORT_FORMATS;
-    const wish = { request, format, name: "t", escapesFormulas: false, totalRows: undefined };
-    const item = new Export(wish, () => undefined);
+    const options = { request, format, name: "t", escapesFormulas: false, totalRows: undefined };
+    const item = new Export(options, () => undefined);
     const ended = item.run();
     await vi.advanceTimersByTimeAsync(40_000);
     await ended;

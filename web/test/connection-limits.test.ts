@@ -30,7 +30,7 @@ function stubPage(entries: Record<string, string>): EventTarget & { hidden: bool
 
 /** Requests `count` connections; counts those that are given, and those that are asked back. */
 async function request(count: number, priority: SlotPriority = "stream") {
-  const { poolOf } = await import("../src/http/origin-pools.js");
+  const { poolOf } = await import("../src/http/connection-pool.js");
   const pool = poolOf(`${ORIGIN}/v1/tables/t/rows`);
   const counts = { given: 0, askedBack: 0 };
   const all = Array.from({ length: count }, () =>
