@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use colonnade_server::backend::embedded::{Engine, EngineConfig};
 use colonnade_server::backend::request::{CommonParameters, Source, TableQuery};
 use colonnade_server::backend::runtime::QueryRuntime;
+use colonnade_server::byte_pool::BytePool;
 use colonnade_server::demo;
 use colonnade_server::encode::Codec;
 use colonnade_server::message::IpcMessage;
 use colonnade_server::order::{StitchPlan, Stitcher};
-use colonnade_server::pool::Pool;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -172,7 +172,7 @@ async fn stitch(
         num_parallel: num_threads,
         budget_bytes: BUDGET_BYTES,
         batch_bytes: planned.batch_bytes,
-        pool: Pool::new(BUDGET_BYTES),
+        pool: BytePool::new(BUDGET_BYTES),
     };
     let stitcher = Stitcher::start(planned.partitions, plan, runtime.handle());
     Ok((schema, stitcher))

@@ -11,13 +11,13 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::allocator;
 use crate::backend::Backend;
 use crate::backend::embedded::{Engine, EngineConfig};
 use crate::data_dir::DataDir;
 use crate::error::StartError;
 use crate::http::connections::{ConnectionLimits, Connections};
 use crate::http::{AppState, GuardConfig, Sessions, router};
-use crate::memory;
 use crate::metrics::Metrics;
 use crate::results::{Results, ResultsConfig};
 use crate::source::Table;
@@ -222,7 +222,7 @@ impl App {
                 if ended != seen {
                     seen = ended;
                     // Locks the allocator for milliseconds.
-                    let _ = tokio::task::spawn_blocking(memory::give_back).await;
+                    let _ = tokio::task::spawn_blocking(allocator::give_back).await;
                 }
             }
         }));

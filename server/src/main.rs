@@ -10,7 +10,7 @@ use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
 use colonnade_server::error::StartError;
 use colonnade_server::http::GuardConfig;
 use colonnade_server::log::JsonLines;
-use colonnade_server::{App, AppConfig, backend, demo, memory, source};
+use colonnade_server::{App, AppConfig, allocator, backend, demo, source};
 use futures::FutureExt;
 use tracing_subscriber::EnvFilter;
 
@@ -18,7 +18,7 @@ use tracing_subscriber::EnvFilter;
 const MAX_OPEN_FILES: u64 = 65_536;
 
 fn main() -> ExitCode {
-    memory::share_arenas();
+    allocator::share_arenas();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {

@@ -1,7 +1,7 @@
 //! The HTTP interface: routes, access control, requests and responses.
 
+pub mod arrow_body;
 mod assets;
-pub mod body;
 mod column_list;
 pub mod connections;
 mod exchange;
@@ -10,8 +10,8 @@ mod guard;
 mod headers;
 mod problem;
 mod routes;
+mod rows_response;
 mod session;
-mod stream;
 
 use std::sync::Arc;
 use std::time::Duration;

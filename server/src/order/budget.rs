@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use crate::pool::Pool;
+use crate::byte_pool::BytePool;
 
 /// How often a partition checks whether other streams have released memory of the pool.
 const POOL_WAIT: Duration = Duration::from_millis(20);
@@ -19,7 +19,7 @@ pub struct Budget {
     limit_bytes: u64,
     /// What all streams of the server may run ahead together. The head of each line may go beyond it by
     /// one message, so that every stream moves.
-    pool: Arc<Pool>,
+    pool: Arc<BytePool>,
     state: Mutex<State>,
     released: Notify,
 }
@@ -35,7 +35,7 @@ struct State {
 
 impl Budget {
     /// A budget for `num_partitions` partitions; partition 0 is the head.
-    pub fn new(limit_bytes: u64, num_partitions: usize, pool: Arc<Pool>) -> Arc<Self> {
+    pub fn new(limit_bytes: u64, num_partitions: usize, pool: Arc<BytePool>) -> Arc<Self> {
         let state = State {
             queued: vec![0; num_partitions],
             ..State::default()
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn the_head_gets_one_message_through_a_full_budget() {
-        let budget = Budget::new(100, 2, Pool::new(1000));
+        let budget = Budget::new(100, 2, BytePool::new(1000));
         let ahead = grows(&budget, 1, 70).unwrap();
         assert!(grows(&budget, 1, 10).is_none(), "a quarter is the head's");
         let mut head = grows(&budget, 0, 1000).unwrap();
@@ -204,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_release_wakes_a_waiter() {
-        let budget = Budget::new(100, 1, Pool::new(1000));
+        let budget = Budget::new(100, 1, BytePool::new(1000));
         let held = grows(&budget, 0, 90).unwrap().split(90, 0);
         let mut next = budget.working(0);
         let mut waiting = Box::pin(next.grow(90));
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn streams_share_a_pool_that_never_stops_a_head() {
-        let pool = Pool::new(100);
+        let pool = BytePool::new(100);
         let (a, b) = (
             Budget::new(100, 2, Arc::clone(&pool)),
             Budget::new(100, 2, Arc::clone(&pool)),
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_is_there_is_counted() {
-        let budget = Budget::new(100, 1, Pool::new(1000));
+        let budget = Budget::new(100, 1, BytePool::new(1000));
         let mut work = grows(&budget, 0, 50).unwrap();
         let message = work.split(80, 30);
         assert_eq!(budget.peak_bytes(), 110);

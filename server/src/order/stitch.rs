@@ -11,11 +11,11 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::byte_pool::BytePool;
 use crate::encode::cut_message;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
 use crate::order::{Budget, HeldBytes, Partition, Reservation, RowRange};
-use crate::pool::Pool;
 
 /// Up to this many rows partitions are read one after the other: reading ahead would be wasted.
 const SEQUENTIAL_ROWS: u64 = 50_000;
@@ -34,7 +34,7 @@ pub struct StitchPlan {
     /// Bytes that a partition reserves before it reads its first batch.
     pub batch_bytes: u64,
     /// What all streams share.
-    pub pool: Arc<Pool>,
+    pub pool: Arc<BytePool>,
 }
 
 enum Item {
@@ -375,7 +375,7 @@ mod tests {
             num_parallel: 4,
             budget_bytes,
             batch_bytes: MESSAGE_BYTES,
-            pool: Pool::new(1 << 30),
+            pool: BytePool::new(1 << 30),
         };
         Stitcher::start(partitions, plan, &Handle::current())
     }

@@ -34,11 +34,11 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::backend::request::{Request, Source, parse_id};
+use crate::byte_pool::BytePool;
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::metrics::Metrics;
 use crate::order::RowRange;
-use crate::pool::Pool;
 use crate::source::catalog::Catalog;
 use crate::spool::{Position, SpoolStorage};
 
@@ -79,7 +79,7 @@ pub struct Results {
     /// Where rows are kept.
     pub spool_storage: Arc<SpoolStorage>,
     /// What streams have read ahead.
-    pub pool: Arc<Pool>,
+    pub pool: Arc<BytePool>,
     /// The tables of the embedded engine.
     catalog: Arc<Catalog>,
     /// Answers requests for SQL and tables.
@@ -110,7 +110,7 @@ impl Results {
                 config.spool_memory_bytes,
                 config.spool_bytes,
             ),
-            pool: Pool::new(config.ahead_bytes),
+            pool: BytePool::new(config.ahead_bytes),
             catalog,
             backend,
             embedded,

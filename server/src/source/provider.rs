@@ -29,8 +29,9 @@ use crate::source::arrow::{ArrowFile, ArrowScan};
 use crate::source::file_object_store::FileObjectStore;
 use crate::source::file_range::{FileRange, into_partitions};
 use crate::source::hive::Partitions;
-use crate::source::parquet::{self, ParquetFile, SnapshotReaders};
-use crate::source::parquet_layout::ParquetLayout;
+use crate::source::parquet::{ParquetFile, SnapshotReaders};
+use crate::source::parquet_description::ParquetDescription;
+use crate::source::parquet_ranges;
 use crate::source::{FileFormat, FileKind, SourceFile};
 
 /// What is known of a table's files beside where they are.
@@ -118,9 +119,9 @@ impl FileTable {
     ///
     /// # Errors
     /// A footer cannot be read any more.
-    pub fn parquet_layout(&self) -> Result<Option<ParquetLayout>> {
+    pub fn parquet_description(&self) -> Result<Option<ParquetDescription>> {
         match &self.contents {
-            Contents::Parquet(files) => Ok(Some(ParquetLayout::read(files)?)),
+            Contents::Parquet(files) => Ok(Some(ParquetDescription::read(files)?)),
             _ => Ok(None),
         }
     }
@@ -148,13 +149,13 @@ impl FileTable {
     ) -> Result<Option<RowScan>> {
         match &self.contents {
             Contents::Parquet(files) => {
-                let ranges = parquet::ranges(files, &rows, partition_bytes)?;
+                let ranges = parquet_ranges::ranges(files, &rows, partition_bytes)?;
                 let partitions = into_partitions(ranges.into_iter(), rows, partition_bytes);
                 let num_rows =
                     |partition: &Vec<FileRange<_>>| partition.iter().map(FileRange::num_rows).sum();
                 let partition_rows = partitions.iter().map(num_rows).collect();
                 let selected = partitions.iter().map(|partition| {
-                    FileGroup::new(parquet::select(partition, files, &self.files))
+                    FileGroup::new(parquet_ranges::select(partition, files, &self.files))
                 });
                 let (groups, columns) = (selected.collect(), columns.to_vec());
                 let plan = self.scan_files(state, groups, self.num_rows(), Some(&columns))?;

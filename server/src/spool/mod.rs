@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub use run_spool::{Fetched, Position, RunSpool};
 pub use segment::{MessageLocation, Segment};
 
-use crate::pool::Pool;
+use crate::byte_pool::BytePool;
 
 /// The smallest and the largest segment of a spool on disk.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
@@ -18,8 +18,8 @@ const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 #[derive(Debug)]
 pub struct SpoolStorage {
     folder: PathBuf,
-    memory: Arc<Pool>,
-    disk: Arc<Pool>,
+    memory: Arc<BytePool>,
+    disk: Arc<BytePool>,
 }
 
 impl SpoolStorage {
@@ -27,18 +27,18 @@ impl SpoolStorage {
     pub fn new(folder: PathBuf, memory_bytes: u64, disk_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             folder,
-            memory: Pool::new(memory_bytes),
-            disk: Pool::new(disk_bytes),
+            memory: BytePool::new(memory_bytes),
+            disk: BytePool::new(disk_bytes),
         })
     }
 
     /// Memory that spools use.
-    pub fn memory(&self) -> &Pool {
+    pub fn memory(&self) -> &BytePool {
         &self.memory
     }
 
     /// Disk that spools use.
-    pub fn disk(&self) -> &Pool {
+    pub fn disk(&self) -> &BytePool {
         &self.disk
     }
 

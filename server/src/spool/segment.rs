@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
+use crate::byte_pool::BytePool;
 use crate::message::{IpcMessage, MessageKind};
-use crate::pool::Pool;
 use crate::read_at::{read_vec_at, write_all_at};
 
 /// A file without a name: its space is free again when the last handle is gone, however the server
@@ -18,7 +18,7 @@ use crate::read_at::{read_vec_at, write_all_at};
 pub struct Segment {
     file: File,
     num_bytes: AtomicU64,
-    disk: Arc<Pool>,
+    disk: Arc<BytePool>,
 }
 
 /// Where a message is.
@@ -44,7 +44,7 @@ impl Segment {
     ///
     /// # Errors
     /// The folder cannot be written.
-    pub(super) fn create(folder: &Path, disk: &Arc<Pool>) -> io::Result<Arc<Self>> {
+    pub(super) fn create(folder: &Path, disk: &Arc<BytePool>) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             file: tempfile::tempfile_in(folder)?,
             num_bytes: AtomicU64::new(0),

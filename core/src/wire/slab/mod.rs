@@ -5,16 +5,16 @@
 //! header claims costs address space, within the budget, and no memory. It goes back to its pool
 //! when the last array that lies in it is dropped.
 
-mod memory;
+mod pool;
 mod region;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::{DecodeError, DecodeErrorKind};
-pub use memory::SlabPool;
-pub(super) use memory::has_room;
-use memory::{ALIGNMENT_BYTES, Memory, no_memory};
+pub use pool::SlabPool;
+pub(super) use pool::has_room;
+use pool::{ALIGNMENT_BYTES, Memory, no_memory};
 pub use region::AlignedBody;
 pub(crate) use region::Region;
 

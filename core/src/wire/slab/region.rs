@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::Slab;
-use super::memory::round_up;
+use super::pool::round_up;
 
 /// How far ahead of the bytes memory is initialised: well inside a processor's cache.
 const STEP_BYTES: usize = 256 << 10;

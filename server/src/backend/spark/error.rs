@@ -9,7 +9,7 @@ use super::proto::{ErrorInfo, RpcStatus};
 use crate::backend::connection;
 use crate::error::{ErrorKind, QueryError};
 
-/// Lines that stand before a statement when it is sent; see [`read_only`](super::sql::read_only).
+/// Lines that stand before a statement when it is sent; see [`read_only`](super::statement::read_only).
 pub(super) const LINES_BEFORE: u64 = 1;
 
 /// What Spark says of an error beside its text.

@@ -9,6 +9,7 @@ mod messages;
 pub mod proto;
 mod session;
 mod sql;
+mod statement;
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use self::execution::Execution;
 use self::messages::{messages, messages_after, schema_of};
 use self::proto::Plan;
 use self::session::Session;
-use self::sql::{Statement, read_only, table_sql};
+use self::sql::table_sql;
+use self::statement::{Statement, read_only};
 use crate::backend::received::bad_engine;
 use crate::backend::request::{Request, Source};
 use crate::backend::runtime::QueryRuntime;

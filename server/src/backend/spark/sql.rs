@@ -6,87 +6,10 @@ use datafusion::logical_expr::{Expr, Operator};
 
 use crate::backend::predicate_expr::predicate_expr;
 use crate::backend::request::{Filter, TableQuery};
-use crate::backend::statement::{changes, check_length, empty};
 use crate::error::{ErrorKind, QueryError};
 
 /// Numbers the rows of a table in their order, so that it decides ties.
 const ROW: &str = "__colonnade_row";
-
-/// A statement that was looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Statement {
-    /// A query, written so that Spark refuses whatever else it holds.
-    Query(String),
-    /// A command that tells something.
-    Command(String),
-}
-
-/// Looks at a statement and refuses what would change something.
-///
-/// # Errors
-/// `read_only` or `sql_error`.
-pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
-    check_length(sql)?;
-    let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
-    let statement = behind_comments(sql);
-    let word = first_word(statement);
-    match word.as_str() {
-        "" => Err(empty()),
-        // Nothing but a query can stand in brackets behind FROM. The line's end, because the last
-        // line may be a comment.
-        "select" | "with" | "values" | "from" | "table" => {
-            Ok(Statement::Query(format!("select * from (\n{sql}\n)")))
-        }
-        // Sail runs what it analyzes.
-        "explain" if !only_explains(statement) => Err(QueryError::new(
-            ErrorKind::ReadOnly,
-            "EXPLAIN ANALYZE is refused, and so are comments behind EXPLAIN: the server only reads",
-            "write EXPLAIN, or EXPLAIN EXTENDED, and then the query",
-        )),
-        // Without the comments before it: where they end is Spark's to say (one may hold another, a line
-        // may go on behind a backslash), and behind that could stand anything. A line as before a query,
-        // and blanks, so that places are counted alike.
-        "show" | "describe" | "desc" | "explain" => {
-            let before = sql[..sql.len() - statement.len()].chars();
-            let blank: String = before.map(|c| if c == '\n' { c } else { ' ' }).collect();
-            Ok(Statement::Command(format!("\n{blank}{statement}")))
-        }
-        _ => Err(changes(
-            &word.to_uppercase(),
-            "use SELECT, WITH, VALUES, TABLE, FROM, EXPLAIN, DESCRIBE or SHOW",
-        )),
-    }
-}
-
-/// The statement behind comments and brackets.
-fn behind_comments(sql: &str) -> &str {
-    let mut rest = sql;
-    loop {
-        rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
-        rest = if let Some(comment) = rest.strip_prefix("--") {
-            comment.split_once('\n').map_or("", |(_, after)| after)
-        } else if let Some(comment) = rest.strip_prefix("/*") {
-            comment.split_once("*/").map_or("", |(_, after)| after)
-        } else {
-            return rest;
-        };
-    }
-}
-
-/// Whether what follows `explain` begins with a word that is not `analyze`.
-fn only_explains(statement: &str) -> bool {
-    let rest = &statement["explain".len()..];
-    let rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
-    !matches!(first_word(rest).as_str(), "" | "analyze")
-}
-
-/// The statement's first word, small.
-fn first_word(statement: &str) -> String {
-    let end = statement
-        .find(|c: char| !c.is_ascii_alphabetic())
-        .unwrap_or(statement.len());
-    statement[..end.min(40)].to_ascii_lowercase()
-}
 
 /// A query whose result has the schema of `query` and no rows: Spark answers it without a job.
 pub(super) fn without_rows(query: &str) -> String {
@@ -248,63 +171,6 @@ mod tests {
 
     use super::*;
     use crate::backend::request::SortKey;
-
-    #[test]
-    fn only_what_reads_is_sent() {
-        let query = |sql: &str| match read_only(sql) {
-            Ok(Statement::Query(sql)) => sql,
-            other => panic!("{sql}: {other:?}"),
-        };
-        assert_eq!(query("select 1 ; "), "select * from (\nselect 1\n)");
-        assert_eq!(
-            query("-- a\n/* b */ ((SELECT 1))"),
-            "select * from (\n-- a\n/* b */ ((SELECT 1))\n)"
-        );
-        assert_eq!(
-            query("with a as (select 1) table a -- end"),
-            "select * from (\nwith a as (select 1) table a -- end\n)"
-        );
-        assert_eq!(
-            read_only("SHOW tables").unwrap(),
-            Statement::Command("\nSHOW tables".to_owned())
-        );
-        for (sql, sent) in [
-            ("/* a\n*/ show tables", "\n    \n   show tables"),
-            (
-                "/* /* */ show */ drop table t",
-                "\n         show */ drop table t",
-            ),
-            ("--\\\nshow\ndrop table t", "\n   \nshow\ndrop table t"),
-        ] {
-            assert_eq!(read_only(sql).unwrap(), Statement::Command(sent.to_owned()));
-        }
-        for changes in [
-            "drop table t",
-            "explain Analyze insert into t values (1)",
-            "explain /**/ analyze delete from t",
-            "insert into t values (1)",
-            "/**/ set a=b",
-            "create view v as select 1",
-            "cache table t",
-            "use x",
-            "merge into t",
-            "refresh table t",
-            "call p()",
-        ] {
-            assert_eq!(
-                read_only(changes).unwrap_err().kind,
-                ErrorKind::ReadOnly,
-                "{changes}"
-            );
-        }
-        for wrong in ["", " ; ", "-- only", "/* open", "1"] {
-            assert_eq!(
-                read_only(wrong).unwrap_err().kind,
-                ErrorKind::SqlError,
-                "{wrong}"
-            );
-        }
-    }
 
     fn schema() -> Schema {
         Schema::new(vec![

@@ -12,10 +12,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::backend::request::{Request, Source};
 use crate::error::QueryError;
 use crate::http::AppState;
-use crate::http::body::{FIRST_MESSAGE_WAIT, abort};
+use crate::http::arrow_body::{FIRST_MESSAGE_WAIT, abort};
 use crate::http::extract::{Id, Parameters, bad};
 use crate::http::headers::streaming_headers;
-use crate::http::stream::permit;
+use crate::http::rows_response::permit;
 use crate::results::export::{ExportOptions, ExportProgress, export};
 use crate::results::stream::ResultStream;
 

@@ -9,7 +9,7 @@ use crate::error::QueryError;
 use crate::http::AppState;
 use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, number, unknown};
-use crate::http::stream::permit;
+use crate::http::rows_response::permit;
 use crate::results::export::schema_of;
 use crate::results::find::{FindRequest, Found, find};
 

@@ -15,7 +15,7 @@ use crate::http::AppState;
 use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, checksum, number, unknown};
 use crate::http::headers::{accepted_codec, is_json};
-use crate::http::stream::{permit, respond, stream_rows};
+use crate::http::rows_response::{permit, respond, stream_rows};
 use crate::order::RowRange;
 use crate::results::{ReadOptions, ResultStatus};
 

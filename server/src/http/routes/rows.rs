@@ -9,7 +9,7 @@ use crate::error::QueryError;
 use crate::http::AppState;
 use crate::http::column_list::{parse_columns, parse_sort};
 use crate::http::extract::{Name, Parameters, checksum, number, unknown};
-use crate::http::stream::respond;
+use crate::http::rows_response::respond;
 
 /// Rows of a table: all, or those that the parameters select.
 pub(super) async fn rows(

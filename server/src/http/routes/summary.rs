@@ -15,7 +15,7 @@ use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad, unknown};
-use crate::http::stream::permit;
+use crate::http::rows_response::permit;
 use crate::order::RowRange;
 use crate::results::summary::{Summary, summarise};
 use crate::results::{ResultRecord, timed_out};

@@ -16,7 +16,7 @@ use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
 use crate::http::headers::is_not_modified;
-use crate::source::{ParquetLayout, Table};
+use crate::source::{ParquetDescription, Table};
 
 #[derive(Serialize)]
 struct TableList {
@@ -42,7 +42,7 @@ struct TableDetails {
     #[serde(flatten)]
     info: TableInfo,
     #[serde(skip_serializing_if = "Option::is_none")]
-    parquet: Option<ParquetLayout>,
+    parquet: Option<ParquetDescription>,
 }
 
 #[derive(Serialize)]
@@ -84,7 +84,7 @@ pub(super) async fn one(
             near_names(&name, names, "tables"),
         ));
     };
-    let parquet = parquet_layout(&app, &name).await?;
+    let parquet = parquet_description(&app, &name).await?;
     let info = TableInfo::from(tables.swap_remove(index));
     json_with_etag(&TableDetails { info, parquet }, &headers)
 }
@@ -110,13 +110,16 @@ pub(super) fn describe(table: &Table) -> Result<String, QueryError> {
 }
 
 /// How a table of Parquet files is stored.
-async fn parquet_layout(app: &AppState, name: &str) -> Result<Option<ParquetLayout>, QueryError> {
+async fn parquet_description(
+    app: &AppState,
+    name: &str,
+) -> Result<Option<ParquetDescription>, QueryError> {
     let entries = app.engine.catalog().entries();
     let entry = entries.iter().find(|entry| entry.table.name == name);
     let Some(files) = entry.and_then(|entry| entry.table.file_table().map(Arc::clone)) else {
         return Ok(None);
     };
-    let read = tokio::task::spawn_blocking(move || files.parquet_layout()).await;
+    let read = tokio::task::spawn_blocking(move || files.parquet_description()).await;
     match read {
         Ok(Ok(layout)) => Ok(layout),
         _ => Err(QueryError::new(

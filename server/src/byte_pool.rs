@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes in use, and how many should be at the most.
 #[derive(Debug)]
-pub struct Pool {
+pub struct BytePool {
     limit_bytes: u64,
     used_bytes: AtomicU64,
 }
 
-impl Pool {
+impl BytePool {
     /// A pool of that size.
     pub fn new(limit_bytes: u64) -> Arc<Self> {
         Arc::new(Self {

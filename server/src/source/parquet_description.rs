@@ -20,7 +20,7 @@ const ARROW_SCHEMA: &str = "ARROW:schema";
 
 /// How the files of a table are stored. Sizes are in bytes.
 #[derive(Debug, Serialize)]
-pub struct ParquetLayout {
+pub struct ParquetDescription {
     /// All files of the table.
     pub files: usize,
     /// The files that the other members are of: the first 512.
@@ -32,14 +32,14 @@ pub struct ParquetLayout {
     /// How many row groups there are.
     pub num_row_groups: usize,
     /// The first 1000 row groups, in order.
-    pub row_groups: Vec<RowGroupLayout>,
+    pub row_groups: Vec<RowGroupDescription>,
     /// Leaf columns, in order.
-    pub columns: Vec<ColumnLayout>,
+    pub columns: Vec<ColumnDescription>,
 }
 
 /// A row group.
 #[derive(Debug, Serialize)]
-pub struct RowGroupLayout {
+pub struct RowGroupDescription {
     /// Its file, counted from 0.
     pub file: usize,
     /// Its rows.
@@ -52,7 +52,7 @@ pub struct RowGroupLayout {
 
 /// A leaf column over all row groups.
 #[derive(Debug, Serialize)]
-pub struct ColumnLayout {
+pub struct ColumnDescription {
     /// Its path, with dots.
     pub name: String,
     /// Parquet's own type, e.g. `INT64`.
@@ -71,17 +71,17 @@ pub struct ColumnLayout {
     pub bloom_filter: bool,
 }
 
-impl ParquetLayout {
+impl ParquetDescription {
     /// Reads the footers. Blocks.
     ///
     /// # Errors
     /// A footer cannot be read any more.
     pub(super) fn read(files: &[Arc<ParquetFile>]) -> Result<Self> {
-        let mut layout = Self::of(files.len());
+        let mut description = Self::of(files.len());
         for (index, file) in files.iter().take(MAX_FILES).enumerate() {
-            layout.add(index, &*file.plain_footer()?);
+            description.add(index, &*file.plain_footer()?);
         }
-        Ok(layout)
+        Ok(description)
     }
 
     /// Nothing yet, of that many files.
@@ -114,7 +114,7 @@ impl ParquetLayout {
         for group in footer.row_groups() {
             self.num_row_groups += 1;
             if self.row_groups.len() < MAX_ROW_GROUPS {
-                self.row_groups.push(RowGroupLayout {
+                self.row_groups.push(RowGroupDescription {
                     file,
                     rows: group.num_rows(),
                     bytes: group.compressed_size(),
@@ -138,15 +138,15 @@ impl ParquetLayout {
     }
 
     /// The column of a chunk: at the same place in most files, under the same name in all.
-    fn column(&mut self, index: usize, chunk: &ColumnChunkMetaData) -> &mut ColumnLayout {
+    fn column(&mut self, index: usize, chunk: &ColumnChunkMetaData) -> &mut ColumnDescription {
         let name = chunk.column_path().string();
-        let is_named = |column: &ColumnLayout| column.name == name;
+        let is_named = |column: &ColumnDescription| column.name == name;
         let known = match self.columns.get(index) {
             Some(column) if is_named(column) => Some(index),
             _ => self.columns.iter().position(is_named),
         };
         let index = known.unwrap_or_else(|| {
-            self.columns.push(ColumnLayout {
+            self.columns.push(ColumnDescription {
                 name,
                 physical_type: chunk.column_type().to_string(),
                 compression: BTreeSet::new(),
@@ -184,12 +184,12 @@ mod tests {
         writer.close().unwrap()
     }
 
-    fn layout(footers: &[ParquetMetaData]) -> Vec<(String, String, i64)> {
-        let mut layout = ParquetLayout::of(footers.len());
+    fn description(footers: &[ParquetMetaData]) -> Vec<(String, String, i64)> {
+        let mut description = ParquetDescription::of(footers.len());
         for (file, footer) in footers.iter().enumerate() {
-            layout.add(file, footer);
+            description.add(file, footer);
         }
-        let columns = layout.columns.into_iter();
+        let columns = description.columns.into_iter();
         columns
             .map(|column| (column.name, column.physical_type, column.uncompressed_bytes))
             .collect()
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn columns_of_files_in_another_order_are_counted_by_name() {
-        let same = layout(&[footer(["id", "name"]), footer(["id", "name"])]);
-        let other = layout(&[footer(["id", "name"]), footer(["name", "id"])]);
+        let same = description(&[footer(["id", "name"]), footer(["id", "name"])]);
+        let other = description(&[footer(["id", "name"]), footer(["name", "id"])]);
         assert_eq!(other, same);
         assert_ne!(same[0].2, same[1].2);
     }

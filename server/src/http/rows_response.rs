@@ -11,7 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::backend::request::Request;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::http::body::ArrowBody;
+use crate::http::arrow_body::ArrowBody;
 use crate::http::headers::{ARROW_STREAM, X_RESULT_ORDER, accepted_codec, streaming_headers};
 use crate::results::Reader;
 
