@@ -7,7 +7,7 @@ mod properties;
 mod reader;
 mod record;
 mod registry;
-mod request_json;
+mod request_to_json;
 mod result_table;
 mod run;
 mod run_driver;

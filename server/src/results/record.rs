@@ -13,7 +13,7 @@ use crate::order::Order;
 use crate::results::export::ExportProgress;
 use crate::results::observer::ResultObserver;
 use crate::results::properties::ResultProperties;
-use crate::results::request_json::request_json;
+use crate::results::request_to_json::request_to_json;
 use crate::results::run::Run;
 use crate::results::status::ResultStatus;
 
@@ -313,7 +313,7 @@ impl ResultRecord {
         let properties = self.properties();
         ResultStatus {
             id: self.id,
-            request: request_json(&self.request),
+            request: request_to_json(&self.request),
             state,
             order: properties.map(|properties| properties.order.name()),
             way: properties.map(ResultProperties::way),

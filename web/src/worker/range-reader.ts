@@ -4,7 +4,7 @@ import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Interruption } from "../model/progress.js";
 import type { QueryRange, UrlSource } from "../model/wire-source.js";
 import type { BodyDecoder } from "./body-decoder.js";
-import { decodeBody } from "./decode-body.js";
+import { feedDecoder } from "./feed-decoder.js";
 import { connectionLost, Reconnector, type RetryPolicy, readError } from "./reconnector.js";
 
 /** Reads one range of a result's rows into a decoder, and reconnects where the connection is lost. */
@@ -61,7 +61,7 @@ export class RangeReader {
           decoder.push(piece);
           onInterruption(undefined);
         };
-        if (await decodeBody(decoder, onPiece, abort, next.stream, signal, stallMs)) return;
+        if (await feedDecoder(decoder, onPiece, abort, next.stream, signal, stallMs)) return;
         if (signal.aborted) throw cancelledError();
         decoder.end(next.end);
         return;

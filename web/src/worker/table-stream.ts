@@ -7,7 +7,7 @@ import type { WireSource } from "../model/wire-source.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { Notices, Opened, SlotPriority } from "../rpc/messages.js";
 import type { BodyDecoder } from "./body-decoder.js";
-import { decodeBody } from "./decode-body.js";
+import { feedDecoder } from "./feed-decoder.js";
 import { FirstPaintGate } from "./first-paint-gate.js";
 import type { Kernels } from "./kernels.js";
 import { RangeReader } from "./range-reader.js";
@@ -276,7 +276,7 @@ export class TableStream {
         slot.allowYield();
       }
     };
-    const isComplete = await decodeBody(
+    const isComplete = await feedDecoder(
       decoder,
       onPiece,
       this.#abort,

@@ -18,7 +18,7 @@ const CLOSING_MS = 100;
  * @param onPiece decodes a piece
  * @param abort aborts the body
  */
-export async function decodeBody(
+export async function feedDecoder(
   decoder: BodyDecoder,
   onPiece: (piece: Uint8Array) => void | Promise<void>,
   abort: AbortController,

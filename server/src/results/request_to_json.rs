@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::backend::request::{Filter, Request, Source, TableQuery};
 
 /// The members of a request that say which rows it is for, without those that have no effect.
-pub(super) fn request_json(request: &Request) -> Value {
+pub(super) fn request_to_json(request: &Request) -> Value {
     let mut members = Map::new();
     let mut rows = |kind: &str, query: &TableQuery| {
         members.insert(kind.to_owned(), json!(query.table));
