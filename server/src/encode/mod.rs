@@ -1,14 +1,14 @@
 //! From record batches to messages of a good size, cut messages, and cell texts.
 
 pub mod cells;
-mod cut;
+mod cut_message;
 mod encoder;
 mod recode;
 mod schema;
 mod views;
 
 pub use colonnade_core::wire::Codec;
-pub use cut::{cut_message, decode_message};
+pub use cut_message::{cut_message, decode_message};
 pub use encoder::{EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
 pub use recode::Recoder;
 pub use schema::{describe, schema_message, type_name, unpacked_schema, wire_schema};
