@@ -6,17 +6,18 @@ export default defineConfig({
   testDir: "tests",
   globalSetup: "./global-setup.ts",
   outputDir: "results",
+  snapshotPathTemplate: "../docs/pictures/{arg}{ext}",
   fullyParallel: false,
   // Two cores: the server and a browser are enough for them.
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   timeout: 120_000,
-  // Real browsers, engines and sockets on two busy cores: what passes the second time is told as flaky.
-  retries: 1,
+  // A test that fails once in a while is a fault to be found.
+  retries: 0,
   expect: { timeout: 30_000 },
   reporter: [["list"]],
   use: {
-    trace: "on-first-retry",
+    screenshot: "only-on-failure",
     viewport: { width: 1280, height: 800 },
     launchOptions: {
       ...(executablePath ? { executablePath } : {}),

@@ -40,28 +40,13 @@ function upToDate(output, inputs) {
 }
 
 async function buildWasm() {
-  await run("cargo", [
-    "build",
-    "--locked",
-    "--profile",
-    "wasm",
-    "--target",
-    "wasm32-unknown-unknown",
-    "-p",
-    "colonnade-wasm",
-  ]);
+  const target = ["--profile", "wasm", "--target", "wasm32-unknown-unknown"];
+  // Without the tests' lints, so that tests and `npm start` share the module and what is built from it.
+  const env = { RUSTC_WORKSPACE_WRAPPER: "" };
+  await run("cargo", ["build", "--locked", ...target, "-p", "colonnade-wasm"], { env });
   if (upToDate("web/pkg/colonnade_wasm_bg.wasm", [wasmModule, "xtask/src"])) return;
-  await run("cargo", [
-    "run",
-    "--locked",
-    "--release",
-    "-p",
-    "xtask",
-    "--",
-    "bindgen",
-    wasmModule,
-    "web/pkg",
-  ]);
+  const xtask = ["run", "--locked", "--release", "-p", "xtask", "--"];
+  await run("cargo", [...xtask, "bindgen", wasmModule, "web/pkg"]);
 }
 
 async function buildWeb() {

@@ -68,7 +68,8 @@ export async function fuzz(seconds) {
     say(`fuzzing is left out: ${obstacle}`);
     return;
   }
-  const env = await setUpCargoFuzz();
+  // The tests' lints are of another toolchain.
+  const env = { ...(await setUpCargoFuzz()), RUSTC_WORKSPACE_WRAPPER: "" };
   for (const [target, share] of Object.entries(targets)) {
     writeCorpus(target);
     const limits = ["-timeout=60", "-rss_limit_mb=2048", "-malloc_limit_mb=1024"];

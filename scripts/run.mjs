@@ -46,12 +46,39 @@ export function run(command, args, { env = {}, cwd = root } = {}) {
   });
 }
 
+/** The steps so far, in the order of their starts: name, depth among the steps around it, seconds. */
+const steps = [];
+let depth = 0;
+
 /** Runs `work` as a step; prints its name before and its time after it. */
 export async function step(name, work) {
   const start = Date.now();
+  const entry = { name, depth, seconds: Number.NaN };
+  steps.push(entry);
   say(name);
-  await work();
-  process.stderr.write(`  ${name}: ${((Date.now() - start) / 1000).toFixed(1)} s\n`);
+  depth += 1;
+  try {
+    await work();
+  } finally {
+    depth -= 1;
+    entry.seconds = (Date.now() - start) / 1000;
+    process.stderr.write(`  ${name}: ${entry.seconds.toFixed(1)} s\n`);
+  }
+}
+
+/** Prints a table of the steps that took a second or more, and their sum. */
+export function sayTimes() {
+  const total = steps
+    .filter(({ depth }) => depth === 0)
+    .reduce((sum, { seconds }) => sum + seconds, 0);
+  const rows = [
+    ...steps.filter(({ seconds }) => seconds >= 1),
+    { name: "all", depth: 0, seconds: total },
+  ];
+  say("seconds");
+  for (const { name, depth, seconds } of rows) {
+    process.stderr.write(`${seconds.toFixed(0).padStart(7)}  ${"  ".repeat(depth)}${name}\n`);
+  }
 }
 
 /** Runs a script's `main`; an Obstacle ends it with one line and exit code 1. */
