@@ -1,10 +1,10 @@
-//! Compiles the crate again when the dashboard was built again.
+//! Recompiles the crate when the dashboard has been rebuilt.
 
 use std::path::Path;
 
 fn main() {
     let built = "../web/dashboard/dist";
-    // A path that does not exist would make every build start from here.
+    // Cargo reruns this script on every build if a watched path does not exist.
     let watched = if Path::new(built).exists() {
         built
     } else {

@@ -1,7 +1,7 @@
-//! How the allocator keeps memory.
+//! Settings of the memory allocator.
 
-/// Lets threads share arenas. glibc makes eight for each core, and each keeps for itself the most that
-/// the queries whose threads met in it have ever needed.
+/// Limits glibc to one arena per core (at least 2), which the threads share. By default glibc makes eight per
+/// core, and each arena keeps the most memory that its threads' queries ever needed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn share_arenas() {
     let num_cores = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
@@ -10,18 +10,17 @@ pub fn share_arenas() {
     unsafe { libc::mallopt(libc::M_ARENA_MAX, num_arenas) };
 }
 
-/// Gives back to the system what the allocator keeps for later: after four minutes of 120 clients
-/// glibc was seen to hold 1.1 GB.
+/// Returns free memory to the system. After four minutes with 120 clients, glibc held 1.1 GB.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub(crate) fn give_back() {
     // SAFETY: takes no pointer and may be called at any time from any thread.
     unsafe { libc::malloc_trim(0) };
 }
 
-/// Other allocators have no such setting.
+/// Does nothing, because other allocators have no such setting.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn share_arenas() {}
 
-/// Other allocators give back by themselves.
+/// Does nothing, because other allocators return memory on their own.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(crate) fn give_back() {}

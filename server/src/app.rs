@@ -27,7 +27,7 @@ use crate::uploads::{UploadLimits, Uploads};
 /// streams of TPC-H's lineitem within 512 MiB: 42 MB each.
 const RUN_BYTES: u64 = 40 << 20;
 
-/// Runs that are always permitted at the same time.
+/// Runs that are permitted at the same time, however small the memory is.
 const MIN_RUNS: u64 = 4;
 
 /// How often results without a recent request are removed.
@@ -45,7 +45,7 @@ pub struct AppConfig {
     pub stream_memory_bytes: u64,
     /// The longest time that a query may execute; waiting for readers is not counted.
     pub query_timeout: Option<Duration>,
-    /// Streams at the same time.
+    /// The most streams at the same time.
     pub max_streams: usize,
     /// How long running streams may continue after shutdown begins.
     pub grace: Duration,
@@ -61,7 +61,7 @@ pub struct AppConfig {
     pub max_upload_bytes: u64,
     /// Disk for all uploaded tables.
     pub upload_quota_bytes: u64,
-    /// Connections at the same time, beside those of streams.
+    /// The most connections at the same time, in addition to those of streams.
     pub max_connections: usize,
     /// From the start of a connection, or the end of a response, to the end of the next request's
     /// headers.
@@ -120,7 +120,7 @@ impl App {
     pub fn of_backend(config: &AppConfig, backend: Arc<dyn Backend>) -> Result<Self, StartError> {
         if config.writable {
             return Err(StartError::BadArgument(
-                "--writable is for a server of files; an engine's tables are written in the engine"
+                "--writable cannot be used with an engine; serve files, or write the tables in the engine"
                     .to_owned(),
             ));
         }
@@ -202,8 +202,8 @@ impl App {
         &self.state.results
     }
 
-    /// Serves until `shutdown` is ready. Running streams may then continue for `grace`; the rest is
-    /// cancelled.
+    /// Serves until `shutdown` is ready. Running streams may then continue for `grace`, after
+    /// which they are cancelled.
     pub async fn run(
         &self,
         listener: TcpListener,
@@ -229,7 +229,7 @@ impl App {
         connections.accept(listener, shutdown).await;
         if !connections.finish(self.grace).await {
             self.state.results.registry.cancel_all();
-            // The aborted bodies must reach their readers.
+            // Gives the aborted bodies time to reach their readers.
             connections.finish(ABORT_GRACE).await;
         }
     }

@@ -10,22 +10,22 @@ use crate::size::parse_size_bytes;
 #[derive(Debug, Parser)]
 #[command(name = "colonnade", version, about)]
 pub struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What the program can do.
+/// The commands of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serves tables over HTTP, with a page to look at them.
+    /// Serves tables over HTTP, with a dashboard to view them.
     Serve(Box<ServeArgs>),
 }
 
 /// What to serve, and how.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ServeArgs {
-    /// A file, a directory, a quoted glob, an address with https://, s3:// or gs://, or an engine (sc://HOST:PORT, flightsql://HOST:PORT), perhaps as name=SOURCE. Without any: the demo tables.
+    /// A file, a directory, a quoted glob, an https://, s3:// or gs:// URL, or an engine (sc://HOST:PORT, flightsql://HOST:PORT). name=SOURCE names it. Without a source, the demo tables are served.
     #[arg(value_name = "SOURCE")]
     pub sources: Vec<String>,
 
@@ -33,7 +33,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878")]
     pub listen: String,
 
-    /// Require the token that this file holds; compulsory when listening on other than loopback.
+    /// Require the token in this file; compulsory unless the server listens on a loopback address.
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
 
@@ -53,7 +53,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "64MiB")]
     pub stream_memory: u64,
 
-    /// The longest a query may run; the time in which it waits for its reader is not counted.
+    /// The longest a query may run, not counting the time that it waits for its reader.
     #[arg(long, value_name = "SECONDS", default_value_t = 3600, allow_hyphen_values = true, value_parser = parse_seconds)]
     pub query_timeout: u64,
 
@@ -65,7 +65,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
 
-    /// Disk for results that wait for a reader, and as much for sorts that exceed the memory.
+    /// Disk for results that wait for a reader; sorts that exceed the memory may use the same amount again.
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes, default_value = "16GiB")]
     pub spool: u64,
 
@@ -79,7 +79,7 @@ pub struct ServeArgs {
     )]
     pub log_format: LogFormat,
 
-    /// Take tables by PUT /v1/tables/NAME.
+    /// Accept uploads by PUT /v1/tables/NAME.
     #[arg(long)]
     pub writable: bool,
 
@@ -95,28 +95,31 @@ pub struct ServeArgs {
 /// How the log is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// A line for people.
+    /// Plain text, one line per event.
     Text,
-    /// A JSON object a line, with the time.
+    /// One JSON object per line, with the time.
     Json,
 }
 
 fn parse_budget_bytes(text: &str) -> Result<u64, String> {
     match parse_size_bytes(text)? {
-        0 => Err("a budget of 0 lets nothing run: write a size such as 64MiB".to_owned()),
+        0 => Err("the budget cannot be 0: write a size such as 64MiB".to_owned()),
         bytes => Ok(bytes),
     }
 }
 
 fn parse_seconds(text: &str) -> Result<u64, String> {
-    whole_number(text, 1..=u64::MAX)
-        .ok_or_else(|| format!("{text:?} is no time: write whole seconds from 1 on, such as 60"))
+    whole_number(text, 1..=u64::MAX).ok_or_else(|| {
+        format!("{text:?} is not a time: write whole seconds, 1 or more, such as 60")
+    })
 }
 
 fn parse_streams(text: &str) -> Result<u32, String> {
     whole_number(text, 1..=10_000)
         .and_then(|number| number.try_into().ok())
-        .ok_or_else(|| format!("{text:?} is no number of streams: write one from 1 to 10000"))
+        .ok_or_else(|| {
+            format!("{text:?} is not a number of streams: write a number from 1 to 10000")
+        })
 }
 
 fn whole_number(text: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {

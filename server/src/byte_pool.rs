@@ -1,9 +1,9 @@
-//! Bytes that many share.
+//! A byte budget that several users share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes in use, and how many should be at the most.
+/// Bytes in use and their limit, which is checked by the users and not enforced.
 #[derive(Debug)]
 pub struct BytePool {
     limit_bytes: u64,
@@ -11,7 +11,7 @@ pub struct BytePool {
 }
 
 impl BytePool {
-    /// A pool of that size.
+    /// A pool with this limit.
     pub fn new(limit_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             limit_bytes,
@@ -19,7 +19,7 @@ impl BytePool {
         })
     }
 
-    /// Its size.
+    /// The limit.
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
     }
@@ -29,17 +29,17 @@ impl BytePool {
         self.used_bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether so many bytes more are within the limit.
+    /// Whether `bytes` more would stay within the limit.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.used_bytes().saturating_add(bytes) <= self.limit_bytes
     }
 
-    /// Takes bytes, whether there is room or not.
+    /// Counts bytes as used, even beyond the limit.
     pub fn add(&self, bytes: u64) {
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Gives bytes back.
+    /// Counts bytes as free again.
     pub fn remove(&self, bytes: u64) {
         self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }

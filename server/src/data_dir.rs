@@ -1,4 +1,4 @@
-//! The folder of what the server itself writes: results, spilled sorts, uploaded tables.
+//! The folder that the server writes to: results, spilled sorts, uploaded tables.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
 
-/// Marks a folder as a server's own, and is locked while one uses it.
+/// Marks a folder as a server's, and is locked while a server uses it.
 const LOCK_FILE: &str = "colonnade.lock";
 
 const SPOOL: &str = "spool";
@@ -14,8 +14,8 @@ const SPILL: &str = "spill";
 const UPLOADS: &str = "uploads";
 const QUERIES: &str = "queries";
 
-/// A folder that one server has for itself; only its user may enter what is below it. A temporary
-/// one is removed when this is closed or dropped.
+/// A folder that one server uses exclusively. Only the server's user may enter its subfolders. A temporary
+/// folder is removed when this is closed or dropped.
 #[derive(Debug)]
 pub struct DataDir {
     root: PathBuf,
@@ -24,8 +24,8 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Takes a folder: the given one, which is created when it is missing, or a temporary one.
-    /// What an earlier run left in `spool` and `spill` is removed; `uploads` and `queries` stay.
+    /// Opens and locks the given folder, which is created if it is missing, or a temporary one. What an
+    /// earlier run left in `spool` and `spill` is removed; `uploads` and `queries` stay.
     ///
     /// # Errors
     /// One line: the folder cannot be used, belongs to another server, or holds other files.
@@ -33,13 +33,13 @@ impl DataDir {
         let Some(folder) = given else {
             return Self::temporary().map_err(|error| {
                 StartError::Failed(format!(
-                    "no temporary folder can be made: {error}; give --data-dir a folder that can be written"
+                    "cannot create a temporary folder: {error}; give --data-dir a writable folder"
                 ))
             });
         };
         let refuse = |what: &str| {
             StartError::BadArgument(format!(
-                "--data-dir {}: {what}; give a folder of its own that can be written",
+                "--data-dir {}: {what}; give a writable folder that nothing else uses",
                 folder.display()
             ))
         };
@@ -60,7 +60,7 @@ impl DataDir {
             TryLockError::WouldBlock => refuse("another server uses it"),
             TryLockError::Error(error) => refuse(&reason(&error)),
         })?;
-        // Absolute, so that it stays the same whatever the working folder.
+        // Absolute, because the working folder may change.
         let root = fs::canonicalize(folder).map_err(|error| refuse(&reason(&error)))?;
         prepare(&root).map_err(|error| refuse(&reason(&error)))?;
         Ok(Self {
@@ -71,7 +71,7 @@ impl DataDir {
     }
 
     fn temporary() -> io::Result<Self> {
-        // Private to its user from the beginning.
+        // `tempdir` creates it so that only its user may enter.
         let folder = tempfile::Builder::new().prefix("colonnade-").tempdir()?;
         let lock = lock(folder.path())?;
         prepare(folder.path())?;
@@ -82,32 +82,32 @@ impl DataDir {
         })
     }
 
-    /// Results that are kept for a reader; emptied at start.
+    /// The folder of results that are kept for a reader; emptied at start.
     pub fn spool(&self) -> PathBuf {
         self.root.join(SPOOL)
     }
 
-    /// What sorts and the like write beyond their memory; emptied at start.
+    /// The folder of spill files of sorts and other operators; emptied at start.
     pub fn spill(&self) -> PathBuf {
         self.root.join(SPILL)
     }
 
-    /// The uploaded tables.
+    /// The folder of uploaded tables.
     pub fn uploads(&self) -> PathBuf {
         self.root.join(UPLOADS)
     }
 
-    /// What is remembered of queries.
+    /// The folder of saved query records.
     pub fn queries(&self) -> PathBuf {
         self.root.join(QUERIES)
     }
 
-    /// Removes a temporary folder, also while others still hold this.
+    /// Removes a temporary folder, even while others still hold this value.
     pub fn close(&self) {
         if !self.is_temporary {
             return;
         }
-        // Work that ends in this moment may still make a file in it.
+        // Work that is just ending may still create a file in it.
         for _ in 0..5 {
             match fs::remove_dir_all(&self.root) {
                 Ok(()) => return,
@@ -152,7 +152,7 @@ fn prepare(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder, where it is missing, that only its user may enter.
+/// Creates a folder, if it is missing, and lets only its user enter.
 fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -167,7 +167,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
 fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "it cannot be written".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "it is read-only".to_owned(),
         io::ErrorKind::NotADirectory => "not a folder".to_owned(),
         _ => error.to_string(),
     }

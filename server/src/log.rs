@@ -1,5 +1,5 @@
-//! The log as JSON, one object a line. tracing-subscriber's own would add features to crates that
-//! the engine shares.
+//! The log as JSON, one object per line. The formatter of tracing-subscriber is not used, because it would
+//! add features to crates that the engine shares.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};

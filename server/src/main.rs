@@ -14,7 +14,7 @@ use colonnade_server::{App, AppConfig, allocator, backend, demo, source};
 use futures::FutureExt;
 use tracing_subscriber::EnvFilter;
 
-/// Descriptors for connections, sources and spilled files.
+/// File descriptors for connections, sources and spill files.
 const MAX_OPEN_FILES: u64 = 65_536;
 
 fn main() -> ExitCode {
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) if error.use_stderr() => {
-            // One line: what was wrong; `--help` has the rest.
+            // Only clap's first line, because a refusal is one line; `--help` has the rest.
             let text = error.to_string();
             let line = text.lines().next().unwrap_or_default();
             let line = line.strip_prefix("error: ").unwrap_or(line);
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
         Err(error) => {
-            // Help and version.
+            // `--help` and `--version`.
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
@@ -81,21 +81,21 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         .thread_name("http")
         .enable_all()
         .build()
-        .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
-    // A connection is a descriptor; where the limit cannot be raised, fewer are accepted.
+        .map_err(|error| StartError::Failed(format!("cannot start the HTTP threads: {error}")))?;
+    // Each connection takes a descriptor. If the limit cannot be raised, fewer are accepted.
     let _ = rlimit::increase_nofile_limit(MAX_OPEN_FILES);
-    // First the address, so that one in use is refused before any work is done.
+    // Bind first, so that an address in use is refused before any work is done.
     let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).map_err(|error| {
         StartError::Failed(match error.kind() {
             std::io::ErrorKind::AddrInUse => {
-                format!("{address} is in use; stop what listens there, or give another --listen (port 0 picks a free one)")
+                format!("{address} is in use; stop the program that listens there, or give another --listen (port 0 picks a free one)")
             }
-            _ => format!("cannot listen on {address}: {error}; give an address of this machine to --listen"),
+            _ => format!("cannot listen on {address}: {error}; give --listen an address of this machine"),
         })
     })?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| StartError::Failed(format!("the address is not known: {error}")))?;
+    let address = listener.local_addr().map_err(|error| {
+        StartError::Failed(format!("the listening address is not known: {error}"))
+    })?;
     let engine = runtime.block_on(backend::connect(&args.sources))?;
     let tables = if args.sources.is_empty() {
         demo::open()?
@@ -104,11 +104,11 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     } else {
         Vec::new()
     };
-    // Before the app makes a temporary folder: from here on a signal lets it be removed.
+    // Handle signals before the app creates a temporary folder, so that a stopped server still removes it.
     let (stop, end_now) = {
         let _context = runtime.enter();
         stop_signals()
-            .map_err(|error| StartError::Failed(format!("signals cannot be received: {error}")))?
+            .map_err(|error| StartError::Failed(format!("signals cannot be handled: {error}")))?
     };
     let app = match engine {
         Some(engine) => App::of_backend(&config, engine)?,
@@ -132,7 +132,7 @@ fn resolve(listen: &str) -> Result<SocketAddr, StartError> {
     let listen = listen.strip_prefix("http://").unwrap_or(listen);
     let refuse = || {
         StartError::BadArgument(format!(
-            "--listen {listen:?} is no address; write HOST:PORT, such as 127.0.0.1:7878"
+            "--listen {listen:?} is not an address; write HOST:PORT, such as 127.0.0.1:7878"
         ))
     };
     listen
@@ -155,7 +155,7 @@ fn guard(args: &ServeArgs, address: SocketAddr) -> Result<GuardConfig, StartErro
             let token = text.trim().to_owned();
             if token.len() < 16 || !token.bytes().all(|b| b.is_ascii_graphic()) {
                 return Err(StartError::BadArgument(format!(
-                    "--token-file {}: a token is 16 or more printable ASCII characters without spaces; write such as openssl rand -hex 32",
+                    "--token-file {}: a token is 16 or more printable ASCII characters without spaces; create one with openssl rand -hex 32",
                     path.display()
                 )));
             }
@@ -171,7 +171,7 @@ fn guard(args: &ServeArgs, address: SocketAddr) -> Result<GuardConfig, StartErro
         let authority = origin.split_once("://").map(|(_, authority)| authority);
         if authority.is_none_or(|authority| authority.is_empty() || authority.contains('/')) {
             return Err(StartError::BadArgument(format!(
-                "--allow-origin {origin:?} is no origin; write scheme and host without a path, such as https://example.org"
+                "--allow-origin {origin:?} is not an origin; write scheme and host without a path, such as https://example.org"
             )));
         }
     }
@@ -194,8 +194,8 @@ fn guard(args: &ServeArgs, address: SocketAddr) -> Result<GuardConfig, StartErro
     })
 }
 
-/// Two futures: ready when the process is asked to stop, and when it is asked again. The handlers
-/// are in place when this returns.
+/// Two futures: the first is ready at the first stop signal, the second at the second. The handlers are
+/// installed when this returns.
 fn stop_signals() -> std::io::Result<(
     impl Future<Output = ()> + Send + 'static,
     impl Future<Output = ()> + Send + 'static,

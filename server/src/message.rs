@@ -3,16 +3,16 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use datafusion::arrow::array::RecordBatch;
 
-/// What a message carries.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// The schema, once, at the front.
     Schema,
     /// Values of a dictionary.
     Dictionary {
-        /// Which one.
+        /// The id of the dictionary.
         id: i64,
-        /// Whether they are added to those that were sent before, or replace them.
+        /// Whether the values are appended to the dictionary; otherwise they replace it.
         is_delta: bool,
     },
     /// A record batch.
@@ -23,7 +23,7 @@ pub enum MessageKind {
 /// <https://arrow.apache.org/docs/format/Columnar.html#encapsulated-message-format>
 #[derive(Debug, Clone)]
 pub struct IpcMessage {
-    /// What it carries.
+    /// The kind of the message.
     pub kind: MessageKind,
     /// The FlatBuffer `Message`, without padding.
     pub metadata: Bytes,
@@ -33,7 +33,7 @@ pub struct IpcMessage {
     pub num_rows: u64,
 }
 
-/// Rows that become a message, or are one already.
+/// Rows to be encoded, or already encoded as a message.
 #[derive(Debug, Clone)]
 pub enum MaybeEncoded {
     /// To be encoded.
@@ -43,7 +43,7 @@ pub enum MaybeEncoded {
 }
 
 impl MaybeEncoded {
-    /// Its rows.
+    /// Number of rows.
     pub fn num_rows(&self) -> u64 {
         match self {
             Self::Batch(batch) => batch.num_rows() as u64,
@@ -55,10 +55,10 @@ impl MaybeEncoded {
 /// The end-of-stream marker: a continuation and a metadata length of 0.
 pub const END_OF_STREAM: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
-/// Bodies begin at multiples of this, so that readers may use them where they are.
+/// Bodies begin at multiples of this, so that readers can use them without a copy.
 const ALIGNMENT_BYTES: usize = 64;
 
-/// Continuation and metadata length.
+/// Bytes of the continuation and the metadata length.
 const PREFIX_BYTES: usize = 8;
 
 impl IpcMessage {
@@ -67,7 +67,7 @@ impl IpcMessage {
         self.metadata.len() + self.body.len()
     }
 
-    /// The message as it stands in a stream: continuation, metadata length, metadata, padding, body.
+    /// The framed message: continuation, metadata length, metadata, padding, body.
     pub fn frame(&self) -> Bytes {
         let mut frame = BytesMut::with_capacity(self.num_bytes() + PREFIX_BYTES + ALIGNMENT_BYTES);
         put_head(&mut frame, &self.metadata);
@@ -76,7 +76,7 @@ impl IpcMessage {
     }
 }
 
-/// Writes what stands before the body: continuation, metadata length, metadata, padding.
+/// Writes what precedes the body: continuation, metadata length, metadata, padding.
 pub fn put_head(out: &mut BytesMut, metadata: &[u8]) {
     let length = (PREFIX_BYTES + metadata.len()).next_multiple_of(ALIGNMENT_BYTES) - PREFIX_BYTES;
     out.put_slice(&END_OF_STREAM[..4]);
@@ -85,16 +85,15 @@ pub fn put_head(out: &mut BytesMut, metadata: &[u8]) {
     out.put_bytes(0, length - metadata.len());
 }
 
-/// The dictionaries in force at a position of a stream: what a reader that begins there is given
-/// first.
+/// The dictionaries in force at a position of a stream. A reader that begins there needs them first.
 #[derive(Debug, Clone, Default)]
 pub struct LiveDictionaries {
     chains: Vec<(i64, Vec<IpcMessage>)>,
 }
 
 impl LiveDictionaries {
-    /// Takes note of a message; batches change nothing. Returns whether the message says anything
-    /// new: a dictionary that is in force already need not be sent again.
+    /// Records a message; batches change nothing. Returns false for a dictionary that is already in force and
+    /// need not be sent again.
     pub fn note(&mut self, message: &IpcMessage) -> bool {
         let MessageKind::Dictionary { id, is_delta } = message.kind else {
             return true;
@@ -122,7 +121,7 @@ impl LiveDictionaries {
         self.chains.iter().flat_map(|(_, chain)| chain)
     }
 
-    /// Bytes of all of them.
+    /// Bytes of all messages.
     pub fn num_bytes(&self) -> usize {
         self.messages().map(IpcMessage::num_bytes).sum()
     }

@@ -1,4 +1,4 @@
-//! What the server counts, for `GET /metrics`.
+//! The server's metrics, for `GET /metrics`.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
@@ -13,12 +13,12 @@ use prometheus_client::registry::Registry;
 /// One label with its value.
 type Label = [(&'static str, &'static str); 1];
 
-/// Seconds to the first batch: from a table in memory to a sort of everything.
+/// Buckets for the seconds to the first batch: from a table in memory to a sort of a whole table.
 const FIRST_BATCH_BUCKETS_S: [f64; 12] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0,
 ];
 
-/// All that is counted. A `Gauge` is what is now, a `Counter` only grows.
+/// All metrics. A `Gauge` is a current value; a `Counter` only grows.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -32,7 +32,7 @@ pub struct Metrics {
     requests: Family<Label, Counter>,
     /// Queries that run or wait for their reader.
     pub streams_running: Gauge,
-    /// Queries that were begun.
+    /// Queries that were started.
     pub streams_started: Counter,
     streams_ended: Family<Label, Counter>,
     /// Rows that were given to a connection.
@@ -53,19 +53,19 @@ pub struct Metrics {
     pub results_kept: Gauge,
     /// Bytes that the engine's operators hold.
     pub memory_reserved_bytes: Gauge,
-    /// Bytes on disk of sorts and the like that exceed the memory.
+    /// Bytes on disk of operators that exceed the memory, such as sorts.
     pub spill_bytes: Gauge,
     uploads: Family<Label, Counter>,
-    /// Bytes of uploads, also of those that failed.
+    /// Bytes of uploads, including those that failed.
     pub upload_received_bytes: Counter,
-    /// Bytes on disk of uploaded tables and of uploads on their way.
+    /// Bytes on disk of uploaded tables and of uploads in progress.
     pub upload_stored_bytes: Gauge,
     resident_memory_bytes: Gauge,
     uptime_seconds: Gauge<u64, AtomicU64>,
 }
 
 impl Metrics {
-    /// All at 0.
+    /// Metrics that are all 0.
     pub fn new() -> Self {
         let mut metrics = Self {
             registry: Registry::with_prefix("colonnade"),
@@ -106,10 +106,10 @@ impl Metrics {
         register! {
             connections_open "Connections that are open"
             connections "Connections that were accepted"
-            connections_refused "Connections that were one too many"
+            connections_refused "Connections refused because too many were open"
             requests "Requests by class of status"
             streams_running "Queries that run or wait for their reader"
-            streams_started "Queries that were begun"
+            streams_started "Queries that were started"
             streams_ended "Queries that ended, by state"
             rows_sent "Rows given to connections"
             batches_sent "Record batches given to connections"
@@ -120,14 +120,14 @@ impl Metrics {
             spool_disk_bytes "Bytes of results that wait on disk"
             results_kept "Results kept for their next reader"
             memory_reserved_bytes "Bytes that the engine's operators hold"
-            spill_bytes "Bytes on disk of what exceeds the memory"
+            spill_bytes "Bytes on disk of operators that exceed the memory"
             uploads "Uploads by result"
             upload_received_bytes "Bytes of uploads"
             upload_stored_bytes "Bytes on disk of uploaded tables"
             resident_memory_bytes "Memory of the process"
             uptime_seconds "Time since the start"
         }
-        // So that they are listed from the beginning.
+        // Created now, so that they are listed from the start.
         for state in ["done", "failed", "cancelled"] {
             drop(self.streams_ended.get_or_create(&[("state", state)]));
         }
@@ -136,7 +136,7 @@ impl Metrics {
         }
     }
 
-    /// A request was answered with this status.
+    /// Counts a request that was answered with this status.
     pub fn request(&self, status: u16) {
         let class = match status / 100 {
             1 => "1xx",
@@ -148,18 +148,18 @@ impl Metrics {
         self.requests.get_or_create(&[("status", class)]).inc();
     }
 
-    /// A query ended as `done`, `failed` or `cancelled`.
+    /// Counts a query that ended as `done`, `failed` or `cancelled`.
     pub fn stream_ended(&self, state: &'static str) {
         self.streams_ended.get_or_create(&[("state", state)]).inc();
     }
 
-    /// An upload became a table, or did not.
+    /// Counts an upload that became a table (`is_ok`) or failed.
     pub fn upload(&self, is_ok: bool) {
         let result = if is_ok { "ok" } else { "failed" };
         self.uploads.get_or_create(&[("result", result)]).inc();
     }
 
-    /// All as OpenMetrics text, which Prometheus reads.
+    /// All metrics as OpenMetrics text, which Prometheus reads.
     pub fn text(&self) -> String {
         self.resident_memory_bytes.set(resident_memory_bytes());
         self.uptime_seconds.set(self.began.elapsed().as_secs());
@@ -176,7 +176,7 @@ impl Default for Metrics {
     }
 }
 
-/// 0 where the system does not tell.
+/// Resident memory of the process, or 0 where the system does not report it.
 fn resident_memory_bytes() -> i64 {
     let kib = std::fs::read_to_string("/proc/self/status")
         .ok()

@@ -1,4 +1,4 @@
-//! Reading and writing a file at a position, whoever else does so.
+//! Positioned reads and writes of a file, which several threads may do at the same time.
 
 use std::fs::File;
 use std::io;
@@ -8,7 +8,7 @@ pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::R
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
 }
 
-/// The `num_bytes` bytes from `offset` on. Memory that is about to be read into is not cleared first.
+/// The `num_bytes` bytes at `offset`, read into memory that is not zeroed first.
 #[cfg(unix)]
 pub(crate) fn read_vec_at(file: &File, num_bytes: usize, offset: u64) -> io::Result<Vec<u8>> {
     use rustix::io::Errno;
@@ -21,7 +21,7 @@ pub(crate) fn read_vec_at(file: &File, num_bytes: usize, offset: u64) -> io::Res
             Err(error) => return Err(error.into()),
         }
     }
-    // The allocator may have given more room than was asked for, and the file may have more bytes.
+    // The capacity may exceed `num_bytes`, and then `pread` may return more bytes than requested.
     bytes.truncate(num_bytes);
     Ok(bytes)
 }

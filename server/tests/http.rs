@@ -1,6 +1,6 @@
-//! The real routes on a real socket.
+//! Tests of the real routes on a real socket.
 
-// In an integration test the helpers count as no test for this lint.
+// The lint does not recognise helpers of an integration test as test code.
 #![allow(clippy::unwrap_used)]
 
 #[path = "http/client.rs"]

@@ -1,4 +1,4 @@
-//! How engines elsewhere are connected to.
+//! Connections to remote engines.
 
 use std::error::Error;
 use std::net::IpAddr;
@@ -15,17 +15,17 @@ use crate::error::{ErrorKind, QueryError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a peer that has vanished is found out by.
+/// TCP keepalive time, after which a vanished peer is noticed.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Bytes that the server may send before they are read: with the part's budget, all that a slow
-/// reader costs.
+/// HTTP/2 flow control window: bytes that the engine may send before they are read. With the partition's
+/// budget, this is the whole memory cost of a slow reader.
 const WINDOW_BYTES: u32 = 4 << 20;
 
-/// A name and a value that every call carries.
+/// A metadata name and value that every call carries.
 pub(super) type Entry = (MetadataKey<Ascii>, MetadataValue<Ascii>);
 
-/// A connection, for which `runtime` works; `unreachable` is the error where there is none.
+/// Opens a connection, which `runtime` drives. `unreachable` makes the error if that fails.
 ///
 /// # Errors
 /// `engine_unavailable`.
@@ -40,7 +40,7 @@ pub(super) async fn connect(
     connected.map_err(|error| unreachable(&error))
 }
 
-/// The `engine` cannot be connected to, or the connection broke.
+/// The error for an `engine` that cannot be reached, or whose connection broke.
 pub(super) fn unreachable(engine: &str, error: &(dyn Error + 'static), hint: &str) -> QueryError {
     let causes = std::iter::successors(Some(error), |&error| error.source());
     let root = causes.last().map_or_else(String::new, ToString::to_string);
@@ -51,10 +51,10 @@ pub(super) fn unreachable(engine: &str, error: &(dyn Error + 'static), hint: &st
     )
 }
 
-/// Where `authority` (`host:port`) is connected to; with TLS, by the certificates that the system trusts.
+/// The endpoint of `authority` (`host:port`). TLS trusts the system's certificates.
 ///
 /// # Errors
-/// It is no place, or TLS cannot be set up.
+/// The authority is invalid, or TLS cannot be set up.
 pub(super) fn endpoint(authority: &str, tls: bool) -> Result<Endpoint, String> {
     let scheme = if tls { "https" } else { "http" };
     let endpoint = Endpoint::from_shared(format!("{scheme}://{authority}"))
@@ -71,13 +71,13 @@ pub(super) fn endpoint(authority: &str, tls: bool) -> Result<Endpoint, String> {
         .map_err(|error| format!("TLS cannot be set up: {error}"))
 }
 
-/// A name and a value of metadata.
+/// A metadata entry.
 ///
 /// # Errors
-/// They cannot be sent; the value is never shown, since it may be a secret.
+/// The name or the value cannot be sent. The value is never shown, because it may be a secret.
 pub(super) fn entry(key: &str, value: &str) -> Result<Entry, String> {
     let key = MetadataKey::from_bytes(key.to_ascii_lowercase().as_bytes())
-        .map_err(|_| format!("{key:?} is no name of a parameter"))?;
+        .map_err(|_| format!("{key:?} is not a parameter name"))?;
     let value = MetadataValue::try_from(value)
         .map_err(|_| format!("the value of {key} has characters that cannot be sent"))?;
     Ok((key, value))
@@ -92,22 +92,22 @@ pub(super) fn request<T>(message: T, metadata: &[Entry]) -> Request<T> {
     request
 }
 
-/// The `host:port` of an address, and whether it is this machine, so that a secret may go to it as it is;
-/// `None` where it names no host.
+/// The `host:port` of an address, and whether it is this machine, to which a secret may be sent in plain
+/// text. `None` if the address names no host.
 pub(super) fn authority(url: &Url, default_port: u16) -> Option<(String, bool)> {
     let host = url.host().filter(|host| *host != Host::Domain(""))?;
     let port = url.port().unwrap_or(default_port);
     Some((format!("{host}:{port}"), is_loopback(&host)))
 }
 
-/// The text behind `%20` and the like.
+/// The text with `%20` and the like decoded.
 pub(super) fn percent_decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 fn is_loopback(host: &Host<&str>) -> bool {
     match host {
-        // Only the schemes of the web have addresses for hosts.
+        // The `url` crate parses IP addresses only for web schemes such as https; here they are names.
         Host::Domain(name) => {
             *name == "localhost"
                 || name

@@ -1,5 +1,5 @@
-//! Engines behind one trait: each answers a request with partitions of framed Arrow messages, whose
-//! rows, one partition after the other, are the result.
+//! Engines behind one trait. An engine answers a request with partitions of Arrow messages; the rows of the
+//! partitions, one after the other, are the result.
 
 mod connection;
 pub mod embedded;
@@ -34,23 +34,22 @@ use crate::message::IpcMessage;
 use crate::order::{Order, Partition, RowRange};
 use crate::source::Table;
 
-/// An engine. In every implementation a partition that ends before the engine says that it is complete
-/// yields an error, a partition that is dropped stops what it began, and messages of an engine
-/// elsewhere have passed [`Received`].
+/// An engine. In every implementation, a partition yields an error if it ends before the engine reports
+/// completion. Dropping a partition stops its work. Messages of a remote engine have passed [`Received`].
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// Its tables as they are now, by name.
+    /// The current tables, sorted by name.
     ///
     /// # Errors
-    /// The engine cannot say.
+    /// The engine cannot list them.
     async fn tables(&self) -> Result<Vec<TableDescription>, QueryError>;
 
-    /// Plans the rows `request.range` of a request; nothing runs until a partition is begun. `base` are
-    /// the rows of the result that the request reads, where it reads one; only the embedded engine
-    /// takes them. `codec` is how bodies may be compressed; another, or none, is permitted.
+    /// Plans the rows `request.range` of a request; nothing runs until a partition is started. `base` has the
+    /// rows of the result that the request reads, if it reads one; only the embedded engine uses it. `codec`
+    /// is how the client accepts compressed bodies; the plan may use another codec or none.
     ///
     /// # Errors
-    /// Whatever is wrong with the request, or that the engine cannot do it.
+    /// The request is wrong, or the engine cannot do it.
     async fn plan(
         &self,
         request: &Request,
@@ -59,18 +58,18 @@ pub trait Backend: Send + Sync {
     ) -> Result<PlannedQuery, QueryError>;
 }
 
-/// A table as it is listed.
+/// The description of a table.
 #[derive(Debug, Clone)]
 pub struct TableDescription {
     /// Its name.
     pub name: String,
     /// The name of its format.
     pub format: &'static str,
-    /// Its rows, where the engine knows without reading them.
+    /// Number of rows, if the engine knows it without reading them.
     pub num_rows: Option<u64>,
-    /// Its size, where the engine knows.
+    /// Size in bytes, if the engine knows it.
     pub num_bytes: Option<u64>,
-    /// Changes when the table changes, as far as the engine says.
+    /// A version that changes when the table changes, as far as the engine can tell.
     pub version: String,
     /// Whether it was uploaded.
     pub is_uploaded: bool,
@@ -78,11 +77,11 @@ pub struct TableDescription {
     pub fields: Vec<FieldDescription>,
 }
 
-/// What a partition of an engine elsewhere reserves before its first batch; Spark's are smaller, unless rows
-/// are very large.
+/// Bytes that a partition of a remote engine reserves before its first batch. Spark's batches are smaller,
+/// unless rows are very large.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// A query that is planned and has not begun.
+/// A query that is planned but not started.
 pub struct PlannedQuery {
     /// The schema message.
     pub schema: IpcMessage,
@@ -92,28 +91,28 @@ pub struct PlannedQuery {
     pub codec: Option<Codec>,
     /// Bytes that a partition reserves before it reads its first message.
     pub batch_bytes: u64,
-    /// What the order of the partitions means.
+    /// What the order of the rows guarantees.
     pub order: Order,
     /// The partitions; one after the other they are the result before `range` is applied.
     pub partitions: Vec<Partition>,
     /// The rows of the partitions to send.
     pub range: RowRange,
-    /// The tables that are read, as they were when the query was planned.
+    /// The tables that are read, in their state at planning.
     pub sources: Vec<Arc<Table>>,
-    /// Whether the rows can be read from their source from any row on; then the partitions begin at the
-    /// first row of the request.
+    /// Whether reading can start at any row of the source. If so, the partitions begin at the first row of
+    /// the request.
     pub is_seekable: bool,
     /// Whether running the query again, while `sources` stay as they are, gives the same rows.
     pub is_repeatable: bool,
-    /// Rows of the whole result, where the sources' metadata knows.
+    /// Rows of the whole result, if the sources' metadata gives it.
     pub num_rows: Option<u64>,
-    /// How far the engine is, where it says.
+    /// Progress of the engine, if it reports any.
     pub progress: Option<Arc<EngineProgress>>,
 }
 
 impl PlannedQuery {
-    /// A query of an engine elsewhere, which sends all rows of `partitions` and says nothing of what its tables
-    /// were when they were read.
+    /// A query of a remote engine. It sends all rows of `partitions`, and the versions of its tables are not
+    /// known.
     ///
     /// # Errors
     /// `bad_engine`: no batch fits the schema.

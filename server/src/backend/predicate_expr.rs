@@ -1,4 +1,4 @@
-//! The JSON filter as an expression.
+//! Converts the JSON filter to an expression.
 
 use colonnade_core::semantics::{
     Comparison, DecimalPosition, Predicate, Refusal, Test, from_hex, literal_text, no_plain_text,
@@ -16,7 +16,7 @@ use crate::error::{ErrorKind, QueryError};
 /// The predicate as an expression over `schema`.
 ///
 /// # Errors
-/// `bad_filter` or `unknown_column`, with what would be right.
+/// `bad_filter` or `unknown_column`.
 pub(crate) fn predicate_expr(json: &Value, schema: &Schema) -> Result<Expr, QueryError> {
     expr_of(&Predicate::parse(json).map_err(refused)?, schema)
 }
@@ -82,7 +82,7 @@ fn test_expr(test: &Test, field: &Field) -> Result<Expr, QueryError> {
     })
 }
 
-/// The column as the text that it has everywhere, in every program.
+/// The column as text. Only types whose text is the same in every program are accepted.
 fn as_text(column: Expr, field: &Field) -> Result<Expr, QueryError> {
     let is_text = |data_type: &DataType| {
         matches!(
@@ -100,15 +100,15 @@ fn as_text(column: Expr, field: &Field) -> Result<Expr, QueryError> {
     Err(refused(no_plain_text(field.name(), &type_name(field))))
 }
 
-/// What a column is compared with.
+/// A literal to compare a column with.
 enum Literal {
-    /// A value of its type.
+    /// A value of the column's type.
     Value(ScalarValue),
-    /// Between this value of its type and the next.
+    /// A number between this value of the column's type and the next.
     After(ScalarValue),
-    /// Less than every value of its type.
+    /// A number less than every value of the column's type.
     Below,
-    /// Greater than every value of its type.
+    /// A number greater than every value of the column's type.
     Above,
 }
 
@@ -135,7 +135,7 @@ fn compare_expr(column: Expr, comparison: Comparison, literal: Literal) -> Expr 
     }
 }
 
-/// False of every value, null of null.
+/// False for every value, null for null.
 fn never(column: Expr) -> Expr {
     column.is_null().and(lit(ScalarValue::Boolean(None)))
 }
@@ -177,7 +177,7 @@ fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
     Ok(Literal::Value(value))
 }
 
-/// A decimal of the column's own type and scale, so that nothing is rounded or cast.
+/// A decimal with the column's type and scale, so that nothing is rounded or cast.
 fn decimal(position: DecimalPosition, data_type: &DataType, precision: u8, scale: i8) -> Literal {
     let (number, wrap): (_, fn(ScalarValue) -> Literal) = match position {
         DecimalPosition::At(number) => (number, Literal::Value),

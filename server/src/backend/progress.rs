@@ -1,10 +1,10 @@
-//! How far an engine elsewhere is with a query.
+//! Progress of a query in a remote engine.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-/// What the engine said last.
+/// The engine's last report.
 #[derive(Debug, Default)]
 pub struct EngineProgress(Mutex<Option<EngineProgressStatus>>);
 
@@ -13,17 +13,17 @@ pub struct EngineProgress(Mutex<Option<EngineProgressStatus>>);
 pub struct EngineProgressStatus {
     /// Tasks that the engine has finished.
     pub tasks_done: u64,
-    /// Tasks that it knows of; more may come.
+    /// Tasks that the engine knows of; the number may grow.
     pub tasks: u64,
 }
 
 impl EngineProgress {
-    /// Notes what the engine says.
+    /// Records a report of the engine.
     pub fn note(&self, status: EngineProgressStatus) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
     }
 
-    /// What it said last; `None` before it said anything.
+    /// The last report; `None` before the first.
     pub fn status(&self) -> Option<EngineProgressStatus> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What comes from an engine elsewhere: every message is checked before anything of it is believed.
+//! Messages of a remote engine, each checked before it is used.
 
 use std::panic::catch_unwind;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::message::{END_OF_STREAM, IpcMessage, MessageKind};
 /// A schema that came over the network.
 #[derive(Debug, Clone)]
 pub struct ReceivedSchema {
-    /// Its message, as it came.
+    /// The message as received.
     pub message: IpcMessage,
-    /// The same as the server's own type.
+    /// The schema as an Arrow type.
     pub schema: SchemaRef,
     checked: Arc<StreamSchema>,
 }
@@ -32,15 +32,15 @@ impl ReceivedSchema {
     /// Reads a schema message's metadata.
     ///
     /// # Errors
-    /// `bad_engine`: it is no schema, or one of types that are not read.
+    /// `bad_engine`: the message is not a schema, or has an unsupported type.
     pub fn read(metadata: &[u8]) -> Result<Self, QueryError> {
         let (message, _) = Message::read(metadata, &Limits::default()).map_err(|e| unsound(&e))?;
         let Message::Schema(checked) = message else {
-            return Err(bad_engine("the first message is no schema"));
+            return Err(bad_engine("the first message is not a schema"));
         };
-        // The header is sound, but arrow-rs gives up on types that it does not know.
+        // The header is valid, but arrow-rs panics on types that it does not know.
         let schema = catch_unwind(|| try_schema_from_flatbuffer_bytes(metadata))
-            .map_err(|_| bad_engine("a column is of a type that is not read"))?
+            .map_err(|_| bad_engine("a column has an unsupported type"))?
             .map_err(|error| bad_engine(&error.to_string()))?;
         Ok(Self {
             message: IpcMessage {
@@ -54,10 +54,11 @@ impl ReceivedSchema {
         })
     }
 
-    /// The schema at the front of a whole Arrow IPC stream in memory; `missing` says what has none.
+    /// The schema at the start of a complete Arrow IPC stream in memory; `missing` is the error's text if
+    /// there is none.
     ///
     /// # Errors
-    /// `bad_engine`: there is none, or the bytes are not sound.
+    /// `bad_engine`: there is none, or the bytes are invalid.
     pub(super) fn of_stream(stream: &[u8], missing: &str) -> Result<Self, QueryError> {
         let messages = split_stream(stream)?;
         let (metadata, _) = messages.first().ok_or_else(|| bad_engine(missing))?;
@@ -66,7 +67,7 @@ impl ReceivedSchema {
 }
 
 impl Received {
-    /// A check of what follows this schema.
+    /// A check of the messages that follow this schema.
     pub fn new(schema: ReceivedSchema) -> Self {
         Self {
             schema,
@@ -74,16 +75,16 @@ impl Received {
         }
     }
 
-    /// Rows that have come.
+    /// Rows received so far.
     pub fn num_rows(&self) -> u64 {
         self.num_rows
     }
 
-    /// Takes the next message: its metadata and its body. Both are copied, so that the message holds
-    /// no memory beside its bytes. A schema must say the same as before, and gives `None`.
+    /// Checks the next message, given as metadata and body. Both are copied, so that the result holds no
+    /// other memory. A repeated schema must be the same, and returns `None`.
     ///
     /// # Errors
-    /// `bad_engine`: the bytes are not sound, or are none that follow this schema.
+    /// `bad_engine`: the bytes are invalid, or do not fit the schema.
     pub fn take(&mut self, metadata: &[u8], body: &[u8]) -> Result<Option<IpcMessage>, QueryError> {
         let (message, body_bytes) =
             Message::read(metadata, &Limits::default()).map_err(|e| unsound(&e))?;
@@ -123,7 +124,7 @@ impl Received {
         };
         if header.compression.is_some() {
             return Err(bad_engine(
-                "a message is compressed, which was not asked for",
+                "a message is compressed, which was not requested",
             ));
         }
         self.num_rows += num_rows;
@@ -139,13 +140,13 @@ impl Received {
 /// Metadata and body of a message.
 pub type MessageBytes<'a> = (&'a [u8], &'a [u8]);
 
-/// Cuts a whole Arrow IPC stream in memory into metadata and body of each message. Nothing of them
-/// is checked but their lengths.
+/// Splits a complete Arrow IPC stream in memory into metadata and body of each message. Only the lengths are
+/// checked.
 ///
 /// # Errors
 /// `bad_engine`: the bytes end within a message.
 pub fn split_stream(stream: &[u8]) -> Result<Vec<MessageBytes<'_>>, QueryError> {
-    let cut_short = || bad_engine("a message is cut short");
+    let cut_short = || bad_engine("a message is truncated");
     let mut messages = Vec::new();
     let mut rest = stream;
     while !rest.is_empty() && rest != END_OF_STREAM {
@@ -170,11 +171,11 @@ fn unsound(error: &DecodeError) -> QueryError {
     bad_engine(&error.to_string())
 }
 
-/// The engine sent something that no sound engine sends.
+/// The error for an invalid answer of the engine.
 pub(super) fn bad_engine(what: &str) -> QueryError {
     QueryError::new(
         ErrorKind::BadEngine,
-        format!("the engine's answer is not sound: {what}"),
-        "run the query again; if it fails again, look at the engine's own log",
+        format!("the engine's answer is invalid: {what}"),
+        "run the query again; if it fails again, check the engine's log",
     )
 }

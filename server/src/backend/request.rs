@@ -1,4 +1,4 @@
-//! A request for rows, however it was written.
+//! A request for rows, from the URL or from JSON.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::order::RowRange;
 /// The smallest and the largest target for one message.
 const BATCH_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=16 << 20;
 
-/// The target for one message where the client does not say. Measured: from 256 KiB to 1 MiB the
-/// first rows come early and the framing costs nothing.
+/// The default target for one message. Measured: from 256 KiB to 1 MiB the first rows come early and the
+/// framing costs nothing.
 const DEFAULT_BATCH_BYTES: usize = 512 << 10;
 
 /// The longest time that a result may wait for its next reader.
@@ -25,9 +25,9 @@ const MAX_LINGER_S: u64 = 600;
 pub enum Source {
     /// A SELECT.
     Sql(String),
-    /// A table, perhaps less of it and in another order.
+    /// A table, optionally filtered, projected and sorted.
     Table(TableQuery),
-    /// The same of the rows of a query that is known; the table's name is its id.
+    /// The rows of a known result, with the same options; the table's name is the result's id.
     Query(TableQuery),
 }
 
@@ -38,14 +38,14 @@ pub struct TableQuery {
     pub table: String,
     /// The columns, in this order; `None` means all.
     pub columns: Option<Vec<String>>,
-    /// Which rows.
+    /// The filter for the rows.
     pub filter: Option<Filter>,
-    /// By what to sort; empty means the order of the source.
+    /// Sort keys; empty means the order of the source.
     pub sort: Vec<SortKey>,
 }
 
 impl TableQuery {
-    /// A column of the table, whose schema is given.
+    /// A column of the table with this `schema`.
     ///
     /// # Errors
     /// `unknown_column`.
@@ -56,10 +56,10 @@ impl TableQuery {
         })
     }
 
-    /// The names of the columns that are asked for, or of all.
+    /// The names of the requested columns, or of all.
     ///
     /// # Errors
-    /// `unknown_column`, or `bad_parameter` where one is asked for twice.
+    /// `unknown_column`, or `bad_parameter` for a column that is named twice.
     pub fn column_names<'a>(&'a self, schema: &'a Schema) -> Result<Vec<&'a str>, QueryError> {
         let names: Vec<&str> = match &self.columns {
             Some(columns) => columns.iter().map(String::as_str).collect(),
@@ -71,7 +71,7 @@ impl TableQuery {
             if !seen.insert(name) {
                 return Err(QueryError::new(
                     ErrorKind::BadParameter,
-                    format!("column {name:?} is asked for twice"),
+                    format!("column {name:?} is named twice"),
                     "name each column once",
                 ));
             }
@@ -80,12 +80,12 @@ impl TableQuery {
     }
 }
 
-/// Which rows.
+/// A filter for rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Filter {
     /// One SQL expression.
     Text(String),
-    /// A predicate as JSON; planning reads it.
+    /// A predicate as JSON, parsed during planning.
     Json(serde_json::Value),
 }
 
@@ -94,20 +94,20 @@ pub enum Filter {
 pub struct SortKey {
     /// Its name.
     pub column: String,
-    /// Largest first; nulls are last either way.
+    /// Whether the largest value is first; nulls are last in both directions.
     pub descending: bool,
 }
 
 /// One query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Request {
-    /// Chosen by the client, or by us.
+    /// Chosen by the client, or else by the server.
     pub id: Uuid,
     /// Where the rows come from.
     pub source: Source,
-    /// Which of the rows.
+    /// The requested range of the rows.
     pub range: RowRange,
-    /// The size of a message to aim at.
+    /// Target size of one message.
     pub batch_bytes: usize,
     /// How long the result waits for its next reader.
     pub linger: Duration,
@@ -166,7 +166,7 @@ impl CommonParameters {
     }
 }
 
-/// `linger_s=` as a time.
+/// `linger_s=` as a duration.
 ///
 /// # Errors
 /// `bad_parameter`.
@@ -181,7 +181,7 @@ pub fn linger(linger_s: u64) -> Result<Duration, QueryError> {
     Ok(Duration::from_secs(linger_s))
 }
 
-/// An id is a UUID in its usual form.
+/// Parses an id: a UUID in its usual form of 36 characters.
 ///
 /// # Errors
 /// `bad_parameter`.

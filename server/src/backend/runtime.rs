@@ -4,14 +4,15 @@ use std::io;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 
-/// Deep plans recurse deeply. Only what is used of it is ever in memory.
+/// Stack size of each thread, because deep plans recurse deeply. Only pages that are used take memory.
 const STACK_BYTES: usize = 64 << 20;
 
-/// Threads of one query. A join that compares without producing rows does not notice that it was
-/// cancelled; threads of its own keep it from holding up other queries until it does.
+/// The threads of one query. A join that compares without producing rows does not notice a cancellation.
+/// Because it has its own threads, it does not delay other queries until it ends.
 #[derive(Debug)]
 pub struct QueryRuntime {
-    // In an `Option` because a runtime must not be dropped inside another, only sent away.
+    // `Option`, so that `drop` can take it: a runtime must not be dropped within another, only shut down in
+    // the background.
     runtime: Option<Runtime>,
     handle: Handle,
 }
@@ -20,7 +21,7 @@ impl QueryRuntime {
     /// A runtime of `num_threads` threads.
     ///
     /// # Errors
-    /// The machine has no more threads.
+    /// The system cannot create the threads.
     pub fn start(num_threads: usize) -> io::Result<Self> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(num_threads)

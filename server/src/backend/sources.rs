@@ -1,14 +1,14 @@
-//! Sources on the command line that are engines.
+//! Engines among the sources of the command line.
 
 use std::sync::Arc;
 
 use crate::backend::{Backend, FlightSql, Spark, flight, spark};
 use crate::error::StartError;
 
-/// Connects to the engine among the sources; `None` where all of them are files.
+/// Connects to the engine among the sources; `None` if all of them are files.
 ///
 /// # Errors
-/// It does not stand alone, is written wrongly, or cannot be reached.
+/// The engine is not the only source, its address is invalid, or it cannot be reached.
 pub async fn connect(sources: &[String]) -> Result<Option<Arc<dyn Backend>>, StartError> {
     let Some((engine, location)) = sources.iter().find_map(|source| engine(source)) else {
         return Ok(None);
@@ -19,7 +19,7 @@ pub async fn connect(sources: &[String]) -> Result<Option<Arc<dyn Backend>>, Sta
             Engine::FlightSql => flight::shown(location),
         };
         return Err(StartError::BadArgument(format!(
-            "{shown}: an engine is served alone; give the other sources to a server of their own"
+            "{shown}: an engine must be the only source; serve the others from another server"
         )));
     }
     Ok(Some(match engine {
@@ -33,7 +33,7 @@ enum Engine {
     FlightSql,
 }
 
-/// The address of an engine in a source, which may have a name in front.
+/// The engine and its address, without a `name=` in front; `None` if the source is not an engine.
 fn engine(source: &str) -> Option<(Engine, &str)> {
     let location = match source.split_once('=') {
         Some((name, location)) if !name.contains("://") => location,

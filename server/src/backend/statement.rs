@@ -1,8 +1,8 @@
-//! What every engine refuses of an SQL text.
+//! Checks of an SQL text that apply to every engine.
 
 use crate::error::{ErrorKind, QueryError};
 
-/// The longest SQL text that is looked at.
+/// The longest accepted SQL text.
 const MAX_SQL_BYTES: usize = 256 << 10;
 
 /// Refuses a text that is too long.
@@ -20,10 +20,10 @@ pub(crate) fn check_length(sql: &str) -> Result<(), QueryError> {
     ))
 }
 
-/// The one statement of a text, which only reads.
+/// The only statement of a text, if it only reads.
 ///
 /// # Errors
-/// `sql_error` where there are none or several, `read_only` where it would change something.
+/// `sql_error` for no or several statements, `read_only` for one that would change something.
 pub(crate) fn only_reading<S: ToString>(
     statements: impl IntoIterator<Item = S, IntoIter: ExactSizeIterator>,
     reads: impl Fn(&S) -> bool,
@@ -34,8 +34,8 @@ pub(crate) fn only_reading<S: ToString>(
     if num_statements > 1 {
         return Err(QueryError::new(
             ErrorKind::SqlError,
-            format!("the SQL holds {num_statements} statements"),
-            "send one statement a query",
+            format!("the SQL has {num_statements} statements"),
+            "send one statement per query",
         ));
     }
     if reads(&statement) {
@@ -49,12 +49,12 @@ pub(crate) fn only_reading<S: ToString>(
     ))
 }
 
-/// The error of a text without a statement.
+/// The error for a text without a statement.
 pub(crate) fn empty() -> QueryError {
     QueryError::new(ErrorKind::SqlError, "the SQL is empty", "write one SELECT")
 }
 
-/// The error of a statement that would change something, by its first words.
+/// The error for a statement that would change something; `words` are its first words.
 pub(crate) fn changes(words: &str, hint: &str) -> QueryError {
     QueryError::new(
         ErrorKind::ReadOnly,

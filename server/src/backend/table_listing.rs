@@ -1,4 +1,4 @@
-//! The tables of an engine elsewhere, as they were a short time ago.
+//! The tables of a remote engine, listed once and reused for a short time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,28 +15,28 @@ use crate::backend::{ReceivedSchema, TableDescription};
 use crate::encode;
 use crate::error::{ErrorKind, QueryError};
 
-/// A listing that is not older is not asked for again.
+/// How long a listing is reused.
 const FRESH: Duration = Duration::from_secs(10);
 
 /// The longest that a listing may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// More tables are not listed; SQL reaches them all.
+/// The most tables that are listed. SQL reaches the others, too.
 const MAX_TABLES: usize = 1000;
 
-/// Schemas that are asked for at the same time.
+/// Schemas that are requested at the same time.
 const NUM_PARALLEL: usize = 8;
 
-/// A table of an engine elsewhere.
+/// A table of a remote engine.
 #[derive(Debug, Clone)]
 pub(super) struct ListedTable {
-    /// As it is listed: behind its namespace's name, where it needs one.
+    /// The listed name, after that of its namespace where one is needed.
     pub(super) name: String,
-    /// As SQL writes it.
+    /// The name as SQL text.
     pub(super) relation: String,
     /// Its columns.
     pub(super) schema: SchemaRef,
-    /// Changes with the columns; such engines have no version for all kinds of tables.
+    /// A hash of the schema, because the engines do not give a version for every kind of table.
     version: String,
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Named<F> {
     pub(super) name: String,
     /// As [`ListedTable::relation`].
     pub(super) relation: String,
-    /// Gives its columns.
+    /// The future of its columns.
     pub(super) schema: F,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    /// A listing that was not made yet, of tables in that `format`.
+    /// An empty listing, of tables in `format`.
     pub(super) fn new(format: &'static str) -> Self {
         Self {
             format,
@@ -67,10 +67,10 @@ impl Listing {
         }
     }
 
-    /// The tables as they are listed for everybody.
+    /// The tables as the listing route describes them.
     ///
     /// # Errors
-    /// As [`Listing::tables`], or a schema is none that could be sent.
+    /// As [`Listing::tables`], or `bad_engine` for a schema that cannot be described.
     pub(super) async fn descriptions<F>(&self, list: F) -> Result<Vec<TableDescription>, QueryError>
     where
         F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
@@ -107,15 +107,15 @@ impl Listing {
         })
     }
 
-    /// The tables: the last listing, or where that is too old what `list` finds.
+    /// The tables: those of the last listing or, if it is too old, those that `list` returns.
     ///
     /// # Errors
-    /// What the engine says, or that it takes too long.
+    /// The engine's error, or `engine_unavailable` after [`TIMEOUT`].
     async fn tables<F>(&self, list: F) -> Result<Arc<Vec<ListedTable>>, QueryError>
     where
         F: Future<Output = Result<Vec<ListedTable>, QueryError>>,
     {
-        // Whoever comes meanwhile waits for the same answer.
+        // Other callers wait for the lock and share the answer.
         let mut last = self.last.lock().await;
         if let Some((at, tables)) = last.as_ref()
             && at.elapsed() < FRESH
@@ -129,7 +129,7 @@ impl Listing {
                     "the engine did not list its tables within {} s",
                     TIMEOUT.as_secs()
                 ),
-                "try again when it has less to do; SQL works meanwhile",
+                "try again when the engine is less busy; SQL works meanwhile",
             )
         })??;
         let tables = Arc::new(tables);
@@ -138,8 +138,7 @@ impl Listing {
     }
 }
 
-/// The tables in the order of their names, each name once. One whose columns `engine` does not tell is
-/// left out.
+/// The tables sorted by name, each name once. A table is left out if `engine` does not return its columns.
 pub(super) async fn described<F>(engine: &str, mut named: Vec<Named<F>>) -> Vec<ListedTable>
 where
     F: Future<Output = Result<ReceivedSchema, QueryError>>,
@@ -174,7 +173,7 @@ where
         .await
 }
 
-/// The batches of a whole Arrow IPC stream, whose messages were checked.
+/// The batches of a complete Arrow IPC stream, whose messages were checked.
 ///
 /// # Errors
 /// `bad_engine`.

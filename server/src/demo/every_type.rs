@@ -1,4 +1,4 @@
-//! One column for each Arrow type, with nulls, extremes and what tends to be shown wrongly.
+//! One column for each Arrow type, with nulls, extremes and values that are often shown wrongly.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ pub(super) fn write(path: &Path) -> Result<(), Failure> {
     let batch = every_type()?;
     let mut bytes = Vec::new();
     let mut writer = FileWriter::try_new(&mut bytes, &batch.schema())?;
-    // Two batches, so that the table has a seam.
+    // Two batches, so that the table has a boundary between batches.
     writer.write(&batch.slice(0, 10))?;
     writer.write(&batch.slice(10, NUM_ROWS - 10))?;
     writer.finish()?;

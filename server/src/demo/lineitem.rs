@@ -23,7 +23,7 @@ use tpchgen_arrow::LineItemArrow;
 
 const SCALE_FACTOR: f64 = 1.0;
 
-/// Row groups of about 65,000 rows: each is a part that is read on its own.
+/// Row groups of about 65,000 rows, each of which can be read on its own.
 const NUM_ROW_GROUPS: usize = 92;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -36,7 +36,7 @@ pub(super) fn generate(path: &Path) -> Result<(), Failure> {
     let unfinished = path.with_extension(format!("parquet.{}", std::process::id()));
     let written = write(&unfinished);
     if written.is_err() {
-        // The unfinished file is of no use; that it may stay does not matter more than the error.
+        // If the unfinished file cannot be removed, the first error still matters more.
         let _ = fs::remove_file(&unfinished);
     }
     written?;
@@ -120,7 +120,7 @@ fn row_group(
         .collect::<Result<_, _>>()?)
 }
 
-/// The generator's schema with plain text in place of views.
+/// The generator's schema with plain strings in place of string views.
 fn table_schema() -> SchemaRef {
     let generated = LineItemArrow::new(LineItemGenerator::new(SCALE_FACTOR, 1, 1)).schema();
     let fields: Vec<Field> = generated

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::StartError;
 use crate::source::{Table, open_all};
 
-/// Makes what is missing, then opens `lineitem`, `flights` and `every_type`.
+/// Creates the tables that are missing, then opens `lineitem`, `flights` and `every_type`.
 ///
 /// # Errors
 /// The cache folder cannot be used.
@@ -16,7 +16,7 @@ pub fn open() -> Result<Vec<Table>, StartError> {
     let folder = cache_folder()?;
     let failed = |error: &dyn std::fmt::Display| {
         StartError::Failed(format!(
-            "the demo tables cannot be kept in {}: {error}; set COLONNADE_CACHE_DIR to a folder that can be written, or give a SOURCE",
+            "the demo tables cannot be stored in {}: {error}; set COLONNADE_CACHE_DIR to a writable folder, or give a SOURCE",
             folder.display()
         ))
     };
@@ -26,7 +26,7 @@ pub fn open() -> Result<Vec<Table>, StartError> {
         lineitem::generate(&lineitem).map_err(|error| failed(&error))?;
     }
     let every_type = folder.join("every_type.arrow");
-    // Takes no time, and a newer version of the program may know more types.
+    // Always written, because it takes no time and a newer version of the program may have more types.
     every_type::write(&every_type).map_err(|error| failed(&error))?;
     let mut sources = vec![
         named("every_type", &every_type),
@@ -37,7 +37,7 @@ pub fn open() -> Result<Vec<Table>, StartError> {
         sources.push(named("flights", &flights));
     } else {
         tracing::info!(
-            "no table flights: copy data/flights-3m.parquet of the npm package vega-datasets to {}",
+            "the table flights is missing: copy data/flights-3m.parquet of the npm package vega-datasets to {}",
             flights.display()
         );
     }

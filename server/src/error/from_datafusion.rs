@@ -1,4 +1,4 @@
-//! DataFusion's errors as ours: one clear line, and what would be right.
+//! Converts DataFusion's errors to [`QueryError`]: a one-line message and a hint.
 
 use std::error::Error;
 use std::io;
@@ -10,8 +10,8 @@ use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, QueryError};
 
-/// An error of planning. `columns` and `tables` are the names to suggest; `kind` is for whatever is
-/// neither an unknown column nor an unknown table.
+/// A planning error. `columns` and `tables` are the names to suggest; `kind` applies unless a column or a
+/// table is unknown.
 pub(crate) fn plan_error(
     error: &DataFusionError,
     kind: ErrorKind,
@@ -53,10 +53,10 @@ pub(crate) fn plan_error(
         return unknown;
     }
     if let DataFusionError::NotImplemented(_) = root {
-        return QueryError::new(kind, message, "write it another way");
+        return QueryError::new(kind, message, "rewrite the query without it");
     }
     let hint = if let DataFusionError::SQL(..) = root {
-        "check the spelling near that place; the dialect is DataFusion's, close to PostgreSQL's"
+        "check the syntax near that position; the dialect is DataFusion's, close to PostgreSQL's"
     } else if kind == ErrorKind::BadFilter {
         "write one boolean SQL expression over this table's columns, such as a > 5"
     } else {
@@ -71,7 +71,7 @@ fn unknown_table(message: &str) -> Option<&str> {
     Some(&message[start..end])
 }
 
-/// An error while rows are read.
+/// An error of execution.
 pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
     if let DataFusionError::External(external) = error.find_root()
         && let Some(own) = external.downcast_ref::<QueryError>()
@@ -83,15 +83,15 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
     if is_disk_full(root) {
         return QueryError::new(
             ErrorKind::StorageFull,
-            format!("the query needs more disk than there is: {message}"),
-            "select fewer columns or rows, or free space below --data-dir",
+            format!("the query needs more disk space than is free: {message}"),
+            "select fewer columns or rows, or free space in --data-dir",
         );
     }
     match root {
         DataFusionError::ResourcesExhausted(_) => QueryError::new(
             ErrorKind::ResourcesExhausted,
             format!(
-                "the query needs more {} than it may have",
+                "the query needs more {} than its budget allows",
                 if message.contains("disk") {
                     "disk space"
                 } else {
@@ -120,16 +120,18 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
         | DataFusionError::IoError(_) => QueryError::new(
             ErrorKind::SourceUnreadable,
             message,
-            "check that the file is still there and whole",
+            "check that the file still exists and is complete",
         ),
         DataFusionError::Execution(_) => QueryError::new(
             ErrorKind::ExecutionError,
             message,
             "change the expression, or filter such rows out",
         ),
-        DataFusionError::NotImplemented(_) => {
-            QueryError::new(ErrorKind::ExecutionError, message, "write it another way")
-        }
+        DataFusionError::NotImplemented(_) => QueryError::new(
+            ErrorKind::ExecutionError,
+            message,
+            "rewrite the query without it",
+        ),
         _ => QueryError::new(
             ErrorKind::Internal,
             message,
@@ -138,14 +140,14 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
     }
 }
 
-/// Whether somewhere below the error the system says that the disk is full.
+/// Whether the error, or one of its causes, is the system's "storage full".
 fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source())
         .filter_map(|error| error.downcast_ref::<io::Error>())
         .any(|error| error.kind() == io::ErrorKind::StorageFull)
 }
 
-/// Whether the error is about the text of a CSV or NDJSON file, so that its place can be looked up.
+/// Whether the error is about the text of a CSV or NDJSON file, so that its position can be found.
 pub(crate) fn is_about_text(error: &DataFusionError) -> bool {
     matches!(
         error.find_root(),
@@ -154,7 +156,7 @@ pub(crate) fn is_about_text(error: &DataFusionError) -> bool {
     )
 }
 
-/// The message without the names of error types around it, in one line.
+/// The message, without the names of error types in front.
 fn clean(error: &DataFusionError) -> String {
     let text = match error {
         DataFusionError::ArrowError(inner, _) => inner.to_string(),

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, each kind with a stable code and an HTTP status.
+//! Errors of requests, each kind with a stable code and an HTTP status; and errors of the start.
 
 pub(crate) mod from_datafusion;
 
@@ -28,7 +28,7 @@ pub enum ErrorKind {
     UnknownQuery,
     /// No such route.
     NotFound,
-    /// The route exists, the method does not.
+    /// The route does not accept the method.
     MethodNotAllowed,
     /// The body is not declared as JSON.
     UnsupportedMediaType,
@@ -64,7 +64,7 @@ pub enum ErrorKind {
     BrokenRow,
     /// A source file cannot be read.
     SourceUnreadable,
-    /// A source file has changed so that its table cannot be read any more.
+    /// A source file has changed, so its table or the rows of a result cannot be read any more.
     SourceChanged,
     /// Rows of a kept result that are no longer kept.
     RowsExpired,
@@ -76,15 +76,15 @@ pub enum ErrorKind {
     ResourcesExhausted,
     /// The query ran longer than permitted.
     QueryTimeout,
-    /// Someone deleted the query, or its reader left.
+    /// The query was deleted, or its last reader left.
     Cancelled,
-    /// The engine elsewhere cannot be reached, or was lost.
+    /// The remote engine cannot be reached, or the connection to it was lost.
     EngineUnavailable,
-    /// The engine elsewhere answered with something that is not sound.
+    /// The remote engine sent an invalid answer.
     BadEngine,
-    /// The engine elsewhere cannot do what was requested.
+    /// The remote engine cannot do what was requested.
     NotSupported,
-    /// A fault of this program.
+    /// A bug in this program.
     Internal,
 }
 
@@ -184,7 +184,7 @@ impl ErrorKind {
             Self::RequestTimeout => "The body took too long",
             Self::IdInUse => "The id is in use",
             Self::NotWritable => "Uploads are not permitted",
-            Self::BadName => "The name cannot be a table's",
+            Self::BadName => "The name is not valid for a table",
             Self::NameInUse => "The name is in use",
             Self::BadUpload => "The upload is not a table",
             Self::MissingEndOfStream => "The Arrow stream is not complete",
@@ -204,9 +204,9 @@ impl ErrorKind {
             Self::QueryTimeout => "The query took too long",
             Self::Cancelled => "The query was cancelled",
             Self::EngineUnavailable => "The engine cannot be reached",
-            Self::BadEngine => "The engine's answer is not sound",
+            Self::BadEngine => "The engine's answer is invalid",
             Self::NotSupported => "The engine cannot do that",
-            Self::Internal => "A fault of the server",
+            Self::Internal => "Internal error of the server",
         }
     }
 }
@@ -215,7 +215,7 @@ impl ErrorKind {
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct QueryError {
-    /// The kind, and with it code and status.
+    /// The kind, which decides the code and the status.
     pub kind: ErrorKind,
     /// What was wrong, in one line.
     pub message: String,
@@ -233,7 +233,7 @@ impl QueryError {
         }
     }
 
-    /// There is no such column among `fields`. `has` begins the sentence: `the result has`, or
+    /// The error for a column that `fields` does not have. `has` begins the message: `the result has`, or
     /// `there is`.
     pub fn unknown_column(has: &str, name: &str, fields: &Fields) -> Self {
         let names = fields.iter().map(|field| field.name().as_str());
@@ -244,7 +244,7 @@ impl QueryError {
         )
     }
 
-    /// There is no such table among those with these names.
+    /// The error for a table that is not among `names`.
     pub fn unknown_table<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         Self::new(
             ErrorKind::UnknownTable,
@@ -263,7 +263,7 @@ impl QueryError {
     }
 }
 
-/// What a query's record says about its failure.
+/// The error in a query's record.
 #[derive(Debug, Clone, Serialize)]
 pub struct ErrorSummary {
     /// See [`ErrorKind::code`].
@@ -300,11 +300,11 @@ impl StartError {
     }
 }
 
-/// A table's files are not those any more from which rows were read.
+/// The error for a table whose files changed while they were read.
 pub fn source_changed(table: &str) -> QueryError {
     QueryError::new(
         ErrorKind::SourceChanged,
         format!("the files of table {table:?} changed while they were read"),
-        "read it again for the rows as they are now",
+        "read the table again to get its current rows",
     )
 }

@@ -16,17 +16,17 @@ use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind, put_head};
 use crate::results::Reader;
 
-/// How long the status waits for the first message. After it the schema is sent alone.
+/// How long the status waits for the first message. After that, the schema is sent alone.
 pub(crate) const FIRST_MESSAGE_WAIT: Duration = Duration::from_millis(100);
 
 /// After this long without a message, an empty batch keeps proxies from closing the connection.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Between the last good bytes and the abort. Without it, hyper drops its buffer when a body fails
+/// The wait between the last good bytes and the abort. Without it, hyper drops its buffer when a body fails
 /// right after it was ready, and a browser drops what its page has not read.
 const ABORT_DELAY: Duration = Duration::from_millis(250);
 
-/// A body up to this size is copied behind its metadata; a larger one is a chunk of its own.
+/// A message body up to this size is sent in one chunk with its metadata; a larger one is a chunk of its own.
 const SMALL_BODY_BYTES: usize = 64 << 10;
 
 /// Waits until the bytes before a failure have reached the client, then returns the error that

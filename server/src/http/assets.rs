@@ -22,7 +22,7 @@ const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; 
 
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Colonnade</title>\
 <h1>The page was not built</h1><p>This server was compiled without its dashboard. <code>npm run build</code> builds \
-it, then the server. The tables are served all the same: <a href=\"/v1/tables\">/v1/tables</a>.</p></html>\n";
+it, then the server. The tables are still served: <a href=\"/v1/tables\">/v1/tables</a>.</p></html>\n";
 
 /// A file of the dashboard; `/` is its page.
 pub(super) async fn asset(uri: Uri, headers: HeaderMap) -> Response {
@@ -52,7 +52,7 @@ pub(super) async fn asset_or_not_found(
     Err(QueryError::new(
         ErrorKind::NotFound,
         format!("there is nothing at {}", uri.path()),
-        "GET /v1/tables lists the tables, / is the page",
+        "GET /v1/tables lists the tables, / is the dashboard",
     ))
 }
 

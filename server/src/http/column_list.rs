@@ -3,7 +3,7 @@
 use crate::backend::request::SortKey;
 use crate::error::{ErrorKind, QueryError};
 
-/// The names of `columns=`, such as `a,"c,d"`: apart by commas, each perhaps in SQL's double quotes.
+/// The names of `columns=`, such as `a,"c,d"`, separated by commas and optionally in SQL's double quotes.
 ///
 /// # Errors
 /// `bad_parameter`.
@@ -12,7 +12,7 @@ pub(crate) fn parse_columns(text: &str) -> Result<Vec<String>, QueryError> {
     Ok(keys.into_iter().map(|key| key.column).collect())
 }
 
-/// The keys of `sort=`, such as `a,-b,-"e ""f"""`: the same, and a leading `-` means descending.
+/// The keys of `sort=`, such as `a,-b,-"e ""f"""`. The same syntax, and a leading `-` means descending.
 ///
 /// # Errors
 /// `bad_parameter`.
@@ -39,12 +39,12 @@ fn parse_list(
         }
         let (column, after) = if let Some(quoted) = rest.strip_prefix('"') {
             let hint = "write \"…\", and \"\" for a quote inside";
-            parse_quoted(quoted).ok_or_else(|| bad("has a quote that does not end", hint))?
+            parse_quoted(quoted).ok_or_else(|| bad("has an unclosed quote", hint))?
         } else {
             let end = rest.find(',').unwrap_or(rest.len());
             let name = rest[..end].trim_end();
             if name.is_empty() {
-                let hint = "write column names apart by commas, such as a,\"b,c\"";
+                let hint = "separate column names by commas, such as a,\"b,c\"";
                 return Err(bad("has an empty item", hint));
             }
             (name.to_owned(), &rest[end..])
@@ -56,7 +56,7 @@ fn parse_list(
             None if after.is_empty() => return Ok(keys),
             None => {
                 let hint = "write a comma before the next name";
-                return Err(bad("goes on after a quoted name", hint));
+                return Err(bad("has text after a quoted name", hint));
             }
         }
     }

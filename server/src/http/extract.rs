@@ -48,7 +48,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
         let Query(parameters) = query.map_err(|error| {
             bad(
                 format!("the parameters cannot be read: {error}"),
-                "write name=value apart by &",
+                "write name=value, separated by &",
             )
         })?;
         for (index, (key, _)) in parameters.iter().enumerate() {
@@ -63,7 +63,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
     }
 }
 
-/// `checksum=xxh3`.
+/// Whether checksums are requested, from the value of `checksum=`: only `xxh3` is known.
 ///
 /// # Errors
 /// `bad_parameter`.
@@ -89,13 +89,13 @@ pub(super) fn number(key: &str, value: &str) -> Result<u64, QueryError> {
         .flatten();
     parsed.ok_or_else(|| {
         bad(
-            format!("{key}={value:?} is no whole number of 0 or more"),
+            format!("{key}={value:?} is not a whole number of 0 or more"),
             format!("give {key} as digits, such as {key}=1000"),
         )
     })
 }
 
-/// An unknown parameter: `bad_parameter`.
+/// The error `bad_parameter` for an unknown parameter; `known` lists the known ones.
 pub(super) fn unknown(key: &str, known: &str) -> QueryError {
     bad(
         format!("there is no parameter {key:?}"),
@@ -103,7 +103,7 @@ pub(super) fn unknown(key: &str, known: &str) -> QueryError {
     )
 }
 
-/// `bad_parameter`.
+/// An error `bad_parameter`.
 pub(super) fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
     QueryError::new(ErrorKind::BadParameter, message, hint)
 }

@@ -21,9 +21,9 @@ use crate::http::session::{Sessions, peer};
 /// Which hosts, origins and tokens are accepted.
 #[derive(Debug, Clone, Default)]
 pub struct GuardConfig {
-    /// Host names that are accepted beside the loopback ones, without port, in lower case.
+    /// Host names that are accepted in addition to the loopback ones, without port, in lower case.
     pub hosts: Vec<String>,
-    /// Whether every IP address is accepted as host: unlike a name, DNS cannot rebind it.
+    /// Whether every IP address is accepted as host. Unlike a name, an address cannot be rebound by DNS.
     pub any_address: bool,
     /// Origins of other sites whose pages may use this server, such as `https://example.org`.
     pub origins: Vec<String>,
@@ -74,8 +74,8 @@ impl GuardConfig {
         if !self.allows_host(host) {
             return Err(QueryError::new(
                 ErrorKind::HostNotAllowed,
-                format!("this server is not addressed as {:?}", host_name(host)),
-                "use the address it prints, or start it with --allow-host",
+                format!("the host {:?} is not allowed", host_name(host)),
+                "use the address that the server prints, or start it with --allow-host",
             ));
         }
         let path = request.uri().path();

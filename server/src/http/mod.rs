@@ -47,7 +47,7 @@ pub struct AppState {
     pub guard: Arc<GuardConfig>,
     /// The uploaded tables.
     pub uploads: Arc<Uploads>,
-    /// The sessions that stand in for the token.
+    /// The sessions that are accepted in place of the token.
     pub sessions: Arc<Sessions>,
     /// The counters of `/metrics`.
     pub metrics: Arc<Metrics>,

@@ -1,4 +1,4 @@
-//! The next rows that hold a text.
+//! Finds the next rows that contain a text.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,44 +18,44 @@ use crate::results::stream::ResultStream;
 /// A search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindRequest {
-    /// The text that a cell must hold.
+    /// The text that a cell must contain.
     pub text: String,
     /// The first row to search.
     pub from: u64,
-    /// Rows to find at most.
+    /// The most rows to find.
     pub limit: usize,
     /// Columns to search; `None` means all.
     pub columns: Option<Vec<String>>,
-    /// Whether capital and small letters differ.
+    /// Whether letter case matters.
     pub match_case: bool,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Found {
     /// The rows, in row order.
     pub matches: Vec<Match>,
-    /// The row to go on from; null when all rows were searched.
+    /// The row to continue from; null when all rows were searched.
     pub next: Option<u64>,
     /// Rows that were searched.
     pub searched: u64,
 }
 
-/// A row that holds the text.
+/// A row that contains the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Match {
     /// Its number in the result.
     pub row: u64,
-    /// The columns whose cells hold the text.
+    /// The columns whose cells contain the text.
     pub columns: Vec<String>,
 }
 
-/// Searches the rows of `result` from `request.from` on, until enough are found or `time` is over.
-/// `result` may begin at any row up to that. Without time at least one ready message is
-/// searched, so that repeated searches from `next` come to an end.
+/// Searches the rows of `result` from `request.from` on, until enough are found or `time` is over. `result`
+/// may begin at any row up to `request.from`. Even with no time left, at least one ready message is searched,
+/// so that repeated searches from `next` make progress.
 ///
 /// # Errors
-/// `bad_parameter`, `unknown_column`, and whatever ends the result too early.
+/// `bad_parameter`, `unknown_column`, or an error of the result.
 pub async fn find(
     mut result: ResultStream,
     schema: &Schema,
@@ -82,7 +82,7 @@ pub async fn find(
         };
         let first_row = message_row;
         message_row += message.num_rows;
-        // Also where its rows are not wanted: it may be a dictionary.
+        // Read even if its rows are not wanted, because it may be a dictionary.
         let rows = reader.read(&message)?;
         let Some(rows) = rows.filter(|_| message_row > request.from) else {
             continue;
@@ -111,7 +111,7 @@ pub async fn find(
 struct Search {
     text: String,
     pattern: Pattern,
-    /// Index and name.
+    /// Indexes and names.
     columns: Vec<(usize, String)>,
 }
 

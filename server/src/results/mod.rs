@@ -52,15 +52,15 @@ use stream::ResultStream;
 pub struct ResultsConfig {
     /// Memory of one stream.
     pub stream_memory_bytes: u64,
-    /// Memory of what all streams have read ahead.
+    /// Memory for rows that all streams together read ahead.
     pub ahead_bytes: u64,
     /// Memory of all spools.
     pub spool_memory_bytes: u64,
     /// Disk of all spools.
     pub spool_bytes: u64,
-    /// Where that disk is.
+    /// The folder of the spool files.
     pub spool_folder: PathBuf,
-    /// Where records are kept for a later process.
+    /// The folder where records are saved for a later process.
     pub queries_folder: PathBuf,
     /// How long a result is kept after its last request.
     pub keep: Duration,
@@ -72,29 +72,29 @@ pub struct ResultsConfig {
     pub num_threads: usize,
 }
 
-/// All results, with what they need to run.
+/// All results, with the resources for their runs.
 pub struct Results {
     /// The results by id.
     pub registry: Arc<Registry>,
-    /// Where rows are kept.
+    /// The storage of produced rows.
     pub spool_storage: Arc<SpoolStorage>,
-    /// What streams have read ahead.
+    /// The budget for rows that streams read ahead.
     pub pool: Arc<BytePool>,
     /// The tables of the embedded engine.
     catalog: Arc<Catalog>,
     /// Answers requests for SQL and tables.
     backend: Arc<dyn Backend>,
-    /// Answers requests for the rows of other results, whichever backend gave those.
+    /// Answers requests for the rows of other results, even if another backend produced them.
     embedded: Arc<dyn Backend>,
     metrics: Arc<Metrics>,
     config: ResultsConfig,
-    /// The runtime of the connections. One query may read another's rows; what drives those must
-    /// not end with the threads of the first.
+    /// The runtime of the connections. It also drives the runs, because one query may read another's rows,
+    /// and those must not end with the threads of the first query.
     runtime: OnceLock<Handle>,
 }
 
 impl Results {
-    /// No results but those that an earlier process saved. Blocks on the file system.
+    /// Creates the results, with those that an earlier process saved. Blocks on the file system.
     pub fn new(
         catalog: Arc<Catalog>,
         backend: Arc<dyn Backend>,
@@ -120,10 +120,10 @@ impl Results {
         })
     }
 
-    /// A reader of a request's rows: of a new result, or of the one with that id.
+    /// A reader of a request's rows, from a new result or from the one with that id.
     ///
     /// # Errors
-    /// Whatever is wrong with the request.
+    /// An error of the request, or of the query before its first row.
     pub async fn open(
         self: &Arc<Self>,
         request: Request,
@@ -131,7 +131,7 @@ impl Results {
     ) -> Result<Reader, QueryError> {
         self.runtime.get_or_init(Handle::current);
         if let Source::Query(query) = &request.source {
-            // Before the new result has an id, so that none can wait for its own rows.
+            // Checked before the new result has an id, so that no result can wait for its own rows.
             self.registry.get(parse_id(&query.table)?)?;
         }
         let (record, is_new) = self.registry.begin(&request, &self.metrics)?;
@@ -153,7 +153,7 @@ impl Results {
     /// A reader of rows of a known result.
     ///
     /// # Errors
-    /// `unknown_query`, `rows_expired`, `source_changed`, or why the query failed.
+    /// `unknown_query`, `rows_expired`, `source_changed`, or the error with which the query failed.
     pub async fn reopen(
         self: &Arc<Self>,
         id: Uuid,
@@ -172,7 +172,7 @@ impl Results {
         self.read(&record, options).await
     }
 
-    /// Rows of a known result as their messages, uncompressed.
+    /// Rows of a known result as uncompressed messages.
     ///
     /// # Errors
     /// As [`Results::reopen`].
@@ -191,7 +191,7 @@ impl Results {
         let first_row = reader.next_row();
         Ok(ResultStream {
             schema,
-            // May be polled again after its end.
+            // Fused, because it may be polled again after its end.
             messages: reader.into_messages().fuse().boxed(),
             first_row,
         })
@@ -235,7 +235,7 @@ impl Results {
         .await
     }
 
-    /// Finds the run that has the first row, or starts one.
+    /// Joins the run that has the first row, or starts one.
     async fn join(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
@@ -268,7 +268,7 @@ impl Results {
         }
         let run = self.start_run(record, options).await?;
         drop(opening);
-        // New, so that it takes its first reader and has all its rows.
+        // The run is new, so it accepts a reader and still has all its rows.
         let id = run
             .join(options.linger(&record.request))
             .ok_or_else(cancelled)?;
@@ -277,7 +277,7 @@ impl Results {
         Ok((run, id, position))
     }
 
-    /// Checks that the tables that a result reads are those with which it began.
+    /// Checks that the tables of a result still have the versions with which it started.
     ///
     /// # Errors
     /// `source_changed`.
@@ -302,8 +302,8 @@ impl Results {
     }
 }
 
-/// A request for rows until they begin. If the client leaves before the first row, the query is
-/// cancelled unless another reader has started it.
+/// A request that waits for its first row. If the client leaves before that, the query is cancelled unless
+/// another reader has started it.
 struct PendingOpen<'a>(&'a ResultRecord);
 
 impl Drop for PendingOpen<'_> {
@@ -314,8 +314,7 @@ impl Drop for PendingOpen<'_> {
     }
 }
 
-/// Joins a run that has the rows: `None` where it does not have them, an error where it no longer
-/// has them.
+/// Joins a run that has the rows. `None` if the run does not produce them, an error if it no longer has them.
 fn join_run(
     record: &ResultRecord,
     run: &Arc<Run>,
@@ -329,7 +328,7 @@ fn join_run(
         (Some(_), None) => true,
     };
     let starts_before = first_row < run.range.first_row;
-    // Where rows can be read from their source there is no need to wait for those before them.
+    // Rows that can be read from their source need not wait for the rows before them.
     let is_ahead = first_row > kept.end && record.is_seekable();
     if ends_early || starts_before || is_ahead {
         return None;
@@ -348,6 +347,6 @@ fn cannot_plan() -> QueryError {
     QueryError::new(
         ErrorKind::Internal,
         "the query could not be planned",
-        "write it another way",
+        "rewrite the query",
     )
 }

@@ -1,4 +1,4 @@
-//! What the log and the metrics say of a result.
+//! Logs and counts results.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ impl ResultObserver {
     pub(super) fn new(metrics: Arc<Metrics>, request: &Request) -> Self {
         metrics.streams_started.inc();
         metrics.streams_running.inc();
-        // No text of a statement: it may hold what nobody else should read.
+        // The text of a statement is not logged, because it may contain confidential values.
         let what = match &request.source {
             Source::Sql(sql) => format!("sql of {} bytes", sql.len()),
             Source::Table(query) => format!("table {:?}", query.table),
@@ -47,7 +47,7 @@ impl ResultObserver {
         }
     }
 
-    /// Counts a result that had ended before its last row and goes on.
+    /// Counts a result that had been cancelled and continues.
     pub(super) fn goes_on(&self) {
         self.metrics.streams_started.inc();
         self.metrics.streams_running.inc();

@@ -1,26 +1,26 @@
-//! What planning found out about a result.
+//! The properties of a result, found by planning.
 
 use serde::{Deserialize, Serialize};
 
 use crate::order::Order;
 
-/// What stays true of a result whatever becomes of its rows.
+/// Properties that stay valid when the rows are dropped and produced again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultProperties {
-    /// What the order of the rows means.
+    /// What the order of the rows guarantees.
     pub order: Order,
-    /// Whether rows can be read from their source again, from any row on.
+    /// Whether rows can be read from their source again, starting at any row.
     pub is_seekable: bool,
     /// Whether running the query again over the same sources gives the same rows in the same order.
     pub is_repeatable: bool,
-    /// Rows in all, where the sources' metadata knows.
+    /// Total number of rows, if the sources' metadata gives it.
     pub num_rows: Option<u64>,
     /// The tables that are read and their versions.
     pub sources: Vec<(String, String)>,
 }
 
 impl ResultProperties {
-    /// The word for `is_seekable` in a record.
+    /// `is_seekable` as a text: `seek` or `spool`.
     pub fn way(&self) -> &'static str {
         if self.is_seekable { "seek" } else { "spool" }
     }

@@ -17,12 +17,12 @@ use crate::results::record::ResultRecord;
 use crate::results::run::Run;
 use crate::spool::{Fetched, Position};
 
-/// Which rows a reader wants, and how.
+/// The rows that a reader wants, and their form.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReadOptions {
     /// The rows of the result that are still wanted.
     pub range: RowRange,
-    /// How bodies may be compressed.
+    /// The compression that the reader accepts.
     pub codec: Option<Codec>,
     /// How long the run waits for the next reader after this one has left; `None`: as long as the
     /// request says.
@@ -44,7 +44,7 @@ pub struct Reader {
     id: u64,
     index: u64,
     options: ReadOptions,
-    /// Those that this reader was given.
+    /// The dictionaries that this reader has received.
     dictionaries: LiveDictionaries,
     has_begun: bool,
     recoder: Option<Recoder>,
@@ -91,7 +91,7 @@ impl Reader {
         &self.record
     }
 
-    /// The run that it reads at present.
+    /// The run that it currently reads.
     pub fn run(&self) -> &Arc<Run> {
         &self.run
     }
@@ -120,13 +120,14 @@ impl Reader {
                 return Some(Ok(message));
             }
             let (first_row, end) = (self.next_row(), self.options.range.end());
-            // The end of a run also says that its sources are still the same.
+            // A range that ends with the run waits for the run's end, which confirms that the sources are
+            // unchanged.
             let ends_before_run = self.run.range.end() != end;
             if ends_before_run && end.is_some_and(|end| first_row >= end) {
                 return None;
             }
             let (run, id) = (&self.run, self.id);
-            // A reader far ahead of the last row waits for its own row.
+            // Demands this reader's next row, which may be far ahead of the last row produced.
             let fetched = run
                 .spool
                 .wait(self.index, || run.want(id, Some(first_row)))
@@ -154,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// All messages to come.
+    /// The remaining messages.
     pub fn into_messages(self) -> impl Stream<Item = Result<IpcMessage, QueryError>> + Send {
         futures::stream::unfold(Some(self), |reader| async move {
             let mut reader = reader?;
@@ -167,7 +168,7 @@ impl Reader {
     /// Queues the wanted rows of a message.
     fn take(&mut self, message: IpcMessage, first_row: u64) -> Result<(), QueryError> {
         if message.kind != MessageKind::Batch {
-            // Before the first row only the last state of the dictionaries matters.
+            // Before the first row, dictionaries are only collected, because only their last state is sent.
             if self.dictionaries.note(&message) && self.has_begun {
                 self.put(message)?;
             }
@@ -208,7 +209,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Joins another run where the rows can be read from their source again.
+    /// Joins another run, if the rows can be read from their source again.
     async fn reopen(&mut self) -> Result<(), QueryError> {
         if !self.record.is_seekable() {
             return Err(rows_expired(self.next_row(), self.run.spool.rows().start));
@@ -217,7 +218,7 @@ impl Reader {
         self.run.leave(self.id);
         (self.run, self.id, self.index) = (run, id, position.index);
         self.dictionaries = position.dictionaries().await?;
-        // As for a new reader: the dictionaries of this run come first.
+        // As for a new reader, the dictionaries of this run are sent first.
         self.has_begun = false;
         self.set_recoder()
     }
@@ -235,7 +236,7 @@ pub(super) fn rows_expired(row: u64, first_row: u64) -> QueryError {
         ErrorKind::RowsExpired,
         format!("row {row} of the result is no longer kept"),
         if first_row > row {
-            format!("rows from {first_row} on are; run the query again for those before")
+            format!("rows from {first_row} on are kept; run the query again for earlier rows")
         } else {
             "run the query again".to_owned()
         },
@@ -245,7 +246,7 @@ pub(super) fn rows_expired(row: u64, first_row: u64) -> QueryError {
 pub(super) fn broken(error: &ArrowError) -> QueryError {
     QueryError::new(
         ErrorKind::Internal,
-        format!("a message of the result cannot be cut or unpacked: {error}"),
+        format!("a message of the result cannot be decoded: {error}"),
         "run the query again",
     )
 }

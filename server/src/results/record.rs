@@ -1,4 +1,4 @@
-//! What is known about one result, and its runs.
+//! The record of one result, with its runs.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,20 +20,20 @@ use crate::results::status::ResultStatus;
 /// The state of a result.
 #[derive(Debug, Clone)]
 enum State {
-    /// It is planned, runs, or waits for a reader.
+    /// It is being planned, runs, or waits for a reader.
     Running,
-    /// All its rows were there.
+    /// All its rows were produced.
     Done,
     /// It failed.
     Failed(QueryError),
-    /// Its last reader left before the last row, or the server stops.
+    /// Its last reader left before the last row, or the server was stopped.
     Cancelled,
 }
 
 #[derive(Debug)]
 struct Progress {
     state: State,
-    /// Rows in all, once known.
+    /// Total number of rows, once known.
     rows: Option<u64>,
     rows_ready: u64,
     rows_sent: u64,
@@ -41,7 +41,7 @@ struct Progress {
     bytes_sent: u64,
     ended: Option<Instant>,
     last_used: Instant,
-    /// Its rows were dropped to free disk for others.
+    /// Whether its rows were dropped to free disk for others.
     is_expired: bool,
 }
 
@@ -54,7 +54,7 @@ pub struct ResultRecord {
     pub request: Request,
     /// Cancelled when the result is deleted.
     pub deleted: CancellationToken,
-    /// Held by whoever begins a run, so that no two are begun for the same rows.
+    /// Held while a run is started, so that two runs are not started for the same rows.
     pub(super) opening: tokio::sync::Mutex<()>,
     started: Instant,
     properties: OnceLock<ResultProperties>,
@@ -98,7 +98,7 @@ impl ResultRecord {
     pub(super) fn restored(request: Request, properties: ResultProperties) -> Self {
         let record = Self::new(request, None);
         record.end(State::Cancelled);
-        // New, so that nothing was set before.
+        // The record is new, so the cell is empty.
         let _ = record.properties.set(properties);
         record
     }
@@ -108,7 +108,7 @@ impl ResultRecord {
         self.started
     }
 
-    /// What planning found out; `None` before.
+    /// The properties that planning found; `None` before it.
     pub fn properties(&self) -> Option<&ResultProperties> {
         self.properties.get()
     }
@@ -117,13 +117,13 @@ impl ResultRecord {
         self.properties.get_or_init(|| properties)
     }
 
-    /// Whether its rows can be read from their source again, from any row on.
+    /// Whether its rows can be read from their source again, starting at any row.
     pub fn is_seekable(&self) -> bool {
         self.properties()
             .is_some_and(|properties| properties.is_seekable)
     }
 
-    /// Notes a message that was given to a connection.
+    /// Records a message that was given to a connection.
     pub fn sent(&self, num_rows: u64, num_bytes: u64, is_batch: bool) {
         let mut progress = self.lock();
         progress.rows_sent += num_rows;
@@ -140,7 +140,7 @@ impl ResultRecord {
         progress.rows_ready = progress.rows_ready.max(end_row);
     }
 
-    /// Notes an export that has begun.
+    /// Records an export that has started.
     pub fn set_export(&self, export: Arc<ExportProgress>) {
         *self.lock_export() = Some(export);
     }
@@ -149,7 +149,7 @@ impl ResultRecord {
         self.export.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes where the engine of its latest run says how far it is.
+    /// Records the progress of its latest run in the engine.
     pub(super) fn set_engine_progress(&self, progress: Option<Arc<EngineProgress>>) {
         *self.lock_engine_progress() = progress;
     }
@@ -159,7 +159,7 @@ impl ResultRecord {
         lock.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a request for it.
+    /// Records the time of a request for it.
     pub fn touch(&self) {
         self.lock().last_used = Instant::now();
     }
@@ -169,7 +169,7 @@ impl ResultRecord {
         self.lock().last_used.elapsed()
     }
 
-    /// It could not be begun.
+    /// Records that it could not be started.
     pub(super) fn fail(&self, error: &QueryError) {
         self.end(match error.kind {
             ErrorKind::Cancelled => State::Cancelled,
@@ -177,10 +177,10 @@ impl ResultRecord {
         });
     }
 
-    /// A run begins.
+    /// Adds a run that starts.
     pub(super) fn add_run(&self, run: Arc<Run>) {
         let mut runs = self.lock_runs();
-        // Of those that ended only one whose rows are kept is of use.
+        // A run that has ended is useful only if its rows are kept.
         runs.retain(|run| run.is_running() || run.has_readers() || self.keeps(run));
         runs.push(run);
         drop(runs);
@@ -199,7 +199,7 @@ impl ResultRecord {
         !self.is_seekable() && matches!(run.spool.end(), Some(Ok(())))
     }
 
-    /// A run has ended.
+    /// Records the end of a run.
     pub(super) fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
         match end {
             Ok(()) if self.reached_end(run) => {
@@ -215,7 +215,7 @@ impl ResultRecord {
             Err(error) if error.kind != ErrorKind::Cancelled => {
                 self.end(State::Failed(error.clone()));
             }
-            // Stopped, or complete up to the end of its own range.
+            // The run was cancelled, or is complete only up to the end of its own range.
             _ => {
                 let others =
                     |other: &Arc<Run>| !std::ptr::eq(other.as_ref(), run) && other.is_running();
@@ -226,7 +226,7 @@ impl ResultRecord {
         }
     }
 
-    /// Whether a run that ended well saw the last row of the result.
+    /// Whether a run that ended without an error reached the last row of the result.
     fn reached_end(&self, run: &Run) -> bool {
         let Some(end_row) = run.range.end() else {
             return true;
@@ -234,7 +234,7 @@ impl ResultRecord {
         run.spool.rows().end < end_row || self.request.range.end() == Some(end_row)
     }
 
-    /// Why it failed, if it did.
+    /// The error, if it failed.
     pub(super) fn failure(&self) -> Option<QueryError> {
         match &self.lock().state {
             State::Failed(error) => Some(error.clone()),
@@ -247,7 +247,7 @@ impl ResultRecord {
         self.lock_runs().clone()
     }
 
-    /// Whether anything works or reads here.
+    /// Whether it is being planned, is running or has readers.
     pub fn is_active(&self) -> bool {
         let is_planned = self.opening.try_lock().is_err();
         is_planned
@@ -257,7 +257,7 @@ impl ResultRecord {
                 .any(|run| run.is_running() || run.has_readers())
     }
 
-    /// Gives up the rows that are kept; what is known about them stays.
+    /// Cancels its runs and drops the kept rows; the record stays.
     pub(super) fn expire_rows(&self) {
         self.lock().is_expired = true;
         for run in std::mem::take(&mut *self.lock_runs()) {
@@ -289,14 +289,14 @@ impl ResultRecord {
             .any(|run| !run.spool.rows().is_empty())
     }
 
-    /// Stops all that runs.
+    /// Cancels all its runs.
     pub(super) fn cancel(&self) {
         for run in self.runs() {
             run.cancel.cancel();
         }
     }
 
-    /// What to show.
+    /// The status to show.
     pub fn status(&self) -> ResultStatus {
         let first_row = self.first_row();
         let kept = self.runs().into_iter().map(|run| run.spool.kept_bytes());
@@ -335,7 +335,7 @@ impl ResultRecord {
         }
     }
 
-    /// What its order means; `None` before it is planned.
+    /// The order of its rows; `None` before it is planned.
     pub fn order(&self) -> Option<Order> {
         self.properties().map(|properties| properties.order)
     }

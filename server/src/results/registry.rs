@@ -14,13 +14,13 @@ use crate::results::observer::ResultObserver;
 use crate::results::record::ResultRecord;
 use crate::results::saved_records::SavedRecords;
 
-/// How many results that do nothing are kept at most.
+/// The most idle results that are kept.
 const MAX_IDLE: usize = 1000;
 
-/// How many ids of deleted results are kept, so that they differ from unknown ones.
+/// The most ids of deleted results that are kept, to distinguish them from unknown ids.
 const MAX_DELETED: usize = 1000;
 
-/// The results that run, and those that were requested a short time ago.
+/// The results that run or were requested recently.
 #[derive(Debug)]
 pub struct Registry {
     records: Mutex<HashMap<Uuid, Arc<ResultRecord>>>,
@@ -46,8 +46,8 @@ impl Registry {
         }
     }
 
-    /// The record with the request's id: a new one, or the one of the same rows. Returns whether it
-    /// is new.
+    /// The record with the request's id, and whether it is new. An existing record must have the requested
+    /// rows.
     ///
     /// # Errors
     /// `id_in_use`.
@@ -65,7 +65,7 @@ impl Registry {
             }
             return Err(QueryError::new(
                 ErrorKind::IdInUse,
-                format!("query {} asks for something else", request.id),
+                format!("the id {} belongs to another query", request.id),
                 "use a new id for a new query, or leave it out",
             ));
         }
@@ -85,7 +85,7 @@ impl Registry {
         let record = records.get(&id).map(Arc::clone).ok_or_else(|| {
             QueryError::new(
                 ErrorKind::UnknownQuery,
-                format!("no query {id} is running or was asked for a short time ago"),
+                format!("no query {id} is running or was requested recently"),
                 "GET /v1/query lists those that are known",
             )
         })?;
@@ -96,8 +96,8 @@ impl Registry {
     /// The record of a result whose rows are requested.
     ///
     /// # Errors
-    /// `unknown_query`; `rows_expired` where it was deleted, so that its reader does not take it for
-    /// one that a restart has lost.
+    /// `unknown_query`; `rows_expired` if it was deleted, so that its reader can distinguish this from a
+    /// result that was lost in a restart.
     pub fn get_rows(&self, id: Uuid) -> Result<Arc<ResultRecord>, QueryError> {
         self.get(id).map_err(|unknown| {
             if !self.lock_deleted().contains(&id) {
@@ -106,7 +106,7 @@ impl Registry {
             QueryError::new(
                 ErrorKind::RowsExpired,
                 format!("query {id} was deleted"),
-                "run it again",
+                "run the query again",
             )
         })
     }
@@ -152,7 +152,7 @@ impl Registry {
         self.num_ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many hold rows for their next reader.
+    /// How many results keep rows for their next reader.
     pub fn num_kept(&self) -> usize {
         let holds = |record: &&Arc<ResultRecord>| record.has_rows();
         self.lock().values().filter(holds).count()
@@ -163,8 +163,8 @@ impl Registry {
         self.forget_old(&mut self.lock());
     }
 
-    /// Drops the rows on disk of the result without readers whose last request is the oldest. Returns
-    /// false where there is none.
+    /// Drops the rows of one idle result with rows on disk: that whose last request is the oldest. Returns
+    /// false if there is none.
     pub fn free_disk(&self) -> bool {
         let idle = |record: &&Arc<ResultRecord>| !record.is_active() && record.has_disk();
         let records = self.lock();
@@ -176,7 +176,7 @@ impl Registry {
         drop(records);
         match oldest {
             Some(record) => {
-                tracing::info!(id = %record.id, "the rows of a result make room for others");
+                tracing::info!(id = %record.id, "the rows of a result were dropped to free disk for others");
                 record.expire_rows();
                 true
             }

@@ -1,10 +1,10 @@
-//! A request as `POST /v1/query` takes it.
+//! Converts a request to the JSON of `POST /v1/query`.
 
 use serde_json::{Map, Value, json};
 
 use crate::backend::request::{Filter, Request, Source, TableQuery};
 
-/// The members of a request that say which rows it is for, without those that have no effect.
+/// The members of a request that select its rows, without those that have no effect.
 pub(super) fn request_to_json(request: &Request) -> Value {
     let mut members = Map::new();
     let mut rows = |kind: &str, query: &TableQuery| {

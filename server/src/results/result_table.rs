@@ -44,7 +44,7 @@ impl Results {
     /// # Errors
     /// As [`Results::reopen`].
     pub async fn table(self: &Arc<Self>, id: Uuid) -> std::result::Result<Table, QueryError> {
-        // Fails where the rows are no longer kept.
+        // Fails if the rows are no longer kept.
         let options = all_rows(self.registry.get(id)?.request.range);
         let reader = self.reopen(id, options).await?;
         let frame = reader.run().schema.frame();

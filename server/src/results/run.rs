@@ -14,7 +14,7 @@ use crate::message::IpcMessage;
 use crate::order::RowRange;
 use crate::spool::RunSpool;
 
-/// What a run is made of.
+/// The parts of a new run.
 #[derive(Debug)]
 pub(super) struct NewRun {
     pub(super) range: RowRange,
@@ -23,15 +23,15 @@ pub(super) struct NewRun {
     pub(super) empty: EmptyBatch,
     pub(super) snapshot: u64,
     pub(super) spool: RunSpool,
-    /// Where its timers live.
+    /// The runtime of its timers.
     pub(super) runtime: Handle,
 }
 
-/// A range of the rows of a result, as they come. It works only while a reader wants rows that are
-/// not there yet, and is cancelled when its last reader has left for longer than it lingers.
+/// One execution over a range of a result's rows. It works only while a reader wants rows that are not yet
+/// produced. It is cancelled when its last reader has been gone for longer than the linger time.
 #[derive(Debug)]
 pub struct Run {
-    /// Its rows of the result.
+    /// The rows of the result that it produces.
     pub range: RowRange,
     /// How its messages are compressed.
     pub codec: Option<Codec>,
@@ -39,11 +39,11 @@ pub struct Run {
     pub schema: IpcMessage,
     /// A batch of no rows.
     pub empty: EmptyBatch,
-    /// Tells whether two responses may be joined: both say the same.
+    /// Identifies the rows: two responses with the same value may be joined.
     pub snapshot: u64,
     /// Its messages.
     pub spool: RunSpool,
-    /// Stops it.
+    /// Cancels the run.
     pub cancel: CancellationToken,
     readers: Mutex<Readers>,
     demand: Notify,
@@ -56,12 +56,12 @@ struct Readers {
     /// The row that each reader waits for.
     wanted: HashMap<u64, Option<u64>>,
     linger: Duration,
-    /// Counts who comes and goes, so that an old timer knows that it is old.
+    /// Counts joins and leaves, so that a timer can detect that it is outdated.
     changes: u64,
 }
 
 impl Run {
-    /// A run that has not begun.
+    /// A run that has not started.
     pub(super) fn new(run: NewRun) -> Self {
         Self {
             range: run.range,
@@ -77,7 +77,7 @@ impl Run {
         }
     }
 
-    /// Takes a reader; `None` where the run was cancelled and has not ended well.
+    /// Adds a reader and returns its id; `None` if the run was cancelled and has not completed.
     pub(super) fn join(&self, linger: Duration) -> Option<u64> {
         let mut readers = self.lock();
         if self.cancel.is_cancelled() && !matches!(self.spool.end(), Some(Ok(()))) {
@@ -91,7 +91,7 @@ impl Run {
         Some(id)
     }
 
-    /// A reader waits for that row, or for none any more.
+    /// Records the row that a reader waits for; `None` if it no longer waits.
     pub(super) fn want(&self, reader: u64, row: Option<u64>) {
         if let Some(wanted) = self.lock().wanted.get_mut(&reader) {
             *wanted = row;
@@ -101,7 +101,8 @@ impl Run {
         }
     }
 
-    /// A reader leaves. After the last one the run is held, idle, for as long as it lingers.
+    /// Removes a reader. After the last one has left, the run is held, idle, for the linger time, and then
+    /// cancelled.
     pub(super) fn leave(self: &Arc<Self>, reader: u64) {
         let mut readers = self.lock();
         readers.wanted.remove(&reader);
@@ -129,7 +130,7 @@ impl Run {
         });
     }
 
-    /// Whether anybody reads it.
+    /// Whether it has readers.
     pub fn has_readers(&self) -> bool {
         !self.lock().wanted.is_empty()
     }
@@ -139,7 +140,7 @@ impl Run {
         self.spool.end().is_none()
     }
 
-    /// Waits until a reader wants a row that is not there yet.
+    /// Waits until a reader wants a row that is not yet produced.
     pub(super) async fn demanded(&self) {
         loop {
             let wanted = self.lock().wanted.values().flatten().max().copied();
@@ -159,15 +160,15 @@ pub(super) fn cancelled() -> QueryError {
     QueryError::new(
         ErrorKind::Cancelled,
         "the query was cancelled",
-        "run it again",
+        "run the query again",
     )
 }
 
-/// The failure of a query that runs too long.
+/// The error for a query that runs too long.
 pub fn timed_out() -> QueryError {
     QueryError::new(
         ErrorKind::QueryTimeout,
         "the query ran longer than the server permits",
-        "ask for less, or start the server with a larger --query-timeout",
+        "request fewer rows or columns, or start the server with a larger --query-timeout",
     )
 }

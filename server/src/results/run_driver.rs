@@ -20,14 +20,14 @@ pub(super) struct RunDriver {
     pub(super) stitcher: Stitcher,
     /// Its threads.
     pub(super) runtime: QueryRuntime,
-    /// The tables that it reads, as they were when it was planned.
+    /// The tables that it reads, in their state at planning.
     pub(super) sources: Vec<Arc<Table>>,
-    /// Time of execution that is left; the time in which readers are waited for is not counted.
+    /// Remaining time of execution; waiting for readers is not counted.
     pub(super) time_left: Option<Duration>,
 }
 
 impl RunDriver {
-    /// Runs to the end, whatever end that is.
+    /// Drives the run until it completes, fails or is cancelled.
     pub(super) async fn drive(mut self) {
         let end = loop {
             tokio::select! {
@@ -49,7 +49,7 @@ impl RunDriver {
             }
         };
         tracing::debug!(id = %self.record.id, peak_bytes = self.stitcher.peak_bytes(), "run ended");
-        // In this order, so that whoever sees the end of the stream sees it in the record too.
+        // In this order, so that a reader that sees the end of the stream also sees it in the record.
         self.record.run_ended(&self.run, &end);
         self.run.spool.finish(end);
         drop(self.stitcher);
@@ -78,7 +78,7 @@ impl RunDriver {
         next
     }
 
-    /// A source that has changed since the plan was made gives no complete result.
+    /// Fails if a source has changed since planning, because then the result is not complete.
     async fn compare_sources(&self) -> Result<(), QueryError> {
         let sources = self.sources.clone();
         let changed = tokio::task::spawn_blocking(move || {

@@ -12,7 +12,7 @@ use crate::backend::request::Request;
 use crate::results::properties::ResultProperties;
 use crate::results::record::ResultRecord;
 
-/// Older records are removed.
+/// Records older than this are removed.
 const MAX_AGE: Duration = Duration::from_secs(3600);
 
 /// A folder with a small file for each result.
@@ -33,7 +33,7 @@ impl SavedRecords {
         Self { folder }
     }
 
-    /// The results of an earlier process. Files that are old or not understood are removed.
+    /// The results of an earlier process. Files that are old or cannot be parsed are removed.
     pub(super) fn load(&self) -> Vec<ResultRecord> {
         let Ok(files) = fs::read_dir(&self.folder) else {
             return Vec::new();
@@ -45,7 +45,7 @@ impl SavedRecords {
                     records.push(ResultRecord::restored(saved.request, saved.properties));
                 }
                 None => {
-                    // A file that may not be removed stays.
+                    // A file that cannot be removed stays.
                     let _ = fs::remove_file(file.path());
                 }
             }
@@ -53,7 +53,7 @@ impl SavedRecords {
         records
     }
 
-    /// Writes a record. After a failure a later process does not know the result.
+    /// Writes a record. If this fails, a later process does not know the result.
     pub(super) fn save(&self, record: &ResultRecord) {
         let Some(properties) = record.properties() else {
             return;
@@ -70,7 +70,7 @@ impl SavedRecords {
                 fs::rename(&partial, self.path(record.id))
             });
         if let Err(error) = written {
-            tracing::warn!(id = %record.id, "a query could not be saved: {error}");
+            tracing::warn!(id = %record.id, "a query record could not be saved: {error}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Starts runs: plans a query and puts its partitions behind one stitcher.
+//! Starts runs: plans a query and stitches its partitions.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::results::{Results, cannot_plan};
 use crate::source::Table;
 use crate::spool::RunSpool;
 
-/// What a partition needs while it runs, beside the messages that wait: pages, a batch, its encoded
-/// form. Measured with TPC-H's lineitem: 10 MiB.
+/// Memory of a running partition, besides the messages that wait: pages, a batch, its encoded form. Measured
+/// with TPC-H's lineitem: 10 MiB.
 const PARTITION_WORKING_BYTES: u64 = 16 << 20;
 
 impl Results {
@@ -36,7 +36,7 @@ impl Results {
             return Err(QueryError::new(
                 ErrorKind::TooManyStreams,
                 format!(
-                    "{} queries run, as many as the server's memory permits",
+                    "{} queries are running, the most that the server's memory permits",
                     self.config.max_runs
                 ),
                 "try again in a second, or start the server with a larger --memory",
@@ -45,7 +45,7 @@ impl Results {
         let runtime = QueryRuntime::start(self.config.num_threads).map_err(|error| {
             QueryError::new(
                 ErrorKind::TooManyStreams,
-                format!("the machine has no threads for one more query: {error}"),
+                format!("cannot start the threads for one more query: {error}"),
                 "try again in a second",
             )
         })?;
@@ -102,7 +102,7 @@ impl Results {
         };
         record.add_run(Arc::clone(&run));
         if record.deleted.is_cancelled() {
-            // It was deleted when it had no run to cancel yet.
+            // The result was deleted before it had a run to cancel.
             run.cancel.cancel();
             self.registry.forget(record.id);
         }
@@ -110,8 +110,8 @@ impl Results {
         Ok(run)
     }
 
-    /// How far a run of these tables may read ahead: what finds their rows takes memory too, and the
-    /// more the larger a table is.
+    /// Bytes that a run of these tables may read ahead. The row indexes of the tables are subtracted, because
+    /// they take memory too; large tables have large indexes.
     fn budget_bytes(&self, sources: &[Arc<Table>]) -> u64 {
         let ahead_bytes = self.config.stream_memory_bytes / 8 * 3;
         let tables = sources.iter().filter_map(|table| table.file_table());
@@ -119,7 +119,8 @@ impl Results {
         ahead_bytes - index_bytes.min(ahead_bytes / 2)
     }
 
-    /// How many partitions of a new run may work at the same time: the fewer, the more runs there are.
+    /// The number of partitions of a new run that may work at the same time. It is smaller when there are
+    /// more runs.
     fn num_parallel(&self) -> usize {
         let num_runs = self.registry.num_runs() as u64 + 1;
         let memory_bytes = self
@@ -141,7 +142,7 @@ impl Results {
         };
         let (backend, base) = match &request.source {
             Source::Query(query) => {
-                // Boxed, because that result may itself read the rows of another.
+                // Boxed, because that result may in turn read the rows of another.
                 let base = Box::pin(self.table(parse_id(&query.table)?)).await?;
                 (Arc::clone(&self.embedded), Some(base))
             }
@@ -181,7 +182,8 @@ fn properties_of(planned: &PlannedQuery) -> ResultProperties {
     }
 }
 
-/// The same for all runs that give the same rows in the same order, whichever process runs them.
+/// A number that is equal for all runs with the same rows in the same order, in any process. It is random if
+/// the query is not repeatable.
 fn snapshot_of(request: &Request, properties: &ResultProperties) -> u64 {
     let written = serde_json::to_vec(&(&request.source, &properties.sources));
     match written {

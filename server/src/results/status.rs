@@ -18,9 +18,9 @@ pub struct ResultStatus {
     pub state: &'static str,
     /// `total`, `partition`, `none`; null while the query is being planned.
     pub order: Option<&'static str>,
-    /// How rows are read again: `seek` from their source, `spool` from what is kept.
+    /// How rows are read again: `seek` from their source, `spool` from the spool.
     pub way: Option<&'static str>,
-    /// Rows in all; null until known.
+    /// Total number of rows; null until known.
     pub rows: Option<u64>,
     /// The first row that can be read.
     pub first_row: u64,
@@ -34,16 +34,16 @@ pub struct ResultStatus {
     pub bytes_sent: u64,
     /// Time from the request to the end, or to now.
     pub elapsed_ms: u64,
-    /// What its rows take of the memory that is kept for readers.
+    /// Bytes of its spooled rows in memory.
     pub memory_bytes: u64,
-    /// What they take of the disk.
+    /// Bytes of its spooled rows on disk.
     pub disk_bytes: u64,
-    /// How far the engine is, where it says.
+    /// Progress of the engine, if it reports any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineProgressStatus>,
-    /// Why it failed.
+    /// The error, if it failed.
     pub error: Option<ErrorSummary>,
-    /// How far its latest export is.
+    /// Progress of its latest export.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub export: Option<ExportStatus>,
 }

@@ -1,4 +1,4 @@
-//! One result as its messages, wherever they are kept.
+//! A result as a stream of its messages.
 
 use futures::stream::BoxStream;
 
@@ -9,9 +9,8 @@ use crate::message::IpcMessage;
 pub struct ResultStream {
     /// The schema message.
     pub schema: IpcMessage,
-    /// Dictionary batches and record batches. Their end without an error is the word that the
-    /// result is whole.
+    /// Dictionary batches and record batches. The result is complete if the stream ends without an error.
     pub messages: BoxStream<'static, Result<IpcMessage, QueryError>>,
-    /// The number of the first row that comes, counted from the beginning of the result.
+    /// The number of the first row in the stream, counted from the start of the result.
     pub first_row: u64,
 }

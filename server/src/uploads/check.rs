@@ -1,4 +1,4 @@
-//! What an upload is, and whether it is whole.
+//! Detects the format of an upload and checks that it is complete.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -9,22 +9,23 @@ use colonnade_core::wire::{DecodeErrorKind, Limits, SurveyError, survey_stream};
 use crate::error::{ErrorKind, QueryError};
 use crate::source::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 
-/// The largest body of one message, compressed or not: it is in memory while it is read.
+/// The largest body of one message, compressed or not, because it is in memory while it is read.
 const MAX_BODY_BYTES: u64 = 1 << 30;
 
-/// The longest row of a text.
+/// The longest row of a text file.
 const MAX_ROW_BYTES: u64 = 16 << 20;
 
-/// How much of a text is searched for bytes that text does not have.
+/// Bytes at the start of a text file that are searched for zero bytes.
 const TEXT_START_BYTES: u64 = 64 << 10;
 
-/// Text is mostly 5 times as large as its gzip, a bomb 1000 times.
+/// The largest ratio of text to compressed text. Usual text expands 5 times, a decompression bomb 1000 times.
 const MAX_EXPANSION: u64 = 250;
 
-/// Text of this size may expand as it likes.
+/// Bytes of text that are permitted beyond that ratio.
 const FREE_TEXT_BYTES: u64 = 1 << 30;
 
-/// The kind of a file, and that an Arrow stream ends with its marker and nothing after it.
+/// Detects the kind of a file and checks it. An Arrow stream must end with its marker, and nothing may
+/// follow.
 ///
 /// # Errors
 /// `unsupported_media_type`, `bad_upload`, `missing_end_of_stream`.
@@ -36,15 +37,15 @@ pub(super) fn kind_of(
     let file = File::open(path).map_err(cannot_read)?;
     let num_bytes = file.metadata().map_err(cannot_read)?.len();
     if num_bytes == 0 {
-        return Err(bad("the upload has no bytes"));
+        return Err(bad("the upload is empty"));
     }
     let kind = FileKind::detect(path)
         .map_err(cannot_read)?
         .ok_or_else(|| {
             QueryError::new(
                 ErrorKind::UnsupportedMediaType,
-                "the upload is not a kind of table that is read",
-                format!("send {KNOWN_EXTENSIONS}, with the Content-Type where it is text"),
+                "the upload is not in a supported format",
+                format!("send {KNOWN_EXTENSIONS}, with the Content-Type if it is text"),
             )
         })?;
     if kind.format.is_text() {
@@ -56,7 +57,7 @@ pub(super) fn kind_of(
     Ok(kind)
 }
 
-/// The extension with which a file of that kind is kept.
+/// The extension with which a file of that kind is stored.
 pub(super) fn extension(kind: FileKind) -> &'static str {
     match (kind.format, kind.compression) {
         (FileFormat::Parquet, _) => "parquet",
@@ -74,7 +75,7 @@ pub(super) fn extension(kind: FileKind) -> &'static str {
     }
 }
 
-/// The extension that a media type suggests, where the content itself does not say.
+/// The extension that a media type suggests, used if the content does not identify its format.
 pub(super) fn suggested_extension(media_type: &str) -> &'static str {
     let media_type = media_type.split(';').next().unwrap_or_default();
     match media_type.trim().to_ascii_lowercase().as_str() {
@@ -89,7 +90,8 @@ pub(super) fn suggested_extension(media_type: &str) -> &'static str {
     }
 }
 
-/// Text has no zero bytes at its start and no endless rows; compressed text is whole and of a size that text has.
+/// Checks that a text has no zero bytes at its start and no row that is too long, and that compressed text is
+/// complete and does not expand too far.
 fn check_text(
     path: &Path,
     kind: FileKind,
@@ -109,7 +111,9 @@ fn check_text(
         .read_to_end(&mut start)
         .map_err(|error| damaged(&error))?;
     if start.contains(&0) {
-        return Err(bad("the upload is declared as text and holds zero bytes"));
+        return Err(bad(
+            "the upload is declared as text and contains zero bytes",
+        ));
     }
     let max_bytes = match kind.compression {
         Compression::None => u64::MAX,
@@ -143,7 +147,7 @@ fn check_text(
     Ok(())
 }
 
-/// Follows the rows of a text, of which each is in memory while it is read.
+/// Measures the rows of a text, because each row is in memory while it is read.
 struct RowLengths {
     delimiter: Option<u8>,
     quote: Quote,
@@ -151,13 +155,13 @@ struct RowLengths {
     num_rows: u64,
 }
 
-/// Where in a CSV field the text is.
+/// The position within a CSV field.
 #[derive(Clone, Copy, PartialEq)]
 enum Quote {
     Start,
     Plain,
     Inside,
-    /// Behind a quote inside quotes: the end, or the first of two.
+    /// After a quote inside quotes: the end, or the first of two.
     Behind,
 }
 
@@ -198,7 +202,7 @@ impl RowLengths {
     }
 }
 
-/// Reads all headers, and no bodies: those are checked whenever they are read.
+/// Checks all headers, and no bodies, because those are checked whenever they are read.
 fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
     let limits = Limits {
         max_body_bytes: MAX_BODY_BYTES,
@@ -215,7 +219,7 @@ fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
     match survey.marker_end {
         None => Err(cut(survey.num_rows, num_bytes)),
         Some(end) if end < num_bytes => Err(bad(format!(
-            "{} bytes stand behind the end-of-stream marker at byte {end}",
+            "{} bytes follow the end-of-stream marker at byte {end}",
             num_bytes - end
         ))),
         Some(_) => Ok(()),
@@ -228,24 +232,24 @@ fn cut(num_rows: u64, num_bytes: u64) -> QueryError {
         format!(
             "the Arrow stream ends after {num_rows} rows, at byte {num_bytes}, without its end-of-stream marker"
         ),
-        "send all of it: its writer closes the stream with FF FF FF FF 00 00 00 00",
+        "send the complete stream: a writer ends it with FF FF FF FF 00 00 00 00",
     )
 }
 
-/// Nobody waits for the answer any more.
+/// The error for an upload whose client has left.
 pub(super) fn cancelled() -> QueryError {
     QueryError::new(
         ErrorKind::Cancelled,
-        "the upload's sender left before it was checked",
+        "the client left before the upload was checked",
         "send it again, and wait for the answer",
     )
 }
 
-/// A failure of the bytes.
+/// An error `bad_upload`.
 pub(super) fn bad(message: impl AsRef<str>) -> QueryError {
     QueryError::new(
         ErrorKind::BadUpload,
         message,
-        "send a whole Arrow stream, Arrow file, Parquet, CSV, TSV or NDJSON",
+        "send a complete Arrow stream, Arrow file, Parquet, CSV, TSV or NDJSON",
     )
 }

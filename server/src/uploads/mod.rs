@@ -1,4 +1,4 @@
-//! Tables that came over HTTP: files below the data folder, each with a manifest beside it.
+//! Uploaded tables: files in the data folder, each with a manifest beside it.
 
 mod check;
 mod read;
@@ -23,20 +23,20 @@ use crate::source::catalog::Catalog;
 use crate::source::stored::quota::{self, Quota};
 use crate::source::stored::{self, Manifest, StoredFile};
 
-/// Uploads at the same time.
+/// The most uploads at the same time.
 const MAX_UPLOADS: usize = 8;
 
 /// The longest name of a table.
 const MAX_NAME_CHARS: usize = 128;
 
-/// What uploads may cost.
+/// The limits of uploads.
 #[derive(Debug, Clone, Copy)]
 pub struct UploadLimits {
-    /// Whether any is taken.
+    /// Whether uploads are permitted.
     pub writable: bool,
-    /// The largest one.
+    /// The largest upload.
     pub max_upload_bytes: u64,
-    /// Disk for all of them.
+    /// Disk for all uploads.
     pub quota_bytes: u64,
 }
 
@@ -63,7 +63,7 @@ pub struct Committed {
 }
 
 impl Uploads {
-    /// Finds the tables of earlier runs and removes what no manifest names.
+    /// Loads the tables of earlier runs and removes files that no manifest names.
     ///
     /// # Errors
     /// The folder cannot be read or written.
@@ -90,7 +90,7 @@ impl Uploads {
         Ok((uploads, tables))
     }
 
-    /// The largest upload that is taken, in bytes; `None` where none is.
+    /// The largest permitted upload, in bytes; `None` if uploads are not permitted.
     pub fn max_upload_bytes(&self) -> Option<u64> {
         let UploadLimits {
             writable,
@@ -105,7 +105,7 @@ impl Uploads {
         let (mut known, mut superseded) = (HashSet::new(), Vec::new());
         for manifest in Manifest::read_all(&self.folder)? {
             known.insert(manifest.id);
-            // The run before may have ended between a new manifest and the removal of the old one.
+            // An earlier run may have ended between writing a new manifest and removing the old one.
             if let Some(other) = latest.remove(&manifest.name) {
                 let (old, new) = if other.version < manifest.version {
                     (other, manifest)
@@ -120,7 +120,7 @@ impl Uploads {
         }
         for entry in fs::read_dir(&self.folder)? {
             let path = entry?.path();
-            // What has another kind of name is not ours to remove.
+            // Files with other names are not removed, because the server did not write them.
             let Some(id) = stored::id_of(&path) else {
                 continue;
             };
@@ -147,7 +147,7 @@ impl Uploads {
         Ok(tables)
     }
 
-    /// Begins an upload of so many bytes, where that is known.
+    /// Begins an upload of `num_bytes` bytes, if the size is known.
     ///
     /// # Errors
     /// `not_writable`, `bad_name`, `name_in_use`, `body_too_large`, `storage_full`,
@@ -167,18 +167,18 @@ impl Uploads {
             .map_err(|_| {
                 QueryError::new(
                     ErrorKind::TooManyStreams,
-                    format!("{MAX_UPLOADS} uploads are on their way"),
+                    format!("{MAX_UPLOADS} uploads are in progress"),
                     "try again when one of them has ended",
                 )
             })?;
         Ok(Upload::new(self, name, permit))
     }
 
-    /// Makes a table of an upload that has arrived whole. Reads it: call it where blocking is
-    /// allowed. `describe` may refuse the table; `cancel` ends the reading.
+    /// Makes a table of a completely received upload. Blocks while it reads the table. `describe` may refuse
+    /// the table; `cancel` ends the reading.
     ///
     /// # Errors
-    /// It is no table, a row of it cannot be read, or the name has become one of a source.
+    /// It is not a table, a row of it cannot be read, `describe` refuses it, or the disk fails.
     pub fn commit<T>(
         &self,
         upload: Upload,
@@ -211,7 +211,7 @@ impl Uploads {
         Ok((committed, description))
     }
 
-    /// Removes an uploaded table. Queries that read it go on with it.
+    /// Removes an uploaded table. Queries that read it can finish.
     ///
     /// # Errors
     /// `not_writable`, `name_in_use` for a source, `unknown_table`.
@@ -232,7 +232,7 @@ impl Uploads {
         Ok(())
     }
 
-    /// Bytes on disk of uploaded tables and of uploads on their way.
+    /// Bytes on disk of uploaded tables and of uploads in progress.
     pub fn used_bytes(&self) -> u64 {
         self.quota.used_bytes()
     }
@@ -243,7 +243,7 @@ impl Uploads {
         }
         Err(QueryError::new(
             ErrorKind::NotWritable,
-            "this server takes no tables",
+            "this server does not accept uploads",
             "start it with --writable",
         ))
     }
@@ -264,6 +264,8 @@ impl Uploads {
     }
 }
 
+/// Checks the name of a table.
+///
 /// # Errors
 /// `bad_name`.
 fn check_name(name: &str) -> Result<(), QueryError> {
@@ -279,7 +281,7 @@ fn check_name(name: &str) -> Result<(), QueryError> {
     };
     Err(QueryError::new(
         ErrorKind::BadName,
-        format!("{what} cannot be a table's"),
+        format!("{what} is not valid for a table"),
         format!("give 1 to {MAX_NAME_CHARS} characters, no control characters and no /"),
     ))
 }

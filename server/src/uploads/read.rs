@@ -1,4 +1,4 @@
-//! Reading an uploaded table once from its first row to its last.
+//! Reads an uploaded table once, from its first row to its last.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
 use crate::uploads::check::{bad, cancelled};
 
-/// That each row of a table can be read. Holds one batch of rows at a time; blocks.
+/// Checks that each row of a table can be read. Holds one batch of rows at a time; blocks.
 ///
 /// # Errors
-/// `bad_upload` with the first thing that is wrong; `cancelled`.
+/// `bad_upload` for the first error; `cancelled`.
 pub(super) fn read_whole(
     table: &Table,
     engine: &Engine,
@@ -27,7 +27,7 @@ pub(super) fn read_whole(
     if let Some(broken) = broken_row {
         return Err(as_bad(&broken));
     }
-    // Threads with deep stacks: a damaged file can make a reader recurse, or panic.
+    // On a thread with a deep stack, because a damaged file can make a reader recurse deeply, or panic.
     let runtime = QueryRuntime::start(1).map_err(|error| {
         QueryError::new(
             ErrorKind::Internal,

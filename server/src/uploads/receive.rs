@@ -1,4 +1,4 @@
-//! One upload on its way to the disk.
+//! One upload while it is received and checked.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ use crate::uploads::read::read_whole;
 /// Chunks of a body that may wait for the disk.
 const MAX_WAITING_CHUNKS: usize = 16;
 
-/// An upload. Dropping it before it is a table leaves nothing behind.
+/// An upload. Dropping it before it becomes a table removes its file.
 #[derive(Debug)]
 pub struct Upload {
     id: Uuid,
@@ -70,7 +70,7 @@ impl Upload {
         &self.name
     }
 
-    /// Makes the file. The media type says what content alone cannot.
+    /// Creates the file. The media type suggests the format if the content does not identify it.
     ///
     /// # Errors
     /// `storage_full` or another failure of the disk.
@@ -78,7 +78,7 @@ impl Upload {
         let suggested = suggested_extension(media_type);
         self.partial = self.folder.join(format!("{}.part.{suggested}", self.id));
         let (chunks, mut arriving) = mpsc::channel::<Bytes>(MAX_WAITING_CHUNKS);
-        // Here and not where it is written: whoever drops this must find it.
+        // Created here and not in the writing task, so that `drop` always finds it.
         let made = File::options()
             .write(true)
             .create_new(true)
@@ -94,7 +94,7 @@ impl Upload {
         Ok(UploadWriter { chunks, writing })
     }
 
-    /// Takes the next chunk of the body.
+    /// Queues the next chunk of the body for writing.
     ///
     /// # Errors
     /// `body_too_large`, `storage_full`.
@@ -113,14 +113,14 @@ impl Upload {
         self.settle(taken)?;
         self.quota_bytes += num_bytes;
         if writer.chunks.send(chunk).await.is_err() {
-            // It has failed: its end says why.
+            // The writing task has failed; its result holds the error.
             let ended = (&mut writer.writing).await;
             return self.settle(Err(written(ended).err().unwrap_or_else(lost)));
         }
         Ok(())
     }
 
-    /// Waits until all is on the disk.
+    /// Waits until the whole body is on the disk.
     ///
     /// # Errors
     /// `storage_full` or another failure of the disk.
@@ -130,7 +130,7 @@ impl Upload {
         self.settle(written(ended))
     }
 
-    /// Notes a failure for the log.
+    /// Records the code of a failure for the log.
     pub fn settle<T>(&mut self, result: Result<T, QueryError>) -> Result<T, QueryError> {
         if let Err(error) = &result {
             self.code = Some(error.kind.code());
@@ -138,7 +138,7 @@ impl Upload {
         result
     }
 
-    /// Whether that is a table.
+    /// Checks that the upload is a table, and loads it.
     pub(super) fn check(
         mut self,
         engine: &Engine,
@@ -161,7 +161,7 @@ impl Upload {
             extension: extension(kind).to_owned(),
             version: 0,
         };
-        // From here on the bytes are counted there.
+        // From here on, the stored file accounts for the bytes.
         let num_bytes = std::mem::take(&mut self.quota_bytes);
         let quota = Arc::clone(&self.quota);
         let stored = Unpublished::new(&self.folder, &self.partial, manifest, num_bytes, quota)
@@ -208,18 +208,18 @@ pub(super) fn too_large(max_bytes: u64) -> QueryError {
     )
 }
 
-/// A failure of the disk.
+/// The error for a failure of the disk.
 pub(super) fn disk(error: &io::Error) -> QueryError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => QueryError::new(
             ErrorKind::StorageFull,
             "the disk is full",
-            "make room on the disk of --data-dir, or give another",
+            "free space on the disk of --data-dir, or give another folder",
         ),
         _ => QueryError::new(
             ErrorKind::Internal,
-            format!("the upload cannot be kept: {error}"),
-            "look at the disk of --data-dir",
+            format!("the upload cannot be stored: {error}"),
+            "check the disk of --data-dir",
         ),
     }
 }
@@ -229,5 +229,5 @@ fn written(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Result<(), 
 }
 
 fn lost() -> QueryError {
-    disk(&io::Error::other("its writer ended"))
+    disk(&io::Error::other("the writing task ended"))
 }

@@ -1,4 +1,4 @@
-//! Record batches that leave as they stand in their file.
+//! Record batches that are sent as they are stored in their file.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -16,7 +16,7 @@ use crate::messages::messages;
 use crate::support::*;
 use crate::wire::ARROW;
 
-/// Rows of a batch of some 400 KB, and how many there are.
+/// Rows of a batch of some 400 KB, and the number of batches.
 const BATCH_ROWS: i64 = 16_000;
 const NUM_BATCHES: i64 = 40;
 
@@ -58,7 +58,7 @@ fn survey(path: &Path) -> Survey {
     survey_file(File::open(path).unwrap(), &Limits::default()).unwrap()
 }
 
-/// How many of the batches of `outcome` have a body that a batch of the file has.
+/// How many batches of `outcome` have the body of a batch of the file.
 fn num_as_they_stand(path: &Path, outcome: &Outcome) -> usize {
     let file = fs::read(path).unwrap();
     let surveyed = survey(path).messages;
@@ -84,7 +84,7 @@ async fn record_batches_leave_as_they_stand_in_the_file() {
     let num_batches = NUM_BATCHES as usize;
     assert!(num_as_they_stand(&path, &whole) > num_batches / 2);
 
-    // In the middle of a batch, and to the middle of another.
+    // From the middle of a batch to the middle of another.
     for (offset, limit) in [(100_001, 300_000), (320_000, 32_000), (639_999, 5)] {
         let some = server
             .get(&format!("{rows}?offset={offset}&limit={limit}"))
@@ -93,7 +93,7 @@ async fn record_batches_leave_as_they_stand_in_the_file() {
         assert_eq!(some.rows(), expected, "{offset} {limit}");
     }
 
-    // Other columns, another order, another size, and compression: made anew.
+    // With other columns, another order, another size or compression, the batches are encoded again.
     for question in ["columns=t,row", "batch_bytes=65536", "batch_bytes=4194304"] {
         let other = server.get(&format!("{rows}?{question}")).await;
         let expected = match question {
@@ -112,7 +112,7 @@ async fn record_batches_leave_as_they_stand_in_the_file() {
     assert!(batches.all(|message| message.codec.is_some()));
 }
 
-/// A value that no reader may be given ends the stream before it, without a marker.
+/// A value that must not be sent ends the stream before it, without a marker.
 #[tokio::test(flavor = "multi_thread")]
 async fn values_that_are_not_sound_do_not_pass() {
     const AT: usize = 30;
@@ -125,7 +125,7 @@ async fn values_that_are_not_sound_do_not_pass() {
         .windows(4)
         .position(|w| w == "räw".as_bytes());
     let text = body.start + text.unwrap();
-    // The offsets of the texts stand before them, the last one behind padding.
+    // The offsets of the texts are before them, the last one before the padding.
     let last = text - 64
         + bytes[text - 64..text]
             .iter()

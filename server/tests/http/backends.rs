@@ -1,4 +1,4 @@
-//! What every engine has to hold to, asked of each in the same words; prints a table of it.
+//! Properties that every engine must have, tested with the same requests; prints a table of them.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::engines::{Engine, Scene, Stage};
 use crate::sail::{FLIGHT_SQL, RealSail, SPARK_CONNECT};
 use crate::support::*;
 
-/// A property: what the table says where it holds, or panics where it does not.
+/// Tests a property. Returns the table's text if it holds, and panics if not.
 async fn hold(property: &str, stage: Stage) -> String {
     match property {
         "order" => {
@@ -65,7 +65,7 @@ async fn hold(property: &str, stage: Stage) -> String {
             stage.until_idle().await;
             format!("yes, in {} ms", began.elapsed().as_millis())
         }
-        "a reader that leaves" => {
+        "reader disconnects" => {
             let mut response = stage.open().await;
             response.chunk().await.unwrap();
             stage.until_busy().await;
@@ -76,7 +76,7 @@ async fn hold(property: &str, stage: Stage) -> String {
         "slow reader" => {
             let mut response = stage.open().await;
             let mut num_bytes = response.chunk().await.unwrap().unwrap().len();
-            // Whatever the connection and the budget hold, and nothing more.
+            // As much as the connection and the budget hold, and no more.
             let deadline = Instant::now() + PATIENCE;
             let (mut seen, mut since) = (0, Instant::now());
             while since.elapsed() < Duration::from_secs(1) {
@@ -84,13 +84,13 @@ async fn hold(property: &str, stage: Stage) -> String {
                 if now != seen {
                     (seen, since) = (now, Instant::now());
                 }
-                assert!(Instant::now() < deadline, "it runs ahead without end");
+                assert!(Instant::now() < deadline, "it runs ahead without limit");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             while num_bytes < 32 << 20 {
                 num_bytes += response.chunk().await.unwrap().unwrap().len();
             }
-            assert!(stage.rows_ready().await > seen, "it does not go on");
+            assert!(stage.rows_ready().await > seen, "it does not continue");
             format!("yes, waits at {seen} rows")
         }
         _ => {
@@ -107,8 +107,8 @@ fn schema_in(body: &[u8]) -> Schema {
     reader.schema().as_ref().clone()
 }
 
-/// What an engine may only answer where its rows have no order.
-const NO_ORDER: &str = "no, and says so";
+/// The text for an engine whose rows have no order, as it reports.
+const NO_ORDER: &str = "no, as reported";
 
 const PROPERTIES: [(&str, Scene); 9] = [
     ("order", Scene::Parts(4)),
@@ -117,9 +117,9 @@ const PROPERTIES: [(&str, Scene); 9] = [
     ("empty result", Scene::Empty),
     ("failure mid-stream", Scene::Failing),
     ("cancel", Scene::Endless),
-    ("a reader that leaves", Scene::Endless),
+    ("reader disconnects", Scene::Endless),
     ("slow reader", Scene::Endless),
-    ("end without its word", Scene::Cut),
+    ("truncated stream", Scene::Cut),
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,7 +139,10 @@ async fn every_engine_holds_to_the_same() {
             Engine::SailFlight(flight.address.clone()),
             Engine::SailSpark(spark.address.clone()),
         ]),
-        _ => table += "COLONNADE_SAIL is not set, and no sail is here: the real Sail is left out\n",
+        _ => {
+            table +=
+                "COLONNADE_SAIL is not set, and sail is not installed: the real Sail is skipped\n"
+        }
     }
     match std::env::var("COLONNADE_SPARK") {
         Ok(spark) => {
@@ -149,16 +152,15 @@ async fn every_engine_holds_to_the_same() {
                 page: page.to_owned(),
             });
         }
-        Err(_) => table += "COLONNADE_SPARK is not set: the real Spark is left out\n",
+        Err(_) => table += "COLONNADE_SPARK is not set: the real Spark is skipped\n",
     }
     let mut failures = Vec::new();
     for (property, scene) in PROPERTIES {
         write!(table, "{property:22}").unwrap();
         for engine in &engines {
-            // A real cluster takes too long to fill what the connections hold.
+            // A real cluster takes too long to fill the connections' buffers.
             let is_too_slow = property == "slow reader" && matches!(engine, Engine::Spark { .. });
-            let is_unseen =
-                matches!(property, "cancel" | "a reader that leaves") && engine.is_sail();
+            let is_unseen = matches!(property, "cancel" | "reader disconnects") && engine.is_sail();
             let stage = if is_too_slow || is_unseen {
                 None
             } else {
@@ -186,7 +188,7 @@ async fn every_engine_holds_to_the_same() {
         .iter()
         .map(|engine| format!(" │ {:24}", engine.name()))
         .collect();
-    // Straight to the terminal: the table is for people, whether or not a test fails.
+    // Written to the terminal, because the table is for people, even if no test fails.
     writeln!(std::io::stderr(), "\n{:22}{}\n{table}", "", names.concat()).unwrap();
     assert!(failures.is_empty(), "{failures:?}");
 }

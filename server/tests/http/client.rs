@@ -1,5 +1,5 @@
-//! A small HTTP/1.1 client that shows how a body ended. Written here because a client crate would
-//! change the features of what the engine shares with it, and compile the engine a second time.
+//! A small HTTP/1.1 client that shows how a body ended. It is written here because a client crate would
+//! change the features of crates that the engine shares, and the engine would be compiled a second time.
 
 use std::io::{Error, ErrorKind, Result};
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::net::TcpStream;
 
-/// One response whose body is read bit by bit. Dropping it closes the connection.
+/// One response whose body is read piece by piece. Dropping it closes the connection.
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -17,15 +17,15 @@ pub(crate) struct Response {
 }
 
 enum Body {
-    /// Bytes that are left.
+    /// Remaining bytes.
     Length(usize),
-    /// Pieces, each with its length before it.
+    /// Chunks, each after its length.
     Chunked,
     /// Nothing more.
     Ended,
 }
 
-/// Asks once, on a connection of its own.
+/// Sends one request, on a connection of its own.
 pub(crate) async fn ask(
     url: &str,
     method: &str,
@@ -59,7 +59,7 @@ pub(crate) async fn ask(
         match response.socket.try_write(&rest) {
             Ok(num_bytes) => drop(rest.drain(..num_bytes)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            // It may answer without having read all of a body that is too large.
+            // The server may answer without reading a body that is too large.
             Err(_) => break,
         }
     }
@@ -96,7 +96,7 @@ impl Response {
         }
     }
 
-    /// Ends the connection by a reset.
+    /// Resets the connection.
     pub(crate) fn reset(self) {
         self.socket.set_zero_linger().unwrap();
     }

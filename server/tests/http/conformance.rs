@@ -1,4 +1,4 @@
-//! Arrow files that nobody here wrote.
+//! Arrow files of another project.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use colonnade_server::source::open_all;
 
 use crate::support::*;
 
-/// The data of apache/arrow-testing, where the environment says that it is.
+/// The data of apache/arrow-testing, if the environment names its folder.
 fn arrow_testing() -> Option<PathBuf> {
     let folder = std::env::var_os("COLONNADE_CONFORMANCE")
         .map(PathBuf::from)
         .filter(|folder| folder.exists());
     if folder.is_none() {
-        println!("left out: COLONNADE_CONFORMANCE names no folder with Arrow's test files");
+        println!("skipped: COLONNADE_CONFORMANCE names no folder with Arrow's test files");
     }
     folder.map(|folder| folder.join("arrow"))
 }
@@ -35,8 +35,8 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every file is refused when it is opened, or refused when it is read, or read; none harms the
-/// server, and no failure looks complete.
+/// Every file is refused when it is opened or read, or is read. None harms the server, and no failure looks
+/// complete.
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_arrow_files_do_no_harm() {
     let Some(folder) = arrow_testing() else {

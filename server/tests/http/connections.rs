@@ -1,4 +1,4 @@
-//! Connections that say nothing, too much, or two things at once.
+//! Connections that send nothing, too much, or two requests at once.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ async fn server(config: AppConfig) -> Server {
         .0
 }
 
-/// A connection for bytes that a client would not write.
+/// A connection for bytes that an HTTP client would not send.
 struct Raw(TcpStream);
 
 impl Raw {
@@ -29,13 +29,13 @@ impl Raw {
             match self.0.try_write(bytes) {
                 Ok(num_bytes) => bytes = &bytes[num_bytes..],
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
-                // It has closed the connection already.
+                // The server has already closed the connection.
                 Err(_) => return,
             }
         }
     }
 
-    /// What comes until the server closes; a failure where it does not.
+    /// The bytes until the server closes; fails if it does not.
     async fn read_to_close(&self) -> String {
         let mut text = Vec::new();
         let closed = async {
@@ -82,7 +82,10 @@ async fn a_thousand_slow_connections_hold_up_nobody() {
     let began = Instant::now();
     let outcome = server.get("/v1/tables/t/rows").await;
     assert_eq!(outcome.numbers().len(), 5);
-    println!("answered in {:?} beside 1000 others", began.elapsed());
+    println!(
+        "answered in {:?} with 1000 other connections",
+        began.elapsed()
+    );
     for raw in &slow {
         raw.read_to_close().await;
     }
@@ -139,7 +142,7 @@ async fn one_connection_too_many_is_told_so() {
     for raw in &held {
         raw.write(b"GET /healthz HTTP/1.1\r\n").await;
     }
-    // The three are accepted in the order of their coming, before this one.
+    // The three are accepted in the order in which they connect, before this one.
     let response = server.ask("GET", "/healthz", &[], b"").await;
     assert_eq!(response.status, 503);
     assert_eq!(response.headers["retry-after"], "1");
@@ -147,12 +150,12 @@ async fn one_connection_too_many_is_told_so() {
     drop(held);
     let deadline = Instant::now() + PATIENCE;
     while server.ask("GET", "/healthz", &[], b"").await.status != 200 {
-        assert!(Instant::now() < deadline, "the places stay taken");
+        assert!(Instant::now() < deadline, "the slots are not released");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
-/// Each is one request, or none, by the rules of RFC 9112; a lax reader sees a second one in it.
+/// Each is one request, or none, by the rules of RFC 9112; a lenient parser sees a second one in it.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_request_hides_in_another() {
     let server = server(AppConfig {
@@ -178,7 +181,7 @@ async fn no_request_hides_in_another() {
         format!("Content-Length: 0x{n:x}\r\n\r\n{hidden}"),
         format!("Content-Length: {n} 0\r\n\r\n{hidden}"),
         format!("Content-Length: 99999999999999999999\r\n\r\n{hidden}"),
-        // Encodings that are not chunked, or not only.
+        // Transfer encodings other than chunked, alone or with it.
         format!("Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n{hidden}"),
         format!("Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n{hidden}"),
         format!("Transfer-Encoding: identity\r\nContent-Length: 0\r\n\r\n{hidden}"),
@@ -213,7 +216,7 @@ async fn no_request_hides_in_another() {
             raw.write(request.as_bytes()).await;
             let text = raw.read_to_close().await;
             let num_responses = text.matches("HTTP/1.").count();
-            // A length of its own body is sound: then the hidden one is the body.
+            // A valid length makes the hidden request the body.
             assert!(num_responses <= 1, "{request:?} gave {text:?}");
             assert!(!text.contains("\r\n\r\nok\n"), "{request:?} gave {text:?}");
         }

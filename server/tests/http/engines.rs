@@ -1,4 +1,4 @@
-//! The engines that a test puts a server in front of, each made to play the same scenes.
+//! The engines that a test puts behind a server, all of which play the same scenes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,13 +12,13 @@ use crate::fake_flight::{self, FakeFlight, Script, Sent};
 use crate::fake_spark::{self, Answer, FakeSpark};
 use crate::support::*;
 
-/// An engine under test. Spark is what `COLONNADE_SPARK` says: the address of a Connect server, a
-/// space, and the address of its driver's own page.
+/// An engine under test. A real Spark is given by `COLONNADE_SPARK`: the address of a Connect server, a
+/// space, and the address of its driver's web page.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Engine {
     DataFusion,
     PlayedFlight,
-    /// At its address.
+    /// Sail, at its address.
     SailFlight(String),
     SailSpark(String),
     PlayedSpark,
@@ -28,10 +28,10 @@ pub(crate) enum Engine {
     },
 }
 
-/// What an engine is to do.
+/// The behaviour that a test wants of an engine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Scene {
-    /// So many parts of 1000 rows each, numbered through; the first takes its time.
+    /// This many partitions of 1000 rows each, numbered consecutively; the first one is slow.
     Parts(i64),
     /// No rows.
     Empty,
@@ -39,11 +39,11 @@ pub(crate) enum Scene {
     Failing,
     /// Rows without end.
     Endless,
-    /// Rows, then an end of which the engine says nothing.
+    /// Rows, then an end without the engine's completion message.
     Cut,
 }
 
-/// An engine in its scene, with a server in front.
+/// An engine in its scene, behind a server.
 pub(crate) struct Stage {
     pub(crate) server: Server,
     sql: String,
@@ -77,12 +77,12 @@ impl Engine {
         }
     }
 
-    /// Sail neither says what it works at nor puts rows in an order.
+    /// Whether it is Sail, which neither reports its running work nor orders rows.
     pub(crate) fn is_sail(&self) -> bool {
         matches!(self, Self::SailFlight(_) | Self::SailSpark(_))
     }
 
-    /// `None` where the engine cannot be made to do that.
+    /// Starts a scene; `None` if the engine cannot play it.
     pub(crate) async fn stage(&self, scene: Scene) -> Option<Stage> {
         match self {
             Self::DataFusion => {
@@ -272,7 +272,7 @@ impl Stage {
         }
     }
 
-    /// Polls until rows come, and the engine itself says that it works.
+    /// Polls until rows arrive and the engine itself reports that it is busy.
     pub(crate) async fn until_busy(&self) {
         self.until_ready(1000).await;
         if let Idle::Page(page) = &self.is_idle {
@@ -280,7 +280,7 @@ impl Stage {
         }
     }
 
-    /// Polls until the engine itself does nothing any more.
+    /// Polls until the engine itself reports that it is idle.
     pub(crate) async fn until_idle(&self) {
         match &self.is_idle {
             Idle::Scripted(counts) => counts.until_idle().await,
@@ -288,7 +288,7 @@ impl Stage {
                 seen.until_idle().await;
                 seen.until_cancelled().await;
             }
-            // It has no page of its own that would say.
+            // It has no page that reports its work.
             Idle::Unknown => {}
             Idle::Played(seen) => seen.until_released().await,
             Idle::Page(page) => {
@@ -302,7 +302,7 @@ impl Stage {
     }
 }
 
-/// The jobs that run in a Spark driver, as its own page says.
+/// The jobs that run in a Spark driver, from its web page.
 async fn running_jobs(page: &str) -> Vec<serde_json::Value> {
     let list = async |path: String| {
         let response = client::ask(page, "GET", &path, &[], b"").await.unwrap();

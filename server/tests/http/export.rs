@@ -1,4 +1,4 @@
-//! One file of a whole result.
+//! Exports of a whole result as one file.
 
 use std::collections::HashMap;
 use std::io::Cursor;
@@ -45,7 +45,7 @@ async fn plain(stream: &[u8], format: Format) -> Vec<u8> {
     file.unwrap().0
 }
 
-/// The records of a CSV file; `None` is a field of nothing, not even quotes.
+/// The records of a CSV file; `None` is an empty field without quotes.
 pub(crate) fn records(text: &str) -> Vec<Vec<Option<String>>> {
     let mut records = vec![Vec::new()];
     let mut rest = text.chars().peekable();
@@ -121,7 +121,7 @@ async fn ndjson_holds_every_type() {
             } else if value.is_string() && !type_name.contains("binary") {
                 assert_eq!(value, text, "{name} row {row}");
             } else if type_name.starts_with("int") || type_name.starts_with("decimal") {
-                // As written: a parser would round it.
+                // Compared as text, because a parser would round it.
                 let key = format!("\"{name}\":{}", text.as_str().unwrap());
                 assert!(line.contains(&key), "{key} in {line}");
             }
@@ -313,7 +313,7 @@ async fn no_columns() {
     }
 }
 
-/// Two batches of a dictionary column, the second with other values, or with more.
+/// Two batches of a dictionary column; the second has other values, or additional ones.
 fn dictionaries(second: &[&str]) -> [RecordBatch; 2] {
     let batch = |values: &[&str], keys: Vec<Option<i8>>| {
         let keys = datafusion::arrow::array::PrimitiveArray::<Int8Type>::from(keys);

@@ -1,11 +1,11 @@
-//! The route of an export: headers, progress, and how its body ends.
+//! The export route: headers, progress, and how its body ends.
 
 use serde_json::{Value, json};
 
 use crate::export::{read_parquet, records};
 use crate::support::{Server, Step, id, scripted};
 
-/// A query that has run, by its id.
+/// Runs a query and returns its id.
 async fn asked(server: &Server, body: Value) -> String {
     let outcome = server.post(&body).await;
     assert!(outcome.is_complete());
@@ -98,10 +98,10 @@ async fn a_late_failure_breaks_the_body() {
         .get(&format!("/v1/query/{id}/export?format=csv"))
         .await;
     assert_eq!(file.status, 200);
-    assert!(!file.is_whole, "the file passes for whole");
+    assert!(!file.is_whole, "the file looks complete");
     assert!(
         file.body.starts_with(b"n,t\n0,row 0\n"),
-        "what was good is not there"
+        "the rows before the failure are missing"
     );
     let status = server.json(&format!("/v1/query/{id}")).await;
     assert_eq!(status["export"]["state"], "failed");

@@ -1,4 +1,4 @@
-//! What happens when something breaks, or someone leaves.
+//! Failures, and readers that leave.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ async fn a_failure_in_the_middle_ends_without_the_marker() {
         (2, Step::Panic, "internal"),
     ] {
         let good = vec![Step::rows(0, 50_000)];
-        // Later than the hold of the status, so that the failure comes after the first byte.
+        // Later than the status waits, so that the failure comes after the first byte.
         let bad = vec![
             Step::rows(50_000, 10),
             Step::Delay(Duration::from_millis(250)),
@@ -27,7 +27,7 @@ async fn a_failure_in_the_middle_ends_without_the_marker() {
             .get(&format!("/v1/tables/t/rows?id={}", id(number)))
             .await;
         assert_eq!(outcome.status, 200);
-        assert!(!outcome.is_whole, "the body ended as if all were well");
+        assert!(!outcome.is_whole, "the body ended as if it were complete");
         assert!(!outcome.body.ends_with(&MARKER));
         let read = readable(&outcome.body).len();
         let record = server.until_state(&id(number), "failed").await;
@@ -49,7 +49,7 @@ async fn a_failure_before_the_first_row_is_a_problem() {
     ] {
         let (server, _) = Server::of_scripts(vec![vec![last]]).await;
         let outcome = server.get(&format!("/v1/tables/t/rows?id={}", id(3))).await;
-        // To print a panic can take longer than the status is held.
+        // Printing a panic can take longer than the status waits.
         if outcome.status == 200 {
             assert!(code == "internal" && !outcome.is_whole && !outcome.body.ends_with(&MARKER));
         } else {
@@ -104,7 +104,7 @@ async fn delete_stops_the_work() {
         !end.is_whole && !end.body.ends_with(&MARKER),
         "a cancelled stream looks complete"
     );
-    // It is forgotten; whoever reads its rows is not told that it never was.
+    // It is forgotten, but a request for its rows does not report it as unknown.
     let rows = server.get(&format!("{record}/rows")).await;
     rows.assert_refused(410, "rows_expired");
     assert_eq!(server.ask("DELETE", &record, &[], b"").await.status, 404);
@@ -130,9 +130,12 @@ async fn a_stalled_reader_costs_a_bounded_number_of_rows() {
     )
     .unwrap();
     let num_rows = counts.until_still().await;
-    // A row takes 20 bytes or so; the sockets' buffers hold some megabytes beside the budget.
+    // A row takes about 20 bytes. The sockets' buffers hold some megabytes in addition to the budget.
     let at_most = (stream_memory_bytes as i64 + (12 << 20)) / 16;
-    assert!(num_rows < at_most, "{num_rows} rows were made for nobody");
+    assert!(
+        num_rows < at_most,
+        "{num_rows} rows were produced without a reader"
+    );
     assert!(
         counts.running.load(Ordering::SeqCst) > 0,
         "it waits for its reader"
@@ -181,7 +184,7 @@ async fn too_many_streams() {
     drop(first);
     let deadline = Instant::now() + PATIENCE;
     while server.get("/v1/tables/t/rows?limit=1").await.status == 503 {
-        assert!(Instant::now() < deadline, "the place is not given back");
+        assert!(Instant::now() < deadline, "the slot is not released");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -197,7 +200,7 @@ async fn a_shutdown_ends_streams_without_the_marker() {
     counts.until_idle().await;
 }
 
-/// Of N² pairs; `matching` says how many of them the join yields.
+/// Leaves a join of n² pairs; `matching` is its condition, which decides how many it yields.
 async fn leave_a_join(server: &Server, number: u32, n: u64, matching: &str) {
     let sql = format!(
         "select count(*) from generate_series(1, {n}) a(x), generate_series(1, {n}) b(y) where {matching}"
@@ -219,8 +222,8 @@ async fn leave_a_join(server: &Server, number: u32, n: u64, matching: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_join_holds_nobody_up() {
     let server = Server::of(Vec::new()).await;
-    // Rows for the aggregate without end, and none while each pair is compared: neither gives
-    // another query a turn by itself.
+    // The first join yields rows to the aggregate without end; the second compares pairs and yields none.
+    // Neither would yield to another query by itself.
     leave_a_join(&server, 20, 3_000_000, "x < y").await;
     leave_a_join(&server, 21, 150_000, "x + y < 0").await;
     let answer = tokio::time::timeout(PATIENCE, server.sql("select 1 as one")).await;

@@ -1,4 +1,4 @@
-//! A Flight SQL server that behaves as a test wants: what a real one will not do on demand.
+//! A Flight SQL server that behaves as a test wants, in ways that a real one does not on demand.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,16 +27,16 @@ use crate::support::{batch, until};
 /// The ticket of the list of tables.
 const TABLES: &str = "tables";
 
-/// What an endpoint sends, one after the other; the schema comes before it.
+/// The steps of an endpoint, in order. The schema is sent before the first.
 #[derive(Clone)]
 pub(crate) enum Sent {
     /// Rows `[start, start + num_rows)`.
     Rows { start: i64, num_rows: i64 },
-    /// These rows, of whatever schema, with that schema before them.
+    /// These rows, of any schema, after a message with that schema.
     Batch(RecordBatch),
     /// These bytes.
     Bytes { header: Vec<u8>, body: Vec<u8> },
-    /// Takes its time.
+    /// Waits.
     Delay(Duration),
     /// The endpoint fails.
     Fail(&'static str),
@@ -44,18 +44,18 @@ pub(crate) enum Sent {
     Endless,
 }
 
-/// What the server is to do.
+/// The behaviour of the server.
 #[derive(Clone, Default)]
 pub(crate) struct Script {
     pub(crate) endpoints: Vec<Vec<Sent>>,
     pub(crate) ordered: bool,
-    /// Endpoints end without the status that says how.
+    /// Whether endpoints end without a gRPC status.
     pub(crate) is_silent: bool,
-    /// The password of a user that has to sign in.
+    /// The password with which a user must sign in.
     pub(crate) password: Option<&'static str>,
-    /// What it shows of itself, where it speaks TLS.
+    /// The TLS certificate, if it speaks TLS.
     pub(crate) tls: Option<TlsAcceptor>,
-    /// The answer to `CommandGetTables`, where it is known.
+    /// The answer to `CommandGetTables`, if it supports that.
     pub(crate) tables: Option<RecordBatch>,
 }
 
@@ -66,12 +66,12 @@ pub(crate) struct FakeFlight {
     _serving: AbortOnDropHandle<()>,
 }
 
-/// What the server has seen.
+/// The calls that the server has received.
 #[derive(Default)]
 pub(crate) struct Seen {
     running: AtomicUsize,
     statements: Mutex<Vec<String>>,
-    /// Endpoints that were begun.
+    /// Endpoints that were started.
     pub(crate) begun: AtomicUsize,
     /// Queries that were cancelled.
     pub(crate) cancelled: AtomicUsize,
@@ -83,7 +83,7 @@ impl Seen {
         self.statements.lock().unwrap().clone()
     }
 
-    /// Polls until no endpoint is read.
+    /// Polls until no endpoint is being read.
     pub(crate) async fn until_idle(&self) {
         let is_idle = || self.running.load(Ordering::SeqCst) == 0;
         until(is_idle, "endpoints are still read").await;
@@ -115,7 +115,7 @@ impl FakeFlight {
             async move {
                 let (head, body) = answer.await.unwrap_or_else(|e| match e {}).into_parts();
                 let body = match is_silent && is_rows {
-                    // Only bytes: what stands behind them is lost.
+                    // Only the body; the trailers with the status are dropped.
                     true => Body::from_stream(Body::new(body).into_data_stream()),
                     false => Body::new(body),
                 };
@@ -137,7 +137,7 @@ struct Played {
     seen: Arc<Seen>,
 }
 
-/// Counts an endpoint that is read.
+/// Counts an endpoint while it is read.
 struct Reading(Arc<Seen>);
 
 impl Drop for Reading {

@@ -1,4 +1,4 @@
-//! A Spark Connect server that behaves as a test wants: what a real one will not do on demand.
+//! A Spark Connect server that behaves as a test wants, in ways that a real one does not on demand.
 
 use std::collections::HashMap;
 use std::future::{Ready, ready};
@@ -31,30 +31,30 @@ use crate::support::{batch, until};
 
 const SERVER_SIDE_ID: &str = "the driver's own";
 
-/// What the server answers to a statement, one after the other.
+/// The steps of the answer to a statement, in order.
 #[derive(Clone)]
 pub(crate) enum Answer {
-    /// Rows `[start, start + num_rows)`, in their place.
+    /// Rows `[start, start + num_rows)`, with their real position.
     Rows { start: i64, num_rows: i64 },
-    /// The same, said to be at another place.
+    /// The same, with another position.
     Misplaced { start: i64, said: i64 },
-    /// These bytes, as rows of that number.
+    /// These bytes, announced with this number of rows.
     Bytes { bytes: Vec<u8>, row_count: i64 },
-    /// How many of so many tasks are done.
+    /// Progress: tasks done, and tasks known.
     Progress { done: i64, tasks: i64 },
-    /// Takes its time.
+    /// Waits.
     Delay(Duration),
-    /// The call ends well; what follows is for whoever attaches again.
+    /// The call ends without an error; the next steps need a reattach.
     EndCall,
-    /// The connection is lost; the same.
+    /// The connection breaks; the next steps need a reattach.
     BreakCall,
-    /// The statement fails with an error of that class.
+    /// The statement fails with an error of this class.
     Fail(&'static str, &'static str),
     /// Another driver answers.
     OtherDriver,
     /// Rows without end.
     Endless,
-    /// Spark's word that the result is complete.
+    /// Spark's `ResultComplete`.
     Complete,
 }
 
@@ -65,12 +65,12 @@ pub(crate) struct FakeSpark {
     _serving: AbortOnDropHandle<()>,
 }
 
-/// What the server has seen.
+/// The calls that the server has received.
 #[derive(Default)]
 pub(crate) struct Seen {
     calls: Mutex<Vec<String>>,
     statements: Mutex<Vec<String>>,
-    /// Rows that were ever sent.
+    /// Rows that were sent in total.
     pub(crate) num_rows: AtomicI64,
     running: AtomicUsize,
     script: Mutex<Script>,
@@ -94,7 +94,7 @@ impl Seen {
         self.statements.lock().unwrap().clone()
     }
 
-    /// Polls until the query was interrupted or forgotten, and its session released.
+    /// Polls until the query was interrupted or released, and its session released.
     pub(crate) async fn until_released(&self) {
         let is_released =
             || self.calls("ReleaseSession") >= 1 && self.running.load(Ordering::SeqCst) == 0;
@@ -111,7 +111,7 @@ impl FakeSpark {
         Self::start_with(answers, None).await
     }
 
-    /// One that speaks TLS, and shows this of itself.
+    /// A server that speaks TLS with this certificate.
     pub(crate) async fn start_with_tls(answers: Vec<Answer>, tls: TlsAcceptor) -> Self {
         Self::start_with(answers, Some(tls)).await
     }
@@ -239,13 +239,13 @@ impl ServerStreamingService<ReattachExecuteRequest> for Reattach {
         } else {
             Err(failure(
                 "INVALID_CURSOR.POSITION_NOT_AVAILABLE",
-                "not where it was left",
+                "does not continue after the last response",
             ))
         })
     }
 }
 
-/// Plays on from where the last call ended.
+/// Continues with the step after the last call.
 fn play(seen: Arc<Seen>) -> Responses {
     struct Playing(Arc<Seen>, bool);
     impl Drop for Playing {
@@ -351,7 +351,7 @@ fn failure(class: &str, text: &str) -> Status {
     Status::with_details(Code::Internal, text, details.encode_to_vec().into())
 }
 
-/// A batch as Spark sends it: a whole stream.
+/// A batch as Spark sends it, as a complete stream.
 fn rows(start: i64, num_rows: i64, said: i64) -> ArrowBatch {
     ArrowBatch {
         row_count: num_rows,

@@ -1,4 +1,4 @@
-//! The next rows that hold a text.
+//! Searches for the next rows that contain a text.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,7 @@ async fn cells_that_hold_the_text() {
     assert_eq!(both.matches[0].columns, ["n", "t"]);
     assert!(look(&request("null")).await.unwrap().matches.is_empty());
     assert_eq!(rows(&look(&request("STRAßE")).await.unwrap()), [3, 13, 23]);
-    // Signs of a pattern are signs.
+    // Characters of a regular expression have no special meaning.
     assert!(look(&request("r.w")).await.unwrap().matches.is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! Flight SQL as a source, in front of a server that plays what a test wants.
+//! Flight SQL as a source: a server before a fake engine.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -37,7 +37,7 @@ fn script(endpoints: Vec<Vec<Sent>>) -> Script {
     }
 }
 
-/// Runs a query to an end that is none, and returns the rows before it and the error's code.
+/// Runs a query whose stream is truncated, and returns the rows before that and the error's code.
 async fn broken(script: Script) -> (Vec<i64>, String) {
     let (server, flight) = serve(script).await;
     let outcome = server.post(&json!({"sql": "select 1", "id": id(1)})).await;
@@ -97,7 +97,7 @@ async fn rows_are_asked_for_again_from_the_log() {
         .await;
     assert!(some.has_numbers(4990..5010));
     assert_eq!(flight.seen.begun.load(Ordering::SeqCst), 2);
-    // A limit takes the first rows, and leaves the others where they are.
+    // With a limit, only the first rows are read.
     let first = server.post(&json!({"sql": "select 1", "limit": 10})).await;
     assert!(first.has_numbers(0..10));
     flight.seen.until_idle().await;
@@ -180,7 +180,7 @@ async fn what_would_change_something_is_not_sent() {
     assert_eq!(flight.seen.begun.load(Ordering::SeqCst), 0);
 }
 
-/// The answer to `CommandGetTables`: one table in a schema, which says its columns, and one that does not.
+/// The answer to `CommandGetTables`: one table in a schema, with its columns, and one without them.
 fn tables() -> RecordBatch {
     let schema = batch(0, 0).schema();
     let options = IpcWriteOptions::default();
@@ -219,7 +219,7 @@ async fn tables_are_listed_with_their_columns_and_read_by_their_names() {
         assert_eq!(table["format"], "flight");
         assert_eq!(table["fields"][0]["name"], "n", "{table}");
     }
-    // Only of the one that did not say it.
+    // Only the table without columns was queried.
     let asked = r#"select * from "plain" where 1 = 0"#;
     assert_eq!(flight.seen.statements(), [asked]);
 

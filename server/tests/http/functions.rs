@@ -1,4 +1,4 @@
-//! Functions whose result could be far larger than what they are given.
+//! Functions whose result could be far larger than their arguments.
 
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::util::display::array_value_to_string;
@@ -126,7 +126,7 @@ async fn ordinary_calls_give_their_rows() {
         ("regexp_replace(t, '[0-9]', '(\\0)')", |t| {
             format!("{}({}){}", &t[..4], &t[4..5], &t[5..])
         }),
-        // Its bound is over the limit and what it makes is not.
+        // Its bound exceeds the limit, but its result does not.
         ("replace(t, 'x', repeat('y', 4000))", str::to_owned),
     ];
     for (expression, oracle) in cases {

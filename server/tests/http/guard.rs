@@ -1,4 +1,4 @@
-//! Who may ask.
+//! Access control.
 
 use colonnade_server::AppConfig;
 use colonnade_server::http::GuardConfig;

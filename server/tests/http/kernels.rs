@@ -1,4 +1,4 @@
-//! Filters and sorts mean here what they mean in the browser: the cases are shared with its tests.
+//! Filters and sorts give the same results as in the browser; the cases are shared with its tests.
 
 use colonnade_core::decode::Decoder;
 use colonnade_core::text::{CellText, FixedOffsets};
@@ -13,7 +13,7 @@ async fn served() -> Server {
     Server::of_files(&[format!("cases={path}")]).await
 }
 
-/// The rows of an answer by their number in the table, or the code of the refusal.
+/// The rows of an answer as their numbers in the table, or the error's code.
 async fn rows(server: &Server, mut request: Value) -> Value {
     request["table"] = json!("cases");
     request["columns"] = json!(["row"]);

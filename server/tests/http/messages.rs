@@ -1,4 +1,4 @@
-//! The messages of a body, whole or cut.
+//! The messages of a body, which may be truncated.
 
 use colonnade_core::wire::integrity::Integrity;
 use datafusion::arrow::array::RecordBatch;
@@ -17,7 +17,7 @@ pub(crate) struct Message<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// The whole messages of a body; what is cut at its end is left out.
+/// The complete messages of a body; a truncated one at its end is left out.
 pub(crate) fn messages(body: &[u8]) -> Vec<Message<'_>> {
     let mut messages = Vec::new();
     let mut rest = body;
@@ -48,7 +48,7 @@ pub(crate) fn messages(body: &[u8]) -> Vec<Message<'_>> {
     messages
 }
 
-/// The rows of the whole messages of a body, which may be cut anywhere behind the schema.
+/// The rows of the complete messages of a body, which may be truncated anywhere after the schema.
 pub(crate) fn rows(body: &[u8]) -> Option<(SchemaRef, Vec<RecordBatch>)> {
     let reader = StreamReader::try_new(body, None).ok()?;
     let schema = reader.schema();

@@ -166,7 +166,7 @@ async fn a_limit_stops_the_work() {
     counts.until_idle().await;
 }
 
-/// Tells the first difference, not all of both.
+/// Reports the first difference instead of both lists.
 fn assert_same(got: &[i64], expected: &[i64]) {
     let difference = got.iter().zip(expected).position(|(a, b)| a != b);
     assert_eq!((difference, got.len()), (None, expected.len()));
@@ -218,8 +218,8 @@ async fn a_sort_is_total() {
     let (folder, values) = with_ties();
     let server = Server::of_files(&[format!("t={}/*.parquet", folder.path().display())]).await;
     for descending in [false, true] {
-        // The slow obvious version: a stable sort, −0 equal to 0, NaN after all numbers and
-        // nulls last, both in either direction.
+        // The slow, obvious version: a stable sort in which −0 equals 0, and NaN after all numbers and then
+        // nulls are last in both directions.
         let key = |n: &i64| {
             let value = values[*n as usize];
             if value.is_nan() {

@@ -1,4 +1,4 @@
-//! Servers of gRPC in this process, for those that play an engine.
+//! gRPC servers in this process, for the fake engines.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_util::task::AbortOnDropHandle;
 
-/// Serves `answer` on a free port, over TLS where there is a certificate for it.
+/// Serves `answer` on a free port, over TLS if a certificate is given.
 pub(crate) async fn serve<A, F>(
     tls: Option<TlsAcceptor>,
     answer: A,
@@ -37,7 +37,7 @@ where
                 let http2 = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
                 match tls {
                     None => http2.serve_connection(TokioIo::new(socket), service).await,
-                    // Whoever does not trust the certificate leaves.
+                    // A client that does not trust the certificate disconnects.
                     Some(tls) => match tls.accept(socket).await {
                         Ok(socket) => http2.serve_connection(TokioIo::new(socket), service).await,
                         Err(_) => Ok(()),
@@ -49,13 +49,13 @@ where
     (place, AbortOnDropHandle::new(serving))
 }
 
-/// A certificate for 127.0.0.1 that nobody trusts who is not told to.
+/// A self-signed certificate for 127.0.0.1.
 pub(crate) struct Certificate {
     folder: TempDir,
 }
 
 impl Certificate {
-    /// `None`, and a line that says so, where there is no openssl.
+    /// Makes one; prints a line and returns `None` if there is no openssl.
     pub(crate) fn make() -> Option<Self> {
         let folder = TempDir::new().unwrap();
         let made = Command::new("openssl")
@@ -74,18 +74,18 @@ impl Certificate {
             .stderr(Stdio::null())
             .status();
         if !made.is_ok_and(|status| status.success()) {
-            eprintln!("left out: TLS; openssl, which would make a certificate, is not here");
+            eprintln!("skipped: TLS; openssl, which makes the certificate, is not installed");
             return None;
         }
         Some(Self { folder })
     }
 
-    /// Where it is.
+    /// The path of the certificate.
     pub(crate) fn path(&self) -> PathBuf {
         self.folder.path().join("certificate.pem")
     }
 
-    /// For a server that shows it.
+    /// The acceptor of a server with this certificate.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         let key = PrivateKeyDer::from_pem_file(self.folder.path().join("key.pem")).unwrap();
         let certificate = CertificateDer::from_pem_file(self.path()).unwrap();

@@ -19,7 +19,7 @@ struct Program {
 }
 
 impl Program {
-    /// Serves a table of 2 million rows; temporary folders are made below `temporary`.
+    /// Serves a table of 2 million rows; temporary folders are created in `temporary`.
     fn start(temporary: &Path, source: &Path, options: &[&str]) -> Self {
         let mut child = command(temporary, source, options)
             .stdout(Stdio::piped())
@@ -51,7 +51,7 @@ impl Program {
             if let Some(status) = self.child.0.try_wait().unwrap() {
                 return status;
             }
-            assert!(Instant::now() < deadline, "it goes on");
+            assert!(Instant::now() < deadline, "it does not stop");
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -74,7 +74,7 @@ fn source(folder: &Path) -> std::path::PathBuf {
     path
 }
 
-/// Asks for all rows and reads the first bytes only, so that the stream stays open.
+/// Requests all rows and reads only the first bytes, so that the stream stays open.
 fn stall(address: &str) -> TcpStream {
     let mut socket = TcpStream::connect(address).unwrap();
     let request = format!("GET /v1/tables/t/rows HTTP/1.1\r\nhost: {address}\r\n\r\n");
@@ -100,7 +100,7 @@ fn the_temporary_folder_goes_with_the_program() {
     assert_eq!(program.wait().code(), Some(0));
     assert_eq!(num_entries(temporary.path()), 0);
 
-    // A stream holds the shutdown up; the second signal does not wait for it.
+    // A stream delays the shutdown; the second signal ends it at once.
     let mut program = Program::start(temporary.path(), &source, &[]);
     let stalled = stall(&program.address);
     program.signal();
@@ -128,7 +128,7 @@ fn a_data_folder_has_one_server() {
     let text = String::from_utf8(refused.stderr).unwrap();
     assert_eq!(text.trim_end().lines().count(), 1, "{text}");
     assert!(text.contains("another server uses it"), "{text}");
-    // It is killed, and its lock goes with it.
+    // When it is killed, its lock is released.
     drop(program);
     drop(Program::start(folder.path(), &source, &options));
     assert!(data.join("uploads").is_dir());

@@ -231,7 +231,7 @@ async fn sql_only_reads() {
     assert_eq!(
         server.sql("select n from t").await.numbers().len(),
         1000,
-        "the table is whole"
+        "the table is unchanged"
     );
 }
 
@@ -330,7 +330,7 @@ async fn records_say_what_was_asked() {
     let expected = json!({ "table": "t", "filter": "n>5", "offset": 3 });
     assert_eq!(record["request"], expected);
 
-    // It may be asked for again, as it is.
+    // The request in the record can be sent again unchanged.
     let again = server
         .post(&server.json(&format!("/v1/query/{}", id(2))).await["request"])
         .await;

@@ -1,4 +1,4 @@
-//! What kept results may cost, and what goes first.
+//! Quotas of kept results, and which are dropped first.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ async fn a_result_larger_than_the_disk_drops_its_head() {
     assert_eq!(
         whole.num_rows(),
         1_600_000,
-        "the reader at the tail lacks nothing"
+        "the reader at the tail gets all rows"
     );
     let record = server.json(&path).await;
     let first_row = record["first_row"].as_u64().unwrap();
@@ -125,7 +125,7 @@ async fn a_result_that_nobody_asks_for_is_forgotten_with_its_files() {
     while disk_bytes().await > 0 {
         assert!(std::time::Instant::now() < deadline, "the files stay");
         tokio::time::sleep(Duration::from_millis(20)).await;
-        // Looking at the list is no request for the result.
+        // A request for the list does not count as a request for the result.
         server.json("/v1/query").await;
     }
     let gone = server.get(&format!("/v1/query/{}/rows", id(1))).await;
@@ -151,7 +151,7 @@ async fn no_more_runs_than_the_memory_permits() {
     let refused = server.get("/v1/tables/t/rows").await;
     refused.assert_refused(503, "too_many_streams");
     assert_eq!(refused.header("retry-after"), "1");
-    // One more reader of what runs costs no run.
+    // Another reader of a running result starts no run.
     let shared = server
         .get(&format!("/v1/query/{}/rows?limit=5", id(1)))
         .await;

@@ -38,7 +38,7 @@ async fn a_result_can_be_queried_like_a_table() {
         .await;
     assert_eq!(again.rows(), sorted.slice(4000, 1000));
 
-    // Of the rows that it asked for.
+    // The rows of the original request.
     let part = json!({ "table": "t", "id": id(3), "offset": 100, "limit": 50 });
     assert_eq!(server.post(&part).await.numbers().len(), 50);
     let part = server

@@ -1,4 +1,4 @@
-//! Results made of bytes, for what is done with a whole result.
+//! Results made from bytes, for tests of whole results.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ pub(crate) fn result_of(stream: &[u8]) -> ResultStream {
     }
 }
 
-/// An Arrow stream of these batches; dictionaries that grow come as deltas where `deltas`.
+/// An Arrow stream of these batches; if `deltas`, growing dictionaries are sent as deltas.
 pub(crate) fn stream_of(batches: &[RecordBatch], deltas: bool) -> Vec<u8> {
     let handling = if deltas {
         DictionaryHandling::Delta
@@ -81,7 +81,7 @@ pub(crate) fn column(name: &str, array: impl Into<ArrayRef>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable([(name, array.into(), true)]).unwrap()
 }
 
-/// The whole file, and what its progress says at the end.
+/// The complete file, and its progress at the end.
 pub(crate) async fn file_of(
     result: ResultStream,
     options: ExportOptions,
@@ -95,7 +95,7 @@ pub(crate) async fn file_of(
     ))
 }
 
-/// The text of a plain file.
+/// The text of a file with default options.
 pub(crate) async fn text_of(stream: &[u8], format: Format) -> String {
     let file = file_of(result_of(stream), ExportOptions::new(format)).await;
     String::from_utf8(file.unwrap().0).unwrap()

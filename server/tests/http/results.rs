@@ -61,7 +61,7 @@ async fn a_limit_is_an_end_like_any_other() {
         let told = (&record["state"], &record["rows"]);
         assert_eq!(told, (&json!("done"), &json!(rows)), "{range}");
     }
-    // The end of a part that somebody reads is not the end of the result.
+    // The end of a range that is read is not the end of the result.
     let path = format!("/v1/tables/endless/rows?id={}", id(5));
     drop(server.open(&path).await);
     server.until_state(&id(5), "cancelled").await;
@@ -94,13 +94,13 @@ async fn work_waits_for_a_reader_at_the_tail() {
     let mut slow = server.open(&path).await;
     slow.chunk().await.unwrap();
     let produced = counts.until_still().await;
-    // A second reader of rows that are there makes nobody work.
+    // A second reader of existing rows causes no work.
     let early = server
         .get(&format!("/v1/query/{}/rows?limit=500", id(1)))
         .await;
     assert_eq!(early.numbers().len(), 500);
     assert_eq!(counts.until_still().await, produced);
-    // Held, idle, for the next reader.
+    // The run is held, idle, for the next reader.
     drop(slow);
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(counts.until_still().await, produced);

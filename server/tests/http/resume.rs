@@ -1,4 +1,4 @@
-//! Readers that lose their connection, again and again, and go on at their row.
+//! Readers that repeatedly lose their connection, and continue at their row.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use crate::wire::words;
 
 const NUM_CUTS: u32 = 250;
 
-/// How a connection ends before its time.
+/// How a connection ends early.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
-    /// The reader goes away in the middle of a message.
+    /// The reader disconnects in the middle of a message.
     Abort,
-    /// The same by a reset.
+    /// The same, with a reset.
     Reset,
-    /// The reader stops reading for a while, then goes away.
+    /// The reader stops reading for a while, then disconnects.
     Stall,
-    /// The server goes away and comes back with the same folder.
+    /// The server restarts with the same folder.
     Restart,
 }
 
@@ -54,7 +54,7 @@ fn nested(start: i64, num_rows: i64) -> RecordBatch {
     .unwrap()
 }
 
-/// Reads a result over connections that are cut, and returns its rows.
+/// Reads a result over connections that break, and returns its rows.
 async fn read_with_cuts(
     start: impl AsyncFn() -> Server,
     server: &mut Server,

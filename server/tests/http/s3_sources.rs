@@ -18,7 +18,7 @@ struct Store {
 }
 
 impl Store {
-    /// `None`, and a line that says so, where there is no such server. `env` is for it alone.
+    /// Starts it with `env`; prints a line and returns `None` if there is no such server.
     async fn start(env: &[(&str, &str)]) -> Option<Self> {
         let port = TcpListener::bind("127.0.0.1:0")
             .unwrap()
@@ -34,7 +34,7 @@ impl Store {
             .spawn();
         let Ok(process) = started else {
             eprintln!(
-                "left out: object stores; COLONNADE_MOTO_SERVER is not set, and no moto_server is here"
+                "skipped: object stores; COLONNADE_MOTO_SERVER is not set, and moto_server is not installed"
             );
             return None;
         };

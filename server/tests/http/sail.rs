@@ -1,22 +1,22 @@
-//! A real Sail, an engine in one process that speaks both protocols and puts rows in no order.
+//! A real Sail: an engine in one process that speaks both protocols and does not order rows.
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What Sail's command line calls a protocol, and the scheme of its address.
+/// Sail's command for a protocol, and the scheme of its address.
 type Protocol = (&'static str, &'static str);
 
 pub(crate) const FLIGHT_SQL: Protocol = ("flight", "flightsql");
 pub(crate) const SPARK_CONNECT: Protocol = ("spark", "sc");
 
-/// A Sail of its own, with what `COLONNADE_SAIL` names, or the `sail` that is here.
+/// A Sail process, from the program in `COLONNADE_SAIL` or the installed `sail`.
 pub(crate) struct RealSail {
     pub(crate) address: String,
     process: Child,
 }
 
 impl RealSail {
-    /// `None` where there is no such program.
+    /// Starts it; `None` if there is no such program.
     pub(crate) async fn start((command, scheme): Protocol) -> Option<Self> {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap();

@@ -22,7 +22,7 @@ use futures::Stream;
 
 use crate::support::{PATIENCE, until};
 
-/// Rows `[start, start + num_rows)`: the number and a text of it.
+/// Rows `[start, start + num_rows)`: a number, and a text with it.
 pub(crate) fn batch(start: i64, num_rows: i64) -> RecordBatch {
     let text = StringArray::from_iter_values((start..start + num_rows).map(|k| format!("row {k}")));
     let columns: Vec<ArrayRef> = vec![
@@ -47,14 +47,14 @@ pub(crate) fn schema() -> SchemaRef {
     ]))
 }
 
-/// What a scripted partition does, one step after the other.
+/// The steps of a scripted partition, in order.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     /// Yields these rows.
     Rows { start: i64, num_rows: i64 },
-    /// Yields this.
+    /// Yields this batch.
     Batch(RecordBatch),
-    /// Takes its time.
+    /// Waits.
     Delay(Duration),
     /// Fails.
     Fail,
@@ -73,7 +73,7 @@ impl Step {
     }
 }
 
-/// Partitions of `num_rows` rows each, in batches of 1000, numbered through.
+/// Partitions of `num_rows` rows each, in batches of 1000, numbered consecutively.
 pub(crate) fn numbered(num_partitions: i64, num_rows: i64) -> Vec<Vec<Step>> {
     let part = |part| {
         let starts = (part * num_rows..(part + 1) * num_rows).step_by(1000);
@@ -82,14 +82,14 @@ pub(crate) fn numbered(num_partitions: i64, num_rows: i64) -> Vec<Vec<Step>> {
     (0..num_partitions).map(part).collect()
 }
 
-/// What scripted partitions count.
+/// The counters of scripted partitions.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// Streams that exist now.
+    /// Streams that currently exist.
     pub(crate) running: AtomicUsize,
-    /// Streams that were ever begun.
+    /// Streams that were started in total.
     pub(crate) begun: AtomicUsize,
-    /// Rows that were ever yielded.
+    /// Rows that were yielded in total.
     pub(crate) num_rows: AtomicI64,
 }
 
@@ -100,7 +100,7 @@ impl Counts {
         until(is_idle, "work goes on").await;
     }
 
-    /// Polls until rows no longer come, and returns how many did.
+    /// Polls until no more rows are yielded, and returns how many were.
     pub(crate) async fn until_still(&self) -> i64 {
         let deadline = Instant::now() + PATIENCE;
         let (mut seen, mut since) = (-1, Instant::now());
@@ -122,7 +122,7 @@ pub(crate) fn scripted(name: &str, scripts: Vec<Vec<Step>>) -> (Table, Arc<Count
     scripted_as(name, &schema(), scripts)
 }
 
-/// The same with other columns than [`schema`]'s.
+/// The same, with another schema than [`schema`].
 pub(crate) fn scripted_as(
     name: &str,
     schema: &SchemaRef,

@@ -26,7 +26,7 @@ use tempfile::TempDir;
 
 use crate::support::*;
 
-/// Rows `[start, start + num_rows)` with nulls, bits, nested and short values.
+/// Rows `[start, start + num_rows)` with nulls, booleans, nested and short values.
 fn mixed(start: i64, num_rows: i64) -> RecordBatch {
     let rows = || start..start + num_rows;
     let text = || rows().map(|k| (k % 7 != 3).then(|| "x".repeat((k % 11) as usize)));
@@ -301,7 +301,7 @@ async fn dictionaries_before_the_offset_count() {
     }
 }
 
-/// What lies before the offset is broken, so whoever reads it fails.
+/// The file is broken before the offset, so a read of that part would fail.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_before_the_offset_is_read() {
     let folder = TempDir::new().unwrap();
@@ -404,7 +404,7 @@ async fn claims_of_compressed_bodies_are_capped() {
         let name = table["name"].as_str().unwrap();
         let path = format!("/v1/tables/{name}/rows?id={}", id(number));
         assert!(!server.get(&path).await.is_complete(), "{name}");
-        // To fail can take longer than the status is held.
+        // A failure can take longer than the status waits.
         let record = server.until_state(&id(number), "failed").await;
         assert_eq!(record["error"]["code"], "source_unreadable", "{name}");
     }

@@ -1,4 +1,4 @@
-//! The program as a process of its own, with what a test gives it.
+//! The program as a process of its own.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +16,7 @@ impl Drop for Running {
     }
 }
 
-/// The program with these sources, before it is started.
+/// The command for the program with these sources.
 pub(crate) fn program(sources: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_colonnade"));
     command
@@ -27,7 +27,7 @@ pub(crate) fn program(sources: &[&str]) -> Command {
     command
 }
 
-/// The program as it serves, and its address.
+/// Starts the program and returns it with its address.
 pub(crate) fn serve(mut command: Command) -> (Running, String) {
     let mut child = command.spawn().unwrap();
     let mut line = String::new();
@@ -41,7 +41,7 @@ pub(crate) fn serve(mut command: Command) -> (Running, String) {
     (Running(child), address)
 }
 
-/// The exit code and the one line of a program that does not begin to serve.
+/// The exit code and the error line of a program that refuses to start.
 pub(crate) fn refusal(mut command: Command) -> (i32, String) {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! The token, the session that it buys, and pages of all kinds.
+//! The token, the session for it, and pages of several origins.
 
 use colonnade_server::AppConfig;
 use colonnade_server::http::GuardConfig;
@@ -104,7 +104,7 @@ async fn what_needs_no_token() {
     }
 }
 
-/// Host, Origin, Sec-Fetch-Site and what comes of them, all with the cookie of a session.
+/// Host, Origin, Sec-Fetch-Site and the resulting status, all with the cookie of a session.
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_origins_and_sites() {
     let server = server().await;
@@ -138,7 +138,7 @@ async fn hosts_origins_and_sites() {
         (&own, Some("file://".into()), None, 403),
         (&own, Some("https://listed.example.evil".into()), None, 403),
         (&own, Some("http://listed.example".into()), None, 403),
-        // Listed, but the cookie is not that page's: it sends the token.
+        // A listed origin must send the token, because the cookie is not for its pages.
         (&own, Some("https://listed.example".into()), None, 401),
         ("evil.example", None, None, 403),
         ("evil.example", origin("evil.example"), None, 403),
@@ -160,7 +160,7 @@ async fn hosts_origins_and_sites() {
         headers.extend(site.map(|site| ("sec-fetch-site", site)));
         for (method, path) in [("GET", "/v1/tables/t"), ("DELETE", "/v1/tables/t")] {
             let response = server.ask(method, path, &headers, b"").await;
-            // Nothing can be deleted here: the request only got as far as that.
+            // Uploads are not permitted, so a DELETE that passes access control gets 403.
             let expected = if method == "DELETE" && status == 200 {
                 403
             } else {

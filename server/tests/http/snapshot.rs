@@ -1,4 +1,4 @@
-//! Files that change while they are served, and files that are not the source's.
+//! Files that change while they are served, and files outside the source.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -15,10 +15,10 @@ use crate::support::*;
 
 const NUM_ROWS: i64 = 2_000_000;
 
-/// The same number of rows, and for most kinds of bytes, whatever `start`.
+/// Writes the same number of rows and, in most formats, of bytes for any `start`.
 fn write(path: &Path, start: i64, num_rows: i64) {
     let file = File::create(path).unwrap();
-    // Of a size at which those of an Arrow file leave as they stand in it.
+    // Batches of a size at which those of an Arrow file are sent as they are stored.
     let batches = (0..num_rows / 25_000).map(|k| batch(start + k * 25_000, 25_000));
     match path.extension().and_then(|e| e.to_str()) {
         Some("parquet") => {
@@ -172,7 +172,7 @@ async fn links_do_not_lead_out_of_a_directory() {
         names(std::slice::from_ref(&data)),
         ["hard", "inside", "own", "sub.deep"]
     );
-    // What is named is served, whether it is a link or below one.
+    // A named source is served, even if it is a link or below one.
     symlink("data", at("alias")).unwrap();
     assert_eq!(names(&[path(folder.path(), "alias")]).len(), 4);
     assert_eq!(names(&[format!("{data}/out.csv")]), ["out"]);

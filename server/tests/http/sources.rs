@@ -1,4 +1,4 @@
-//! Files of every kind, as they are and as they should not be.
+//! Files of every kind, valid and broken.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -311,7 +311,7 @@ async fn a_hostile_arrow_file_is_refused_and_the_server_stays_up() {
     assert!(names.len() < 300, "none is refused");
     let server = Server::of(tables).await;
     for name in &names {
-        // A changed value is not seen by anyone; whatever is sent as complete can be read.
+        // A changed value cannot be detected, but a stream that ends as complete can be read.
         let outcome = server.get(&format!("/v1/tables/{name}/rows")).await;
         if outcome.is_complete() {
             outcome.rows();
@@ -360,7 +360,7 @@ fn the_program_refuses_in_one_line() {
         let mut program = Command::new(env!("CARGO_BIN_EXE_colonnade"));
         program.args(&arguments);
         if !arguments.is_empty() && !arguments.contains(&"--listen") {
-            // Somebody may be using the default one.
+            // The default port may be in use.
             program.args(["--listen", "127.0.0.1:0"]);
         }
         let output = program.output().unwrap();

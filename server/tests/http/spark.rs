@@ -1,4 +1,4 @@
-//! Spark as a source, in front of a server that plays what a test wants.
+//! Spark as a source: a server before a fake engine.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn rows(start: i64, num_rows: i64) -> Answer {
     Answer::Rows { start, num_rows }
 }
 
-/// Runs a query to an end that is none, and returns the rows before it and the error.
+/// Runs a query whose stream is truncated, and returns the rows before that and the error.
 async fn broken(answers: Vec<Answer>) -> (Vec<i64>, serde_json::Value) {
     let (server, spark) = serve(answers).await;
     let outcome = server.post(&json!({"sql": "select 1", "id": id(1)})).await;
@@ -73,7 +73,7 @@ async fn an_end_without_sparks_word_is_an_error() {
         error["message"]
             .as_str()
             .unwrap()
-            .contains("word of completion"),
+            .contains("ResultComplete"),
         "{error}"
     );
 }
@@ -110,7 +110,7 @@ async fn hostile_bytes_are_an_error() {
     let sound = stream_of(10, 10);
     let bytes = |bytes: Vec<u8>, row_count| Answer::Bytes { bytes, row_count };
     let mut other = stream_of(10, 10);
-    // In the schema message: another name.
+    // Another name in the schema message.
     let name = other.iter().position(|byte| *byte == b'n').unwrap();
     other[name] = b'm';
     let mut long = sound.clone();
@@ -130,7 +130,8 @@ async fn hostile_bytes_are_an_error() {
         assert_eq!(numbers.len(), 10);
         assert_eq!(error["code"], "bad_engine", "{error}");
     }
-    // Every byte of a small batch: whatever comes is an error or the rows, and the server lives.
+    // Changes every 23rd byte of a small batch in turn: the result is an error or the rows, and the server
+    // survives.
     let (server, _spark) = serve(vec![]).await;
     for at in (0..sound.len()).step_by(23) {
         let mut flipped = sound.clone();
@@ -184,7 +185,7 @@ async fn rows_are_read_again_from_what_is_kept_and_never_run_again() {
         .get(&format!("/v1/query/{}/rows?offset=990&limit=20", id(1)))
         .await;
     assert!(window.has_numbers(990..1010));
-    // What the embedded engine does with kept rows.
+    // Kept rows are queried by the embedded engine.
     let sorted = server
         .post(&json!({"query": id(1), "sort": ["-n"], "limit": 3}))
         .await;
@@ -220,7 +221,10 @@ async fn sources_that_cannot_be_served() {
     );
     let (code, text) = refused(&["lake=sc://127.0.0.1:1/;token=secret", "a.parquet"]).await;
     assert_eq!(code, 2);
-    assert!(text.contains("alone") && !text.contains("secret"), "{text}");
+    assert!(
+        text.contains("only source") && !text.contains("secret"),
+        "{text}"
+    );
     assert_eq!(refused(&["sc://"]).await.0, 2);
     assert!(connect(&["a.parquet".to_owned()]).await.unwrap().is_none());
 }

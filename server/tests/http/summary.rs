@@ -1,4 +1,4 @@
-//! A column in short.
+//! Column summaries.
 
 use std::sync::Arc;
 

@@ -21,10 +21,10 @@ pub(crate) use crate::scripted::*;
 /// The end-of-stream marker.
 pub(crate) const MARKER: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0];
 
-/// How long a test waits for what must happen.
+/// How long a test waits for an event that must happen.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Polls until `is_done`; `problem` is what is said where it takes too long.
+/// Polls until `is_done`; `problem` is the message if it takes too long.
 pub(crate) async fn until(is_done: impl Fn() -> bool, problem: &str) {
     let deadline = Instant::now() + PATIENCE;
     while !is_done() {
@@ -39,12 +39,12 @@ pub(crate) struct Server {
     running: Option<JoinHandle<()>>,
 }
 
-/// What came of one stream.
+/// The outcome of one stream.
 pub(crate) struct Outcome {
     pub(crate) status: u16,
     pub(crate) headers: axum::http::HeaderMap,
     pub(crate) body: Vec<u8>,
-    /// Whether the body ended as HTTP wants it.
+    /// Whether the body has the end that HTTP requires.
     pub(crate) is_whole: bool,
 }
 
@@ -76,7 +76,7 @@ impl Server {
         Self::start(&config(), tables).await
     }
 
-    /// Of one table `t` that follows scripts.
+    /// A server of one table `t` that follows scripts.
     pub(crate) async fn of_scripts(scripts: Vec<Vec<Step>>) -> (Self, Arc<Counts>) {
         Self::start_scripts(&config(), scripts).await
     }
@@ -94,7 +94,7 @@ impl Server {
         drop(self.stop.take());
     }
 
-    /// Stops, and waits until everything of it is gone.
+    /// Stops the server, and waits until all its work has ended.
     pub(crate) async fn stop_and_wait(&mut self) {
         self.stop();
         if let Some(running) = self.running.take() {
@@ -138,7 +138,7 @@ impl Server {
         serde_json::from_slice(&outcome.body).unwrap()
     }
 
-    /// Polls a query's record until it is in that state.
+    /// Polls a query's record until it has this state.
     pub(crate) async fn until_state(&self, id: &str, state: &str) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -152,7 +152,7 @@ impl Server {
     }
 }
 
-/// Reads to the end of the body, whatever end that is.
+/// Reads until the body ends or breaks.
 pub(crate) async fn read(mut response: Response) -> Outcome {
     let mut body = Vec::new();
     let is_whole = loop {
@@ -229,7 +229,7 @@ pub(crate) fn read_stream(stream: &[u8]) -> RecordBatch {
     concat_batches(&schema, &batches).unwrap()
 }
 
-/// Column 0 of the rows that can be read of a stream, whatever end it has.
+/// Column 0 of the rows that can be read from a stream, even if it is truncated.
 pub(crate) fn readable(body: &[u8]) -> Vec<i64> {
     let Ok(reader) = StreamReader::try_new(body, None) else {
         return Vec::new();
@@ -266,7 +266,7 @@ pub(crate) fn id(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
-/// Numbers that look random and are the same for the same seed; xorshift64.
+/// Pseudo-random numbers (xorshift64), the same for the same seed.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

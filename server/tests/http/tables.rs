@@ -1,4 +1,4 @@
-//! What is said of a table.
+//! Descriptions of tables.
 
 use std::fs::File;
 
@@ -57,7 +57,7 @@ async fn a_parquet_table_says_how_it_is_stored() {
     let of_groups: i64 = groups.iter().map(|g| g["bytes"].as_i64().unwrap()).sum();
     assert_eq!(of_columns, of_groups);
 
-    // Neither other formats nor the list have it.
+    // Other formats and the list do not have it.
     assert!(server.json("/v1/tables/u").await.get("parquet").is_none());
     let list = server.json("/v1/tables").await;
     let listed = list["tables"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! Engines that are reached over TLS, by certificates that the system trusts or does not.
+//! Engines over TLS, with certificates that the system trusts or not.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::played::Certificate;
 use crate::served::{program, refusal, serve};
 use crate::support::*;
 
-/// That rows come of the engine at `url` where its certificate is trusted, and nothing where it is not.
+/// Checks that rows come from the engine at `url` if its certificate is trusted, and none if not.
 async fn holds(url: &str, certificate: &Path) {
     let mut trusting = program(&[url]);
     trusting.env("SSL_CERT_FILE", certificate);

@@ -1,4 +1,4 @@
-//! Tables that come over HTTP, and what does not become one.
+//! Uploaded tables, and uploads that are refused.
 
 use std::fs;
 use std::io::Write;
@@ -70,7 +70,7 @@ async fn delete(server: &Server, name: &str) -> Outcome {
     read(server.ask("DELETE", &path, &[], b"").await).await
 }
 
-/// What lies in the folder of uploads.
+/// The files in the folder of uploads.
 fn left_over(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder.join("uploads")).unwrap();
     entries.map(|entry| entry.unwrap().path()).collect()
@@ -132,7 +132,7 @@ async fn every_format_becomes_a_table() {
         assert_eq!(info["format"], *format);
         assert_eq!(info["uploaded"], true);
         let mut one = server.json(&format!("/v1/tables/{name}")).await;
-        // How a Parquet file is stored is told where one table is asked for.
+        // Only the description of a single table has the Parquet layout.
         one.as_object_mut().unwrap().remove("parquet");
         assert_eq!(info, one);
         let expected: Vec<i64> = (0..1500).collect();
@@ -178,13 +178,13 @@ async fn uploads_are_there_after_a_restart() {
     assert_eq!(delete(&first, "gone").await.status, 204);
     first.stop();
     drop(first);
-    // What a crash leaves: a part, and bytes without a manifest.
+    // Remains of a crash: a partial upload, and a file without a manifest.
     let uploads = folder.path().join("uploads");
     let id = "6f1c8f2e-3a5b-4c1d-9e2f-0a1b2c3d4e5f";
     fs::write(uploads.join(format!("{id}.part.csv")), "a,b\n1").unwrap();
     fs::write(uploads.join(format!("{id}.csv")), "a,b\n1").unwrap();
     fs::write(uploads.join("notes.txt"), "not ours").unwrap();
-    // And the table that another had just replaced.
+    // Also a table that another had just replaced.
     let old = "00000000-3a5b-4c1d-9e2f-0a1b2c3d4e5f";
     let manifest = serde_json::json!({"id": old, "name": "b", "extension": "csv", "version": 1});
     fs::write(uploads.join(format!("{old}.json")), manifest.to_string()).unwrap();
@@ -227,7 +227,7 @@ async fn what_is_refused() {
     let no_parquet = [b"PAR1".as_slice(), &[0; 100], b"PAR1"].concat();
     let zstd = zstd_of(&"a,b\n1,2\n".repeat(1000));
     let cut_zstd = &zstd[..zstd.len() - 1];
-    // A frame of blocks of 128 KiB, each one byte and how often it comes.
+    // A frame of 128 KiB blocks, each of which is one byte and a repeat count.
     let mut bomb = zstd_of("a,b\n1,2\n");
     let first = bomb.len();
     bomb[9] &= !1;
@@ -235,7 +235,7 @@ async fn what_is_refused() {
         bomb.extend([0x02, 0x00, 0x10, b'1']);
     }
     bomb.extend([0x03, 0x00, 0x00, b'\n']);
-    // Without a size in its header.
+    // Without a size in the frame's header.
     bomb.splice(4..9, [0x00, 0x58]);
     assert!(first < bomb.len());
     let cut_parquet = parquet(&[batch(0, 1000)]);
@@ -243,7 +243,7 @@ async fn what_is_refused() {
     let cut_file = file(&[batch(0, 1000)]);
     let cut_file = &cut_file[..cut_file.len() - 1];
     let mut broken_body = parquet(&[batch(0, 1000)]);
-    // In the pages, behind the magic number; the footer stays whole.
+    // Damage in the pages, after the magic number; the footer stays valid.
     broken_body[4..2000].fill(0xFF);
     for (name, body, status, code) in [
         ("x", no_marker, 400, "missing_end_of_stream"),
@@ -329,7 +329,7 @@ async fn sizes_are_bounded() {
     let server = Server::start(&config, vec![]).await;
     let csv = format!("a,b\n{}", "1,2\n".repeat(20_000));
     assert_eq!(put(&server, "a", csv.as_bytes()).await.status, 201);
-    // By its length, and where that is not told, by what comes.
+    // Refused by its length or, if that is not sent, by the bytes received.
     assert_eq!(
         put(&server, "b", csv.as_bytes()).await.code(),
         "storage_full"
@@ -351,7 +351,7 @@ async fn sizes_are_bounded() {
     assert_eq!(put(&server, "b", csv.as_bytes()).await.status, 201);
 }
 
-/// Sends a request whose body is not what its header says, and reads what comes of it.
+/// Sends a request whose body does not match its header, and reads the response.
 async fn raw_put(server: &Server, name: &str, headers: &[(&str, &str)], body: &str) -> String {
     let address = server.url.strip_prefix("http://").unwrap();
     let socket = TcpStream::connect(address).await.unwrap();
@@ -364,7 +364,7 @@ async fn raw_put(server: &Server, name: &str, headers: &[(&str, &str)], body: &s
     tokio::task::spawn_blocking(move || {
         socket.set_nonblocking(false).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        // It may answer before it has read all.
+        // The server may answer before it has read everything.
         let _ = socket.write_all(&bytes);
         let _ = socket.shutdown(std::net::Shutdown::Write);
         let mut text = Vec::new();
@@ -450,11 +450,11 @@ async fn one_of_many_at_once_wins_whole() {
     until_left_over(folder.path(), 2).await;
 }
 
-/// Apache's hostile and golden files: each is a table or is refused, and nothing is left over.
+/// Apache's hostile and golden files: each becomes a table or is refused, and no file is left over.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_files_are_refused_or_read() {
     let Some(conformance) = std::env::var_os("COLONNADE_CONFORMANCE").map(PathBuf::from) else {
-        println!("left out: COLONNADE_CONFORMANCE is not set");
+        println!("skipped: COLONNADE_CONFORMANCE is not set");
         return;
     };
     let folder = tempfile::tempdir().unwrap();

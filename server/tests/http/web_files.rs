@@ -77,7 +77,7 @@ async fn answer(
     let Some((bytes, version)) = files.get(&name) else {
         let status = match name.as_str() {
             "secret.csv" => StatusCode::FORBIDDEN,
-            // As S3 answers about a bucket of another region.
+            // S3 answers so for a bucket of another region.
             "elsewhere/a.csv" => StatusCode::MOVED_PERMANENTLY,
             "broken.csv" => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::NOT_FOUND,
@@ -105,7 +105,7 @@ async fn answer(
             format!("bytes {start}-{}/{}", end - 1, bytes.len()),
         ),
     };
-    // What a server sends beyond the range that it names itself.
+    // A server that sends more than the range that it declares.
     let sent = match name.starts_with("more/") {
         true => bytes.as_slice(),
         false => &bytes[start..end],

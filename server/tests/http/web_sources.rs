@@ -1,4 +1,4 @@
-//! Files of every kind at addresses of a web server.
+//! Files of every kind at URLs of a web server.
 
 use std::path::Path;
 use std::time::Instant;
@@ -124,13 +124,16 @@ async fn a_file_that_changes_gives_no_mixture() {
             if read.status != 200 {
                 read.assert_refused(409, "source_changed");
             }
-            assert!(Instant::now() < deadline, "it is never read anew");
+            assert!(Instant::now() < deadline, "it is never reloaded");
         }
         assert_ne!(server.json("/v1/tables/a").await["version"], before);
         web.remove(name);
         let deadline = Instant::now() + PATIENCE;
         while server.get("/v1/tables/a/rows").await.status == 200 {
-            assert!(Instant::now() < deadline, "it is served though it is gone");
+            assert!(
+                Instant::now() < deadline,
+                "it is still served after its removal"
+            );
         }
         server
             .get("/v1/tables/a/rows")
@@ -247,7 +250,7 @@ async fn a_column_that_folders_say_twice_is_refused() {
 async fn a_filter_of_folders_leaves_files_alone() {
     let folder = TempDir::new().unwrap();
     write(folder.path(), "k=1/a.csv", csv(0, 10).as_bytes());
-    // Behind the rows that decide the types: it fails where it is read.
+    // After the rows from which types are inferred, so it fails when it is read.
     let broken = format!("{}1,2,3\n", csv(0, 30_000));
     write(folder.path(), "k=3/c.csv", broken.as_bytes());
     let server = serve(vec![format!("t={}/*/*.csv", folder.path().display())]).await;

@@ -1,4 +1,4 @@
-//! What stands in the messages: labels, compression, dictionaries.
+//! The contents of messages: metadata entries, compression, dictionaries.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn two_parts(num_rows: i64) -> Vec<Vec<Step>> {
     vec![part(0), part(num_rows)]
 }
 
-/// A batch whose dictionary holds these words; row k has word k modulo their number.
+/// A batch with these words as dictionary; row k has word k modulo their number.
 pub(crate) fn words(start: i64, num_rows: i64, words: &[&str]) -> RecordBatch {
     let keys = (0..num_rows).map(|k| (k % words.len() as i64) as i32);
     let dictionary = DictionaryArray::<Int32Type>::new(
@@ -37,7 +37,7 @@ pub(crate) fn words(start: i64, num_rows: i64, words: &[&str]) -> RecordBatch {
     .unwrap()
 }
 
-/// Dictionaries that stay, grow and change, within a part and from one to the next.
+/// Dictionaries that stay, grow and change, within a partition and between partitions.
 pub(crate) fn dictionary_parts() -> (Arc<Schema>, Vec<Vec<Step>>) {
     let part = |batches: &[RecordBatch]| batches.iter().cloned().map(Step::Batch).collect();
     let first = [
@@ -181,7 +181,7 @@ async fn a_reader_that_takes_no_codec_is_given_none() {
     assert_eq!(again.rows(), first.rows().slice(123, 50_000 - 123));
     let same = format!("/v1/query/{}/rows", id(1));
     let same = read(server.ask("GET", &same, &[("accept", &accept)], b"").await).await;
-    assert_eq!(same.body, first.body, "what is kept leaves as it is");
+    assert_eq!(same.body, first.body, "kept messages are sent unchanged");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! The embedded engine: plans a request and returns its partitions, in order, not yet begun.
+//! The embedded engine: plans a request and returns its partitions in order, not yet started.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -43,20 +43,20 @@ use crate::source::catalog::{Catalog, Entry};
 pub struct EngineConfig {
     /// Memory of all queries together.
     pub memory_bytes: u64,
-    /// Disk for sorts and the like that exceed the memory.
+    /// Disk for operators that exceed the memory, such as sorts.
     pub spill_bytes: u64,
-    /// Where that disk is.
+    /// The folder of the spill files.
     pub spill_folder: PathBuf,
-    /// Partitions that work in parallel.
+    /// Partitions that run in parallel.
     pub num_threads: usize,
 }
 
-/// What all queries together use.
+/// Memory and disk that all queries together use.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineUsage {
     /// Memory that operators hold.
     pub memory_bytes: u64,
-    /// Disk for what exceeds it.
+    /// Disk that spill files take.
     pub spill_bytes: u64,
 }
 
@@ -71,7 +71,7 @@ impl Engine {
     /// An engine that serves these tables.
     ///
     /// # Errors
-    /// The engine's runtime cannot be made.
+    /// The engine's runtime cannot be built.
     pub fn try_new(config: &EngineConfig, tables: Vec<Table>) -> Result<Self, StartError> {
         let failed = |error: DataFusionError| {
             StartError::Failed(format!("the engine cannot start: {error}"))
@@ -100,7 +100,7 @@ impl Engine {
                 "datafusion.optimizer.enable_round_robin_repartition",
                 "false",
             ),
-            // Text as it is in the file: a view array keeps all its buffers, however few rows are left.
+            // No view types, because a view array keeps all its buffers, however few rows are left.
             (
                 "datafusion.execution.parquet.schema_force_view_types",
                 "false",
@@ -109,12 +109,12 @@ impl Engine {
                 "datafusion.sql_parser.map_string_types_to_utf8view",
                 "false",
             ),
-            // It would read row groups in the order of their statistics.
+            // The pushdown would read row groups in the order of their statistics.
             ("datafusion.optimizer.enable_sort_pushdown", "false"),
-            // Names are what the files say.
+            // Names keep their letter case, as in the files.
             ("datafusion.sql_parser.enable_ident_normalization", "false"),
             ("datafusion.sql_parser.default_null_ordering", "nulls_last"),
-            // It would drop ties before the row's position can decide them.
+            // The filter would drop ties before the row's position can decide them.
             (
                 "datafusion.optimizer.enable_topk_dynamic_filter_pushdown",
                 "false",
@@ -141,12 +141,12 @@ impl Engine {
         })
     }
 
-    /// Its tables.
+    /// The tables that it serves.
     pub fn catalog(&self) -> &Arc<Catalog> {
         &self.catalog
     }
 
-    /// What all queries together use.
+    /// Memory and disk that all queries together use.
     pub fn usage(&self) -> EngineUsage {
         let runtime = self.context.runtime_env();
         EngineUsage {
@@ -155,8 +155,8 @@ impl Engine {
         }
     }
 
-    /// Plans a request; `base` are the rows of the result that it reads, where it reads one. Nothing
-    /// runs until a partition is begun.
+    /// Plans a request; nothing runs until a partition is started. `base` has the rows of the result that the
+    /// request reads, if it reads one.
     ///
     /// # Errors
     /// Whatever is wrong with the request.
@@ -247,7 +247,7 @@ impl Engine {
         })
     }
 
-    /// The rows of a table in no certain order. Blocks on the file system.
+    /// A logical plan of a table's rows, in no guaranteed order. Blocks on the file system.
     ///
     /// # Errors
     /// Whatever is wrong with the query.
@@ -262,13 +262,13 @@ impl Engine {
         Ok(plan)
     }
 
-    /// What plans are executed with.
+    /// The session state that plans are executed with.
     pub fn state(&self) -> SessionState {
         self.context.state()
     }
 
-    /// A physical plan; where it keeps the order of large files, of which there are `num_bytes`, one
-    /// of many small partitions.
+    /// A physical plan. If it keeps the order of the source and the files are large (`num_bytes` together),
+    /// it has many small partitions.
     async fn plan_partitions(
         &self,
         state: &SessionState,
@@ -356,7 +356,10 @@ fn empty_batch(schema: &SchemaRef) -> Result<EmptyBatch, QueryError> {
     })
 }
 
-/// The tables of a plan, none of which may be broken.
+/// The tables of a plan.
+///
+/// # Errors
+/// `source_changed`: one of them can no longer be read.
 fn used_tables(plan: &LogicalPlan, entries: &[Entry]) -> Result<Vec<Arc<Table>>, QueryError> {
     let mut names = HashSet::new();
     let walked = plan.apply_with_subqueries(|node| {
@@ -377,10 +380,10 @@ fn used_tables(plan: &LogicalPlan, entries: &[Entry]) -> Result<Vec<Arc<Table>>,
             return Err(QueryError::new(
                 ErrorKind::SourceChanged,
                 format!(
-                    "table {:?} cannot be read any more: {reason}",
+                    "table {:?} can no longer be read: {reason}",
                     entry.table.name
                 ),
-                "put the file back as it was, or restart the server with other sources",
+                "restore the file, or restart the server with other sources",
             ));
         }
         used.push(Arc::clone(&entry.table));
@@ -388,8 +391,8 @@ fn used_tables(plan: &LogicalPlan, entries: &[Entry]) -> Result<Vec<Arc<Table>>,
     Ok(used)
 }
 
-/// Lets every join give way to a cancellation between the batches that it produces: an aggregate
-/// above it would otherwise take all of them without a pause.
+/// Lets every join yield between the batches that it produces, so that it can be cancelled. Otherwise an
+/// aggregate above it would take all batches without a pause.
 fn yield_in_joins(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
     plan.transform_up(|node| {
         Ok(

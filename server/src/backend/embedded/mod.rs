@@ -47,10 +47,10 @@ impl Backend for Engine {
     }
 }
 
-/// A table of the embedded engine as it is listed.
+/// The description of a table of the embedded engine.
 ///
 /// # Errors
-/// Its schema is none that could be sent.
+/// `internal`: the schema cannot be described.
 pub(crate) fn describe_table(table: &Table) -> Result<TableDescription, QueryError> {
     let fields = encode::describe(&wire_schema(&table.schema)).map_err(|error| {
         QueryError::new(

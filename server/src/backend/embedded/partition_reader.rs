@@ -15,14 +15,14 @@ use crate::message::MaybeEncoded;
 use crate::order::{Encoding, Partition, encode_partition};
 use crate::source::{Table, read_rows};
 
-/// Bytes of source files for one partition. Small partitions let several later ones run ahead a little
-/// within the budget, instead of one far.
+/// Bytes of source files for one partition. With small partitions the budget lets several later ones run
+/// ahead a little, instead of one far.
 pub(super) const PARTITION_BYTES: u64 = 4 << 20;
 
 /// The most partitions that a scan is cut into.
 pub(super) const MAX_PARTITIONS: u64 = 1024;
 
-/// The partitions of a plan, encoded. With `partition_rows` each has to yield so many rows.
+/// The partitions of a plan, encoded. With `partition_rows`, each partition must yield that many rows.
 pub(crate) fn encode_partitions(
     plan: Arc<dyn ExecutionPlan>,
     state: SessionState,
@@ -45,7 +45,8 @@ pub(crate) fn encode_partitions(
             let reader = Arc::clone(&reader);
             let encoding = encoding.clone();
             Box::new(move |held| {
-                // The first message is a small one, so it has to be encoded.
+                // Batches are passed through only after the first partition: its first message is small, so
+                // it is encoded.
                 let passes = index > 0 && encoding.codec.is_none();
                 let pass = passes.then(|| good_sizes(encoding.batch_bytes));
                 encode_partition(reader.read(index, pass), &encoding, index == 0, held)
@@ -54,11 +55,11 @@ pub(crate) fn encode_partitions(
         .collect()
 }
 
-/// Reads all rows of a table of files that say where each row is, and keeps none; `false` where the
-/// files do not say.
+/// Reads and discards all rows of a table whose files can be read from any row. Returns false for other
+/// files, without reading them.
 ///
 /// # Errors
-/// What a query that reads those rows would fail with.
+/// The error with which a query for those rows would fail.
 pub(crate) async fn read_through(
     table: &Arc<Table>,
     state: SessionState,
@@ -85,7 +86,7 @@ pub(crate) async fn read_through(
     Ok(true)
 }
 
-/// The sizes of a body at which a record batch may be a message of its own.
+/// Body sizes, in bytes, at which a stored record batch is sent as one message.
 fn good_sizes(batch_bytes: usize) -> RangeInclusive<u64> {
     let batch_bytes = batch_bytes as u64;
     batch_bytes / 4..=batch_bytes.saturating_mul(5) / 4
@@ -110,7 +111,7 @@ impl PartitionReader {
         let Some(expected) = self.partition_rows.as_ref().map(|rows| rows[index]) else {
             return rows;
         };
-        // Rows are numbered by what the metadata says; a file that lies would shift them.
+        // Rows are numbered by the counts in the metadata. If a count is wrong, later rows would shift.
         let counted = futures::stream::try_unfold((rows, 0), move |(mut rows, num_rows)| {
             let reader = Arc::clone(&self);
             async move {
@@ -132,7 +133,7 @@ impl PartitionReader {
         QueryError::new(
             ErrorKind::SourceUnreadable,
             format!(
-                "a file of table {} does not hold the rows that its metadata says",
+                "a file of table {} does not have the number of rows that its metadata gives",
                 names.join(", ")
             ),
             "write the file again",
@@ -170,7 +171,8 @@ impl PartitionReader {
         }
     }
 
-    /// An error of a text file says where in the file; no error says where the file is.
+    /// The error for the client. For a text file it gives the position in the file. It never contains a
+    /// folder's path.
     async fn explain(&self, error: DataFusionError) -> QueryError {
         if let Some(changed) = self.used.iter().find(|table| table.has_changed()) {
             return source_changed(&changed.name);

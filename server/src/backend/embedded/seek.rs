@@ -1,4 +1,4 @@
-//! Plans that begin at a row, for scans of files that say where a row is.
+//! Plans that begin at a given row, for files that can be read from any row.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use crate::error::{QueryError, source_changed};
 use crate::order::RowRange;
 use crate::source::Table;
 
-/// A plan of exactly the wanted rows.
+/// A plan that reads exactly the requested rows.
 pub(crate) struct Seek {
-    /// Its partitions are the rows in order.
+    /// The plan. Its partitions, one after the other, are the rows in order.
     pub(crate) plan: Arc<dyn ExecutionPlan>,
     /// The rows of each partition.
     pub(crate) partition_rows: Vec<u64>,
     /// Rows of all partitions.
     pub(crate) num_rows: u64,
-    /// Rows of the query without any range.
+    /// Rows of the table without any range.
     num_table_rows: u64,
 }
 
 impl Seek {
-    /// A plan of rows `range` of `logical` that reads nothing before them. `None` where `logical` is
-    /// anything but columns of files that say where a row is. Blocks on the file system.
+    /// A plan of rows `range` of `logical` that reads nothing before them. `None` unless `logical` only
+    /// selects columns of one table whose files can be read from any row. Blocks on the file system.
     ///
     /// # Errors
-    /// A file cannot be read any more.
+    /// A file cannot be read, or has changed.
     pub(crate) fn plan(
         state: &SessionState,
         logical: &LogicalPlan,
@@ -55,7 +55,7 @@ impl Seek {
         let Some(scan) = PlainScan::of(logical) else {
             return Ok(None);
         };
-        // The table may have been loaded anew since the plan was made.
+        // The table may have been reloaded since the plan was made.
         let same = used
             .iter()
             .find(|table| Arc::ptr_eq(&table.provider, &scan.provider));
@@ -81,7 +81,7 @@ impl Seek {
         }))
     }
 
-    /// Rows of a result that is rows `inner` of the table.
+    /// The number of rows of a result that is rows `inner` of the table.
     pub(crate) fn num_rows_within(&self, inner: RowRange) -> u64 {
         let left = self.num_table_rows.saturating_sub(inner.first_row);
         inner.limit.map_or(left, |limit| limit.min(left))

@@ -1,4 +1,4 @@
-//! Where a Flight SQL server is, as the source says.
+//! The address of a Flight SQL server.
 
 use tokio::runtime::Handle;
 use tonic::transport::{Channel, Endpoint};
@@ -10,21 +10,22 @@ use crate::error::QueryError;
 
 const DEFAULT_PORT: u16 = 32010;
 
-const FORM: &str = "write flightsql://host:port, perhaps with user:password@ and ?tls=true&token=…";
+const FORM: &str =
+    "write flightsql://host:port, optionally with user:password@ and ?tls=true&token=…";
 
-/// A Flight SQL server and how to speak to it.
+/// A Flight SQL server and the metadata to send to it.
 #[derive(Debug, Clone)]
 pub(super) struct Address {
     /// `host:port`, for messages.
     pub(super) shown: String,
     /// User and password.
     pub(super) user: Option<(String, String)>,
-    /// What every call carries: the token, and what else the server wants.
+    /// The metadata of every call: the token, and parameters that the server needs.
     pub(super) metadata: Vec<Entry>,
     endpoint: Endpoint,
 }
 
-/// The source without what may be a secret.
+/// The source without parts that may be secret.
 pub(in crate::backend) fn shown(source: &str) -> String {
     let plain = source.split('?').next().unwrap_or_default();
     match (plain.split_once("://"), plain.rsplit_once('@')) {
@@ -38,9 +39,9 @@ impl Address {
     /// parameter is sent as metadata with each call.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what would be right. Never contains a secret.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        // In tokens `+` is itself.
+        // A `+` in a token means itself, although in a query string it means a space.
         let url = Url::parse(&text.replace('+', "%2B").replacen(
             "flightsql%2Btls",
             "flightsql+tls",
@@ -50,7 +51,7 @@ impl Address {
         let (shown, is_loopback) =
             authority(&url, DEFAULT_PORT).ok_or_else(|| format!("it names no host; {FORM}"))?;
         if !matches!(url.path(), "" | "/") {
-            return Err(format!("{:?} is no part of an address; {FORM}", url.path()));
+            return Err(format!("the path {:?} cannot be used; {FORM}", url.path()));
         }
         let mut tls = url.scheme() == "flightsql+tls";
         let mut metadata = Vec::new();
@@ -80,7 +81,9 @@ impl Address {
             return Err(format!("it has a user and a token; {FORM}"));
         }
         if (user.is_some() || has_secret) && !tls && !is_loopback {
-            return Err("it would send the password or token readable; add ?tls=true".to_owned());
+            return Err(
+                "it would send the password or token unencrypted; add ?tls=true".to_owned(),
+            );
         }
         Ok(Self {
             endpoint: endpoint(&shown, tls).map_err(|error| format!("{error}; {FORM}"))?,
@@ -90,8 +93,8 @@ impl Address {
         })
     }
 
-    /// Another place that the server names in an endpoint, such as `grpc+tls://host:port`; `None` where
-    /// it is no such place, or would be sent secrets that others can read.
+    /// A location that the server names in an endpoint, such as `grpc+tls://host:port`. `None` if it is not
+    /// such a location, or would be sent secrets unencrypted.
     pub(super) fn elsewhere(&self, location: &str) -> Option<Self> {
         let (scheme, rest) = location.split_once("://")?;
         let tls = match scheme {
@@ -101,7 +104,7 @@ impl Address {
         };
         let shown = rest.split(['/', '?']).next()?.to_owned();
         if !tls && shown == self.shown {
-            // The same place, which may stand behind TLS that the server does not know of.
+            // The same server, which may be behind TLS without knowing it.
             return Some(self.clone());
         }
         if !tls && !self.metadata.is_empty() {
@@ -114,7 +117,7 @@ impl Address {
         })
     }
 
-    /// A connection, for which `runtime` works.
+    /// Opens a connection, which `runtime` drives.
     ///
     /// # Errors
     /// `engine_unavailable`.
@@ -159,7 +162,7 @@ mod tests {
     fn refused_addresses() {
         for (text, why) in [
             ("flightsql://", "host"),
-            ("flightsql://h/db", "no part"),
+            ("flightsql://h/db", "path"),
             ("flightsql://h?tls=maybe", "neither"),
             ("flightsql://h?token=secret", "tls=true"),
             ("flightsql://u:secret@h", "tls=true"),

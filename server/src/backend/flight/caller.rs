@@ -1,4 +1,4 @@
-//! The calls of Flight.
+//! Calls of Flight RPC.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::backend::connection::{Entry, entry, request};
 use crate::backend::received::bad_engine;
 use crate::error::QueryError;
 
-/// The largest message that is read.
+/// The largest accepted message.
 const MAX_MESSAGE_BYTES: usize = 128 << 20;
 
-/// How long the engine may take to be told that nobody wants a result any more.
+/// The longest time for the request that cancels a query.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Who calls a server.
+/// A client of one server.
 #[derive(Debug)]
 pub(super) struct Caller {
     address: Address,
@@ -36,7 +36,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    /// Signs in, where there is a user; `runtime` outlives all calls and works for their connections.
+    /// Signs in if there is a user. `runtime` must outlive all calls, because it drives their connections.
     ///
     /// # Errors
     /// `engine_unavailable`.
@@ -53,7 +53,7 @@ impl Caller {
     /// Plans a command.
     ///
     /// # Errors
-    /// Whatever the engine says of it.
+    /// The engine's error.
     pub(super) async fn info(&self, command: &Any) -> Result<FlightInfo, QueryError> {
         let descriptor = FlightDescriptor::new_cmd(command.encode_to_vec());
         let mut client = client(self.address.connect(&self.runtime).await?);
@@ -61,11 +61,11 @@ impl Caller {
         Ok(answer.map_err(|status| refused(&status))?.into_inner())
     }
 
-    /// Begins to read an endpoint, on a connection of its own: on one for several, those that wait
-    /// for their turn would use up what may be sent unread, and stop the one whose turn it is.
+    /// Starts to read an endpoint, on a connection of its own. On a shared connection, endpoints that wait
+    /// for their turn would fill the flow control window and block the one whose turn it is.
     ///
     /// # Errors
-    /// Whatever the engine says, or none of its places can be reached.
+    /// The engine's error, or none of its locations can be reached.
     pub(super) async fn get(
         &self,
         endpoint: &FlightEndpoint,
@@ -93,7 +93,7 @@ impl Caller {
                 },
                 None => {
                     failed = failed.or_else(|| {
-                        Some(bad_engine("an endpoint is at a place that cannot be used"))
+                        Some(bad_engine("an endpoint has a location that cannot be used"))
                     });
                 }
             }
@@ -104,7 +104,7 @@ impl Caller {
         }
     }
 
-    /// Tells the engine that nobody wants a result any more. Not every engine knows the call.
+    /// Cancels a query in the engine. Not every engine supports the call.
     pub(super) fn cancel(self: &Arc<Self>, info: FlightInfo) {
         let caller = Arc::clone(self);
         let cancel = async move {
@@ -130,8 +130,8 @@ impl Caller {
     }
 }
 
-/// What calls carry once the user is known: a token that the server gives, or user and password where
-/// it knows no handshake.
+/// The metadata that identifies the user: a token from the server, or user and password if it has no
+/// handshake.
 async fn sign_in(address: &Address, runtime: &Handle) -> Result<Option<Entry>, QueryError> {
     let channel = address.connect(runtime).await?;
     let Some((user, password)) = &address.user else {

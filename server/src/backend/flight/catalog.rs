@@ -1,4 +1,4 @@
-//! The tables that an engine lists.
+//! The tables that a Flight SQL server lists.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::backend::table_listing::{ListedTable, Named, decode, described};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, MessageKind};
 
-/// The bytes of a listing, which must fit into memory.
+/// The most bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 64 << 20;
 
-/// The tables and their columns, each behind its schema's name where it has one.
+/// The tables and their columns. A table's name has its schema's name in front if there is one.
 ///
 /// # Errors
-/// What the engine says.
+/// The engine's error.
 pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<ListedTable>, QueryError> {
     let command = CommandGetTables {
         include_schema: true,
@@ -30,7 +30,7 @@ pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<ListedTable>, Query
     };
     let query = match Query::begin(caller, &command.as_any()).await {
         Err(error) if error.kind == ErrorKind::NotSupported => {
-            tracing::info!("the engine lists no tables ({error}); SQL reaches them");
+            tracing::info!("the engine cannot list tables ({error}); query them with SQL");
             return Ok(Vec::new());
         }
         query => query?,
@@ -47,7 +47,7 @@ pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<ListedTable>, Query
             )
         };
         let tables = texts("table_name")
-            .ok_or_else(|| bad_engine("its list of tables has no column table_name"))?;
+            .ok_or_else(|| bad_engine("the list of tables has no column table_name"))?;
         let namespaces =
             texts("db_schema_name").unwrap_or_else(|| vec![String::new(); tables.len()]);
         let schemas = batch
@@ -64,7 +64,7 @@ pub(super) async fn list(caller: &Arc<Caller>) -> Result<Vec<ListedTable>, Query
                     format!("{}.{}", quoted(&namespace), quoted(&table)),
                 ),
             };
-            // The engine may say the columns in the listing.
+            // The engine may include the schema in the listing.
             let said = schema
                 .and_then(|bytes| ReceivedSchema::of_stream(bytes, "a table has no schema").ok());
             let query = format!("select * from {relation} where 1 = 0");
@@ -104,7 +104,7 @@ async fn read(query: Arc<Query>) -> Result<Vec<RecordBatch>, QueryError> {
                 stream.extend_from_slice(&message.frame());
             }
             if stream.len() > MAX_LISTING_BYTES {
-                return Err(bad_engine("it lists more tables than fit into 64 MiB"));
+                return Err(bad_engine("the list of tables is larger than 64 MiB"));
             }
         }
     }

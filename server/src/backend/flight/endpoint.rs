@@ -17,20 +17,19 @@ use crate::error::QueryError;
 use crate::message::IpcMessage;
 use crate::order::Partition;
 
-/// More endpoints than this are most likely a mistake.
+/// The most endpoints of a query; more are most likely a mistake.
 const MAX_ENDPOINTS: usize = 65_536;
 
-/// A query that the engine has planned. Dropping it, and all its partitions, before all of them were read
-/// to their ends cancels it.
+/// A query that the engine has planned. If it and its partitions are dropped before all endpoints were read
+/// to their ends, the query is cancelled.
 pub(super) struct Query {
     caller: Arc<Caller>,
     info: FlightInfo,
-    /// Endpoints that were not read to their ends.
+    /// Endpoints that have not been read to their ends.
     num_left: AtomicUsize,
 }
 
-/// What has come of an endpoint. Its stream ends without an error only where the engine says that it
-/// is complete: gRPC's status after the last message.
+/// The messages of an endpoint. The stream ends without an error only after gRPC's status reports completion.
 struct EndpointMessages {
     query: Arc<Query>,
     messages: Streaming<FlightData>,
@@ -39,10 +38,10 @@ struct EndpointMessages {
 }
 
 impl Query {
-    /// Lets the engine plan a command.
+    /// Asks the engine to plan a command.
     ///
     /// # Errors
-    /// Whatever the engine says of it.
+    /// The engine's error.
     pub(super) async fn begin(
         caller: &Arc<Caller>,
         command: &Any,
@@ -50,7 +49,7 @@ impl Query {
         let info = caller.info(command).await?;
         if info.endpoint.len() > MAX_ENDPOINTS {
             return Err(bad_engine(&format!(
-                "it has {} endpoints",
+                "the query has {} endpoints",
                 info.endpoint.len()
             )));
         }
@@ -66,8 +65,8 @@ impl Query {
         self.info.ordered
     }
 
-    /// The schema, and the endpoints. The first one is begun: what it says of the schema is what
-    /// comes, where plans often say something that is only similar.
+    /// The schema, and the endpoints as partitions. The first endpoint is started, because its schema is that
+    /// of the rows, whereas the plan's schema is often only similar.
     ///
     /// # Errors
     /// The first endpoint cannot be read.
@@ -75,7 +74,7 @@ impl Query {
         self: Arc<Self>,
     ) -> Result<(ReceivedSchema, Vec<Partition>), QueryError> {
         let Some(first) = self.info.endpoint.first() else {
-            let missing = "it has neither rows nor a schema";
+            let missing = "the plan has neither endpoints nor a schema";
             let schema = ReceivedSchema::of_stream(&self.info.schema, missing)?;
             return Ok((schema, Vec::new()));
         };
@@ -150,7 +149,7 @@ impl EndpointMessages {
             };
             if data.data_header.is_empty() {
                 if data.data_body.is_empty() {
-                    // The engine's own notes.
+                    // Application metadata of the engine.
                     continue;
                 }
                 return Err(bad_engine("a message has a body and no header"));

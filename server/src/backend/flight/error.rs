@@ -1,4 +1,4 @@
-//! Errors of gRPC as ours.
+//! Converts gRPC's errors to [`QueryError`].
 
 use std::error::Error;
 
@@ -7,10 +7,10 @@ use tonic::{Code, Status};
 use crate::backend::connection;
 use crate::error::{ErrorKind, QueryError};
 
-/// The longest text of an engine that is shown.
+/// The longest message of an engine that is shown.
 const MAX_CHARS: usize = 2000;
 
-/// What an engine says instead of an answer.
+/// The error for a gRPC status.
 pub(super) fn refused(status: &Status) -> QueryError {
     let (kind, hint) = match status.code() {
         Code::Unauthenticated | Code::PermissionDenied => (
@@ -24,7 +24,7 @@ pub(super) fn refused(status: &Status) -> QueryError {
         Code::InvalidArgument | Code::NotFound => {
             (ErrorKind::SqlError, "the dialect is the engine's own")
         }
-        Code::Cancelled | Code::Aborted => (ErrorKind::Cancelled, "run it again"),
+        Code::Cancelled | Code::Aborted => (ErrorKind::Cancelled, "run the query again"),
         Code::ResourceExhausted | Code::OutOfRange => (
             ErrorKind::ResourcesExhausted,
             "select fewer columns, or shorter values",
@@ -40,14 +40,14 @@ pub(super) fn refused(status: &Status) -> QueryError {
     };
     let text: String = status.message().trim().chars().take(MAX_CHARS).collect();
     let text = if text.is_empty() {
-        format!("the engine answers {}", status.code())
+        format!("the engine answered {}", status.code())
     } else {
         text
     };
     QueryError::new(kind, text, hint)
 }
 
-/// The server cannot be connected to, or the connection broke.
+/// The error for a server that cannot be reached, or whose connection broke.
 pub(super) fn unreachable(address: &str, error: &(dyn Error + 'static)) -> QueryError {
     connection::unreachable(
         &format!("the engine at {address}"),

@@ -1,5 +1,5 @@
-//! Engines that speak Arrow Flight SQL: statements run there, and their messages pass through as they
-//! come, several endpoints at once.
+//! Engines with Arrow Flight SQL. Statements run in the engine, and its messages pass through unchanged, from
+//! several endpoints at once.
 
 mod address;
 mod caller;
@@ -32,7 +32,7 @@ use crate::source::Table;
 pub struct FlightSql {
     caller: Arc<Caller>,
     listing: Listing,
-    /// Works for the connections, whatever becomes of the queries that use them.
+    /// Drives the connections, also after the queries that opened them end.
     _runtime: QueryRuntime,
 }
 
@@ -40,12 +40,13 @@ impl FlightSql {
     /// Connects to `flightsql://user:password@host:port?tls=true&token=…`.
     ///
     /// # Errors
-    /// The address is wrong, or the server cannot be reached or does not let us in.
+    /// The address is wrong, or the server cannot be reached or refuses the user.
     pub async fn connect(source: &str) -> Result<Self, StartError> {
         let address = Address::parse(source)
             .map_err(|error| StartError::BadArgument(format!("{}: {error}", shown(source))))?;
-        let runtime = QueryRuntime::start(1)
-            .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
+        let runtime = QueryRuntime::start(1).map_err(|error| {
+            StartError::Failed(format!("cannot start the threads of connections: {error}"))
+        })?;
         let caller = Caller::open(address, runtime.handle())
             .await
             .map_err(|error| {
@@ -85,7 +86,7 @@ impl Backend for FlightSql {
             Source::Query(_) => {
                 return Err(QueryError::new(
                     ErrorKind::Internal,
-                    "the rows of a result were asked of an engine",
+                    "the rows of a result cannot be read from an engine",
                     "",
                 ));
             }

@@ -1,4 +1,4 @@
-//! What may be asked of an engine whose dialect is not known.
+//! Statements that may be sent to an engine whose dialect is not known.
 
 use datafusion::sql::sqlparser::ast::{Query, SetExpr, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
@@ -13,18 +13,18 @@ use crate::error::{ErrorKind, QueryError};
 /// How deeply a statement may be nested.
 const MAX_DEPTH: usize = 64;
 
-/// A statement that only reads, without what may stand behind it.
+/// The statement, if it only reads, without semicolons at its end.
 ///
 /// # Errors
-/// `read_only`, or `sql_error` where it cannot be seen that it only reads.
+/// `read_only`, or `sql_error` if the statement cannot be checked.
 pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
     check_length(sql)?;
     let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
     if has_unclear_comments(sql) {
         return Err(QueryError::new(
             ErrorKind::SqlError,
-            "it cannot be seen that the statement only reads: engines differ in where a comment in it ends",
-            "leave out comments with /* inside them, and /*!",
+            "the statement cannot be checked to be read-only: engines differ in where a comment in it ends",
+            "remove nested comments and comments that begin with /*!",
         ));
     }
     let statements = Parser::new(&GenericDialect {})
@@ -34,7 +34,7 @@ pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
         .map_err(|error| {
             QueryError::new(
                 ErrorKind::SqlError,
-                format!("it cannot be seen that the statement only reads: {error}"),
+                format!("the statement cannot be checked to be read-only: {error}"),
                 "write it closer to standard SQL",
             )
         })?;
@@ -42,7 +42,7 @@ pub(super) fn read_only(sql: &str) -> Result<&str, QueryError> {
     Ok(sql)
 }
 
-/// Whether there are comments within comments, or such as are none for some engines.
+/// Whether there are nested comments, or comments (`/*!`) that some engines execute.
 fn has_unclear_comments(sql: &str) -> bool {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize();
     let is_unclear = |token: &Token| match token {
@@ -85,16 +85,16 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Columns of a table.
+/// A SELECT of columns of a table.
 ///
 /// # Errors
-/// `unknown_column`, or `not_supported` where the engine could answer otherwise than others.
+/// `unknown_column`, or `not_supported` for a filter or a sort, which the engine might interpret differently.
 pub(super) fn table_sql(table: &ListedTable, query: &TableQuery) -> Result<String, QueryError> {
     if query.filter.is_some() || !query.sort.is_empty() {
         return Err(QueryError::new(
             ErrorKind::NotSupported,
-            "a filter or an order of a table cannot be given to an engine whose dialect is not known",
-            "write it in the engine's SQL, with WHERE and ORDER BY",
+            "a table cannot be filtered or sorted by an engine whose dialect is not known",
+            "write the query in the engine's SQL, with WHERE and ORDER BY",
         ));
     }
     let columns = match &query.columns {

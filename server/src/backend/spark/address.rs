@@ -1,4 +1,4 @@
-//! Where a Spark Connect server is, as its connection string says.
+//! The address of a Spark Connect server, from its connection string.
 //! <https://github.com/apache/spark/blob/master/sql/connect/docs/client-connection-string.md>
 
 use tokio::runtime::Handle;
@@ -11,14 +11,14 @@ use crate::error::QueryError;
 
 const DEFAULT_PORT: u16 = 15002;
 
-/// A Spark Connect server and how to speak to it.
+/// A Spark Connect server and the metadata to send to it.
 #[derive(Clone)]
 pub(super) struct Address {
     /// `host:port`, for messages.
     pub(super) shown: String,
-    /// Whom queries run as, where the server asks for no more.
+    /// The user that queries run as.
     pub(super) user: String,
-    /// What every call carries: the token, and what the server's proxy wants.
+    /// The metadata of every call: the token, and parameters that the server's proxy needs.
     pub(super) metadata: Vec<Entry>,
     endpoint: Endpoint,
 }
@@ -28,16 +28,14 @@ impl Address {
     /// metadata with each call, as Spark's own clients do.
     ///
     /// # Errors
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what would be right. Never contains a secret.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let form = "write sc://host:port, perhaps with /;token=…;use_ssl=true";
+        let form = "write sc://host:port, optionally with /;token=…;use_ssl=true";
         let url = Url::parse(text).map_err(|error| format!("{error}; {form}"))?;
         let (shown, is_loopback) =
             authority(&url, DEFAULT_PORT).ok_or_else(|| format!("it names no host; {form}"))?;
         if shown.contains(';') {
-            return Err(format!(
-                "its parameters do not stand behind a slash; {form}"
-            ));
+            return Err(format!("there is no slash before its parameters; {form}"));
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(format!("it has a user before the host; {form}"));
@@ -45,7 +43,7 @@ impl Address {
         let parameters = match url.path() {
             "" | "/" => "",
             path => path.strip_prefix("/;").ok_or_else(|| {
-                format!("what stands behind the host is no list of parameters; {form}")
+                format!("the text after the host is not a list of parameters; {form}")
             })?,
         };
         let (mut user, mut token, mut use_ssl) = ("colonnade".to_owned(), None, None);
@@ -66,7 +64,9 @@ impl Address {
                     );
                 }
                 "session_id" | "user_agent" | "grpc_max_message_size" => {
-                    return Err(format!("{key} is the server's own choice; leave it out"));
+                    return Err(format!(
+                        "{key} cannot be chosen, because Colonnade sets it; leave it out"
+                    ));
                 }
                 _ => metadata.push(entry(key, &value)?),
             }
@@ -74,7 +74,7 @@ impl Address {
         let use_ssl: bool = use_ssl.unwrap_or(token.is_some() && !is_loopback);
         if let Some(token) = token {
             if !use_ssl && !is_loopback {
-                return Err("it would send the token readable; add use_ssl=true".to_owned());
+                return Err("it would send the token unencrypted; add use_ssl=true".to_owned());
             }
             metadata.push(entry("authorization", &format!("Bearer {token}"))?);
         }
@@ -86,7 +86,7 @@ impl Address {
         })
     }
 
-    /// A connection, for which `runtime` works.
+    /// Opens a connection, which `runtime` drives.
     ///
     /// # Errors
     /// `engine_unavailable`.
@@ -142,7 +142,7 @@ mod tests {
             ("sc://h/;token=secret;use_ssl=false", "use_ssl=true"),
             ("sc://h/;session_id=x", "leave it out"),
             ("sc://h/db;token=secret", "parameters"),
-            ("sc://h;token=secret", "behind a slash"),
+            ("sc://h;token=secret", "no slash"),
             ("sc://h:99999", "port"),
         ] {
             let refused = refusal(text);

@@ -1,4 +1,4 @@
-//! The tables and views that Spark knows.
+//! The tables and views of Spark's current catalog.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use crate::backend::{EngineProgress, Received, ReceivedSchema, split_stream};
 use crate::error::QueryError;
 use crate::order::Order;
 
-/// The bytes of a listing, which must fit into memory.
+/// The most bytes of a listing, which must fit into memory.
 const MAX_LISTING_BYTES: usize = 16 << 20;
 
-/// The tables and their columns: the current namespace's by their own names, others behind their
-/// namespace's.
+/// The tables and their columns. Tables of the current namespace have their own names, others have their
+/// namespace's name in front.
 ///
 /// # Errors
-/// What the engine says.
+/// Spark's error.
 pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<ListedTable>, QueryError> {
     let current = texts(session, Plan::command("show current namespace"), 1).await?;
     let mut named = Vec::new();
@@ -46,7 +46,7 @@ pub(super) async fn list(session: &Arc<Session>) -> Result<Vec<ListedTable>, Que
     Ok(described("Spark", named).await)
 }
 
-/// A namespace with each of its names in quotes; `SHOW NAMESPACES` quotes those that need it itself.
+/// A namespace with each of its names quoted. `SHOW NAMESPACES` already quotes names that need it.
 fn quoted_path(namespace: &str) -> String {
     if namespace.contains('`') {
         return namespace.to_owned();
@@ -55,10 +55,10 @@ fn quoted_path(namespace: &str) -> String {
     names.join(".")
 }
 
-/// The schema of a query's result, and what the order of its rows means.
+/// The schema of a query's result, and the order of its rows.
 ///
 /// # Errors
-/// Whatever Spark says of the query.
+/// Spark's error.
 pub(super) async fn schema(
     session: &Arc<Session>,
     query: &str,
@@ -67,8 +67,8 @@ pub(super) async fn schema(
     let plan = Plan::query(&sql);
     let mut execution = Execution::start(session, plan, Arc::default()).await?;
     let batch = execution.next().await?;
-    let batch = batch.ok_or_else(|| bad_engine("a result without a batch"))?;
-    // To its end, or it would be taken for one that is to be stopped.
+    let batch = batch.ok_or_else(|| bad_engine("a result has no batch"))?;
+    // Read to the end, because an unfinished execution is interrupted when it is dropped.
     while execution.next().await?.is_some() {}
     Ok((schema_of(&batch)?, order_of(&batch)))
 }
@@ -86,7 +86,7 @@ async fn texts(
     while let Some(batch) = execution.next().await? {
         num_bytes += batch.data.len();
         if num_bytes > MAX_LISTING_BYTES {
-            return Err(bad_engine("it lists more names than fit into 16 MiB"));
+            return Err(bad_engine("a list of names is larger than 16 MiB"));
         }
         for batch in batches(&batch.data)? {
             let names = batch
@@ -100,7 +100,7 @@ async fn texts(
     Ok(texts)
 }
 
-/// The batches of a stream, each message of which is checked.
+/// The batches of a stream, whose messages are checked.
 fn batches(stream: &[u8]) -> Result<Vec<RecordBatch>, QueryError> {
     let mut messages = split_stream(stream)?.into_iter();
     let Some((metadata, _)) = messages.next() else {

@@ -1,4 +1,5 @@
-//! Spark's errors as ours: one line, with its SQLSTATE and the place in the statement as it was written.
+//! Converts Spark's errors to [`QueryError`]: one line, with the SQLSTATE and the position in the statement
+//! as the user wrote it.
 
 use std::error::Error;
 
@@ -9,20 +10,20 @@ use super::proto::{ErrorInfo, RpcStatus};
 use crate::backend::connection;
 use crate::error::{ErrorKind, QueryError};
 
-/// Lines that stand before a statement when it is sent; see [`read_only`](super::statement::read_only).
+/// Lines that are added before a statement when it is sent; see [`read_only`](super::statement::read_only).
 pub(super) const LINES_BEFORE: u64 = 1;
 
-/// What Spark says of an error beside its text.
+/// Details of an error in addition to its message.
 #[derive(Debug, Default)]
 pub(super) struct SparkError {
-    /// Such as `TABLE_OR_VIEW_NOT_FOUND`; perhaps with a part behind a dot.
+    /// The class, such as `TABLE_OR_VIEW_NOT_FOUND`, with an optional subclass after a dot.
     pub(super) class: String,
-    /// By which the whole text can be asked for.
+    /// The id with which the full message can be requested.
     pub(super) id: Option<String>,
 }
 
 impl SparkError {
-    /// Reads what comes with a status.
+    /// Reads the details of a status.
     pub(super) fn of(status: &Status) -> Self {
         let Ok(details) = RpcStatus::decode(status.details()) else {
             return Self::default();
@@ -40,15 +41,15 @@ impl SparkError {
         }
     }
 
-    /// The error, whose text is Spark's.
+    /// The error, with Spark's message `text`.
     pub(super) fn into_query_error(self, status: &Status, text: &str) -> QueryError {
         let class = self.class.split('.').next().unwrap_or_default();
         let sql_state = sql_state(text).unwrap_or_default();
         let (kind, hint) = match (class, status.code()) {
-            ("OPERATION_CANCELED", _) => (ErrorKind::Cancelled, "run it again"),
+            ("OPERATION_CANCELED", _) => (ErrorKind::Cancelled, "run the query again"),
             ("INVALID_HANDLE" | "INVALID_CURSOR", _) => (
                 ErrorKind::EngineUnavailable,
-                "Spark no longer knows the query, perhaps because its driver was restarted; run it again",
+                "Spark no longer knows the query, perhaps because its driver was restarted; run the query again",
             ),
             ("TABLE_OR_VIEW_NOT_FOUND", _) => (
                 ErrorKind::UnknownTable,
@@ -80,7 +81,7 @@ impl SparkError {
     }
 }
 
-/// The server cannot be connected to, or the connection broke.
+/// The error for a server that cannot be reached, or whose connection broke.
 pub(super) fn unreachable(address: &str, error: &(dyn Error + 'static)) -> QueryError {
     connection::unreachable(
         &format!("Spark at {address}"),
@@ -94,7 +95,7 @@ fn sql_state(text: &str) -> Option<&str> {
     text.get(start..start + 5)
 }
 
-/// The text as far as it is for people who write SQL, and the place.
+/// The message without the parts that do not concern the statement, and with the position.
 fn shown(text: &str) -> String {
     let end = match text.find("SQLSTATE: ") {
         Some(start) => start + "SQLSTATE: ".len() + 5,
@@ -107,8 +108,8 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// Line and column from 1 on. Spark writes `line 2 pos 13` and `(line 2, pos 13)`, from 0 on, and
-/// `(line 2, position 14)`, from 1 on.
+/// Line and column, counted from 1. Spark writes `line 2 pos 13` and `(line 2, pos 13)` with columns from 0,
+/// and `(line 2, position 14)` with columns from 1.
 fn place(text: &str) -> Option<(u64, u64)> {
     let (_, text) = text.split_once("line ")?;
     let (line, text) = leading_number(text)?;

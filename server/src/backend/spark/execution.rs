@@ -1,4 +1,4 @@
-//! One operation of Spark and what it answers, whatever happens to the calls that carry it.
+//! One operation of Spark and its responses, across all the calls that carry them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,25 +13,25 @@ use crate::backend::received::bad_engine;
 use crate::backend::{EngineProgress, EngineProgressStatus};
 use crate::error::QueryError;
 
-/// Attempts to go on that bring nothing, one after the other, before the query fails.
+/// Attempts to reattach, one after the other and without a response, before the query fails.
 const MAX_ATTEMPTS: u32 = 6;
 
-/// The pause before the second attempt; each further one is twice as long.
+/// The pause before the second attempt; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Rows as Spark sends them.
+/// Rows as received from Spark.
 pub(super) struct Batch {
-    /// A whole Arrow IPC stream.
+    /// A complete Arrow IPC stream.
     pub(super) data: Bytes,
-    /// How many they are, where Spark says.
+    /// Number of rows, if Spark gives it.
     pub(super) num_rows: Option<i64>,
-    /// The place of the first in the result, where Spark says.
+    /// The number of the first row in the result, if Spark gives it.
     pub(super) first_row: Option<i64>,
 }
 
-/// A statement that runs in Spark. A call may end early: Spark itself ends it after some minutes or
-/// bytes, and connections break; the next one goes on behind the last response. Dropping it stops
-/// the statement.
+/// A statement that runs in Spark. A call may end early, because Spark ends it after some minutes or bytes,
+/// or because the connection breaks. The next call continues after the last response. Dropping the execution
+/// stops the statement.
 pub(super) struct Execution {
     session: Arc<Session>,
     operation_id: String,
@@ -42,10 +42,10 @@ pub(super) struct Execution {
 }
 
 impl Execution {
-    /// Begins a statement.
+    /// Starts a statement.
     ///
     /// # Errors
-    /// Whatever Spark says of it.
+    /// Spark's error.
     pub(super) async fn start(
         session: &Arc<Session>,
         plan: Plan,
@@ -66,10 +66,10 @@ impl Execution {
         Ok(execution)
     }
 
-    /// The next batch; `None` after Spark's own word that the result is complete.
+    /// The next batch; `None` after Spark's message `ResultComplete`.
     ///
     /// # Errors
-    /// What Spark says, or that it cannot be reached any more.
+    /// Spark's error, or Spark can no longer be reached.
     pub(super) async fn next(&mut self) -> Result<Option<Batch>, QueryError> {
         let mut attempts = 0;
         while !self.is_complete {
@@ -90,11 +90,11 @@ impl Execution {
                         return Ok(Some(batch));
                     }
                 }
-                // Without its word of completion this is only the end of the call.
+                // Without `ResultComplete`, only the call has ended, and not the operation.
                 Ok(None) if attempts < MAX_ATTEMPTS => self.responses = None,
                 Ok(None) => {
                     return Err(bad_engine(
-                        "the stream of rows ends again and again without Spark's word of completion",
+                        "the stream of rows ended repeatedly without Spark's ResultComplete",
                     ));
                 }
                 Err(status) if may_go_on(&status) && attempts < MAX_ATTEMPTS => {
@@ -126,7 +126,7 @@ impl Execution {
             Some(ResponseType::ArrowBatch(batch)) => {
                 if batch.num_chunks_in_batch.is_some_and(|chunks| chunks > 1) {
                     return Err(bad_engine(
-                        "a batch came in pieces, which was not asked for",
+                        "a batch came in chunks, which was not requested",
                     ));
                 }
                 Ok(Some(Batch {
@@ -164,7 +164,7 @@ impl Drop for Execution {
     }
 }
 
-/// Whether the operation may still be there behind a call that has failed.
+/// Whether the operation may still exist after a call has failed.
 fn may_go_on(status: &Status) -> bool {
     is_broken(status) || matches!(status.code(), Code::DeadlineExceeded | Code::Aborted)
 }

@@ -1,4 +1,4 @@
-//! The rows of an execution as messages.
+//! Converts the batches of an execution to messages.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,8 @@ use crate::error::QueryError;
 use crate::message::IpcMessage;
 use crate::order::Order;
 
-/// The messages of an execution, each checked; none is lost, doubled or out of its place.
+/// The messages of an execution, each checked. A lost, duplicated or misplaced batch is an error if Spark
+/// numbers its rows.
 pub(super) fn messages(
     execution: Execution,
     schema: ReceivedSchema,
@@ -19,7 +20,7 @@ pub(super) fn messages(
     rows(execution, schema, None)
 }
 
-/// The same, where the first batch has come already.
+/// The same, if the first batch has already been received.
 pub(super) fn messages_after(
     first: Batch,
     execution: Execution,
@@ -74,7 +75,7 @@ impl ExecutionMessages {
             && u64::try_from(start) != Ok(first_row)
         {
             return Err(bad_engine(&format!(
-                "rows from {start} on came where row {first_row} was next"
+                "a batch begins at row {start}, but row {first_row} was expected"
             )));
         }
         for (metadata, body) in split_stream(&batch.data)? {
@@ -85,15 +86,15 @@ impl ExecutionMessages {
             && u64::try_from(said) != Ok(num_rows)
         {
             return Err(bad_engine(&format!(
-                "a batch of {said} rows was announced and one of {num_rows} came"
+                "a batch was announced with {said} rows and has {num_rows}"
             )));
         }
         Ok(())
     }
 }
 
-/// What the order of a result's rows means, as one of its batches tells: Spark says of each which row is its
-/// first; an engine with the same protocol that says nothing of places promises none.
+/// The order of a result's rows, judged by one of its batches. Spark gives the first row of each batch; an
+/// engine with the same protocol that does not give it promises no order.
 pub(super) fn order_of(batch: &Batch) -> Order {
     match batch.first_row {
         Some(_) => Order::Partition,

@@ -1,5 +1,5 @@
-//! Apache Spark, over Spark Connect: statements run there, and their Arrow batches pass through as
-//! they come, in the order of Spark's partitions.
+//! Apache Spark, over Spark Connect. Statements run in Spark, and its Arrow batches pass through unchanged,
+//! in the order of Spark's partitions.
 
 mod address;
 mod catalog;
@@ -35,7 +35,7 @@ use crate::message::IpcMessage;
 use crate::order::{Order, Partition};
 use crate::source::Table;
 
-/// The source without its parameters: one of them may be a token.
+/// The source without its parameters, because one of them may be a token.
 pub(super) fn shown(source: &str) -> &str {
     source.split(';').next().unwrap_or_default()
 }
@@ -44,7 +44,7 @@ pub(super) fn shown(source: &str) -> &str {
 pub struct Spark {
     address: Arc<Address>,
     listing: Listing,
-    /// Works for the connections, whatever becomes of the queries that use them.
+    /// Drives the connections, also after the queries that opened them end.
     runtime: QueryRuntime,
 }
 
@@ -57,8 +57,9 @@ impl Spark {
         let shown = shown(source);
         let address = Address::parse(source)
             .map_err(|error| StartError::BadArgument(format!("{shown}: {error}")))?;
-        let runtime = QueryRuntime::start(1)
-            .map_err(|error| StartError::Failed(format!("the server cannot start: {error}")))?;
+        let runtime = QueryRuntime::start(1).map_err(|error| {
+            StartError::Failed(format!("cannot start the threads of connections: {error}"))
+        })?;
         let spark = Self {
             address: Arc::new(address),
             listing: Listing::new("spark"),
@@ -101,7 +102,7 @@ impl Backend for Spark {
             Source::Query(_) => {
                 return Err(QueryError::new(
                     ErrorKind::Internal,
-                    "the rows of a result were asked of Spark",
+                    "the rows of a result cannot be read from Spark",
                     "",
                 ));
             }
@@ -127,7 +128,7 @@ impl Backend for Spark {
     }
 }
 
-/// The rows of a query, which begins when they are asked for.
+/// The rows of a query, which starts when the partition is read.
 fn query_partition(
     session: Arc<Session>,
     query: String,
@@ -143,10 +144,10 @@ fn query_partition(
     })
 }
 
-/// The rows of a command, whose schema stands in its first batch.
+/// The rows of a command, whose schema is in its first batch.
 async fn command_rows(mut execution: Execution) -> Result<(ReceivedSchema, Partition), QueryError> {
     let first = execution.next().await?;
-    let first = first.ok_or_else(|| bad_engine("a result without a batch"))?;
+    let first = first.ok_or_else(|| bad_engine("a result has no batch"))?;
     let schema = schema_of(&first)?;
     let rows = messages_after(first, execution, schema.clone());
     Ok((schema, boxed(rows)))

@@ -1,5 +1,5 @@
-//! The messages of Spark Connect that are used, kept by hand from `spark/connect/base.proto` and
-//! `relations.proto` of Apache Spark; what is left out is skipped when it comes.
+//! The messages of Spark Connect that are used, copied by hand from `spark/connect/base.proto` and
+//! `relations.proto` of Apache Spark. Other fields and messages are skipped when they are received.
 //! <https://github.com/apache/spark/tree/v4.1.0/sql/connect/common/src/main/protobuf/spark/connect>
 
 #![allow(
@@ -29,7 +29,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A query, whose rows are the answer.
+    /// A query, whose rows are the result.
     pub fn query(sql: &str) -> Self {
         Self {
             root: Some(Relation::sql(sql)),
@@ -37,7 +37,7 @@ impl Plan {
         }
     }
 
-    /// A command, whose rows come in one piece and without a job.
+    /// A command, whose rows come in one response and without a job.
     pub fn command(sql: &str) -> Self {
         let input = Some(Relation::sql(sql));
         Self {
@@ -299,7 +299,7 @@ pub struct ErrorDetails {
     pub message: String,
 }
 
-/// `google.rpc.Status`, as it stands in `grpc-status-details-bin`.
+/// `google.rpc.Status`, as in `grpc-status-details-bin`.
 #[derive(Clone, PartialEq, Message)]
 pub struct RpcStatus {
     #[prost(int32, tag = "1")]

@@ -1,4 +1,4 @@
-//! A session of Spark Connect: one query's own, so that no statement sees what another has set.
+//! A session of Spark Connect. Each query has its own, so that no statement sees the settings of another.
 
 use std::sync::Arc;
 
@@ -22,28 +22,28 @@ use super::proto::{
 use crate::backend::connection::request;
 use crate::error::QueryError;
 
-/// What Spark itself permits for one message.
+/// The largest accepted message, which is Spark's own limit.
 const MAX_MESSAGE_BYTES: usize = 128 << 20;
 
 const CLIENT_TYPE: &str = concat!("colonnade/", env!("CARGO_PKG_VERSION"));
 
-/// What a session is told before its first statement.
+/// Settings of a session, made before its first statement.
 const SETTINGS: [(&str, &str); 3] = [
-    // Names as the page and other engines write them; a text in double quotes would be taken for one.
+    // Double quotes enclose names, as in the dashboard and in other engines; by default they enclose text.
     ("spark.sql.ansi.enabled", "true"),
     ("spark.sql.ansi.doubleQuotedIdentifiers", "true"),
-    // Readers that take no compressed bodies get these too.
+    // The messages are also sent to readers that do not accept compressed bodies.
     ("spark.sql.execution.arrow.compression.codec", "none"),
 ];
 
-/// A session with a connection of its own. Dropping it stops all that runs in it.
+/// A session with a connection of its own. Dropping it stops everything that runs in it.
 pub(super) struct Session {
     client: Client,
     server_side_id: String,
     runtime: Handle,
 }
 
-/// Makes the calls of one session.
+/// The client for the calls of one session.
 #[derive(Clone)]
 struct Client {
     address: Arc<Address>,
@@ -52,7 +52,7 @@ struct Client {
 }
 
 impl Session {
-    /// Begins a session; `runtime` outlives it and works for its connection.
+    /// Starts a session. `runtime` must outlive it, because it drives the connection.
     ///
     /// # Errors
     /// `engine_unavailable`.
@@ -90,13 +90,13 @@ impl Session {
         }
     }
 
-    /// Whether an answer comes from the session that was begun, and not from one of the same name in
-    /// a driver that was started again.
+    /// Whether an answer comes from the session that was started, and not from one with the same id in a
+    /// restarted driver.
     pub(super) fn is_of(&self, server_side_id: &str) -> bool {
         self.server_side_id == server_side_id
     }
 
-    /// Begins a statement as an operation that can be attached to again.
+    /// Starts a statement as an operation that can be reattached to.
     pub(super) async fn execute(
         &self,
         operation_id: &str,
@@ -116,7 +116,7 @@ impl Session {
         self.client.call_streaming("ExecutePlan", request).await
     }
 
-    /// Goes on with an operation behind the response that came last.
+    /// Continues an operation after the last response that was received.
     pub(super) async fn reattach(
         &self,
         operation_id: &str,
@@ -133,7 +133,7 @@ impl Session {
         self.client.call_streaming("ReattachExecute", request).await
     }
 
-    /// Tells Spark that an operation is wanted no more: it is stopped where it runs, and forgotten.
+    /// Releases an operation in Spark. If it is not complete, it is interrupted first.
     pub(super) fn release(self: &Arc<Self>, operation_id: String, is_complete: bool) {
         let session = Arc::clone(self);
         self.runtime.spawn(async move {
@@ -156,14 +156,14 @@ impl Session {
         });
     }
 
-    /// What a status says, with Spark's whole text where it can be had.
+    /// The error for a status, with Spark's full message if it can be fetched.
     pub(super) async fn error(&self, status: &Status) -> QueryError {
         self.client.error(status).await
     }
 }
 
 impl Client {
-    /// What a status says, with Spark's whole text where it can be had.
+    /// The error for a status, with Spark's full message if it can be fetched.
     async fn error(&self, status: &Status) -> QueryError {
         if is_broken(status) {
             return unreachable(&self.address.shown, status);
@@ -178,7 +178,7 @@ impl Client {
             };
             let details: Result<FetchErrorDetailsResponse, Status> =
                 self.call("FetchErrorDetails", request).await;
-            // The status alone says enough.
+            // Without the details, the message of the status is used.
             let mut details = details.unwrap_or_default();
             let root = details
                 .root_error_idx
@@ -236,7 +236,7 @@ impl Client {
         Ok(answer.await?.into_inner())
     }
 
-    /// A call whose answer changes nothing here: a driver that is gone has forgotten all by itself.
+    /// A call whose failure needs no handling: a driver that is gone has released everything.
     async fn notify<M: Message + 'static>(&self, method: &'static str, message: M) {
         if let Err(status) = self.call::<M, Empty>(method, message).await {
             tracing::debug!("Spark's {method}: {}", status.message());
@@ -257,7 +257,7 @@ impl Drop for Session {
     }
 }
 
-/// Whether a status tells of the connection and not of the query.
+/// Whether a status concerns the connection and not the query.
 pub(super) fn is_broken(status: &Status) -> bool {
     let is_of_transport = std::error::Error::source(status).is_some();
     is_of_transport || status.code() == tonic::Code::Unavailable

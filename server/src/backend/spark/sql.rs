@@ -1,4 +1,4 @@
-//! Requests in Spark's SQL.
+//! Converts requests to Spark's SQL.
 
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::common::ScalarValue;
@@ -8,24 +8,24 @@ use crate::backend::predicate_expr::predicate_expr;
 use crate::backend::request::{Filter, TableQuery};
 use crate::error::{ErrorKind, QueryError};
 
-/// Numbers the rows of a table in their order, so that it decides ties.
+/// The column that numbers the rows of a table in their order, so that it decides ties.
 const ROW: &str = "__colonnade_row";
 
-/// A query whose result has the schema of `query` and no rows: Spark answers it without a job.
+/// A query with the schema of `query` and no rows, which Spark answers without a job.
 pub(super) fn without_rows(query: &str) -> String {
     format!("{query} limit 0")
 }
 
-/// A name in Spark's own quotes.
+/// A name in Spark's quotes.
 pub(super) fn quoted(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-/// Rows and columns of a table, which stands as `relation` in SQL.
+/// A SELECT of rows and columns of a table; `relation` is its name as SQL.
 ///
 /// # Errors
-/// `unknown_column`, `bad_filter`, or `not_supported` where Spark could answer otherwise than the
-/// other engines.
+/// `unknown_column`, `bad_filter`, or `not_supported` if Spark might give another result than the other
+/// engines.
 pub(super) fn table_sql(
     relation: &str,
     schema: &Schema,
@@ -113,7 +113,7 @@ fn condition(expr: &Expr) -> Result<String, QueryError> {
     })
 }
 
-/// A value in Spark's SQL; exact.
+/// An exact value in Spark's SQL.
 fn literal(value: &ScalarValue) -> Result<String, QueryError> {
     Ok(match value {
         ScalarValue::Boolean(None) => "cast(null as boolean)".to_owned(),

@@ -1,4 +1,4 @@
-//! Which statements are sent to Spark: those that only read.
+//! Selects the statements that are sent to Spark: those that only read.
 
 use crate::backend::statement::{changes, check_length, empty};
 use crate::error::{ErrorKind, QueryError};
@@ -6,16 +6,16 @@ use crate::error::{ErrorKind, QueryError};
 /// A statement that only reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Statement {
-    /// A query, written so that Spark refuses whatever else it holds.
+    /// A query, wrapped so that Spark rejects anything but a query in it.
     Query(String),
     /// A command that describes something.
     Command(String),
 }
 
-/// The statement, unless it would change something.
+/// The statement to send.
 ///
 /// # Errors
-/// `read_only` or `sql_error`.
+/// `read_only` if it would change something, or `sql_error`.
 pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
     check_length(sql)?;
     let sql = sql.trim_end_matches(|c: char| c == ';' || c.is_whitespace());
@@ -23,20 +23,20 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
     let word = first_word(statement);
     match word.as_str() {
         "" => Err(empty()),
-        // Nothing but a query can stand in brackets behind FROM. The line's end, because the last
-        // line may be a comment.
+        // Only a query may be in brackets after FROM. The newline is needed because the last line may be a
+        // comment.
         "select" | "with" | "values" | "from" | "table" => {
             Ok(Statement::Query(format!("select * from (\n{sql}\n)")))
         }
-        // Sail runs what it analyzes.
+        // Sail executes the statement that it analyzes.
         "explain" if !only_explains(statement) => Err(QueryError::new(
             ErrorKind::ReadOnly,
-            "EXPLAIN ANALYZE is refused, and so are comments behind EXPLAIN: the server only reads",
+            "EXPLAIN ANALYZE is refused, and so are comments after EXPLAIN: the server only reads",
             "write EXPLAIN, or EXPLAIN EXTENDED, and then the query",
         )),
-        // Without the comments before it: where they end is Spark's to say (one may hold another, a line
-        // may go on behind a backslash), and behind that could stand anything. A line as before a query,
-        // and blanks, so that places are counted alike.
+        // Comments before the statement are replaced by blanks. Spark may see a comment's end elsewhere
+        // (comments can nest, and a line can continue after a backslash), and any statement could follow
+        // there. A newline is added as for a query, and blanks keep the positions.
         "show" | "describe" | "desc" | "explain" => {
             let before = sql[..sql.len() - statement.len()].chars();
             let blank: String = before.map(|c| if c == '\n' { c } else { ' ' }).collect();
@@ -49,7 +49,7 @@ pub(super) fn read_only(sql: &str) -> Result<Statement, QueryError> {
     }
 }
 
-/// The statement behind comments and brackets.
+/// The statement after leading comments and brackets.
 fn behind_comments(sql: &str) -> &str {
     let mut rest = sql;
     loop {
@@ -64,14 +64,14 @@ fn behind_comments(sql: &str) -> &str {
     }
 }
 
-/// Whether what follows `explain` begins with a word that is not `analyze`.
+/// Whether the text after `explain` begins with a word other than `analyze`.
 fn only_explains(statement: &str) -> bool {
     let rest = &statement["explain".len()..];
     let rest = rest.trim_start_matches(|c: char| c == '(' || c.is_whitespace());
     !matches!(first_word(rest).as_str(), "" | "analyze")
 }
 
-/// The statement's first word, small.
+/// The statement's first word, in lower case.
 fn first_word(statement: &str) -> String {
     let end = statement
         .find(|c: char| !c.is_ascii_alphabetic())

@@ -14,7 +14,7 @@ const BYTES: [Option<&[u8]>; 6] = [
     Some(b"\xde\xad\xbe\xef"),
 ];
 
-/// Adds them.
+/// Adds these columns.
 pub(super) fn add(columns: &mut Columns) -> Result<(), Failure> {
     columns.put("utf8", cycle(&TEXTS).collect::<StringArray>());
     columns.put("large_utf8", cycle(&TEXTS).collect::<LargeStringArray>());

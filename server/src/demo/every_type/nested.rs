@@ -1,4 +1,4 @@
-//! The columns whose values hold other values.
+//! The columns of nested types.
 
 use std::sync::Arc;
 

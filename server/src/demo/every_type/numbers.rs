@@ -5,7 +5,7 @@ use half::f16;
 
 use super::{Columns, Failure, primitive};
 
-/// Adds them.
+/// Adds these columns.
 pub(super) fn add(columns: &mut Columns) -> Result<(), Failure> {
     columns.values::<Int8Type>("int8", &[0, 1, -1, i8::MIN, i8::MAX]);
     columns.values::<Int16Type>("int16", &[0, 1, -1, i16::MIN, i16::MAX]);

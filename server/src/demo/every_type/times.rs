@@ -4,10 +4,10 @@ use datafusion::arrow::datatypes::*;
 
 use super::{Columns, primitive};
 
-/// Adds them.
+/// Adds these columns.
 pub(super) fn add(columns: &mut Columns) {
     // Days since 1970: the epoch, the day before, a leap day, the first day of year 1 and the last
-    // before it, years -9999 and 9999, and what no calendar shows.
+    // before it, years -9999 and 9999, and values beyond any calendar.
     let days = [
         0,
         -1,
@@ -73,7 +73,7 @@ pub(super) fn add(columns: &mut Columns) {
     let zoned = primitive::<TimestampMicrosecondType>(&us);
     columns.put("timestamp UTC", zoned.clone().with_timezone("UTC"));
     columns.put("timestamp +05:30", zoned.clone().with_timezone("+05:30"));
-    // Both sides of the two changes of 2024, when an hour is missing and when one comes twice.
+    // Both sides of the two clock changes of 2024, when an hour is missing and when one occurs twice.
     let changes = [
         1_711_846_799_000_000,
         1_711_846_800_000_000,

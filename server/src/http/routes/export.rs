@@ -22,7 +22,7 @@ use crate::results::stream::ResultStream;
 /// The longest `name=`.
 const MAX_NAME_CHARS: usize = 128;
 
-/// All but the characters that every system takes in a file name.
+/// All characters but those that every system accepts in a file name.
 const NOT_PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
 
 /// The whole result as one file.
@@ -90,7 +90,7 @@ fn take_name(parameters: &mut Vec<(String, String)>) -> Result<Option<String>, Q
         return Ok(Some(name));
     }
     Err(bad(
-        format!("name={name:?} is no name of a file"),
+        format!("name={name:?} is not a file name"),
         "give 1 to 128 characters, none of them a control character, / or \\",
     ))
 }

@@ -52,7 +52,7 @@ fn parse(parameters: Vec<(String, String)>) -> Result<FindRequest, QueryError> {
                 let limit = number(&key, &value)?;
                 if limit > MAX_LIMIT {
                     return Err(bad(
-                        format!("limit={limit} is too many"),
+                        format!("limit={limit} is too large"),
                         format!("give 1 to {MAX_LIMIT}"),
                     ));
                 }

@@ -30,7 +30,7 @@ pub(super) async fn metrics(State(app): State<AppState>, headers: HeaderMap) -> 
         .set(spool.disk().used_bytes() as i64);
     let kept = results.registry.num_kept() as i64;
     app.metrics.results_kept.set(kept);
-    // A reader of the older format takes the lines that it does not know for comments.
+    // Readers of the older Prometheus format treat lines that they do not know as comments.
     let accepts_openmetrics = text(&headers, ACCEPT)
         .is_some_and(|accept| accept.contains("application/openmetrics-text"));
     let content_type = if accepts_openmetrics {

@@ -118,7 +118,7 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
         }
         _ => {
             return Err(bad(
-                "the body has not exactly one of sql, table and query",
+                "the body must have exactly one of sql, table and query",
                 hint,
             ));
         }
@@ -153,8 +153,8 @@ fn sort_key(item: SortItem) -> Result<SortKey, QueryError> {
         }),
         _ => Err(QueryError::new(
             ErrorKind::BadParameter,
-            format!("sort: {text:?} is no column name"),
-            "write \"a\" or \"-a\", one name an item",
+            format!("sort: {text:?} is not a column name"),
+            "write \"a\" or \"-a\", one name per item",
         )),
     }
 }

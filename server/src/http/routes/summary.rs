@@ -33,7 +33,7 @@ pub(super) async fn of_column(
             _ => return Err(unknown(&key, "column")),
         }
     }
-    let column = column.ok_or_else(|| bad("no column is named", "give column="))?;
+    let column = column.ok_or_else(|| bad("the column is missing", "give column=NAME"))?;
     let _permit = permit(&app)?;
     let record = app.results.registry.get(id)?;
     let state = app.engine.state();
@@ -41,7 +41,7 @@ pub(super) async fn of_column(
     let runtime = QueryRuntime::start(app.results.num_threads()).map_err(|error| {
         QueryError::new(
             ErrorKind::TooManyStreams,
-            format!("the machine has no threads for a summary: {error}"),
+            format!("cannot start the threads for a summary: {error}"),
             "try again in a second",
         )
     })?;

@@ -36,7 +36,7 @@ struct TableInfo {
     fields: Vec<FieldInfo>,
 }
 
-/// What `GET /v1/tables/{name}` adds.
+/// The answer to `GET /v1/tables/{name}`: the table as in the list, and how its Parquet files are stored.
 #[derive(Serialize)]
 struct TableDetails {
     #[serde(flatten)]
@@ -125,7 +125,7 @@ async fn parquet_description(
         _ => Err(QueryError::new(
             ErrorKind::SourceChanged,
             format!("the footers of table {name:?} cannot be read"),
-            "they are being changed; try again",
+            "the files are changing; try again",
         )),
     }
 }

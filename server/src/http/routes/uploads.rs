@@ -46,8 +46,8 @@ async fn receive(
     if !matches!(encoding.as_str(), "" | "identity" | "gzip" | "zstd") {
         return upload.settle(Err(QueryError::new(
             ErrorKind::UnsupportedMediaType,
-            format!("the content encoding {encoding:?} is not read"),
-            "send it as it is, or text as gzip or zstd",
+            format!("the content encoding {encoding:?} is not supported"),
+            "send the body uncompressed, or text as gzip or zstd",
         )));
     }
     let media_type = text(headers, CONTENT_TYPE).unwrap_or_default();
@@ -66,7 +66,7 @@ async fn receive(
         QueryError::new(
             ErrorKind::BadUpload,
             format!("{name:?} cannot be read as a table"),
-            "send a whole file of a kind that is read",
+            "send a complete file in a supported format",
         )
     })??;
     let status = if committed.is_replaced {
@@ -98,8 +98,8 @@ async fn receive_body(
             Ok(Some(Err(_))) => {
                 return upload.settle(Err(QueryError::new(
                     ErrorKind::BadUpload,
-                    "the body ended before its end",
-                    "send it again, whole",
+                    "the body ended early",
+                    "send it again, complete",
                 )));
             }
             Err(_) => return upload.settle(Err(body_timeout())),

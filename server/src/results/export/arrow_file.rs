@@ -14,7 +14,7 @@ use crate::results::stream::ResultStream;
 
 const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// The messages as they are between a magic number and a footer that says where each stands.
+/// An Arrow file: the unchanged messages between a magic number and a footer with their positions.
 /// <https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format>
 ///
 /// A file cannot replace a dictionary, which a stream may do at any batch, so dictionaries are
@@ -79,7 +79,7 @@ pub(super) fn arrow_file(result: ResultStream) -> Result<FileChunks, QueryError>
     Ok(head.chain(body).boxed())
 }
 
-/// Where the batches stand in the file.
+/// The positions of the batches in the file.
 struct Blocks {
     next_offset: i64,
     blocks: Vec<Block>,

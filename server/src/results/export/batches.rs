@@ -17,11 +17,11 @@ use crate::message::IpcMessage;
 pub(crate) fn schema_of(schema: &IpcMessage) -> Result<SchemaRef, QueryError> {
     let message = root_as_message(&schema.metadata).map_err(unreadable)?;
     let schema = message.header_as_schema();
-    let schema = schema.ok_or_else(|| unreadable("it is no schema"))?;
+    let schema = schema.ok_or_else(|| unreadable("it is not a schema"))?;
     Ok(Arc::new(fb_to_schema(schema)))
 }
 
-/// Reads messages of this server as record batches, without a copy where they are not compressed.
+/// Reads messages of this server as record batches, without a copy unless they are compressed.
 pub(super) struct BatchReader {
     schema: SchemaRef,
     dictionaries: HashMap<i64, ArrayRef>,
@@ -35,7 +35,7 @@ impl BatchReader {
         })
     }
 
-    /// The record batch; `None` for a message without rows. Dictionaries are remembered.
+    /// The record batch; `None` for a message without rows. Dictionaries are kept for later batches.
     pub(super) fn read(&mut self, message: &IpcMessage) -> Result<Option<RecordBatch>, QueryError> {
         let header = root_as_message(&message.metadata).map_err(unreadable)?;
         let version = header.version();
@@ -60,7 +60,7 @@ impl BatchReader {
 /// The batch with each column cast to its type in `schema`.
 ///
 /// # Errors
-/// `execution_error`: a value is beyond the type.
+/// `execution_error`: a value does not fit the type.
 pub(super) fn cast_batch(
     batch: &RecordBatch,
     schema: &SchemaRef,
@@ -79,7 +79,7 @@ pub(super) fn cast_batch(
                 QueryError::new(
                     ErrorKind::ExecutionError,
                     format!("column {:?} cannot be written: {error}", field.name()),
-                    "export another format, or query without the column or with a cast of it",
+                    "export another format, or leave the column out or cast it in the query",
                 )
             })
         })

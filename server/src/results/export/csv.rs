@@ -8,10 +8,10 @@ use super::{FileChunks, not_exportable};
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
 
-/// RFC 4180 with LF: a header line, null as nothing, the empty text as `""`.
+/// Writes RFC 4180 with LF: a header line, nulls as empty fields, empty texts as `""`.
 struct CsvWriter {
     header: Vec<String>,
-    /// Columns whose cells are neutralised where a spreadsheet would run them.
+    /// For each column, whether cells that a spreadsheet would run are escaped.
     escaped: Vec<bool>,
     escape_formulas: bool,
 }
@@ -24,7 +24,7 @@ pub(super) fn csv_file(
     let schema = schema_of(&result.schema)?;
     if schema.fields().is_empty() {
         return Err(not_exportable(
-            "the result has no columns, so that CSV could not hold its rows",
+            "the result has no columns, so CSV cannot hold its rows",
             "export it as arrow or ndjson",
         ));
     }
@@ -77,7 +77,7 @@ fn next_field(out: &mut String, index: usize) -> usize {
     out.len()
 }
 
-/// Quotes the field that begins at `start`, where it needs it.
+/// Quotes the field that begins at `start`, if it needs quotes.
 fn end_field(out: &mut String, start: usize, escape_formula: bool) {
     let field = &out[start..];
     let is_formula = escape_formula && is_formula(field);
@@ -103,7 +103,7 @@ fn end_field(out: &mut String, start: usize, escape_formula: bool) {
 
 /// Whether a spreadsheet could run the text.
 /// <https://owasp.org/www-community/attacks/CSV_Injection>: `=`, `+`, `-`, `@`, their full-width
-/// forms, tab and line ends at the start; also behind what an import strips: white space, quotes,
+/// forms, tab and line ends at the start; also after characters that an import strips: white space, quotes,
 /// invisible characters.
 fn is_formula(text: &str) -> bool {
     if text.starts_with(['\t', '\r', '\n']) {

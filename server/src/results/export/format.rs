@@ -9,12 +9,12 @@ pub enum Format {
     Csv,
     /// An Arrow IPC file.
     Arrow,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
 }
 
 impl Format {
-    /// As in `format=`.
+    /// The name in `format=`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Parquet => "parquet",
@@ -51,7 +51,7 @@ pub enum Compression {
     Snappy,
     /// LZ4, without frames (`LZ4_RAW`).
     Lz4,
-    /// Not at all.
+    /// No compression.
     None,
 }
 
@@ -60,14 +60,14 @@ pub enum Compression {
 pub struct ExportOptions {
     /// The kind of file.
     pub format: Format,
-    /// Of a Parquet file.
+    /// The compression of a Parquet file.
     pub compression: Compression,
-    /// In a CSV file, put `'` before texts that a spreadsheet would run.
+    /// In a CSV file, put `'` before texts that a spreadsheet would run as formulas.
     pub escape_formulas: bool,
 }
 
 impl ExportOptions {
-    /// The plain file of a format.
+    /// The default options for a format.
     pub fn new(format: Format) -> Self {
         Self {
             format,
@@ -76,10 +76,10 @@ impl ExportOptions {
         }
     }
 
-    /// From the parameters of a URL.
+    /// Parses the parameters of a URL.
     ///
     /// # Errors
-    /// `bad_parameter`: unknown, doubled, or not for that format.
+    /// `bad_parameter`: a parameter is unknown, repeated or not for that format.
     pub fn parse(parameters: &[(String, String)]) -> Result<Self, QueryError> {
         let [mut format, mut compression, mut escape_formulas] = [None, None, None];
         for (key, value) in parameters {
@@ -102,13 +102,11 @@ impl ExportOptions {
             }
         }
         let formats = "give format=parquet, csv, arrow or ndjson";
-        let format = format.ok_or_else(|| bad("no format is given".to_owned(), formats))?;
-        let mut options = Self::new(Format::parse(format).ok_or_else(|| {
-            bad(
-                format!("format={format:?} is none that can be written"),
-                formats,
-            )
-        })?);
+        let format = format.ok_or_else(|| bad("the format is missing".to_owned(), formats))?;
+        let mut options = Self::new(
+            Format::parse(format)
+                .ok_or_else(|| bad(format!("format={format:?} is not a known format"), formats))?,
+        );
         if let Some(value) = compression {
             options.compression = match (options.format, value) {
                 (Format::Parquet, "zstd") => Compression::Zstd,
@@ -117,7 +115,7 @@ impl ExportOptions {
                 (Format::Parquet, "none") => Compression::None,
                 _ => {
                     return Err(bad(
-                        format!("compression={value:?} is nothing that format={format} has"),
+                        format!("compression={value:?} is not available with format={format}"),
                         "give compression=zstd, snappy, lz4 or none with format=parquet",
                     ));
                 }
@@ -129,7 +127,7 @@ impl ExportOptions {
                 (Format::Csv, "false") => false,
                 _ => {
                     return Err(bad(
-                        format!("escape_formulas={value:?} is nothing that format={format} has"),
+                        format!("escape_formulas={value:?} is not available with format={format}"),
                         "give escape_formulas=true or false with format=csv",
                     ));
                 }

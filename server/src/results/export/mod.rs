@@ -1,8 +1,8 @@
-//! A whole result as one file, made while it is read.
+//! Exports a whole result as one file, which is written while the result is read.
 //!
-//! A file is a stream of bytes that works only while it is polled and ends when it is dropped, which
-//! gives backpressure and cancellation. What it holds does not grow with the rows,
-//! but for Parquet's row group in progress and the list of blocks that ends an Arrow file.
+//! A file is a stream of bytes that works only while it is polled and stops when it is dropped, which gives
+//! backpressure and cancellation. Its memory does not grow with the rows, except for Parquet's row group in
+//! progress and the list of blocks at the end of an Arrow file.
 
 mod arrow_file;
 mod batches;
@@ -33,11 +33,12 @@ struct FileChunk {
 
 type FileChunks = BoxStream<'static, Result<FileChunk, QueryError>>;
 
-/// The file. Its end without an error means that it is whole; `progress` counts what was handed out.
+/// The file. It is complete if the stream ends without an error; `progress` counts what was handed out.
 /// Columns are encoded on up to `num_threads` threads of the runtime's pool for blocking work.
 ///
 /// # Errors
-/// `not_exportable`: a column that the format cannot hold. `internal`: not a result of this server.
+/// `not_exportable`: a column that the format cannot hold. `internal`: the messages are not those of a
+/// result.
 pub fn export(
     result: ResultStream,
     options: &ExportOptions,
@@ -71,7 +72,7 @@ pub fn export(
     Ok(counted.boxed())
 }
 
-/// A column that a format cannot hold.
+/// The error for a result that a format cannot hold.
 fn not_exportable(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
     QueryError::new(ErrorKind::NotExportable, message, hint)
 }
@@ -84,11 +85,11 @@ fn cannot_write(error: impl std::fmt::Display) -> QueryError {
     )
 }
 
-/// Runs what would hold up other requests on a thread for such work.
+/// Runs blocking work on a thread for such work, so that it does not delay other requests.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, QueryError> {
     tokio::task::spawn_blocking(work)
         .await
-        .map_err(|_| cannot_write("its encoder stopped"))
+        .map_err(|_| cannot_write("the encoder stopped"))
 }

@@ -8,9 +8,9 @@ use super::text::{RowWriter, text_file};
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
 
-/// One JSON object a row, its members in column order.
+/// Writes one JSON object per row, with its members in column order.
 struct NdjsonWriter {
-    /// What stands before each value: `{"a":`, `,"b":`.
+    /// The text before each value: `{"a":`, `,"b":`.
     keys: Vec<String>,
 }
 

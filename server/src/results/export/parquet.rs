@@ -1,8 +1,8 @@
 //! A Parquet file whose columns are encoded in parallel.
 //!
-//! Batches are gathered to a slab; each column of it is encoded by whichever thread is free, the
-//! slowest first. Encoded pages wait until their row group is full; then it leaves, and nothing of
-//! it stays but its metadata.
+//! Batches are gathered into slabs. Free threads encode the columns of a slab, the slowest column first.
+//! Encoded pages wait until their row group is full. Then the row group is handed out, and only its metadata
+//! stays in memory.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -32,12 +32,12 @@ use crate::encode::batch_bytes;
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
 
-/// A row group ends at the first of these. Readers work by row group: fewer rows make worse
-/// dictionaries, more make coarser parallelism and more memory here.
+/// A row group ends at the first of these limits. With fewer rows dictionaries are less effective; with more
+/// rows parallel reading is coarser, and the export takes more memory.
 const GROUP_ROWS: usize = 1 << 20;
 const GROUP_BYTES: usize = 128 << 20;
 
-/// Enough that the threads seldom wait for each other.
+/// Bytes of a slab, large enough that the threads seldom wait for each other.
 const SLAB_BYTES: usize = 16 << 20;
 
 pub(super) fn parquet_file(
@@ -96,22 +96,22 @@ pub(super) fn parquet_file(
     Ok(chunks.boxed())
 }
 
-/// A file on its way.
+/// A file in progress.
 struct ParquetFile {
     schema: SchemaRef,
     batches: BoxStream<'static, Result<RecordBatch, QueryError>>,
-    /// Rows that had no place in the row group before.
+    /// Rows that did not fit into the previous row group.
     left: Option<RecordBatch>,
     /// `None` once the footer is written.
     file: Option<SerializedFileWriter<Written>>,
     factory: ArrowRowGroupWriterFactory,
     group: Option<RowGroup>,
     num_groups: usize,
-    /// Where `file` writes.
+    /// The buffer that `file` writes to.
     written: Written,
-    /// What was written and not yet handed out.
+    /// Chunks that are written and not yet handed out.
     ready: VecDeque<FileChunk>,
-    /// Rows of full row groups of which no bytes came out yet.
+    /// Rows of full row groups that no chunk has counted yet.
     uncounted_rows: u64,
     num_threads: usize,
 }
@@ -129,7 +129,7 @@ struct Column {
     field: FieldRef,
     writers: Vec<ArrowColumnWriter>,
     chunks: Vec<ArrowColumnChunk>,
-    /// What the last slab took.
+    /// Time that encoding the last slab took.
     took: Duration,
 }
 
@@ -257,14 +257,14 @@ impl ParquetFile {
     }
 }
 
-/// Encodes a slab; closes the columns where it is the last of its row group.
+/// Encodes a slab; closes the columns if it is the last of its row group.
 async fn encode(
     mut columns: Vec<Column>,
     slab: Vec<RecordBatch>,
     is_last: bool,
     num_threads: usize,
 ) -> Result<Vec<Column>, QueryError> {
-    // Taken from the end.
+    // Ascending, because threads take columns from the end.
     columns.sort_by_key(|column| column.took);
     let num_columns = columns.len();
     let queue = Arc::new(Mutex::new(columns));
@@ -311,7 +311,7 @@ impl Column {
     }
 }
 
-/// Leaves of a field that Parquet can hold.
+/// The number of leaf columns of a field.
 fn num_leaves(field: &FieldRef) -> usize {
     use datafusion::arrow::datatypes::DataType::{
         FixedSizeList, LargeList, LargeListView, List, ListView, Map, Struct,
@@ -328,7 +328,7 @@ fn num_leaves(field: &FieldRef) -> usize {
     }
 }
 
-/// What the writer of the file has written since the last call.
+/// The bytes that the file's writer has written since the last `take`.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 

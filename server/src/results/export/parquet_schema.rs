@@ -1,4 +1,4 @@
-//! Which columns Parquet can hold, and as what.
+//! The columns that Parquet can hold, and their types in the file.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use datafusion::arrow::datatypes::{
 use super::not_exportable;
 use crate::error::QueryError;
 
-/// The schema of the file. It differs from the result's where Parquet has another way to hold the
-/// same values: seconds become milliseconds, a date64 a timestamp in milliseconds; run ends and
-/// dictionaries of nested values are unpacked.
+/// The schema of the file. It differs from the result's where Parquet has another type for the same values:
+/// seconds become milliseconds, a date64 becomes a timestamp in milliseconds. Run ends and dictionaries of
+/// nested values are unpacked.
 ///
 /// # Errors
 /// `not_exportable`, for the first column that Parquet cannot hold without loss.
 pub(super) fn parquet_schema(schema: &Schema) -> Result<SchemaRef, QueryError> {
     if schema.fields().is_empty() {
         return Err(not_exportable(
-            "the result has no columns, so that Parquet could not hold its rows",
+            "the result has no columns, so Parquet cannot hold its rows",
             "export it as arrow or ndjson",
         ));
     }
@@ -29,7 +29,7 @@ pub(super) fn parquet_schema(schema: &Schema) -> Result<SchemaRef, QueryError> {
             plain_field(field).map_err(|why| {
                 not_exportable(
                     format!("column {:?} is {why}, which Parquet cannot hold", field.name()),
-                    "export it as arrow, csv or ndjson, or query without the column or with a cast of it",
+                    "export it as arrow, csv or ndjson, or leave the column out or cast it in the query",
                 )
             })
         })
@@ -57,7 +57,7 @@ fn plain_type(data_type: &DataType) -> Result<DataType, &'static str> {
         // Parquet's own interval has no sign and no nanoseconds.
         DataType::Interval(_) => return Err("an interval"),
         DataType::Struct(fields) if fields.is_empty() => return Err("a struct without fields"),
-        // Parquet knows no seconds and no dates with a time of day; pyarrow would read bare integers.
+        // Parquet has no type for seconds or for a date64; pyarrow would read plain integers.
         DataType::Timestamp(TimeUnit::Second, zone) => {
             DataType::Timestamp(TimeUnit::Millisecond, zone.clone())
         }

@@ -8,7 +8,7 @@ use super::Format;
 const RUNNING: u8 = 0;
 const STATES: [&str; 4] = ["running", "done", "failed", "cancelled"];
 
-/// What one export has handed out so far.
+/// Progress of one export.
 #[derive(Debug)]
 pub struct ExportProgress {
     format: Format,
@@ -32,7 +32,7 @@ pub struct ExportStatus {
 }
 
 impl ExportProgress {
-    /// An export that has just begun.
+    /// The progress of an export that has just started.
     pub fn new(format: Format) -> Self {
         Self {
             format,
@@ -42,7 +42,7 @@ impl ExportProgress {
         }
     }
 
-    /// What to show.
+    /// The progress to show.
     pub fn status(&self) -> ExportStatus {
         ExportStatus {
             format: self.format.name(),
@@ -52,7 +52,7 @@ impl ExportProgress {
         }
     }
 
-    /// The first end counts.
+    /// Records the end of the export; only the first call has an effect.
     fn end(&self, state: u8) {
         let _ = self
             .state
@@ -60,7 +60,7 @@ impl ExportProgress {
     }
 }
 
-/// Held by the file: when it is dropped before its end, the export was cancelled.
+/// Held by the file. If it is dropped before the file's end, the export counts as cancelled.
 pub(super) struct Watch(Arc<ExportProgress>);
 
 impl Watch {

@@ -11,15 +11,14 @@ use crate::results::stream::ResultStream;
 
 /// Writes the rows of a text format.
 pub(super) trait RowWriter: Send + Sync + 'static {
-    /// What stands before the first row.
+    /// The text before the first row.
     fn head(&self) -> String;
 
     /// Appends all rows of one batch.
     fn write(&self, rows: &Table, out: &mut String);
 }
 
-/// A file of rows that depend on nothing but themselves: batches are written in parallel, and
-/// handed out in their order.
+/// A file whose rows can be written independently: batches are written in parallel and handed out in order.
 pub(super) fn text_file(
     result: ResultStream,
     writer: impl RowWriter,

@@ -12,26 +12,26 @@ use super::number::Exact;
 use crate::encode::cells::texts;
 use crate::error::{ErrorKind, QueryError};
 
-/// How the values are spread. Bin `k` holds the values from `edges[k]` to below `edges[k + 1]`; the
-/// last bin holds its upper edge too.
+/// The distribution of the values. Bin `k` holds the values from `edges[k]` to below `edges[k + 1]`; the last
+/// bin also holds its upper edge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Histogram {
-    /// One more than counts, ascending; texts as cells show them.
+    /// Ascending edges, one more than `counts`, in the text of cells.
     pub edges: Vec<String>,
-    /// Their sum is the number of values that are neither null nor beyond all numbers.
+    /// Number of values in each bin. Nulls, NaN and infinities are in no bin.
     pub counts: Vec<u64>,
 }
 
-/// Gathers numbers or times.
+/// Accumulates numbers or times.
 pub(super) enum Numbers {
     /// As integers.
     Exact {
         exact: Exact,
         bins: Bins<i128>,
-        /// `None` once it was beyond 128 bits.
+        /// `None` after it has overflowed 128 bits.
         sum: Option<i128>,
     },
-    /// As floats; `is_float` where the column is one.
+    /// As floats; `is_float` if the column's type is a float.
     Float {
         is_float: bool,
         bins: Bins<f64>,
@@ -42,7 +42,7 @@ pub(super) enum Numbers {
 }
 
 impl Numbers {
-    /// For values of the type from `smallest` to `largest`, one row each.
+    /// An empty accumulator for values between `smallest` and `largest`, which are arrays of one row.
     pub(super) fn new(
         data_type: &DataType,
         smallest: &dyn Array,
@@ -76,7 +76,7 @@ impl Numbers {
         })
     }
 
-    /// Takes the values of an array of the type.
+    /// Adds the values of an array of the type.
     pub(super) fn add(&mut self, array: &ArrayRef) -> Result<(), ArrowError> {
         match self {
             Self::Exact { exact, bins, sum } => {

@@ -23,30 +23,31 @@ use histogram::{Numbers, cannot_summarise};
 
 pub use histogram::Histogram;
 
-/// How many of the most frequent values are given.
+/// The number of most frequent values in a summary.
 const NUM_TOP: usize = 10;
 
 /// A column summary. Values are texts as cells show them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// Its name.
+    /// The column's name.
     pub column: String,
-    /// Its type, as pyarrow prints it.
+    /// The column's type, as pyarrow prints it.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// All rows.
+    /// Number of rows, including nulls.
     pub rows: u64,
     /// Rows that are null.
     pub nulls: u64,
-    /// About how many different values there are (HyperLogLog); null for nested types.
+    /// Approximate number of distinct values (HyperLogLog); null for nested types, intervals, unions and
+    /// null.
     pub distinct: Option<u64>,
     /// Always true.
     pub distinct_is_approximate: bool,
-    /// The smallest value; of floats the smallest finite one.
+    /// The smallest value; for floats, the smallest finite one.
     pub min: Option<String>,
-    /// The largest value; of floats the largest finite one.
+    /// The largest value; for floats, the largest finite one.
     pub max: Option<String>,
-    /// The mean of numbers and times; of floats that of the finite ones. Times are rounded to their unit.
+    /// The mean of numbers and times; for floats, of the finite values. Times are rounded to their unit.
     pub mean: Option<String>,
     /// Floats that are not a number.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,24 +55,24 @@ pub struct Summary {
     /// Floats that are infinite, of either sign.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub infinite: Option<u64>,
-    /// Of numbers and times.
+    /// The histogram of numbers and times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Histogram>,
-    /// The most frequent values of texts and booleans, the most frequent first.
+    /// The most frequent values of texts and booleans, in descending order of frequency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top: Option<Vec<TopValue>>,
 }
 
-/// A value and how often it is there.
+/// A value and its frequency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TopValue {
     /// Its text.
     pub value: String,
-    /// Rows that hold it.
+    /// Number of rows with this value.
     pub count: u64,
 }
 
-/// What can be said about the values of a type.
+/// The statistics that are computed for a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Extremes, mean and histogram.
@@ -96,7 +97,8 @@ fn kind_of(data_type: &DataType) -> Kind {
     }
 }
 
-/// The type in which the engine computes: without dictionary or runs, and none that its aggregates lack.
+/// The type in which the engine computes: unpacked from dictionaries and runs, and supported by its
+/// aggregates.
 fn computed_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, value) => computed_type(value),
@@ -107,10 +109,10 @@ fn computed_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Summarises one column of what `plan` gives. Dropping the future cancels the work.
+/// Summarises one column of the plan's rows. Dropping the future cancels the work.
 ///
 /// # Errors
-/// `unknown_column`, and whatever goes wrong with the plan.
+/// `unknown_column`, or an error of the plan.
 pub async fn summarise(
     state: &SessionState,
     plan: LogicalPlan,
@@ -167,10 +169,10 @@ pub async fn summarise(
     Ok(answer)
 }
 
-/// What one pass over the column yields.
+/// The result of one pass over the column.
 struct Totals {
     answer: Summary,
-    /// The smallest and the largest value, one row each; `None` where there is none.
+    /// The smallest and the largest value, one row each; `None` if the type has no order.
     extremes: Option<(ArrayRef, ArrayRef)>,
 }
 
@@ -185,14 +187,14 @@ async fn totals(
     if kind != Kind::Other {
         let (smallest, largest) = (min(value()), max(value()));
         if computed.is_floating() {
-            // Comparisons order NaN beyond the infinities.
+            // Comparisons place NaN beyond the infinities.
             let finite = || match computed {
                 DataType::Float32 => value().between(lit(f32::MIN), lit(f32::MAX)),
                 _ => value().between(lit(f64::MIN), lit(f64::MAX)),
             };
             aggregates.push(smallest.filter(finite()).build()?);
             aggregates.push(largest.filter(finite()).build()?);
-            // The engine does not hash floats here.
+            // `approx_distinct` does not support floats.
             aggregates.push(approx_distinct(cast_to(value(), DataType::Utf8)));
         } else {
             aggregates.extend([smallest, largest, approx_distinct(value())]);
@@ -241,9 +243,10 @@ async fn totals(
     Ok(Totals { answer, extremes })
 }
 
-/// The text of an array's only value as one of `field`.
+/// The text of an array's only value, as a cell of `field` shows it.
 fn text_as(array: &ArrayRef, field: &Field) -> Result<Option<String>, DataFusionError> {
-    // Back to half floats and fixed sizes; a dictionary's or a run's values have the same texts.
+    // Cast back to half floats and fixed sizes. Values of dictionaries and runs need no cast, because their
+    // texts are the same.
     let array = match field.data_type() {
         data_type @ (DataType::Float16 | DataType::FixedSizeBinary(_))
             if array.null_count() == 0 =>
@@ -257,7 +260,7 @@ fn text_as(array: &ArrayRef, field: &Field) -> Result<Option<String>, DataFusion
     Ok(texts(&value, &array).remove(0))
 }
 
-/// The most frequent values; those that are equally frequent in their own order.
+/// The most frequent values; equally frequent ones are in the order of the values.
 async fn top(values: DataFrame) -> Result<Vec<TopValue>, DataFusionError> {
     let batches = values
         .filter(col("value").is_not_null())?

@@ -10,12 +10,12 @@ use datafusion::arrow::error::ArrowError;
 /// The largest number of 38 digits.
 const MAX_DECIMAL: i128 = 10_i128.pow(38) - 1;
 
-/// How a type's values are integers.
+/// How values of a type are represented as integers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Exact {
     /// Integers, and decimals of up to 38 digits with their scale.
     Digits(i8),
-    /// Times, as ticks of their unit.
+    /// Dates, times and durations, as ticks of their unit.
     Ticks(DataType),
 }
 
@@ -54,7 +54,8 @@ impl Exact {
         })
     }
 
-    /// An array of these values; those beyond the type become its largest.
+    /// An array of these values. Decimals are clamped to 38 digits; ticks outside the type become its largest
+    /// value.
     pub(super) fn array(&self, values: &[i128]) -> Result<ArrayRef, ArrowError> {
         match self {
             Self::Digits(scale) => {

@@ -1,4 +1,4 @@
-//! Long constants, which operators copy for each row.
+//! A limit for long constants, because operators copy them for each row.
 
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -9,14 +9,14 @@ use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
 use crate::backend::embedded::functions::MAX_RESULT_BYTES;
 
-/// Shorter constants do not count.
+/// The shortest constant that counts.
 const MIN_CONSTANT_BYTES: u64 = 1024;
 
-/// Refuses a plan with an operator that could make more of its constants, one copy for each row of
-/// a batch, than a function may make.
+/// Refuses a plan in which an operator's constants, copied for each row of a batch, could exceed
+/// [`MAX_RESULT_BYTES`].
 ///
 /// # Errors
-/// How long they are, and how long they may be.
+/// The length of the constants, and the longest permitted.
 pub(crate) fn check_constants(plan: &dyn ExecutionPlan, batch_rows: usize) -> Result<()> {
     let mut constant_bytes = 0_u64;
     plan.apply_expressions(&mut |expr| {
@@ -51,13 +51,13 @@ pub(crate) fn check_constants(plan: &dyn ExecutionPlan, batch_rows: usize) -> Re
     let max_bytes = MAX_RESULT_BYTES / num_rows as u64;
     if constant_bytes > max_bytes {
         return Err(DataFusionError::Execution(format!(
-            "constants of {constant_bytes} bytes stand beside each of {num_rows} rows of a batch, and may be {max_bytes} bytes there; use shorter ones"
+            "constants of {constant_bytes} bytes would be copied for each of {num_rows} rows of a batch, and may have {max_bytes} bytes in all; use shorter ones"
         )));
     }
     Ok(())
 }
 
-/// The rows of a plan, where it is certain.
+/// The number of rows of a plan, if it is known exactly.
 fn rows_of(plan: &dyn ExecutionPlan) -> Option<usize> {
     let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new());
     match statistics.ok()?.num_rows {

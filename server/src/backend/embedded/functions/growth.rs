@@ -1,4 +1,4 @@
-//! How large the result of a call can become, before it is made.
+//! Upper bounds of the size of a call's result, known before the call.
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array, OffsetSizeTrait};
 use datafusion::arrow::array::{GenericListArray, LargeStringArray};
@@ -7,33 +7,33 @@ use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNanoType, IntervalU
 use datafusion::error::Result;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 
-/// Beside its content each value costs an offset, and an index while it is made.
+/// Bytes that each value costs besides its content: an offset, and an index while it is built.
 const VALUE_BYTES: u64 = 16;
 
-/// What makes a function's result larger than its arguments.
+/// The way in which a function's result is larger than its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Growth {
-    /// A text, so many times.
+    /// A text, repeated a number of times.
     Repeat,
-    /// A text of so many characters.
+    /// A text, padded to a number of characters.
     Pad,
-    /// A text for each place where another is found.
+    /// A text for each occurrence of another.
     Replace,
-    /// The same, with parts of what is found.
+    /// A text for each match, with groups of the match.
     RegexpReplace,
-    /// A value, so many times.
+    /// A value, repeated a number of times.
     RepeatValue,
-    /// A list of so many values.
+    /// A list, resized to a number of values.
     Resize,
-    /// A list of all values between two.
+    /// A list of all values between two bounds.
     Range,
-    /// A text between any two values.
+    /// A separator between any two values.
     Join,
-    /// The width of the type that is named.
+    /// The width of the named type.
     Type,
 }
 
-/// A number for each row, or one for all.
+/// One number for each row, or one for all rows.
 #[derive(Debug)]
 pub(super) struct PerRow {
     numbers: Vec<u64>,
@@ -82,15 +82,15 @@ impl Growth {
         }
     }
 
-    /// Whether [`Growth::bounds`] is close to what is made, not only above it.
+    /// Whether [`Growth::bounds`] is close to the real size, and not only an upper bound.
     pub(super) fn is_exact(self) -> bool {
         !matches!(self, Self::Replace | Self::RegexpReplace | Self::Join)
     }
 
-    /// At most so many bytes are made of each row. Nulls and negative counts make none.
+    /// The most bytes that each row can produce. Nulls and negative counts produce none.
     ///
     /// # Errors
-    /// An argument is not of a type that the function takes.
+    /// An argument is of a type that the function does not accept.
     pub(super) fn bounds(self, args: &ScalarFunctionArgs) -> Result<PerRow> {
         let num_rows = args.number_rows;
         let args = &args.args;
@@ -176,7 +176,7 @@ impl Growth {
     }
 }
 
-/// All values from a start to an end.
+/// Bounds of a list of all values from a start to an end.
 fn range_bounds(args: &[ColumnarValue], num_rows: usize) -> Result<PerRow> {
     let is_time = args
         .first()
@@ -238,8 +238,8 @@ fn range_bounds(args: &[ColumnarValue], num_rows: usize) -> Result<PerRow> {
     })
 }
 
-/// The least that an interval moves a date (in days) or a time (in nanoseconds): 0 where its parts
-/// go in different directions, since those can stand still.
+/// The shortest distance that an interval moves a date (in days) or a time (in nanoseconds). It is 0 if its
+/// parts have different signs, because those can cancel each other.
 fn strides(step: &ColumnarValue, is_days: bool) -> Result<Vec<Option<i64>>> {
     const DAY_NANOSECONDS: i64 = 20 * 3_600_000_000_000;
     let array = array_of(step)?;
@@ -266,7 +266,7 @@ fn strides(step: &ColumnarValue, is_days: bool) -> Result<Vec<Option<i64>>> {
     Ok(values.iter().map(|value| value.map(stride)).collect())
 }
 
-/// Bytes of each value, [`VALUE_BYTES`] among them; a null has those alone.
+/// Bytes of each value, including [`VALUE_BYTES`]; a null has only those.
 pub(super) fn sizes(array: &ArrayRef) -> PerRow {
     PerRow {
         numbers: value_sizes(array),
@@ -344,7 +344,7 @@ fn sums<O: OffsetSizeTrait>(values: &[u64], offsets: &[O]) -> Vec<u64> {
         .collect()
 }
 
-/// The bytes of one value that is filled in: of a list's item where it is a list.
+/// Bytes of one value that is filled in; for a list, bytes of its item.
 fn item_bytes(data_type: &DataType) -> u64 {
     match data_type {
         DataType::List(item) | DataType::LargeList(item) => {
@@ -372,7 +372,7 @@ fn text_len(sizes: &[u64], row: usize) -> u64 {
     at(sizes, row).saturating_sub(VALUE_BYTES)
 }
 
-/// Counts, of which nulls and negative ones are 0.
+/// Counts; nulls and negative numbers become 0.
 fn counts(arg: &ColumnarValue) -> Result<Vec<u64>> {
     let integers = integers(arg)?;
     let count = |integer: Option<i64>| integer.and_then(|n| u64::try_from(n).ok());
@@ -409,7 +409,7 @@ fn text_at(texts: &LargeStringArray, row: usize) -> &str {
     }
 }
 
-/// An array of its own length, which is 1 for a constant.
+/// The argument as an array, of length 1 for a constant.
 fn array_of(arg: &ColumnarValue) -> Result<ArrayRef> {
     match arg {
         ColumnarValue::Array(array) => Ok(std::sync::Arc::clone(array)),

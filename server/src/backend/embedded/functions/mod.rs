@@ -1,4 +1,4 @@
-//! The engine's functions whose result can be far larger than what they are given, each with a limit.
+//! Limits for the engine's functions whose result can be far larger than their arguments.
 
 mod constants;
 mod growth;
@@ -20,13 +20,13 @@ use datafusion::prelude::SessionContext;
 pub(crate) use constants::check_constants;
 use growth::{Growth, PerRow, sizes};
 
-/// What one call may make of a batch of rows, beside as many bytes as it is given.
+/// Bytes that one call may produce for a batch of rows, in addition to the bytes of its arguments.
 pub(crate) const MAX_RESULT_BYTES: u64 = 64 << 20;
 
-/// The widest type of a fixed size that a cast may name.
+/// The largest fixed size of a type that a cast may name.
 const MAX_FIXED_SIZE: i32 = 1 << 16;
 
-/// Puts a limit on each of those functions.
+/// Limits each of those functions.
 ///
 /// # Errors
 /// The engine has no function of that name.
@@ -40,7 +40,7 @@ pub(crate) fn limit_functions(context: &SessionContext) -> Result<()> {
     Ok(())
 }
 
-/// A function that refuses to make more than [`MAX_RESULT_BYTES`].
+/// A function that refuses to produce more than [`MAX_RESULT_BYTES`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Limited {
     inner: Arc<ScalarUDF>,
@@ -50,13 +50,13 @@ struct Limited {
 impl Limited {
     fn refuse(&self, num_bytes: u64, max_bytes: u64) -> DataFusionError {
         DataFusionError::Execution(format!(
-            "{} would make {num_bytes} bytes of one batch of rows, and may make {max_bytes}; use smaller counts or shorter texts",
+            "{} would produce {num_bytes} bytes for one batch of rows, and may produce {max_bytes}; use smaller counts or shorter texts",
             self.name()
         ))
     }
 
-    /// Calls the function for as many rows at once as surely stay within the limit, and adds up
-    /// what they really make.
+    /// Calls the function for slices of rows whose bound is within the limit, and adds up the bytes that the
+    /// calls produce.
     fn call_in_slices(
         &self,
         args: &ScalarFunctionArgs,

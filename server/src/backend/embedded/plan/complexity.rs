@@ -1,6 +1,6 @@
-//! How large a statement may be. Parser, planner and every tree that they make recurse, also when
-//! they are dropped, and a stack that overflows ends the process. The parser's own limit counts
-//! only what nests in the text: `1+1+1+…` and a long row of joins nest in the tree alone.
+//! Limits of a statement's size. The parser, the planner and their trees recurse, even when they are dropped,
+//! and a stack overflow ends the process. The parser's own limit counts only nesting in the text; `1+1+1+…`
+//! and a long row of joins nest only in the tree.
 
 use std::ops::ControlFlow;
 
@@ -10,17 +10,18 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::error::{ErrorKind, QueryError};
 
-/// Operators in one text. Planning takes two seconds at 1,000 and grows with the square; the stacks
-/// of `QueryRuntime` hold 16 times as many.
+/// The most operators in one text. Planning takes two seconds at 1,000 and grows with the square; the stacks
+/// of `QueryRuntime` have room for 16 times as many.
 const MAX_OPERATORS: usize = 1000;
 
-/// Queries in one statement, and tables that it names.
+/// The most queries in one statement, and the most tables that it names.
 const MAX_QUERIES: usize = 200;
 
-/// Looks at a text before it is parsed.
+/// Checks the size of a text before it is parsed.
 ///
 /// # Errors
-/// `kind`, with what is too much. A text that is no SQL at all is left to the parser.
+/// `kind` for too many operators, `sql_error` for too many queries and joins. A text that cannot be tokenized
+/// is left to the parser.
 pub(super) fn check_text(text: &str, kind: ErrorKind) -> Result<(), QueryError> {
     let Ok(tokens) = Tokenizer::new(&GenericDialect {}, text).tokenize() else {
         return Ok(());
@@ -40,7 +41,7 @@ pub(super) fn check_text(text: &str, kind: ErrorKind) -> Result<(), QueryError> 
     too_many(num_queries, "queries and joins")
 }
 
-/// Looks at the tables that a statement names.
+/// Checks the number of tables that a statement names.
 ///
 /// # Errors
 /// `sql_error`.
@@ -54,7 +55,7 @@ pub(super) fn check_tables(statement: &Statement) -> Result<(), QueryError> {
         }
     }
     let mut counter = Counter(0);
-    // It never breaks.
+    // The counter never breaks.
     let _ = statement.visit(&mut counter);
     too_many(counter.0, "tables")
 }

@@ -1,11 +1,11 @@
-//! A top-level LIMIT is the stitcher's work: it takes the first rows of the order, where the engine
-//! would take any rows.
+//! Removes a top-level LIMIT from the plan. The stitcher applies it, because it takes the first rows in
+//! order, whereas the engine would take any rows.
 
 use datafusion::logical_expr::{FetchType, LogicalPlan, SkipType};
 
 use crate::order::RowRange;
 
-/// Takes a LIMIT or OFFSET with constant numbers off the top of a plan.
+/// Removes a LIMIT or OFFSET with constant numbers from the top of a plan, and returns its range.
 pub(crate) fn strip_limit(plan: LogicalPlan) -> (LogicalPlan, RowRange) {
     let mut range = RowRange::default();
     let mut plan = plan;

@@ -1,4 +1,4 @@
-//! From a request to a physical plan whose partitions, one after the other, are the result.
+//! Planning of a request as a physical plan whose partitions, one after the other, are the result.
 
 mod complexity;
 mod limit;

@@ -1,4 +1,4 @@
-//! What the order of a plan's rows means.
+//! The order that a plan's rows have.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::backend::embedded::plan::resolved_sort::ResolvedSort;
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
 use crate::order::Order;
 
-/// The order of a plan whose partitions are read one after the other. Only nodes that are known to
-/// keep the order of their input keep it here; whatever else appears, a repartitioning, a join or
-/// an aggregate, makes it [`Order::None`].
+/// The order of a plan whose partitions are read one after the other. Only nodes that are known to keep the
+/// order of their input are accepted; any other node (a repartitioning, a join, an aggregate) gives
+/// [`Order::None`].
 pub(crate) fn order_of(plan: &Arc<dyn ExecutionPlan>) -> Order {
     let children = plan.children();
     if plan.is::<ResolvedSort>() {

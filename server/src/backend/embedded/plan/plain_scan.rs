@@ -1,4 +1,4 @@
-//! Plans whose rows are the rows of one table, one for one: a scan and a choice of its columns.
+//! Plans that return each row of one table once: a scan and a selection of its columns.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 pub(crate) struct PlainScan {
     /// The table.
     pub(crate) provider: Arc<dyn TableProvider>,
-    /// Its columns that are needed, each once.
+    /// The indexes of the table's columns that are needed, each once.
     pub(crate) columns: Vec<usize>,
-    /// For each column of the result its position in `columns` and its name.
+    /// For each column of the result, its position in `columns` and its name.
     outputs: Vec<(usize, String)>,
 }
 
 impl PlainScan {
-    /// Sees whether `plan` is such a scan.
+    /// The scan, or `None` if `plan` is not such a scan.
     pub(crate) fn of(plan: &LogicalPlan) -> Option<Self> {
         let (provider, sources) = trace(plan)?;
         let mut columns = Vec::new();
@@ -41,7 +41,7 @@ impl PlainScan {
         })
     }
 
-    /// The result's columns over a plan that yields `columns`.
+    /// Projects a plan that yields `columns` to the result's columns.
     ///
     /// # Errors
     /// `plan` has other columns.
@@ -66,7 +66,7 @@ impl PlainScan {
     }
 }
 
-/// The table of a plan, and for each column of the plan the table's column that it is.
+/// The table of a plan, and for each column of the plan the index of the table's column.
 fn trace(plan: &LogicalPlan) -> Option<(Arc<dyn TableProvider>, Vec<usize>)> {
     match plan {
         LogicalPlan::TableScan(scan) if scan.filters.is_empty() && scan.fetch.is_none() => {

@@ -2,8 +2,7 @@
 
 use crate::order::Order;
 
-/// Whether a plan whose rows have that order gives the same rows at every run, while its sources stay as
-/// they are.
+/// Whether a plan with this order gives the same rows in every run while its sources stay unchanged.
 pub(crate) fn is_repeatable(order: Order) -> bool {
     order != Order::None
 }

@@ -1,4 +1,4 @@
-//! The mark of a sort whose ties are resolved.
+//! A marker for a sort whose ties are resolved.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
 };
 
-/// Marks a sort whose ties are resolved; otherwise the plan inside.
+/// Marks a sort whose ties are resolved. It behaves like the plan inside.
 #[derive(Debug)]
 pub(super) struct ResolvedSort {
     plan: Arc<dyn ExecutionPlan>,
@@ -50,7 +50,7 @@ impl ExecutionPlan for ResolvedSort {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    // The default `replace_children` comes here too.
+    // The default `replace_children` calls this too.
     fn with_new_children(
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,

@@ -1,5 +1,4 @@
-//! Adds to each row what a sort needs beyond its columns: the row's position, and floats as
-//! numbers that compare in the right order.
+//! Adds sort keys to each row: the row's position, and floats as integers that compare in the right order.
 
 use std::sync::Arc;
 
@@ -24,7 +23,7 @@ use datafusion::physical_plan::{
 };
 use futures::StreamExt;
 
-/// Rows of one partition: positions are `partition << 40 | row in the partition`.
+/// Bits for the row in its partition: positions are `partition << 40 | row in the partition`.
 const POSITION_BITS: u32 = 40;
 
 /// Appends the sort keys as columns.
@@ -38,10 +37,10 @@ pub(super) struct SortKeyExec {
 }
 
 impl SortKeyExec {
-    /// A node over `input` that appends one column for each of `floats`, then perhaps the position.
+    /// A node over `input` that appends one column for each of `floats`, then the position if `has_position`.
     ///
     /// # Errors
-    /// Never so far.
+    /// None at present.
     pub(super) fn try_new(
         input: Arc<dyn ExecutionPlan>,
         floats: Vec<PhysicalSortExpr>,
@@ -79,7 +78,7 @@ impl SortKeyExec {
         })
     }
 
-    /// The columns that stand for the floats.
+    /// The columns with the keys of the floats.
     pub(super) fn float_columns(&self) -> Vec<Column> {
         let first = self.input.schema().fields().len();
         (first..first + self.floats.len())
@@ -87,7 +86,7 @@ impl SortKeyExec {
             .collect()
     }
 
-    /// The column that holds the position.
+    /// The column with the position, if there is one.
     pub(super) fn position_column(&self) -> Option<Column> {
         let index = self.schema.fields().len() - 1;
         self.has_position
@@ -126,7 +125,7 @@ impl ExecutionPlan for SortKeyExec {
         apply_expression_roots(self.floats.iter().map(|key| &key.expr), f)
     }
 
-    // The default `replace_children` comes here too.
+    // The default `replace_children` calls this too.
     fn with_new_children(
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,
@@ -170,8 +169,8 @@ impl ExecutionPlan for SortKeyExec {
     }
 }
 
-/// Floats as integers in the order of the numbers: −0 is 0, every NaN comes after every number,
-/// whichever way they are sorted.
+/// Floats as integers in the order of the numbers: −0 equals 0, and every NaN comes after every number in
+/// both sort directions.
 fn float_key(floats: &ArrayRef, descending: bool) -> Result<ArrayRef> {
     let nan = if descending { i64::MIN } else { i64::MAX };
     let keys = match floats.data_type() {
@@ -197,7 +196,8 @@ fn keys<T: ArrowPrimitiveType>(
         } else {
             value.to_bits() as i64
         };
-        // Negative numbers count down from their bits; see f64::total_cmp.
+        // The bits of negative floats order the wrong way, so all but the sign are flipped; see
+        // f64::total_cmp.
         bits ^ (((bits >> 63) as u64) >> 1) as i64
     })
 }
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(equal.value(2), equal.value(3));
         assert!(
             equal.value(3) < equal.value(4),
-            "NaN is last of all when descending"
+            "NaN is last when descending"
         );
     }
 }

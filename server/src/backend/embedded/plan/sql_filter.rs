@@ -1,4 +1,4 @@
-//! The text filter: one boolean SQL expression over one table, and nothing else.
+//! The text filter: exactly one boolean SQL expression over one table.
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::DFSchema;
@@ -10,13 +10,13 @@ use crate::backend::embedded::plan::complexity::check_text;
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
 
-/// The longest filter that is parsed.
+/// The longest accepted filter.
 const MAX_FILTER_BYTES: usize = 64 << 10;
 
-/// Parses a filter on its own against the schema; it is never part of a larger text.
+/// Parses a filter alone against the schema; it is never spliced into a larger text.
 ///
 /// # Errors
-/// `bad_filter` or `unknown_column`, with what would be right.
+/// `bad_filter` or `unknown_column`.
 pub(crate) fn parse_filter(
     state: &SessionState,
     text: &str,
@@ -43,7 +43,7 @@ pub(crate) fn parse_filter(
         return Err(refuse("the filter has an alias"));
     }
     if holds_query(&parsed.expr) {
-        return Err(refuse("the filter holds a subquery"));
+        return Err(refuse("the filter contains a subquery"));
     }
     let expr = state
         .create_logical_expr_from_sql_expr(parsed, schema)
@@ -64,7 +64,7 @@ pub(crate) fn parse_filter(
         .unwrap_or(true);
     if forbidden {
         return Err(refuse(
-            "the filter holds a subquery, an aggregate, a window function or a placeholder",
+            "the filter contains a subquery, an aggregate, a window function or a placeholder",
         ));
     }
     match expr.get_type(schema) {
@@ -76,7 +76,7 @@ pub(crate) fn parse_filter(
     }
 }
 
-/// Whether the expression holds a query anywhere, before any table of it is looked up.
+/// Whether the expression contains a query. Checked before any table in it is looked up.
 fn holds_query(expr: &datafusion::sql::sqlparser::ast::Expr) -> bool {
     use datafusion::sql::sqlparser::ast::{Query, Visit, Visitor};
     use std::ops::ControlFlow;

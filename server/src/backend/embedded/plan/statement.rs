@@ -1,4 +1,4 @@
-//! SQL that reads: one SELECT (or VALUES, EXPLAIN, DESCRIBE, SHOW), nothing that changes anything.
+//! Read-only SQL: one SELECT, VALUES, EXPLAIN, DESCRIBE or SHOW.
 
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::session_state::SessionState;
@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, QueryError};
 /// Plans one read-only statement.
 ///
 /// # Errors
-/// `sql_error`, `read_only`, `unknown_table` or `unknown_column`, with what would be right.
+/// `sql_error`, `read_only`, `unknown_table` or `unknown_column`.
 pub(crate) async fn plan_sql(
     state: &SessionState,
     sql: &str,
@@ -45,7 +45,7 @@ pub(crate) async fn plan_sql(
         .map_err(|e| {
             QueryError::new(
                 ErrorKind::ReadOnly,
-                format!("refused: {}", e.strip_backtrace()),
+                format!("only reading is permitted: {}", e.strip_backtrace()),
                 "use SELECT",
             )
         })?;

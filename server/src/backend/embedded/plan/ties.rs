@@ -22,7 +22,7 @@ use crate::backend::embedded::plan::resolved_sort::ResolvedSort;
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
 use crate::order::Order;
 
-/// Up to this many rows a sort keeps only the first ones.
+/// The largest LIMIT for which a sort keeps only the first rows.
 const MAX_TOP_ROWS: u64 = 100_000;
 
 /// A plan with its topmost sort made total.
@@ -30,16 +30,16 @@ const MAX_TOP_ROWS: u64 = 100_000;
 pub(crate) struct Resolved {
     /// The plan.
     pub(crate) plan: Arc<dyn ExecutionPlan>,
-    /// Whether there was such a sort.
+    /// Whether a sort was found and rebuilt.
     pub(crate) is_sorted: bool,
 }
 
-/// Finds the topmost sort and rebuilds it with a key for each tie. Where the input keeps the order
-/// of its source that key is the row's position; elsewhere it is all the other columns, so that
-/// rows that stay equal cannot be told apart. `max_rows` is how many rows will be read at most.
+/// Finds the topmost sort and rebuilds it with a key for ties. If the input keeps the order of its source,
+/// that key is the row's position. Otherwise the key is all other columns, so that rows that are still equal
+/// cannot be distinguished. `max_rows` is the most rows that will be read.
 ///
 /// # Errors
-/// From the engine.
+/// Errors of DataFusion.
 pub(crate) fn resolve_ties(
     plan: Arc<dyn ExecutionPlan>,
     max_rows: Option<u64>,
@@ -57,7 +57,7 @@ pub(crate) fn resolve_ties(
         .filter(|rows| *rows <= MAX_TOP_ROWS)
         .map(|rows| rows as usize);
     if let Some(merge) = plan.downcast_ref::<SortPreservingMergeExec>() {
-        // The rebuilt sort merges its partitions by itself.
+        // The rebuilt sort merges its own partitions.
         let sorted = resolve_sort(merge.input(), fewer(merge.fetch(), max_rows))?;
         return Ok(if sorted.is_sorted {
             sorted
@@ -71,7 +71,7 @@ pub(crate) fn resolve_ties(
     resolve_sort(&plan, max_rows)
 }
 
-/// Rebuilds a sort that may lie below projections.
+/// Rebuilds a sort that may be below projections.
 fn resolve_sort(plan: &Arc<dyn ExecutionPlan>, fetch: Option<usize>) -> Result<Resolved> {
     if plan.is::<ProjectionExec>() || plan.is::<CooperativeExec>() {
         let child = resolve_sort(plan.children()[0], fetch)?;
