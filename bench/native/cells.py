@@ -1,4 +1,4 @@
-"""Prints the first and the last rows of an Arrow stream as pyarrow's texts: JSON.
+"""Prints the first and the last rows of an Arrow stream as JSON, with the texts of pyarrow's values.
 
 `cells.py STREAM NUM_ROWS`
 """

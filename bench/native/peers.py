@@ -1,6 +1,6 @@
-"""Answers requests, a line of JSON each, with what they took: `{"ms": …}`, or `{"error": …}`.
+"""Reads requests, one line of JSON each, and answers with their times: `{"ms": …}`, or `{"error": …}`.
 
-A request is `{"task": NAME, …parameters}`; what a task needs is made when it is first asked for, and not measured.
+A request is `{"task": NAME, …parameters}`. The inputs of a task are made at its first request, and not measured.
 """
 
 import http.server
@@ -43,7 +43,7 @@ def connect_session(remote):
 
 
 class Lazily:
-    """What is made once, when it is wanted."""
+    """A value that is made once, at its first use."""
 
     def __init__(self, make):
         self.make = make
@@ -83,7 +83,7 @@ def query(origin, sql, **options):
 
 
 class FlightTable(flight.FlightServerBase):
-    """One table in memory, and a place to put one."""
+    """A Flight server with one table in memory; it also accepts uploads."""
 
     def __init__(self, table):
         super().__init__("grpc://127.0.0.1:0")
@@ -178,7 +178,7 @@ def save(url):
 
 
 def export(origin, columns):
-    """One Parquet file of lineitem's first columns, from a result of its own."""
+    """One Parquet file of lineitem's first columns, exported from a separate result."""
     with urllib.request.urlopen(f"{origin}/v1/tables/lineitem") as response:
         names = [field["name"] for field in json.load(response)["fields"][:columns]]
     query_id = uuid.uuid4()
@@ -224,7 +224,7 @@ TASKS = {
 
 
 def warm_up(task, request):
-    """Makes what the task needs, outside of what is measured."""
+    """Makes the inputs of a task, before the measurement."""
     if task.startswith("spark"):
         spark().range(1000).toPandas()
     if task.endswith("put"):

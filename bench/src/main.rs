@@ -1,9 +1,9 @@
-//! What the ordered stream costs, as ratios in one run:
-//! `cargo run --release -p colonnade-bench -- LINEITEM.PARQUET RUNS`.
+//! The cost of the ordered stream, as ratios within one run: `cargo run --release -p colonnade-bench --
+//! LINEITEM.PARQUET RUNS`.
 //!
-//! Everything runs inside this process, at the stitcher, with a sink that only counts: no socket, no
-//! spool; the Parquet file at its writer. Runs of what is compared take turns, so that a busy machine is
-//! busy for both; the median counts. `--quick` takes fewer rows.
+//! Streams are measured inside this process, at the stitcher, with a sink that only counts: no socket
+//! and no spool. The Parquet file is measured at its writer. Runs of the compared variants alternate,
+//! so that load of the machine affects them equally; the median counts. `--quick` reads fewer rows.
 
 mod parquet;
 
@@ -22,7 +22,7 @@ use colonnade_server::order::{StitchPlan, Stitcher};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// The budget of one stream where the command line does not say.
+/// The budget of one stream, unless the command line gives another.
 const BUDGET_BYTES: u64 = 24 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ struct Case {
     num_threads: usize,
 }
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Debug, Clone, Copy)]
 struct Run {
     first_batch: Duration,
@@ -111,7 +111,7 @@ fn main() -> Result<()> {
     parquet::compare(lineitem, num_runs, limit)
 }
 
-/// The server's engine over the demo tables.
+/// The server's engine with the demo tables.
 fn engine(num_threads: usize) -> Result<Engine> {
     let config = EngineConfig {
         memory_bytes: 1 << 30,

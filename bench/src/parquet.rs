@@ -1,5 +1,5 @@
-//! lineitem to one Parquet file, by our export and by DataFusion's own writer (its pull request 7562),
-//! each in a process of its own.
+//! Writes lineitem to one Parquet file, with this project's export and with DataFusion's own writer
+//! (its pull request 7562), each in a process of its own.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ const THREADS: [usize; 4] = [1, 2, 4, 8];
 const COLUMNS: [usize; 2] = [16, 3];
 const FIRST_COLUMNS: [&str; 3] = ["l_orderkey", "l_partkey", "l_suppkey"];
 
-/// What one file took.
+/// The cost of one file.
 #[derive(Debug, Clone, Copy)]
 struct Written {
     ms: f64,
     peak_bytes: u64,
 }
 
-/// Prints the table; each writer takes its turn in every round.
+/// Prints the table. The writers alternate in every round.
 pub(crate) fn compare(lineitem: &str, num_rounds: usize, limit: Option<u64>) -> Result<()> {
     println!("\n| one Parquet file | threads | columns | ms | of DataFusion's | peak MB |");
     println!("| --- | --- | --- | --- | --- | --- |");
@@ -86,7 +86,7 @@ fn in_process(
     })
 }
 
-/// The child: writes one file, prints milliseconds and bytes of memory at most.
+/// The child process: writes one file, prints the milliseconds and the peak memory in bytes.
 pub(crate) fn write(arguments: &[String]) -> Result<()> {
     let [writer, lineitem, num_threads, num_columns, limit] = arguments else {
         return Err("expected WRITER LINEITEM THREADS COLUMNS LIMIT".into());
@@ -185,13 +185,13 @@ async fn write_datafusion(
     Ok(())
 }
 
-/// The most memory that this process had resident.
+/// The peak resident memory of this process.
 fn peak_bytes() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
     let kib: u64 = line
         .and_then(|line| line.split_whitespace().nth(1))
-        .ok_or("no VmHWM here")?
+        .ok_or("/proc/self/status has no VmHWM")?
         .parse()?;
     Ok(kib * 1024)
 }

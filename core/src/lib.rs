@@ -1,12 +1,12 @@
 //! Reads an Arrow IPC stream as its bytes land.
 //!
-//! The way through: [`wire`] frames the bytes and checks every header before anything is built on
-//! it; [`decode`] turns checked messages into arrays; [`table`] keeps them as chunked columns;
-//! [`text`] writes a cell exactly; [`kernels`] sort, filter and
-//! summarise, as [`semantics`] says. No I/O and no JavaScript: the caller brings the bytes.
+//! [`wire`] frames the bytes and checks every header before anything is built on it. [`decode`] turns
+//! checked messages into arrays. [`table`] keeps them as chunked columns. [`text`] writes the exact
+//! text of a cell. [`kernels`] sort, filter and summarise by the rules of [`semantics`]. The crate does
+//! no I/O and knows no JavaScript: the caller brings the bytes.
 //!
-//! Bytes from outside never panic: whatever is wrong ends in a [`wire::DecodeError`] that says what,
-//! and where.
+//! Bytes from outside never cause a panic. Invalid bytes return a [`wire::DecodeError`] with what is
+//! wrong and where.
 
 #[cfg(feature = "decode")]
 pub mod decode;

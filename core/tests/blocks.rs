@@ -1,5 +1,4 @@
-//! Rows that come and go: a memory budget that grows, blocks of a result, and a table that keeps its
-//! first rows.
+//! A memory budget that grows, blocks of rows of a result, and a table that keeps only its first rows.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,7 +21,7 @@ fn decoder() -> Decoder {
     Decoder::new(1 << 20, Limits::default())
 }
 
-/// The texts of rows `[start, end)` as one packed window.
+/// The texts of rows `[start, end)` as a packed window.
 fn texts(decoder: &Decoder, start: u64, end: u64) -> Vec<u8> {
     let table = decoder.table().unwrap();
     let window = table.window(start..end, &[0, 1, 2], 0, &FixedOffsets);

@@ -16,8 +16,8 @@ use colonnade_core::wire::Limits;
 
 const NEW_VALUES: usize = 3;
 
-/// A batch of the dictionary as it stands after `step` deltas: its newest values, its oldest, one
-/// from between, and a null.
+/// The keys of a batch after `step` deltas of the dictionary: its newest values, its oldest, one from
+/// the middle, and a null.
 fn keys(step: usize) -> Vec<Option<i32>> {
     let end = ((step + 1) * NEW_VALUES) as i32;
     vec![Some(end - 1), Some(0), None, Some(end / 2), Some(end - 2)]

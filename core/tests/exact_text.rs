@@ -1,4 +1,4 @@
-//! Every type's text at its extremes, against pyarrow's own values (`fixtures/make.py`).
+//! Checks the text of every type at its extremes against pyarrow's values (`fixtures/make.py`).
 
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ fn fixture(name: &str) -> Vec<u8> {
     .unwrap()
 }
 
-/// The cells of one column, `None` where null, out of the packed window.
+/// The cells of one column from the packed window; `None` is null.
 fn column_text(table: &Table, column: usize) -> Vec<Option<String>> {
     let num_rows = table.num_rows();
     let packed = table
@@ -77,7 +77,7 @@ fn a_long_text_is_cut_at_characters_and_marked() {
         .iter()
         .position(|field| field.name == "string")
         .unwrap();
-    // Row 6 is a text of right-to-left letters, two bytes each.
+    // Row 6 is a right-to-left text with two bytes per letter.
     let packed = table
         .window(6..7, &[strings], 3, &FixedOffsets)
         .unwrap()

@@ -1,5 +1,5 @@
-//! Arrow files: in the order of their bytes and by their footers they are the same table; cut or
-//! damaged they are an error or a table, never a panic.
+//! Arrow files decode to the same table in byte order and by their footers. Truncated or damaged files
+//! give an error or a table, never a panic.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use colonnade_core::wire::{DecodeError, DecodeErrorKind, Limits};
 
 const MARKER: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-/// The files of the fixtures, and the golden ones where they are.
+/// The files of the fixtures, and the golden files if they are available.
 fn files() -> Vec<PathBuf> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/wire");
     let mut folders = vec![fixtures];
@@ -50,7 +50,7 @@ fn in_order(bytes: &[u8], chunk_bytes: usize) -> (Decoder, Result<(), DecodeErro
     (decoder, end)
 }
 
-/// Reads by the footer, where the bytes end with one.
+/// Reads by the footer, if the bytes end with one.
 fn by_footer(bytes: &[u8]) -> Option<(Decoder, Result<(), DecodeError>)> {
     let rest = bytes.strip_suffix(b"ARROW1")?;
     let (rest, length) = rest.split_last_chunk::<4>()?;
@@ -98,7 +98,7 @@ fn both_ways_give_the_same_rows() {
                     assert_eq!(window(&decoder), window(&wanted), "{}", path.display());
                     num_same += 1;
                 }
-                // The footer names the messages in another order.
+                // The footer lists the messages in another order.
                 Err(error) => assert!(
                     matches!(
                         error.kind,

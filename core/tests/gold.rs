@@ -1,5 +1,5 @@
-//! The golden streams of Apache Arrow, which every implementation has to read: each, at every chunk
-//! size, decodes to the values of its JSON; none of its proper prefixes passes for the whole.
+//! The golden streams of Apache Arrow, which every implementation must read. At every chunk size, each
+//! decodes to the values of its JSON. None of its proper prefixes is accepted as complete.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,7 +16,7 @@ use colonnade_core::wire::{DecodeErrorKind, Limits, survey_file, survey_stream};
 
 const CHUNK_SIZES_BYTES: [usize; 6] = [1, 2, 7, 123, 4096, usize::MAX];
 
-/// The `.stream` files of the conformance data; none where there is no such data.
+/// The `.stream` files of the conformance data; empty if the data are not available.
 fn gold_streams() -> Vec<PathBuf> {
     let Ok(folder) = std::env::var("COLONNADE_CONFORMANCE") else {
         eprintln!("COLONNADE_CONFORMANCE is not set: the golden streams are left out");
@@ -83,7 +83,7 @@ fn assert_equal(name: &str, decoder: &Decoder, expected: &[RecordBatch]) {
         for (chunk, batch) in column.chunks().zip(&with_rows) {
             let wanted = batch.column(index);
             assert_eq!(texts(chunk), texts(wanted), "{name}: column {index}");
-            // The JSON reader gives a map's entries other field names than the file has.
+            // The JSON reader gives a map's entries other field names than the file.
             if !name.contains("map_non_canonical") {
                 assert_eq!(chunk, wanted, "{name}: column {index}");
             }
@@ -109,7 +109,8 @@ fn every_golden_stream_decodes_to_its_json_at_every_chunk_size() {
 fn every_proper_prefix_of_a_golden_stream_is_an_error() {
     for path in gold_streams() {
         let bytes = fs::read(&path).unwrap();
-        // Each cut of the small ones; of the large ones a prime stride meets every kind of place.
+        // Small files are cut at each byte. In large ones, a prime stride reaches all kinds of
+        // positions.
         let stride = if bytes.len() < 30_000 { 1 } else { 997 };
         for end in (0..bytes.len()).step_by(stride) {
             let mut decoder = Decoder::new(u64::MAX, Limits::default());
@@ -147,7 +148,7 @@ fn a_survey_counts_the_rows_of_streams_and_files() {
     }
 }
 
-/// Reads what was decoded before an error, as a grid would.
+/// Reads the rows that were decoded before an error, as a grid would.
 fn read_first_rows(decoder: &Decoder) {
     if let Some(table) = decoder.table() {
         let rows = 0..table.num_rows().min(100);
@@ -156,7 +157,7 @@ fn read_first_rows(decoder: &Decoder) {
     }
 }
 
-/// What the decoder's own check has passed, arrow-rs's full validation passes as well.
+/// What the decoder's own check accepts, arrow-rs's full validation must accept too.
 fn assert_valid(decoder: &Decoder) {
     for column in decoder.table().iter().flat_map(|table| table.columns()) {
         column.validate_full().unwrap();
@@ -168,7 +169,7 @@ fn arrays_are_the_same_whenever_they_are_made() {
     for path in gold_streams() {
         let bytes = fs::read(&path).unwrap();
         let late = decode(&bytes, 4096);
-        // Each array is looked at as soon as its batch is there.
+        // Each array is built as soon as its batch has arrived.
         let mut early = Decoder::new(u64::MAX, Limits::default());
         for chunk in bytes.chunks(64) {
             early.push(chunk).unwrap();
@@ -203,7 +204,7 @@ fn the_pieces_of_a_table_are_the_stream_again() {
             &decode(&written, 7),
             &expected_batches(&path),
         );
-        // Other readers, which verify the FlatBuffers, read the same rows.
+        // Other readers, which verify FlatBuffers, read the same rows.
         let reader = arrow_ipc::reader::StreamReader::try_new(written.as_slice(), None);
         let rows = reader.unwrap().map(|batch| batch.unwrap().num_rows());
         let num_rows = decoder.table().unwrap().num_rows();

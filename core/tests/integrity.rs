@@ -1,5 +1,5 @@
-//! The entries of a message: what `front` writes, arrow-rs and our own reader read; what is not sound
-//! is refused by name.
+//! The metadata entries of a message. arrow-rs and this crate read what `front` writes. Invalid entries
+//! are refused with an error that names them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ fn one_batch() -> Piece {
     split(&plain(&[batch(0, 10)])).pop().unwrap()
 }
 
-/// Custom metadata as arrow-rs sees it, which verifies the whole FlatBuffer.
+/// The custom metadata as read by arrow-rs, which verifies the whole FlatBuffer.
 fn entries(piece: &Piece) -> HashMap<String, String> {
     let entries = piece.header().custom_metadata().unwrap_or_default();
     entries
@@ -85,7 +85,7 @@ fn our_reader_reads_what_front_writes() {
         snapshot: Some(0x0123_4567_89ab_cdef),
     };
     assert_eq!(Integrity::read(&full.metadata).unwrap(), expected);
-    // The header, its length and version are those of the message as it was.
+    // The header, its length and the version do not change.
     let (before, after) = (plain.header(), full.header());
     assert_eq!(before.version(), after.version());
     assert_eq!(before.bodyLength(), after.bodyLength());
@@ -93,7 +93,7 @@ fn our_reader_reads_what_front_writes() {
         format!("{:?}", before.header_as_record_batch().unwrap()),
         format!("{:?}", after.header_as_record_batch().unwrap())
     );
-    // What a message said before stays, behind ours.
+    // Earlier entries of a message stay, after the new ones.
     let again = full.with(&[("front", "most")]);
     assert_eq!(Integrity::read(&again.metadata).unwrap(), expected);
     assert_eq!(entries(&again).len(), 9);
@@ -165,12 +165,12 @@ fn entries_beyond_the_first_64_are_not_looked_at() {
 
 #[test]
 fn the_hash_is_xxh3() {
-    // Values of the reference implementation (xxhsum -H3).
+    // Values from the reference implementation (xxhsum -H3).
     assert_eq!(xxh3_64(b""), 0x2d06_8005_38d3_94c2);
     assert_eq!(xxh3_64(b"a"), 0xe6c6_32b6_1e96_4e1f);
 }
 
-/// `fixtures/numbered.arrows` for those who cannot run Rust; `COLONNADE_WRITE_FIXTURES=1` writes it.
+/// `fixtures/numbered.arrows` is for tests without Rust; `COLONNADE_WRITE_FIXTURES=1` writes it.
 #[test]
 fn the_fixture_is_what_a_server_sends() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/numbered.arrows");

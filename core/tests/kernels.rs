@@ -1,5 +1,5 @@
-//! Kernels against arrow-rs's own comparisons on random columns of every type, and against cases
-//! that the server answers too.
+//! Compares the kernels with arrow-rs's own comparisons on random columns of every type, and with cases
+//! that the server answers, too.
 
 #![allow(clippy::unwrap_used)]
 
@@ -77,7 +77,8 @@ fn key(column: &str, descending: bool) -> SortKey {
     }
 }
 
-/// Floats as f64 with one zero and one NaN; values of dictionaries and runs.
+/// The array with floats as f64 with one zero and one NaN, and with the values of dictionaries and
+/// run-end encoding.
 fn plain(array: &ArrayRef) -> ArrayRef {
     let floats: Vec<Option<f64>> = match array.data_type() {
         DataType::Float16 => array
@@ -119,7 +120,7 @@ fn is_nan(array: &ArrayRef, index: usize) -> bool {
         && array.as_primitive::<Float64Type>().value(index).is_nan()
 }
 
-/// A cell's text as predicates want it: bytes without their number.
+/// The text of a cell as predicates expect it: binary without the number of bytes.
 fn as_value(text: &str) -> &str {
     let is_binary = text.ends_with(" bytes)") || text.ends_with(" byte)");
     let end = text.rfind('(').filter(|_| is_binary);
@@ -128,7 +129,7 @@ fn as_value(text: &str) -> &str {
 
 type Compare = Box<dyn Fn(usize, usize) -> Ordering>;
 
-/// The contract's order of a sort by one column.
+/// The documented order of a sort by one column.
 fn comparator(array: &ArrayRef, descending: bool) -> Compare {
     let array = plain(array);
     let options = SortOptions {

@@ -1,4 +1,4 @@
-//! The memory of message bodies: as much as really comes, counted, and used again.
+//! The memory of message bodies: only what arrives is used, it is counted, and it is reused.
 
 #![allow(clippy::unwrap_used)]
 
@@ -78,7 +78,7 @@ fn the_next_stream_gets_the_memory_of_one_that_is_gone() {
 fn few_rows_hold_no_more_of_a_budget_in_memory_that_is_used_again() {
     const BUDGET_BYTES: u64 = 6000;
     let pool = SlabPool::default();
-    // Leaves one piece of memory, nearly as large as the budget.
+    // Leaves one free block of memory, nearly as large as the budget.
     drop(decode(&pool, &stream(1, 280)));
     let free_bytes = pool.free_bytes() as u64;
     assert!((BUDGET_BYTES / 2..BUDGET_BYTES).contains(&free_bytes));
@@ -98,7 +98,7 @@ fn arrays_outlive_their_decoder() {
     let decoder = decode(&pool, &bytes);
     let chunk = Arc::clone(decoder.table().unwrap().columns()[0].chunk(7));
     drop(decoder);
-    // What others are given now must not lie over what is still in use.
+    // The memory of other decoders must not overlap memory in use.
     let others = [decode(&pool, &bytes), decode(&pool, &bytes)];
     let values = chunk.as_primitive::<Int64Type>().values();
     assert!(values.iter().copied().eq(700..800));
@@ -141,7 +141,7 @@ fn rows_within_the_budget_stay_and_the_next_message_is_refused() {
     assert!(decoder.used_bytes() <= bytes.len() as u64 / 2);
 }
 
-/// A stream of one batch whose body claims to be `body_bytes` long, up to 10 bytes of that body.
+/// A stream of one batch whose body claims to be `body_bytes` long, but has only 10 bytes.
 fn claiming(body_bytes: i64) -> Vec<u8> {
     let bytes = stream(1, 1);
     let schema_end = 8 + u32::from_le_bytes(bytes[4..8].try_into().unwrap()) as usize;
@@ -227,7 +227,7 @@ fn half_read_messages_leave_their_room_to_the_next_response() {
     let (used_bytes, num_rows) = (decoder.used_bytes(), decoder.progress().num_rows);
     for _ in 0..100 {
         decoder.resume(num_rows);
-        // The schema, and a part of the first batch.
+        // The schema, and part of the first batch.
         decoder.push(&bytes[..5000]).unwrap();
         assert!(decoder.used_bytes() <= used_bytes + 64);
     }

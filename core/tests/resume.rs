@@ -1,5 +1,5 @@
-//! A response that breaks off goes on with another one behind the rows that came: nothing is lost,
-//! doubled or taken from another result.
+//! A response that breaks off is continued by another one: no row is lost, duplicated or taken from
+//! another result.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use colonnade_core::wire::{DecodeError, DecodeErrorKind, Limits};
 
 use served::{CONTINUATION, batches, plain, served, served_as, split, with_snapshot};
 
-/// The result has rows `[FIRST_ROW, END_ROW)`, as if it were asked for at an offset.
+/// The result has rows `[FIRST_ROW, END_ROW)`, as if it had been requested with an offset.
 const FIRST_ROW: u64 = 100;
 const END_ROW: u64 = 130;
 
@@ -29,7 +29,7 @@ fn response(first_row: u64, batch_rows: i64) -> Vec<u8> {
     served(&batches, first_row, true)
 }
 
-/// The texts of all rows as one packed window.
+/// The texts of all rows as a packed window.
 fn texts(decoder: &Decoder) -> Vec<u8> {
     let Some(table) = decoder.table() else {
         return Vec::new();
@@ -45,7 +45,7 @@ fn whole() -> Vec<u8> {
     texts(&decoder)
 }
 
-/// A decoder that has read `response` up to `cut`, and that was told to go on.
+/// A decoder that has read `response` up to `cut`, and was then resumed.
 fn cut_and_resumed(response: &[u8], cut: usize) -> Decoder {
     let mut decoder = decoder();
     decoder.push(&response[..cut]).unwrap();
@@ -133,7 +133,7 @@ fn a_stream_cut_time_and_again_goes_on_to_the_same_rows() {
         let mut decoder = decoder();
         for attempt in 0.. {
             let response = response(FIRST_ROW + num_rows(&decoder), 1 + (seed % 5) as i64);
-            // xorshift64; the later the attempt, the more of the response comes.
+            // xorshift64. The later the attempt, the more of the response arrives.
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
@@ -184,7 +184,7 @@ fn a_continuation_of_another_schema_is_refused() {
     assert!(num_rows(&decoder) > 0);
     let error = refused(&mut decoder, &plain(&[other]));
     assert_eq!(error.kind, DecodeErrorKind::SchemaChanged, "{error}");
-    // The right one may still follow.
+    // A correct response can still follow.
     let row = FIRST_ROW + num_rows(&decoder);
     decoder.resume(row);
     decoder.push(&response(row, 7)).unwrap();

@@ -1,5 +1,5 @@
-//! Decodes bytes in chunks that the input chooses, works on the rows, and goes on with what is left
-//! as a resumed response.
+//! Decodes bytes in chunks whose sizes the input chooses, and uses the rows. Then decodes the rest of
+//! the bytes as a resumed response.
 //!
 //! Input: u8 chunk seed, u16 length of the first response (little-endian; clamped), the bytes.
 
@@ -51,12 +51,13 @@ fn push(decoder: &mut Decoder, mut bytes: &[u8], chunks: &mut ChunkSizes) {
     let _ = decoder.finish();
 }
 
-/// Sizes from 1 byte to 64 KiB, small and large ones alike.
+/// Powers of two from 1 byte to 32 KiB, all equally likely.
 struct ChunkSizes(u32);
 
 impl ChunkSizes {
     fn next(&mut self) -> usize {
-        // Numerical Recipes' linear congruential generator: no test of randomness, only variety.
+        // Numerical Recipes' linear congruential generator. It is not very random, but gives enough
+        // variety.
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         1 << (self.0 >> 28)
     }

@@ -1,4 +1,4 @@
-//! Walks bytes as a stream and as a file, by their headers alone.
+//! Reads the headers of the bytes as a stream and as a file.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Bindings of the kernels: views, and jobs that run in slices.
+//! Bindings of the kernels: views, and jobs that work in slices.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::{Decoder, js_error};
 
-/// Rows of a table in an order.
+/// Rows of a table in a certain order.
 #[wasm_bindgen]
 pub struct View {
     rows: Arc<RowOrder>,
@@ -20,14 +20,14 @@ pub struct View {
 
 #[wasm_bindgen]
 impl View {
-    /// How many rows there are.
+    /// The number of rows.
     #[wasm_bindgen(js_name = numRows)]
     #[must_use]
     pub fn num_rows(&self) -> u32 {
         self.rows.len() as u32
     }
 
-    /// The table's rows at positions `[start, end)`, as far as there are any.
+    /// The table's rows at positions `[start, end)`, as far as they exist.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -39,7 +39,7 @@ impl View {
     }
 }
 
-/// Work that is done in slices by `Decoder.step`.
+/// A job that `Decoder.step` runs in slices.
 #[wasm_bindgen]
 pub struct Job {
     work: Work,
@@ -54,7 +54,7 @@ enum Work {
 
 #[wasm_bindgen]
 impl Job {
-    /// How much is done, of 1.
+    /// The fraction of the work that is done, from 0 to 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         match &self.work {
@@ -70,38 +70,39 @@ impl Job {
     fn summary(&mut self) -> Result<&mut SummaryJob, JsValue> {
         match &mut self.work {
             Work::Summary(job) => Ok(job),
-            _ => Err(js_error("bad_parameter", "The job is no summary.", 0, 0)),
+            _ => Err(js_error("bad_parameter", "The job is not a summary.", 0, 0)),
         }
     }
 }
 
-/// Values of a column: `kind` as `ColumnValues` in colonnade-core names it, `bytes`, `validity`.
+/// Values of a column: `kind` as in colonnade-core's `ColumnValues`, `bytes` and `validity`.
 #[wasm_bindgen]
 pub struct Values(ColumnValues);
 
 #[wasm_bindgen]
 impl Values {
-    /// The type of a value.
+    /// The type of the values.
     #[wasm_bindgen(getter)]
     #[must_use]
     pub fn kind(&self) -> String {
         self.0.kind.to_owned()
     }
 
-    /// The values, little-endian; empty the next time.
+    /// The values, little-endian. A second call returns nothing.
     #[must_use]
     pub fn bytes(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0.bytes)
     }
 
-    /// 1 for a value, 0 for null; empty the next time.
+    /// 1 for a value, 0 for null. A second call returns nothing.
     #[must_use]
     pub fn validity(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.0.validity)
     }
 }
 
-/// Texts of a column that repeat: each of them once, and which one every row has.
+/// The texts of a column with repeated values: each distinct text once, and the number of each row's
+/// text.
 #[wasm_bindgen]
 pub struct RepeatedTexts {
     codes: Vec<u32>,
@@ -111,20 +112,20 @@ pub struct RepeatedTexts {
 
 #[wasm_bindgen]
 impl RepeatedTexts {
-    /// For each row the number of its text; empty the next time.
+    /// For each row, the number of its text. A second call returns nothing.
     #[must_use]
     pub fn codes(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.codes)
     }
 
-    /// How many texts there are.
+    /// The number of distinct texts.
     #[wasm_bindgen(js_name = numTexts)]
     #[must_use]
     pub fn num_texts(&self) -> usize {
         self.num_texts
     }
 
-    /// The texts, packed (see `CellWindow` in colonnade-core); empty the next time.
+    /// The texts, packed (see `CellWindow` in colonnade-core). A second call returns nothing.
     #[must_use]
     pub fn texts(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.texts)
@@ -137,7 +138,7 @@ pub struct Pieces(StreamPieces);
 
 #[wasm_bindgen]
 impl Pieces {
-    /// The next bytes; undefined behind the last.
+    /// The next bytes; undefined after the last ones.
     pub fn next(&mut self) -> Option<Vec<u8>> {
         self.0.next_piece()
     }
@@ -155,7 +156,8 @@ impl Decoder {
         }
     }
 
-    /// Begins to sort a view by columns, each descending where `descending` is not 0.
+    /// Starts to sort a view by columns. A column is sorted in descending order if its `descending` is
+    /// not 0.
     ///
     /// # Errors
     /// As `SortJob::try_new`.
@@ -172,7 +174,7 @@ impl Decoder {
             .map_err(|error| thrown(&error))
     }
 
-    /// Begins to filter a view by a predicate in JSON.
+    /// Starts to filter a view by a predicate in JSON.
     ///
     /// # Errors
     /// As `FilterJob::try_new`.
@@ -182,7 +184,7 @@ impl Decoder {
             .map_err(|error| thrown(&error))
     }
 
-    /// Begins to summarise a column of the table.
+    /// Starts to summarise a column of the table.
     ///
     /// # Errors
     /// As `SummaryJob::try_new`.
@@ -192,7 +194,7 @@ impl Decoder {
             .map_err(|error| thrown(&error))
     }
 
-    /// Makes a summary that is done go on with the rows that came since.
+    /// Continues a finished summary with the rows that were added since.
     ///
     /// # Errors
     /// As `SummaryJob::resume`.
@@ -203,7 +205,7 @@ impl Decoder {
         summary.resume(table).map_err(|error| thrown(&error))
     }
 
-    /// Begins to summarise the rows of a view by the bins of a summary that is done.
+    /// Starts to summarise the rows of a view with the bins of a finished summary.
     ///
     /// # Errors
     /// As `SummaryJob::within`.
@@ -215,16 +217,16 @@ impl Decoder {
             .map_err(|error| thrown(&error))
     }
 
-    /// The JSON of a summary that is done; the job can go on.
+    /// The JSON of a finished summary. The job can be continued.
     ///
     /// # Errors
-    /// `bad_parameter` for another job.
+    /// `bad_parameter` if the job is not a summary.
     #[wasm_bindgen(js_name = summaryText)]
     pub fn summary_text(&self, job: &mut Job) -> Result<String, JsValue> {
         job.summary().map(|summary| summary.finish(&self.zones))
     }
 
-    /// Begins to look for a text in a view; in all columns where none is named.
+    /// Starts to search a view for a text; in all columns if none is given.
     ///
     /// # Errors
     /// As `FindJob::try_new`.
@@ -249,7 +251,7 @@ impl Decoder {
             .map_err(|error| thrown(&error))
     }
 
-    /// Works for a millisecond or so; true once the job is done.
+    /// Works for about a millisecond. Returns true when the job is done.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -262,7 +264,7 @@ impl Decoder {
         }
     }
 
-    /// What a job that is done came to: a `View`, or JSON.
+    /// The result of a finished job: a `View`, or JSON.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -279,10 +281,10 @@ impl Decoder {
     }
 
     /// The text of `columns` at positions `[start, end)` of a view, packed (see `CellWindow` in
-    /// colonnade-core). Texts of more than `max_chars` characters are cut and marked; 0 cuts nothing.
+    /// colonnade-core). Texts of more than `max_chars` characters are cut and marked; 0 means no limit.
     ///
     /// # Errors
-    /// `out_of_range` where a position or column is not there, `over_limit` for too much text.
+    /// `out_of_range` if a position or column does not exist, `over_limit` if there is too much text.
     pub fn window(
         &self,
         view: &View,
@@ -300,7 +302,8 @@ impl Decoder {
             .map_err(|error| js_error(error.code(), &error.to_string(), table.num_rows(), 0))
     }
 
-    /// Values of a column at positions `[start, end)` of a view; undefined where they are no numbers.
+    /// Values of a column at positions `[start, end)` of a view; undefined if they are not stored as
+    /// numbers.
     ///
     /// # Errors
     /// As `ColumnValues::read`.
@@ -317,7 +320,7 @@ impl Decoder {
             .map_err(|error| thrown(&error))
     }
 
-    /// Which texts a column has at positions `[start, end)` of a view; undefined where they seldom
+    /// The distinct texts of a column at positions `[start, end)` of a view; undefined if values seldom
     /// repeat.
     ///
     /// # Errors
@@ -348,7 +351,7 @@ impl Decoder {
             .map_err(|error| js_error(error.code(), &error.to_string(), table.num_rows(), 0))
     }
 
-    /// Begins to write the rows as an Arrow IPC stream.
+    /// Starts to write the rows as an Arrow IPC stream.
     ///
     /// # Errors
     /// `no_rows` before the schema is known.

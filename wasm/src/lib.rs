@@ -1,4 +1,4 @@
-//! JavaScript bindings of `colonnade-core`: one newtype, one delegation a method.
+//! JavaScript bindings of `colonnade-core`: newtypes whose methods delegate to it.
 
 mod kernels;
 mod warm;
@@ -13,15 +13,15 @@ use wasm_bindgen::prelude::*;
 use zone::IntlTimeZones;
 
 thread_local! {
-    /// Memory of dropped streams, for new ones: memory that was written before is far faster than
-    /// new memory.
+    /// Memory of dropped streams, reused for new ones. Memory that was written before is much faster
+    /// than new memory.
     static POOL: SlabPool = SlabPool::default();
 }
 
-/// Decodes one Arrow IPC stream as its bytes land, or several responses that are one result.
+/// Decodes one Arrow IPC stream as its bytes land, or several responses that form one result.
 ///
-/// Bytes are written straight into the module's memory: `spacePtr` and `spaceLen` say where the next
-/// ones go, `advance` that they are there. Errors thrown carry `code`, `byte` and `row`.
+/// JavaScript writes bytes directly into the module's memory: `spacePtr` and `spaceLen` describe the
+/// buffer for the next ones, `advance` accepts them. Thrown errors have `code`, `byte` and `row`.
 #[wasm_bindgen]
 pub struct Decoder {
     pub(crate) decoder: decode::Decoder,
@@ -44,25 +44,25 @@ impl Decoder {
         }
     }
 
-    /// Address of the bytes that are wanted next; valid until the next call.
+    /// Address of the buffer for the next bytes; valid until the next call.
     #[wasm_bindgen(js_name = spacePtr)]
     #[must_use]
     pub fn space_ptr(&mut self) -> *mut u8 {
         self.decoder.space().as_mut_ptr()
     }
 
-    /// How many bytes are wanted next at most; 0 once the stream is complete, has failed, or waits
-    /// for a larger budget.
+    /// Length of the buffer for the next bytes. It is 0 once the stream is complete, has failed, or
+    /// waits for a larger budget.
     #[wasm_bindgen(js_name = spaceLen)]
     #[must_use]
     pub fn space_len(&mut self) -> usize {
         self.decoder.space().len()
     }
 
-    /// Takes the `num_bytes` bytes that were written at `spacePtr`.
+    /// Accepts the `num_bytes` bytes that were written at `spacePtr`.
     ///
     /// # Errors
-    /// What is wrong with the stream. Rows read before stay readable.
+    /// What is wrong with the stream. Rows that were read before stay readable.
     pub fn advance(&mut self, num_bytes: usize) -> Result<(), JsValue> {
         self.decoder
             .advance(num_bytes)
@@ -70,8 +70,8 @@ impl Decoder {
             .map_err(|error| to_js_error(&error))
     }
 
-    /// An IPC file begins, whose footer is at byte `start`. Returns where the bytes to write
-    /// begin and end, pair by pair in their order; behind them an end-of-stream marker is to be written.
+    /// Begins an IPC file whose footer is at byte `start`. Returns the byte ranges to write, in order,
+    /// as pairs of start and end. After them, the caller writes an end-of-stream marker.
     ///
     /// # Errors
     /// What is wrong with the footer.
@@ -88,14 +88,14 @@ impl Decoder {
             .map_err(|error| to_js_error(&error))
     }
 
-    /// A further response begins, which was asked for from `first_row` of the result on: the row
-    /// that comes next. The half-read message and any error are forgotten, the rows stay.
+    /// Begins a further response, which was requested from the next row on: `first_row` of the result.
+    /// The incomplete message and any error are dropped; the rows stay.
     pub fn resume(&mut self, first_row: f64) {
         self.decoder.resume(first_row as u64);
     }
 
-    /// A decoder for other rows of the same result, from `first_row` of the result on, that keeps at
-    /// most `memory_bytes`. It refuses another schema and rows of another state of the source.
+    /// A decoder for other rows of the same result, from `first_row` of the result on. It keeps at most
+    /// `memory_bytes`. It refuses another schema, and rows of another state of the source.
     #[wasm_bindgen(js_name = block)]
     #[must_use]
     pub fn row_block(&self, first_row: f64, memory_bytes: f64) -> Self {
@@ -107,13 +107,14 @@ impl Decoder {
         }
     }
 
-    /// Drops the batches after row `num_rows`; no more of the stream can be read.
+    /// Drops the batches after row `num_rows`. The stream cannot be read further.
     #[wasm_bindgen(js_name = keepFirst)]
     pub fn keep_first(&mut self, num_rows: f64) {
         self.decoder.keep_first(num_rows as u64);
     }
 
-    /// Changes the budget. A message that was beyond it is taken up again.
+    /// Changes the memory budget. A message that was refused because it exceeded the budget is tried
+    /// again.
     ///
     /// # Errors
     /// As `advance`.
@@ -125,30 +126,30 @@ impl Decoder {
             .map_err(|error| to_js_error(&error))
     }
 
-    /// The body has ended.
+    /// Checks that the stream is complete, after the last byte of the body.
     ///
     /// # Errors
-    /// `missing_end_of_stream` or `truncated_message` unless the end-of-stream marker was seen.
+    /// `missing_end_of_stream` or `truncated_message` if the end-of-stream marker has not been read.
     pub fn finish(&self) -> Result<(), JsValue> {
         self.decoder.finish().map_err(|error| to_js_error(&error))
     }
 
-    /// The end-of-stream marker was seen.
+    /// Whether the end-of-stream marker has been read.
     #[wasm_bindgen(js_name = isComplete)]
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.decoder.progress().is_complete
     }
 
-    /// No message is half read.
+    /// Whether the stream is between two messages.
     #[wasm_bindgen(js_name = atMessageBoundary)]
     #[must_use]
     pub fn at_message_boundary(&self) -> bool {
         self.decoder.at_message_boundary()
     }
 
-    /// `{"fields":[{"name","type","nullable","metadata"}],"metadata"}`, once the schema is known;
-    /// `type` is Arrow's own name as pyarrow prints it.
+    /// `{"fields":[{"name","type","nullable","metadata"}],"metadata"}`, once the schema is known.
+    /// `type` is the name of the type as pyarrow prints it.
     #[wasm_bindgen(js_name = schemaJson)]
     #[must_use]
     pub fn schema_json(&self) -> Option<String> {
@@ -162,7 +163,7 @@ impl Decoder {
         self.decoder.progress().num_rows as f64
     }
 
-    /// Record batches received.
+    /// The number of record batches that were received.
     #[wasm_bindgen(js_name = numBatches)]
     #[must_use]
     pub fn num_batches(&self) -> f64 {
@@ -217,7 +218,7 @@ pub(crate) fn js_error(code: &str, message: &str, row: u64, byte: u64) -> JsValu
         ("row", JsValue::from(row as f64)),
         ("byte", JsValue::from(byte as f64)),
     ] {
-        // A property of a fresh object can always be set.
+        // Setting a property of a new object cannot fail.
         let _ = Reflect::set(&error, &key.into(), &value);
     }
     error.into()

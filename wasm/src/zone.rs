@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use colonnade_core::text::{FixedOffsets, TimeZones};
 use js_sys::{Array, Date, Function, Intl, Object, Reflect};
 
-/// Offsets change at quarter hours only, so one look-up serves 15 minutes of a zone.
+/// Offsets only change at quarter hours, so one look-up serves 15 minutes of a zone.
 const QUARTER_HOUR_SECONDS: i64 = 900;
 
-/// Offsets kept before the cache starts anew.
+/// The number of cached offsets at which the cache is cleared.
 const MAX_CACHED_OFFSETS: usize = 65_536;
 
-/// ECMA-262: a Date reaches 100,000,000 days to either side of the epoch.
+/// ECMA-262: a Date reaches 100,000,000 days before and after the epoch.
 const MAX_DATE_SECONDS: i64 = 8_640_000_000_000;
 
-/// Time zones by the browser's own database.
+/// Time zones from the browser's own database.
 #[derive(Default)]
 pub(crate) struct IntlTimeZones {
     formats: RefCell<HashMap<String, Option<Zone>>>,
@@ -49,7 +49,8 @@ impl Zone {
             .and_then(|intl| Reflect::get(&intl, &"DateTimeFormat".into()))
             .ok()?
             .into();
-        // An unknown zone is a RangeError; `Intl::DateTimeFormat::new` would not let it be caught.
+        // An unknown zone throws a RangeError, which `Intl::DateTimeFormat::new` would not let the
+        // caller catch.
         let format: Intl::DateTimeFormat =
             Reflect::construct(&constructor, &Array::of2(&"en-US".into(), &options))
                 .ok()?
@@ -84,13 +85,13 @@ fn look_up(format: &Function, utc_seconds: i64) -> Option<i32> {
     parse_offset(offset)
 }
 
-/// Seconds of `+01:00`, `-00:09:21` or nothing, which is UTC.
+/// Seconds of `+01:00` or `-00:09:21`; an empty text is UTC.
 fn parse_offset(text: &str) -> Option<i32> {
     let (sign, parts) = match text.split_at_checked(1) {
         None => return Some(0),
         Some(("+", parts)) => (1, parts),
         Some(("-", parts)) => (-1, parts),
-        // U+2212, which some locales' data use for minus.
+        // U+2212, which some locales use as minus sign.
         Some(_) => (-1, text.strip_prefix('\u{2212}')?),
     };
     let mut seconds = 0;

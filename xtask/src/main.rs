@@ -1,7 +1,7 @@
-//! Build steps that want Rust.
+//! Build steps in Rust.
 //!
 //! `cargo run --release -p xtask -- bindgen MODULE.wasm OUT_DIR` writes the JavaScript and the types
-//! beside the module, as `wasm-bindgen --target web` does, without a command to install.
+//! for the module, as `wasm-bindgen --target web` does, without installing that command.
 
 use std::process::ExitCode;
 
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match bindgen(module, out_dir) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{module}: no JavaScript could be written for it: {error:#}");
+            eprintln!("{module}: cannot write its JavaScript: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -19,7 +19,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const MEMORY_BYTES: u64 = 1 << 30;
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// What one run took: milliseconds by what was done.
+/// The times of one run: milliseconds by step.
 type Run = BTreeMap<&'static str, f64>;
 
 fn main() -> Result<()> {
@@ -84,7 +84,7 @@ fn compute(table: &Table, run: &mut Run) -> Result<f64> {
     Ok([sorted, filtered].iter().map(checksum).sum())
 }
 
-/// The number of rows, and the one in the middle.
+/// The number of rows, and the row in the middle.
 fn checksum(rows: &RowOrder) -> f64 {
     rows.len() as f64 + f64::from(rows.get(rows.len() / 2).unwrap_or(0))
 }

@@ -1,7 +1,8 @@
-//! Checks what the buffers of an array hold, once, when it arrives; afterwards arrays are made of
-//! them unchecked. Whatever passes here passes arrow-rs's `validate_full`.
+//! Checks the contents of an array's buffers once, when they arrive. Arrays are later built from them
+//! without further checks. Whatever passes here passes arrow-rs's `validate_full`.
 //!
-//! Extents were checked before ([`crate::wire::read_layout`]). Fixed-width values need no check.
+//! Buffer extents are already checked by [`crate::wire::read_layout`]. Fixed-width values need no
+//! check.
 
 use arrow_schema::{DataType, Field, UnionFields, UnionMode};
 
@@ -38,7 +39,7 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    /// The `index`th buffer behind the validity, no longer than its rows need.
+    /// The `index`th buffer after the validity buffer, cut to the length that its rows need.
     fn buffer(&self, slot: &ArraySlot, index: usize) -> &'a [u8] {
         let mut buffers = slot
             .buffers
@@ -54,7 +55,7 @@ impl<'a> Check<'a> {
         &self.body[range.offset..range.offset + length]
     }
 
-    /// One bit a row, where the array may have nulls.
+    /// The validity bitmap, one bit per row; `None` if the array has no nulls.
     fn validity(&self, slot: &ArraySlot, data_type: &DataType) -> Option<&'a [u8]> {
         let (_, range) = slot
             .buffers
@@ -69,7 +70,7 @@ impl<'a> Check<'a> {
         let has_children =
             data_type.is_nested() || matches!(data_type, DataType::RunEndEncoded(..));
         if !slot.children.is_empty() && !has_children {
-            return Err(format!("arrays of {data_type} have no children"));
+            return Err(format!("arrays of {data_type} cannot have children"));
         }
         let first = || self.buffer(slot, 0);
         let second = || self.buffer(slot, 1);
@@ -122,8 +123,8 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// Refuses a null in a child that can have none, unless its parent is null there: each row of the
-    /// parent has `group` rows of the child; `None` where a null parent excuses nothing.
+    /// Refuses a null in a non-nullable child, unless its parent is null in the same row. Each row of
+    /// the parent has `group` rows of the child. With `group` `None`, nulls of the parent are ignored.
     fn check_nulls(
         &self,
         slot: &ArraySlot,
@@ -150,7 +151,7 @@ impl<'a> Check<'a> {
             |row: usize| parent.is_some_and(|parent| !bit(parent, row / group.unwrap_or(1).max(1)));
         match (0..num_rows).find(|&row| !bit(bits, row) && !is_excused(row)) {
             Some(row) => Err(format!(
-                "\"{}\" is null at row {row}, which its type forbids",
+                "\"{}\" is null at row {row}, but is not nullable",
                 child.name()
             )),
             None => Ok(()),
@@ -167,18 +168,18 @@ impl<'a> Check<'a> {
                 if wanted != found {
                     let id = encoding.id;
                     return Err(format!(
-                        "its dictionary {id} is of {found}, not of {wanted}"
+                        "its dictionary {id} holds {found}; expected {wanted}"
                     ));
                 }
                 dictionary.len() as u64
             }
             // Spec: a dictionary may be missing where no value refers to it.
             None if slot.node.null_count == slot.node.num_rows => 0,
-            None => return Err(format!("its dictionary {} never came", encoding.id)),
+            None => return Err(format!("its dictionary {} is missing", encoding.id)),
         };
         let keys = self.buffer(slot, 0);
         let validity = self.validity(slot, field.field.data_type());
-        // Read as unsigned numbers, negative keys are beyond what a positive one can be.
+        // Keys are read as unsigned, so that a negative key exceeds every valid positive key.
         match key {
             DataType::Int8 => check_keys::<u8>(keys, validity, num_values.min(1 << 7)),
             DataType::Int16 => check_keys::<u16>(keys, validity, num_values.min(1 << 15)),
@@ -192,15 +193,15 @@ impl<'a> Check<'a> {
 
     fn check_runs(&self, slot: &ArraySlot, ends: &Field) -> Checked {
         let [ends_slot, values] = slot.children.as_slice() else {
-            return Err("it has not run ends and values".to_owned());
+            return Err("its children are not run ends and values".to_owned());
         };
         if ends.is_nullable() || ends_slot.node.null_count > 0 {
-            return Err("its run ends can be null".to_owned());
+            return Err("its run ends are nullable".to_owned());
         }
         let (num_runs, num_values) = (ends_slot.node.num_rows, values.node.num_rows);
         if num_runs != num_values {
             return Err(format!(
-                "it has {num_runs} run ends and {num_values} values"
+                "it has {num_runs} run ends, but {num_values} values"
             ));
         }
         let bytes = self.buffer(ends_slot, 0);
@@ -235,13 +236,15 @@ fn check_run_ends<T: Integer>(bytes: &[u8], num_rows: usize) -> Checked {
     let mut last = T::default();
     for (run, end) in integers::<T>(bytes).enumerate() {
         if end <= last {
-            return Err(format!("run {run} does not end behind the one before it"));
+            return Err(format!("run {run} does not end after the previous run"));
         }
         last = end;
     }
     let end = last.unsigned().unwrap_or(0);
     if end < num_rows as u64 {
-        return Err(format!("its runs end at row {end} of {num_rows}"));
+        return Err(format!(
+            "its runs end at row {end}, but it has {num_rows} rows"
+        ));
     }
     Ok(())
 }
@@ -267,7 +270,7 @@ fn check_map(entries: &Field) -> Checked {
         {
             Ok(())
         }
-        _ => Err("its entries or their keys can be null".to_owned()),
+        _ => Err("its entries or their keys are nullable".to_owned()),
     }
 }
 
@@ -278,7 +281,7 @@ fn check_union(
     type_ids: &[u8],
     offsets: &[u8],
 ) -> Checked {
-    // Rows of the child that a type id names.
+    // The number of rows of each child, by type id.
     let mut child_rows = [None; 128];
     for ((id, _), child) in fields.iter().zip(&slot.children) {
         child_rows[usize::from(id.unsigned_abs())] = Some(child.node.num_rows as u64);
@@ -286,7 +289,9 @@ fn check_union(
     let mut offsets = integers::<i32>(offsets);
     for (row, &id) in type_ids.iter().enumerate() {
         let Some(num_rows) = child_rows.get(usize::from(id)).copied().flatten() else {
-            return Err(format!("the type id {id} at row {row} does not exist"));
+            return Err(format!(
+                "the type id {id} at row {row} is not one of the union"
+            ));
         };
         if mode == UnionMode::Dense {
             let offset = offsets.next().and_then(i32::unsigned);

@@ -1,33 +1,33 @@
-//! Whether the messages of a response follow one another without gap, overlap or damage, by what
-//! their producer says of each ([`crate::wire::integrity`]).
+//! Checks that the messages of a response follow one another without gap, overlap or damage. The checks
+//! use the entries that the producer adds to each message ([`crate::wire::integrity`]).
 
 use crate::wire::integrity::xxh3_64;
 use crate::wire::{DecodeError, DecodeErrorKind, Footer, Frame, Message};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// What the next message of a response has to say. Where a producer says nothing, nothing is checked.
+/// What the next message of a response must state. Where a producer states nothing, nothing is checked.
 #[derive(Debug, Default)]
 pub(super) struct Continuity {
-    /// Number, in the producer's result, of the table's row 0; known from the first message that says
-    /// its row, or from the row at which the response was asked to begin.
+    /// The row number, in the producer's result, of the table's row 0. It is known from the first
+    /// message that states its row, or from the row at which the response was requested to begin.
     base_row: Option<u64>,
-    /// The producer says row and sequence number of every message.
+    /// The producer states the row and sequence number of every message.
     is_numbered: bool,
     /// Dictionary and record batches of this response so far.
     num_messages: u64,
     /// Record batches among them.
     num_batches: u64,
-    /// The totals were seen.
+    /// The message with the totals has arrived.
     has_totals: bool,
-    /// What the rows were made of.
+    /// The snapshot of the source that the rows come from.
     snapshot: Option<u64>,
-    /// How many dictionary and record batches a file's footer names.
+    /// Number of dictionary batches and of record batches in a file's footer.
     footer: Option<(u64, u64)>,
 }
 
 impl Continuity {
-    /// The messages that a file's footer names.
+    /// The state for a file, whose messages are those listed in its footer.
     pub(super) fn of_file(footer: &Footer) -> Self {
         let [dictionaries, batches] =
             [&footer.dictionaries, &footer.batches].map(|blocks| blocks.len() as u64);
@@ -42,8 +42,8 @@ impl Continuity {
         self.footer.is_some()
     }
 
-    /// A response that was asked to begin at `first_row` of the result, which stands behind
-    /// `num_rows` rows of the table, which came by the responses before it.
+    /// The state for a response that was requested from `first_row` of the result on. `num_rows` is the
+    /// number of rows that earlier responses brought into the table.
     pub(super) fn resumed(&self, first_row: u64, num_rows: u64) -> Self {
         Self {
             snapshot: self.snapshot,
@@ -57,14 +57,16 @@ impl Continuity {
     pub(super) fn check(&mut self, frame: &Frame, num_rows: u64) -> Result<()> {
         let said = frame.integrity;
         if self.has_totals {
-            return Err(wrong_total("a message follows the one with the totals"));
+            return Err(wrong_total(
+                "a message follows the last one, which has the totals",
+            ));
         }
         self.is_numbered |= said.first_row.is_some() || said.seq.is_some();
         if self.is_numbered {
             let (Some(first_row), Some(seq)) = (said.first_row, said.seq) else {
                 return Err(DecodeError::new(
                     DecodeErrorKind::InvalidHeader,
-                    "the message does not say its first row and sequence number; expected both",
+                    "the message lacks its first row or its sequence number; expected both",
                 ));
             };
             self.check_row(first_row, num_rows)?;
@@ -72,7 +74,7 @@ impl Continuity {
                 return Err(DecodeError::new(
                     DecodeErrorKind::MessageGap,
                     format!(
-                        "message {seq} of the response came where message {} was expected",
+                        "the response has message {seq} where message {} was expected",
                         self.num_messages
                     ),
                 ));
@@ -84,7 +86,7 @@ impl Continuity {
             return Err(DecodeError::new(
                 DecodeErrorKind::SourceChanged,
                 format!(
-                    "the rows from {} on would come from another state of the source than those before",
+                    "the source has changed: the rows from {} on are from another state than the rows before",
                     self.row(num_rows)
                 ),
             ));
@@ -127,7 +129,7 @@ impl Continuity {
         Ok(())
     }
 
-    /// Number in the result of the table's row `table_row`.
+    /// The number in the result of the table's row `table_row`.
     fn row(&self, table_row: u64) -> u64 {
         self.base_row.unwrap_or(0).saturating_add(table_row)
     }
@@ -140,7 +142,7 @@ impl Continuity {
             return Ok(());
         }
         let (kind, what) = if first_row < expected {
-            (DecodeErrorKind::RowOverlap, "would be doubled")
+            (DecodeErrorKind::RowOverlap, "would be duplicated")
         } else {
             (DecodeErrorKind::RowGap, "are missing")
         };
@@ -153,7 +155,7 @@ impl Continuity {
         ))
     }
 
-    /// The end-of-stream marker was seen.
+    /// Checks the totals, after the end-of-stream marker.
     pub(super) fn finish(&self) -> Result<()> {
         if self.is_numbered && !self.has_totals {
             return Err(wrong_total(
@@ -163,7 +165,7 @@ impl Continuity {
         let seen = (self.num_messages - self.num_batches, self.num_batches);
         if let Some(named) = self.footer.filter(|&named| named != seen) {
             return Err(wrong_total(format!(
-                "the file's footer names {} dictionary and {} record batches; {} and {} stand there",
+                "the file's footer lists {} dictionary and {} record batches, but the file has {} and {}",
                 named.0, named.1, seen.0, seen.1
             )));
         }

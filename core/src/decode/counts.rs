@@ -1,4 +1,5 @@
-//! Checks what a header counts. Our own arrays count anew; other readers believe the header.
+//! Checks what a header counts. The decoder's own arrays are counted anew, but other readers trust the
+//! header.
 
 use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
 use arrow_schema::DataType;
@@ -6,11 +7,11 @@ use arrow_schema::DataType;
 use super::problem::Checked;
 use crate::wire::{ArraySlot, BufferRole, SchemaField};
 
-/// Checks that an array and those inside it have the nulls that their header says, and children of a
-/// struct its rows.
+/// Checks that an array and its children have as many nulls as their headers state, and that the
+/// children of a struct have its number of rows.
 pub(super) fn check_counts(slot: &ArraySlot, field: &SchemaField, body: &[u8]) -> Checked {
     let (num_rows, null_count) = (slot.node.num_rows, slot.node.null_count);
-    // It may be absent, or too short, where nothing is null.
+    // The validity bitmap may be absent, or too short, if nothing is null.
     let validity = slot.buffers.iter().find(|(role, range)| {
         *role == BufferRole::Validity && range.length >= num_rows.div_ceil(8)
     });
@@ -24,14 +25,14 @@ pub(super) fn check_counts(slot: &ArraySlot, field: &SchemaField, body: &[u8]) -
     };
     if null_count != num_nulls {
         return Err(format!(
-            "it has {num_nulls} nulls, its header says {null_count}"
+            "it has {num_nulls} nulls, but its header states {null_count}"
         ));
     }
     let is_struct = matches!(field.field.data_type(), DataType::Struct(_));
     for (child, field) in slot.children.iter().zip(&field.children) {
         if is_struct && child.node.num_rows != num_rows {
             return Err(format!(
-                "\"{}\" has {} rows, its struct {num_rows}",
+                "\"{}\" has {} rows, but its struct has {num_rows}",
                 field.field.name(),
                 child.node.num_rows
             ));

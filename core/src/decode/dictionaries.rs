@@ -4,8 +4,8 @@ use super::check::check_array;
 use crate::table::{Content, DictionariesById, Dictionary, array_data};
 use crate::wire::{DecodeError, DecodeErrorKind, StreamSchema, check_inner_rows, read_layout};
 
-/// The current dictionaries of a stream. Batches keep those that they were sent with,
-/// so a replacement changes only what comes after it.
+/// The current dictionaries of a stream. A batch keeps the dictionaries that it was sent with, so a
+/// replacement affects only later batches.
 #[derive(Debug, Default)]
 pub(super) struct Dictionaries {
     by_id: DictionariesById,
@@ -17,7 +17,7 @@ impl Dictionaries {
         &self.by_id
     }
 
-    /// Takes in a dictionary batch, uncompressed.
+    /// Adds an uncompressed dictionary batch.
     pub(super) fn accept(
         &mut self,
         id: i64,
@@ -37,12 +37,12 @@ impl Dictionaries {
         let [slot] = slots.as_slice() else {
             return Err(DecodeError::new(
                 DecodeErrorKind::InvalidHeader,
-                "a dictionary batch has other than one column",
+                "a dictionary batch does not have exactly one column",
             ));
         };
         check_inner_rows(slot.node, &field)?;
         check_array(slot, &field, body, &self.by_id)?;
-        // SAFETY: the slot has passed.
+        // SAFETY: the slot has passed `check_array`.
         let values = unsafe { array_data(slot, &field, body, &self.by_id) };
         let position = self.num_messages;
         self.num_messages += 1;

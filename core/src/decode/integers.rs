@@ -1,4 +1,4 @@
-//! The integers of a buffer, and offsets among them.
+//! Reads the integers of a buffer, and checks offsets.
 
 use super::problem::Checked;
 
@@ -8,7 +8,7 @@ pub(super) trait Integer: Copy + Ord + Default {
     fn read(bytes: &[u8]) -> Self;
     /// The integers of a buffer.
     fn all(bytes: &[u8]) -> impl ExactSizeIterator<Item = Self>;
-    /// As an unsigned number; `None` below zero.
+    /// The value as an unsigned number; `None` if it is negative.
     fn unsigned(self) -> Option<u64>;
 }
 
@@ -43,10 +43,10 @@ pub(super) fn check_offsets<T: Integer>(bytes: &[u8], limit: usize) -> Checked<(
     }
     let next = &bytes[T::WIDTH..];
     let pairs = || integers::<T>(bytes).zip(integers::<T>(next));
-    // Without a branch, so that several are compared at once.
+    // Without a branch, so that the compiler can compare several at once.
     if !pairs().fold(true, |ascend, (start, end)| ascend & (start <= end)) {
         let row = pairs().position(|(start, end)| start > end).unwrap_or(0);
-        return Err(format!("the offsets descend behind row {row}"));
+        return Err(format!("the offsets descend after row {row}"));
     }
     let bound = |offset: T| {
         usize::try_from(offset.unsigned()?)

@@ -1,4 +1,4 @@
-//! From checked messages to arrays.
+//! Turns checked messages into arrays.
 
 mod check;
 mod continuity;
@@ -22,15 +22,15 @@ use counts::check_counts;
 use dictionaries::Dictionaries;
 use problem::not_valid;
 
-/// Checks the values of an uncompressed batch of columns without dictionaries, as a [`Decoder`] does,
-/// and that it has the nulls that its header counts, which a `Decoder` counts itself. `slots` are its
-/// header laid over `fields`, `body` all of its body.
+/// Checks the values of an uncompressed batch of columns without dictionaries, as a [`Decoder`] does.
+/// It also checks the null counts of the header, which a `Decoder` computes itself instead. `slots` are
+/// the layout of the header over `fields`; `body` is the whole body.
 ///
 /// # Errors
 /// `InvalidData`.
 ///
 /// # Panics
-/// Where `body` is shorter than the header says.
+/// If `body` is shorter than the header states.
 pub fn check_batch(
     slots: &[ArraySlot],
     fields: &[SchemaField],
@@ -44,24 +44,24 @@ pub fn check_batch(
     })
 }
 
-/// How far a stream has been read.
+/// The progress of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// The schema is known.
+    /// Whether the schema is known.
     pub has_schema: bool,
     /// Rows that can be read now.
     pub num_rows: u64,
-    /// Record batches received, empty ones included, of all responses.
+    /// Record batches received in all responses, including empty ones.
     pub num_batches: u64,
-    /// The end-of-stream marker was seen.
+    /// Whether the end-of-stream marker has been read.
     pub is_complete: bool,
 }
 
-/// Decodes an Arrow IPC stream into a [`Table`] as its bytes land; or a file, as a stream with a footer
-/// behind it, or by its footer ([`open_file`](Self::open_file)).
+/// Decodes an Arrow IPC stream into a [`Table`] as its bytes land. A file is decoded as a stream with a
+/// footer after it, or by its footer ([`open_file`](Self::open_file)).
 ///
-/// Rows that were read stay readable after an error, and after [`resume`](Self::resume) a further
-/// response goes on behind them.
+/// Rows that were read stay readable after an error. After [`resume`](Self::resume), a further response
+/// appends its rows to them.
 #[derive(Debug)]
 pub struct Decoder {
     framer: Framer,
@@ -69,19 +69,20 @@ pub struct Decoder {
     dictionaries: Dictionaries,
     table: Option<Table>,
     num_batches: u64,
-    /// This response's schema message was read.
+    /// The schema message of this response has been read.
     has_schema: bool,
     continuity: Continuity,
 }
 
 impl Decoder {
-    /// A decoder at the start of a stream that keeps at most `memory_bytes` of message bodies.
+    /// A decoder at the start of a stream. It keeps at most `memory_bytes` of message bodies.
     #[must_use]
     pub fn new(memory_bytes: u64, limits: Limits) -> Self {
         Self::with_pool(memory_bytes, limits, SlabPool::default())
     }
 
-    /// The same, with the memory of `pool`, which gets it back when the rows are dropped.
+    /// Like [`new`](Self::new), with memory from `pool`. The memory returns to the pool when the rows
+    /// are dropped.
     #[must_use]
     pub fn with_pool(memory_bytes: u64, limits: Limits, pool: SlabPool) -> Self {
         Self {
@@ -95,10 +96,10 @@ impl Decoder {
         }
     }
 
-    /// A further response of the same result begins, which was asked for from `first_row` of the
-    /// result on: the row that comes next. Forgets the half-read message, the dictionaries and any
-    /// error; keeps the rows. The response is a stream of its own: the same schema, every dictionary
-    /// that it uses, then batches that say their rows.
+    /// Begins a further response of the same result, which was requested from the next row on:
+    /// `first_row` of the result. The incomplete message, the dictionaries and any error are dropped;
+    /// the rows stay. The response is a stream of its own: the same schema, every dictionary that it
+    /// uses, then batches that state their rows.
     pub fn resume(&mut self, first_row: u64) {
         self.framer.restart_at(0);
         self.dictionaries = Dictionaries::default();
@@ -106,9 +107,9 @@ impl Decoder {
         self.continuity = self.continuity.resumed(first_row, self.num_rows());
     }
 
-    /// An IPC file begins, whose footer is the FlatBuffers bytes `footer` at byte `start`. The schema is
-    /// the footer's. Returns the bytes `[start, end)` of the file to push, in this order, and behind
-    /// them an end-of-stream marker.
+    /// Begins an IPC file whose footer is the FlatBuffers bytes `footer` at byte `start`. The schema is
+    /// taken from the footer. Returns the byte ranges `[start, end)` of the file to push, in this
+    /// order. The caller pushes an end-of-stream marker after them.
     ///
     /// # Errors
     /// As [`Footer::read`].
@@ -123,9 +124,9 @@ impl Decoder {
         Ok(ranges)
     }
 
-    /// A decoder for other rows of the same result, from `first_row` of the result on, that keeps at
-    /// most `memory_bytes`, and no memory for later. It refuses another schema and rows of another
-    /// state of the source.
+    /// A decoder for other rows of the same result, from `first_row` of the result on. It keeps at most
+    /// `memory_bytes`, and returns freed memory to the allocator. It refuses another schema, and rows
+    /// of another state of the source.
     #[must_use]
     pub fn row_block(&self, first_row: u64, memory_bytes: u64) -> Self {
         Self {
@@ -135,8 +136,8 @@ impl Decoder {
         }
     }
 
-    /// Drops the batches after row `num_rows`, and nothing of the batch that holds it; their memory is
-    /// there for others then. No more of the stream can be read.
+    /// Drops the batches after row `num_rows`, but keeps the batch that holds that row. The memory is
+    /// free for other use. The stream cannot be read further.
     pub fn keep_first(&mut self, num_rows: u64) {
         if let Some(table) = &mut self.table {
             table.keep_first(num_rows);
@@ -146,7 +147,8 @@ impl Decoder {
         self.framer.arena().release();
     }
 
-    /// Changes the budget. A message that was beyond it is taken up again.
+    /// Changes the memory budget. A message that was refused because it exceeded the budget is tried
+    /// again.
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
@@ -155,17 +157,18 @@ impl Decoder {
         self.advance(0)
     }
 
-    /// Where the next bytes of the stream go; empty once it is complete, has failed, or waits for a
-    /// larger budget.
+    /// The buffer for the next bytes of the stream. It is empty once the stream is complete, has
+    /// failed, or waits for a larger budget.
     pub fn space(&mut self) -> &mut [u8] {
         self.framer.space()
     }
 
-    /// Takes the first `num_bytes` bytes of [`space`](Self::space).
+    /// Accepts the first `num_bytes` bytes of [`space`](Self::space), which the caller has written.
     ///
     /// # Errors
-    /// What is wrong with the stream, with byte and row; nothing can be read from it after that, but
-    /// for a message beyond the budget, which waits ([`set_memory_bytes`](Self::set_memory_bytes)).
+    /// What is wrong with the stream, with byte and row. After an error nothing more can be read. The
+    /// exception is a message that exceeds the memory budget, which waits for
+    /// [`set_memory_bytes`](Self::set_memory_bytes).
     pub fn advance(&mut self, num_bytes: usize) -> Result<Progress, DecodeError> {
         let row = self.num_rows();
         let frame = self
@@ -185,7 +188,7 @@ impl Decoder {
         Ok(self.progress())
     }
 
-    /// Copies `bytes` in. Bytes after the end-of-stream marker are ignored.
+    /// Copies `bytes` into the decoder. Bytes after the end-of-stream marker are ignored.
     ///
     /// # Errors
     /// As [`advance`](Self::advance).
@@ -221,7 +224,9 @@ impl Decoder {
                 if is_file && !is_delta && self.dictionaries.by_id().contains_key(&id) {
                     return Err(DecodeError::new(
                         DecodeErrorKind::InvalidHeader,
-                        format!("dictionary {id} comes twice; in a file it cannot be replaced"),
+                        format!(
+                            "dictionary {id} occurs twice, but a file cannot replace a dictionary"
+                        ),
                     ));
                 }
                 let framer = &mut self.framer;
@@ -240,7 +245,7 @@ impl Decoder {
                 for (slot, field) in slots.iter().zip(fields) {
                     check_array(slot, field, &content.body, by_id)?;
                 }
-                // SAFETY: every column has just passed.
+                // SAFETY: every column has passed `check_array`.
                 let batch = unsafe { Batch::new_unchecked(content, Arc::clone(by_id)) };
                 table.append(batch);
                 self.num_batches += 1;
@@ -253,7 +258,7 @@ impl Decoder {
         if self.has_schema {
             return Err(DecodeError::new(
                 DecodeErrorKind::InvalidHeader,
-                "a second schema stands in the stream",
+                "the stream has a second schema",
             ));
         }
         let table = self.table.get_or_insert_with(|| Table::new(schema.clone()));
@@ -261,7 +266,7 @@ impl Decoder {
             return Err(DecodeError::new(
                 DecodeErrorKind::SchemaChanged,
                 format!(
-                    "the response from row {} on has another schema than the rows before it",
+                    "the schema of the response from row {} on differs from that of the rows before it",
                     table.num_rows()
                 ),
             ));
@@ -270,7 +275,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// How far the stream has been read.
+    /// The progress of the stream so far.
     #[must_use]
     pub fn progress(&self) -> Progress {
         Progress {
@@ -281,18 +286,18 @@ impl Decoder {
         }
     }
 
-    /// The body has ended.
+    /// Checks that the stream is complete, after the last byte of the body.
     ///
     /// # Errors
-    /// `MissingEndOfStream` or `TruncatedMessage` unless the marker was seen; the earlier error
-    /// where there was one.
+    /// `MissingEndOfStream` or `TruncatedMessage` if the marker has not been read; the earlier error if
+    /// there was one.
     pub fn finish(&self) -> Result<(), DecodeError> {
         self.framer
             .finish()
             .map_err(|error| error.at_row(self.num_rows()))
     }
 
-    /// No message is half read.
+    /// Whether the stream is between two messages.
     #[must_use]
     pub fn at_message_boundary(&self) -> bool {
         self.framer.at_message_boundary()
@@ -310,17 +315,18 @@ impl Decoder {
         self.table.as_ref().map(Table::schema)
     }
 
-    /// Takes the rows so far out, so that they can be dropped while the stream goes on; `None` until
-    /// the schema is known. Dictionaries stay, rows of later batches are counted from 0 again. What
-    /// is taken counts as used until it is dropped.
+    /// Removes the rows so far from the decoder and returns them, so that they can be dropped while the
+    /// stream goes on. Returns `None` until the schema is known. Dictionaries stay. Rows of later
+    /// batches are counted from 0 again. The memory of the returned table counts as used until it is
+    /// dropped.
     pub fn take_table(&mut self) -> Option<Table> {
         let table = self.table.as_mut()?;
         let empty = Table::new(Arc::clone(table.schema()));
         Some(std::mem::replace(table, empty))
     }
 
-    /// Bytes of memory that hold message bodies: of those that are read, of tables that were taken
-    /// and are still there, and what lies unused between them.
+    /// Bytes of memory that hold message bodies. They include bodies that are being read, tables that
+    /// were taken and not yet dropped, and unused memory between them.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
         self.framer.used_bytes()
@@ -331,7 +337,7 @@ impl Decoder {
     }
 }
 
-/// What a message brought, decompressed.
+/// The decompressed content of a message.
 fn plain(
     header: BatchHeader,
     body: AlignedBody,

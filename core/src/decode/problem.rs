@@ -1,6 +1,6 @@
 use crate::wire::{DecodeError, DecodeErrorKind, SchemaField};
 
-/// What is wrong with a column, which it does not name.
+/// What is wrong with a column, without the column's name.
 pub(super) type Problem = String;
 pub(super) type Checked<T = ()> = Result<T, Problem>;
 

@@ -3,16 +3,16 @@
 use super::integers::{Integer, check_offsets, integers};
 use super::problem::Checked;
 
-/// Bytes that are tested together.
+/// Bytes that are tested at once.
 const CHUNK_BYTES: usize = 4096;
-/// Bytes of a view, and the longest value that it holds inline.
+/// Bytes of a view. A value of up to `MAX_INLINE_BYTES` is stored in the view itself.
 const VIEW_BYTES: usize = 16;
 const MAX_INLINE_BYTES: usize = 12;
-/// How often the bytes of a data buffer that is not all UTF-8 may be read, by views that overlap.
+/// How often overlapping views may read the bytes of a data buffer that is not valid UTF-8 as a whole.
 const MAX_OVERLAP: usize = 8;
 
 fn is_ascii(bytes: &[u8]) -> bool {
-    // Without a branch in a chunk, so that many are compared at once.
+    // Without a branch inside a chunk, so that the compiler can test many bytes at once.
     bytes
         .chunks(CHUNK_BYTES)
         .all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) < 0x80)
@@ -22,7 +22,7 @@ fn is_utf8(bytes: &[u8]) -> bool {
     is_ascii(bytes) || simdutf8::basic::from_utf8(bytes).is_ok()
 }
 
-/// Whether a character of sound UTF-8 begins or ends at `index`, which is at most its length.
+/// Whether `index` is a character boundary of valid UTF-8; `index` is at most the length.
 fn is_boundary(text: &[u8], index: usize) -> bool {
     text.get(index).is_none_or(|byte| byte & 0xc0 != 0x80)
 }
@@ -49,12 +49,12 @@ pub(super) fn check_text<T: Integer>(offsets: &[u8], values: &[u8]) -> Checked {
     }
 }
 
-/// What is known of one data buffer of views.
+/// What is known about one data buffer of views.
 struct Data<'a> {
     bytes: &'a [u8],
     is_ascii: bool,
     is_utf8: bool,
-    /// Bytes that may still be checked view by view.
+    /// Bytes that may still be checked one view at a time.
     left_bytes: usize,
 }
 
@@ -75,7 +75,7 @@ impl Data<'_> {
     }
 }
 
-/// Checks views into `data`, and where they are text that they are UTF-8.
+/// Checks views into `data`. If `is_text`, also checks that the values are UTF-8.
 pub(super) fn check_views(views: &[u8], data: &[&[u8]], is_text: bool) -> Checked {
     let mut data: Vec<Data> = data
         .iter()
@@ -95,7 +95,9 @@ pub(super) fn check_views(views: &[u8], data: &[&[u8]], is_text: bool) -> Checke
         if length <= MAX_INLINE_BYTES {
             let (value, padding) = view[4..].split_at(length);
             if padding.iter().any(|&byte| byte != 0) {
-                return Err(format!("the view at row {row} has bytes behind its value"));
+                return Err(format!(
+                    "the view at row {row} has non-zero bytes after its value"
+                ));
             }
             if is_text && !value.is_ascii() && std::str::from_utf8(value).is_err() {
                 return Err(format!("the text at row {row} is not UTF-8"));
@@ -113,7 +115,7 @@ pub(super) fn check_views(views: &[u8], data: &[&[u8]], is_text: bool) -> Checke
         };
         if !data.bytes[start..end].starts_with(&view[4..8]) {
             return Err(format!(
-                "the view at row {row} does not begin as its value does"
+                "the view at row {row} has another prefix than its value"
             ));
         }
         if is_text && !data.is_text(start, end)? {

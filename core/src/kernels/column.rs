@@ -12,19 +12,19 @@ use crate::semantics::{distinct_names, near_names, value_type};
 use crate::table::Table;
 use crate::text::Extension;
 
-/// The rows of one column as they were when a kernel began.
+/// One column, with the rows that existed when the kernel started.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) data_type: DataType,
     pub(super) extension: Option<Extension>,
     chunks: Vec<ArrayRef>,
-    /// Rows before each chunk, and after the last.
+    /// The number of rows before each chunk, and after the last one.
     offsets: Vec<u32>,
 }
 
 impl Column {
-    /// The column at `index` of the first `num_rows` rows.
+    /// The column at `index`, with all rows of the table.
     pub(super) fn try_new(table: &Table, index: usize) -> Result<Self, KernelError> {
         num_rows(table)?;
         let field = &table.schema().fields[index].field;
@@ -48,24 +48,25 @@ impl Column {
         &self.chunks
     }
 
-    /// Rows before a chunk, or before the end.
+    /// The number of rows before a chunk, or, for the index after the last chunk, of all rows.
     pub(super) fn start_of(&self, chunk: usize) -> u32 {
         self.offsets[chunk]
     }
 
-    /// How many rows there were.
+    /// The number of rows.
     pub(super) fn num_rows(&self) -> u32 {
         self.offsets[self.chunks.len()]
     }
 
-    /// The chunk of a row below the column's length, and its index there.
+    /// The chunk of `row`, which is below the column's length, and the index of the row in it.
     pub(super) fn locate(&self, row: u32) -> (&ArrayRef, usize) {
         let chunk = self.offsets.partition_point(|&start| start <= row) - 1;
         (&self.chunks[chunk], (row - self.offsets[chunk]) as usize)
     }
 
-    /// Calls `visit` with an array and its rows `[first, last)` for the positions of a view, in their
-    /// order, rows that follow each other at once; until it answers false.
+    /// Visits the rows at `positions` of a view in order. Consecutive rows of one array are visited
+    /// together, as `visit(array, first, last)` for rows `[first, last)`. Stops if `visit` returns
+    /// false.
     pub(super) fn each_run(
         &self,
         rows: &RowOrder,
@@ -89,13 +90,13 @@ impl Column {
         }
     }
 
-    /// How the values are stored, dictionaries and runs followed.
+    /// How the values are stored; for dictionaries and run-end encoding, the type of their values.
     pub(super) fn physical(&self) -> Physical {
         Physical::of(value_type(&self.data_type))
     }
 }
 
-/// Rows of the table, which kernels number with 32 bits.
+/// The number of rows of the table. Kernels number rows with 32 bits.
 ///
 /// # Errors
 /// `bad_parameter` for a table of more than 2³² − 1 rows.
@@ -111,16 +112,16 @@ pub(super) fn num_rows(table: &Table) -> Result<u32, KernelError> {
     })
 }
 
-/// The names by which columns are asked for: of one name there is one column.
+/// The names by which columns are requested; all are different.
 pub(super) fn column_names(table: &Table) -> Vec<String> {
     let fields = &table.schema().fields;
     distinct_names(fields.iter().map(|field| field.field.name().as_str()))
 }
 
-/// The index of the column `name`; of several that are called `a` the second is `a (2)`.
+/// The index of the column `name`. If several columns are called `a`, the second is `a (2)`.
 ///
 /// # Errors
-/// `unknown_column`, with the names that are near.
+/// `unknown_column`, with the closest names.
 pub(super) fn column_index(table: &Table, name: &str) -> Result<usize, KernelError> {
     let names = column_names(table);
     let found = names.iter().position(|other| other == name);
@@ -133,7 +134,7 @@ pub(super) fn column_index(table: &Table, name: &str) -> Result<usize, KernelErr
     })
 }
 
-/// The values that a dictionary or runs point to; `None` for a plain array.
+/// The values to which a dictionary or run-end encoding refers; `None` for a plain array.
 pub(super) fn pointed_values(array: &dyn Array) -> Option<&ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(..) => Some(array.as_any_dictionary().values()),
@@ -146,7 +147,8 @@ pub(super) fn pointed_values(array: &dyn Array) -> Option<&ArrayRef> {
     }
 }
 
-/// For rows `[start, end)` of an array with [`pointed_values`]: which of those each has; `None` is null.
+/// For rows `[start, end)` of an array with [`pointed_values`], the index of each row's value; `None`
+/// is null.
 pub(super) fn pointers(array: &dyn Array, start: usize, end: usize) -> Vec<Option<usize>> {
     use arrow_array::types::{Int64Type, RunEndIndexType};
     fn runs<R: RunEndIndexType>(array: &dyn Array, start: usize, end: usize) -> Vec<Option<usize>> {

@@ -1,17 +1,17 @@
-//! About how many different values there are.
+//! An estimate of the number of distinct values.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Bits of a hash that choose its register.
+/// The number of bits of a hash that select its register.
 const INDEX_BITS: u32 = 14;
 const NUM_REGISTERS: usize = 1 << INDEX_BITS;
-/// The most that a register holds: one more than the bits that are left.
+/// The maximum value of a register: one more than the number of remaining bits.
 const MAX_RANK: usize = 64 - INDEX_BITS as usize + 1;
 
-/// HyperLogLog of 2¹⁴ registers: a standard error of 0.8 %.
+/// HyperLogLog with 2¹⁴ registers; the standard error is 0.8 %.
 ///
 /// Source: Otmar Ertl, "New cardinality estimation algorithms for HyperLogLog sketches", 2017,
-/// algorithm 6, which needs no tables of corrections.
+/// algorithm 6, which needs no correction tables.
 #[derive(Debug)]
 pub(super) struct Distinct {
     registers: Vec<u8>,

@@ -2,7 +2,7 @@ use std::fmt;
 
 use crate::semantics::Refusal;
 
-/// Why a kernel cannot do what was asked: one line, with what would be right.
+/// Why a kernel cannot do a task: one line that also says what would be right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelError {
     /// `bad_filter`, `bad_sort`, `bad_parameter`, `unknown_column` or `out_of_memory`.
@@ -32,19 +32,19 @@ impl fmt::Display for KernelError {
 
 impl std::error::Error for KernelError {}
 
-/// An empty vector with room for `len` items, or an error where an allocation would abort.
+/// An empty vector with capacity for `len` items. Returns an error where an allocation would abort.
 pub(super) fn with_room<T>(len: usize) -> Result<Vec<T>, KernelError> {
     let mut items = Vec::new();
     match items.try_reserve_exact(len) {
         Ok(()) => Ok(items),
         Err(_) => Err(KernelError::new(
             "out_of_memory",
-            format!("there is no memory for {len} rows; filter to fewer rows first"),
+            format!("not enough memory for {len} rows; filter to fewer rows first"),
         )),
     }
 }
 
-/// `len` times `value`, or an error where an allocation would abort.
+/// A vector of `len` times `value`. Returns an error where an allocation would abort.
 pub(super) fn filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, KernelError> {
     let mut items = with_room(len)?;
     items.resize(len, value);

@@ -19,23 +19,23 @@ use crate::text::{CellKind, CellText, FixedOffsets, TimeZones, underlying, write
 /// Rows that one step reads.
 const STEP_ROWS: usize = 8192;
 
-/// Finds the rows for which a predicate is true, as SQL has it: a comparison with null is neither
-/// true nor false.
+/// Finds the rows for which a predicate is true, with SQL's semantics: a comparison with null is
+/// neither true nor false.
 #[derive(Debug)]
 pub struct FilterJob {
     predicate: Predicate,
     base: Arc<RowOrder>,
-    /// Rows of each chunk.
+    /// The number of rows of each chunk.
     chunk_lens: Vec<usize>,
     chunk: usize,
     start: usize,
     done_rows: usize,
     num_rows: usize,
     words: Vec<u64>,
-    /// Of a list, the rows that are kept, and how many were tested.
+    /// For a base that is a list: the rows that match, and the number of tested rows.
     kept: Vec<u32>,
     num_listed: usize,
-    /// What a leaf says of each value of the dictionary that it met last.
+    /// For each leaf of the predicate: its results for the values of the last dictionary.
     pointed: Vec<Option<Pointed>>,
 }
 
@@ -45,14 +45,15 @@ struct Pointed {
     answers: Vec<Option<bool>>,
 }
 
-/// For each row of a range whether it is true, and whether it is false; null is neither.
+/// For each row of a range, whether the predicate is true and whether it is false. For null it is
+/// neither.
 struct Truth {
     yes: Vec<u64>,
     no: Vec<u64>,
 }
 
 impl FilterJob {
-    /// Filters `base`, rows of `table` as it is now, by a predicate in JSON.
+    /// A job that filters `base`, which are rows of the current `table`, by a predicate in JSON.
     ///
     /// # Errors
     /// `bad_filter`, `unknown_column`, `out_of_memory`.
@@ -81,7 +82,7 @@ impl FilterJob {
         })
     }
 
-    /// Works for about a millisecond; true once all rows were tested.
+    /// Works for about a millisecond. Returns true when all rows are tested.
     pub fn step(&mut self) -> bool {
         let Some(&len) = self.chunk_lens.get(self.chunk) else {
             return self.step_list();
@@ -103,7 +104,7 @@ impl FilterJob {
         false
     }
 
-    /// Looks up rows of a list.
+    /// Tests the next rows of a list.
     fn step_list(&mut self) -> bool {
         let RowOrder::List(rows) = &*self.base else {
             return true;
@@ -116,13 +117,13 @@ impl FilterJob {
         end == rows.len()
     }
 
-    /// Of 1.
+    /// The fraction of the work that is done, from 0 to 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         self.done_rows as f64 / self.num_rows.max(1) as f64
     }
 
-    /// The rows, in the order of the base.
+    /// The matching rows, in the order of the base.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -220,7 +221,7 @@ impl ChunkRange {
         }
     }
 
-    /// Without bits behind the last row.
+    /// The words without the bits after the last row.
     fn masked(self, mut words: Vec<u64>) -> Vec<u64> {
         let rest = (self.end - self.start) % 64;
         if let (Some(last), 1..) = (words.last_mut(), rest) {
@@ -278,7 +279,7 @@ impl Truth {
     }
 }
 
-/// Takes the answer for one row after the other.
+/// Receives the answers row by row.
 trait Answers {
     fn push(&mut self, answer: Option<bool>);
 }
@@ -335,7 +336,7 @@ impl Answers for TruthBuilder {
     }
 }
 
-/// What `test` says of slots `[start, end)` of a plain array.
+/// Tests slots `[start, end)` of a plain array.
 fn answers<A: Answers>(test: &Test, array: &ArrayRef, start: usize, end: usize, mut out: A) -> A {
     match test {
         Test::Contains(finder) => {
@@ -385,7 +386,7 @@ fn each_text(array: &ArrayRef, start: usize, end: usize, mut visit: impl FnMut(O
     }
 }
 
-/// A key out of a literal of its width.
+/// A key that a literal of the same width can become.
 trait LiteralKey: Key {
     fn of(literal: &Literal) -> Option<Self>;
 }
@@ -421,7 +422,7 @@ impl LiteralKey for Key256 {
 enum KeyTest<K> {
     Constant(bool),
     Compare(Comparison, K),
-    /// Ascending.
+    /// Keys in ascending order.
     In(Vec<K>),
 }
 

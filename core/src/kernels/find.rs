@@ -12,28 +12,29 @@ use crate::text::{CellKind, CellText, TimeZones, write_cell};
 /// Cells that one step searches.
 const STEP_CELLS: usize = 4096;
 
-/// Bytes of text after which a step ends: nested values can be long.
+/// Bytes of text after which a step ends, because nested values can be long.
 const STEP_BYTES: usize = 64 << 10;
 
-/// Characters of a cell that are searched: a nested value can show more than its memory holds.
+/// Maximum number of characters that are searched in a cell. The text of a nested value can be larger
+/// than its memory.
 const MAX_CHARS: usize = 16 << 20;
 
-/// What to look for.
+/// The parameters of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindRequest {
-    /// The text that a cell must hold, as cells show theirs.
+    /// The text to find in the displayed text of a cell.
     pub text: String,
     /// The first position to search.
     pub from: usize,
-    /// Rows to find at most.
+    /// The maximum number of rows to find.
     pub limit: usize,
     /// Names of the columns to search; `None` means all.
     pub columns: Option<Vec<String>>,
-    /// Whether capital and small letters differ.
+    /// Whether upper and lower case differ.
     pub match_case: bool,
 }
 
-/// Looks for a text in the cells of a view, row by row.
+/// Searches the cells of a view for a text, row by row.
 #[derive(Debug)]
 pub struct FindJob {
     base: Arc<RowOrder>,
@@ -46,7 +47,7 @@ pub struct FindJob {
 }
 
 impl FindJob {
-    /// Looks in `base`, rows of `table` as it is now.
+    /// A job that searches `base`, which are rows of the current `table`.
     ///
     /// # Errors
     /// `bad_parameter`, `unknown_column`.
@@ -86,7 +87,7 @@ impl FindJob {
         })
     }
 
-    /// Works for about a millisecond; true at the end, or once enough is found.
+    /// Works for about a millisecond. Returns true at the end, or when enough rows are found.
     pub fn step(&mut self, zones: &dyn TimeZones) -> bool {
         if self.columns.is_empty() {
             self.next = self.base.len();
@@ -123,15 +124,15 @@ impl FindJob {
         self.next >= self.base.len() || self.matches.len() >= self.limit
     }
 
-    /// Of 1.
+    /// The fraction of the work that is done, from 0 to 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         let num_rows = self.base.len() - self.from;
         (self.next - self.from) as f64 / num_rows.max(1) as f64
     }
 
-    /// `{"matches":[{"row","columns"}],"next","searched"}`, as the server answers; `row` is the
-    /// position in the view, `next` null once all rows were searched.
+    /// `{"matches":[{"row","columns"}],"next","searched"}`, as the server answers. `row` is the
+    /// position in the view. `next` is null if all rows were searched.
     #[must_use]
     pub fn finish(self) -> String {
         let name = |position: &usize| self.columns[*position].name.as_str();

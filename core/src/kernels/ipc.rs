@@ -4,11 +4,11 @@ use std::sync::Arc;
 use crate::table::{Batch, Dictionary, Table};
 use crate::wire::{StreamSchema, frame, write_schema};
 
-/// The rows of a table as an Arrow IPC stream, piece by piece and uncompressed: the messages as they
-/// came, but for empty batches, compression and what a producer said of its messages.
+/// The rows of a table as an uncompressed Arrow IPC stream, in pieces. These are the messages as they
+/// arrived, without empty batches and without the producer's custom metadata.
 pub struct StreamPieces {
     pieces: VecDeque<Piece>,
-    /// The dictionaries that have been written, with how many of their chunks.
+    /// The dictionaries that have been written, with the number of their written chunks.
     written: HashMap<i64, (Arc<Dictionary>, usize)>,
 }
 
@@ -31,8 +31,8 @@ impl StreamPieces {
         }
     }
 
-    /// The next bytes: the schema, a batch with the dictionaries that it needs, the end-of-stream
-    /// marker; `None` behind that.
+    /// The next bytes: the schema, a batch with the dictionaries that it needs, or the end-of-stream
+    /// marker; `None` at the end.
     pub fn next_piece(&mut self) -> Option<Vec<u8>> {
         Some(match self.pieces.pop_front()? {
             Piece::Schema(schema) => frame(&write_schema(&schema.encoded)),
@@ -46,8 +46,8 @@ impl StreamPieces {
         })
     }
 
-    /// Writes the dictionary chunks that are missing, in the order in which they came: values may refer to
-    /// dictionaries before them.
+    /// Writes the dictionary chunks that have not been written yet, in the order of their arrival,
+    /// because values can refer to earlier dictionaries.
     fn write_dictionaries(&mut self, batch: &Batch, out: &mut Vec<u8>) {
         let mut missing = Vec::new();
         for (&id, dictionary) in batch.dictionaries().iter() {

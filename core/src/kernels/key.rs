@@ -1,7 +1,7 @@
-//! Values as unsigned integers that compare as the values do.
+//! Maps values to unsigned integers with the same order.
 //!
-//! −0 is 0, every NaN is the largest key of its type. So one comparison of integers is the meaning
-//! of filters, sorts and extremes alike.
+//! −0 is 0, and every NaN is the largest key of its type. Therefore filters, sorts and extremes all use
+//! one comparison of integers.
 
 use arrow_array::types::{IntervalDayTime, IntervalMonthDayNano};
 use arrow_array::{Array, BooleanArray};
@@ -29,7 +29,7 @@ pub(super) enum Physical {
     MonthDayNano,
     /// Text or binary.
     Bytes,
-    /// No value has an order: nested, union, null.
+    /// Values without an order: nested, union, null.
     Unordered,
 }
 
@@ -72,7 +72,7 @@ impl Physical {
         }
     }
 
-    /// 64-bit parts of a key; 0 where there is none.
+    /// The number of 64-bit parts of a key; 0 if there is no key.
     pub(super) fn num_limbs(self) -> usize {
         match self {
             Self::I128 | Self::MonthDayNano => 2,
@@ -83,11 +83,11 @@ impl Physical {
     }
 }
 
-/// A key: compares as its value does.
+/// A key, which has the order of its values.
 pub(super) trait Key: Copy + Ord {
-    /// Its 64 bits at `index`, the lowest first.
+    /// The 64 bits at `index`, from the least significant.
     fn limb(self, index: usize) -> u64;
-    /// With zeros in front.
+    /// The key extended with leading zeros.
     fn widened(self) -> Key256;
 }
 
@@ -135,11 +135,11 @@ pub(super) trait Keyed: ArrowNativeType {
     fn is_finite(self) -> bool {
         true
     }
-    /// Integers, ticks and digits as they are; meaningless for others.
+    /// The value of integers, ticks and digits; meaningless for other types.
     fn exact(self) -> i128 {
         0
     }
-    /// Floats, and digits of 256 bits; meaningless for others.
+    /// The value of floats and of 256-bit digits; meaningless for other types.
     fn float(self) -> f64 {
         0.0
     }
@@ -212,7 +212,7 @@ macro_rules! keyed_float {
                 if value.is_nan() {
                     return u64::MAX;
                 }
-                // Adding 0 makes −0 0 and changes nothing else.
+                // Adding 0 turns −0 into 0 and changes nothing else.
                 let bits = (value + 0.0).to_bits();
                 bits ^ (((bits as i64) >> 63) as u64 | SIGN)
             }
@@ -231,8 +231,8 @@ macro_rules! keyed_float {
 
 keyed_float! { half::f16 f32 f64 }
 
-/// Evaluates `$body` with `$native` the type in which `$physical` stores values; `$other` for
-/// booleans, bytes and what has no order.
+/// Evaluates `$body` with `$native` as the type in which `$physical` stores values. Evaluates `$other`
+/// for booleans, bytes and types without an order.
 macro_rules! with_native {
     ($physical:expr, $native:ident => $body:expr, _ => $other:expr) => {
         match $physical {
@@ -304,7 +304,8 @@ macro_rules! with_native {
 }
 pub(super) use with_native;
 
-/// Calls `visit` with each value of rows `[start, end)` of a plain array, stored as `N`; `None` is null.
+/// Calls `visit` with each value of rows `[start, end)` of a plain array that stores `N`; `None` is
+/// null.
 pub(super) fn each_native<N: ArrowNativeType>(
     array: &dyn Array,
     start: usize,
@@ -323,7 +324,7 @@ pub(super) fn each_native<N: ArrowNativeType>(
     }
 }
 
-/// The same for booleans.
+/// Like [`each_native`] for booleans.
 pub(super) fn each_boolean(
     array: &BooleanArray,
     start: usize,
@@ -335,7 +336,7 @@ pub(super) fn each_boolean(
     }
 }
 
-/// The same for text and binary.
+/// Like [`each_native`] for text and binary.
 pub(super) fn each_bytes<'a>(
     array: &'a dyn Array,
     start: usize,
@@ -363,7 +364,7 @@ pub(super) fn each_bytes<'a>(
     }
 }
 
-/// Ticks a second of a unit of time.
+/// The number of ticks per second of a unit of time.
 pub(super) fn ticks_per_second(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1,

@@ -1,4 +1,4 @@
-//! What a predicate compares with: texts as values of a column's type, exactly.
+//! The literals of a predicate: texts that are converted exactly to values of a column's type.
 
 use arrow_buffer::i256;
 use arrow_schema::DataType;
@@ -8,7 +8,7 @@ use super::literal_time::{parse_date, parse_time, parse_timestamp};
 use crate::semantics::{DecimalPosition, from_hex};
 use crate::text::TimeZones;
 
-/// A value as the key of a type, or where it lies beside all keys.
+/// A literal as a key of the column's type, or its position outside the type's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Literal {
     /// A value of the type.
@@ -23,11 +23,11 @@ pub(super) enum Literal {
     Below,
     /// Greater than every value of the type.
     Above,
-    /// Between this value of the type and the next: a decimal with more digits than the type's.
+    /// Between this value of the type and the next: a decimal with more digits than the type has.
     After(Box<Literal>),
 }
 
-/// `text` as a value of the type; `None` where it is none, or values of the type have no text.
+/// `text` as a value of the type. `None` if it is not one, or if values of the type have no text.
 pub(super) fn parse_literal(
     text: &str,
     data_type: &DataType,
@@ -105,7 +105,7 @@ fn decimal(text: &str, scale: i8, physical: Physical) -> Option<Literal> {
     })
 }
 
-/// The key of an unscaled decimal; `None` beyond the type's width.
+/// The key of an unscaled decimal; `None` if it exceeds the type's width.
 fn narrowed(value: i256, physical: Physical) -> Option<Literal> {
     let narrow = || value.to_i128();
     match physical {

@@ -1,4 +1,4 @@
-//! Dates and times of a predicate, as ticks.
+//! Parses the dates and times of a predicate as ticks.
 
 use arrow_schema::TimeUnit;
 
@@ -7,7 +7,7 @@ use crate::text::{FixedOffsets, TimeZones};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// `2024-02-29` as days since the epoch; years may have a sign and up to seven digits.
+/// Parses `2024-02-29` as days since the epoch. Years can have a sign and up to seven digits.
 pub(super) fn parse_date(text: &str) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
@@ -36,7 +36,7 @@ pub(super) fn parse_date(text: &str) -> Option<i64> {
     Some(era * 146_097 + day_of_era - 719_468)
 }
 
-/// `12:30`, `12:30:45`, `12:30:45.678` as ticks; digits beyond the unit must be 0.
+/// Parses `12:30`, `12:30:45`, `12:30:45.678` as ticks. Digits beyond the unit must be 0.
 pub(super) fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = clock.split(':');
@@ -65,8 +65,8 @@ pub(super) fn parse_time(text: &str, unit: TimeUnit) -> Option<i64> {
     Some((hour * 3600 + minute * 60 + second) * per_second + ticks)
 }
 
-/// A date, or a date and a time apart by `T` or a blank, perhaps with an offset (`Z`, `+02:00`), as
-/// ticks since the epoch. Without an offset it is local to `zone`, where the column has one.
+/// Parses a date, or a date and a time separated by `T` or a space, as ticks since the epoch. It can
+/// have an offset (`Z`, `+02:00`). Without an offset it is local to `zone`, if the column has one.
 pub(super) fn parse_timestamp(
     text: &str,
     unit: TimeUnit,
@@ -90,13 +90,13 @@ pub(super) fn parse_timestamp(
         (None, Some(zone)) => zone_offset(zone, local_seconds, zones),
         (None, None) => 0,
     };
-    // The first second of a type begins before its first tick.
+    // i128, because the first second of a type's range begins before its first tick.
     let utc = i128::from(local) - i128::from(offset_seconds);
     i64::try_from(utc * i128::from(per_second) + i128::from(ticks)).ok()
 }
 
-/// The offset that makes a local time of the zone; the earlier one where two do. A zone that is not
-/// known is UTC, as cells show it.
+/// The offset of a local time in the zone; the earlier one if two are possible. An unknown zone is UTC,
+/// as in cells.
 fn zone_offset(zone: &str, local_seconds: i64, zones: &dyn TimeZones) -> i32 {
     let at = |utc: i64| zones.offset_seconds(zone, utc).unwrap_or(0);
     let candidates = [

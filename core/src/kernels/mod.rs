@@ -1,7 +1,7 @@
 //! Sort, filter, summary and find over chunked columns, in slices.
 //!
-//! A job is made of a table as it is at that moment and does a little at each `step`, so that its
-//! caller stays responsive and can drop it. Rows that arrive later are no part of it.
+//! A job works on the table as it was when the job was made. It does a little work at each `step`, so
+//! that its caller stays responsive and can drop it. Rows that arrive later are not included.
 
 mod column;
 mod distinct;

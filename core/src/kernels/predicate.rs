@@ -1,4 +1,4 @@
-//! The JSON filter as a tree over columns.
+//! The JSON filter as a tree of tests on columns.
 
 use arrow_schema::DataType;
 use serde_json::Value;
@@ -30,17 +30,17 @@ pub(super) struct Leaf {
 pub(super) enum Test {
     Compare(Comparison, Literal),
     In(Vec<Literal>),
-    /// Also true and false of null.
+    /// True or false for null, too.
     IsNull {
         negated: bool,
     },
     Contains(Box<memchr::memmem::Finder<'static>>),
     StartsWith(Vec<u8>),
-    /// The same for every row, null or not.
+    /// The same for every row, including nulls.
     Constant(bool),
 }
 
-/// Reads the JSON.
+/// Parses the JSON.
 ///
 /// # Errors
 /// `bad_filter` or `unknown_column`, with what would be right.
@@ -50,12 +50,12 @@ pub(super) fn parse_predicate(
     zones: &dyn TimeZones,
 ) -> Result<Predicate, KernelError> {
     let value = serde_json::from_str(json)
-        .map_err(|error| bad(format!("the filter is no JSON: {error}")))?;
+        .map_err(|error| bad(format!("the filter is not valid JSON: {error}")))?;
     let predicate = semantics::Predicate::parse(&value).map_err(|error| refused(&error))?;
     Binder { table, zones }.predicate(&predicate)
 }
 
-/// Binds names and values to columns and their types.
+/// Resolves names to columns, and values to their types.
 struct Binder<'a> {
     table: &'a Table,
     zones: &'a dyn TimeZones,
@@ -103,13 +103,13 @@ impl Binder<'_> {
         })
     }
 
-    /// A JSON value as a value of the column's type; exact, or an error.
+    /// A JSON value as an exact value of the column's type.
     fn literal(&self, value: &Value, column: &Column) -> Result<Literal, KernelError> {
         let name = &column.name;
         let target = value_type(&column.data_type);
         if column.physical() == Physical::Unordered {
             return Err(bad(format!(
-                "column {name:?} is {}, whose values are not compared; use is_null or not_null",
+                "column {name:?} is {}, which cannot be compared; use is_null or not_null",
                 crate::wire::type_name(target)
             )));
         }
@@ -121,7 +121,7 @@ impl Binder<'_> {
                 | DataType::BinaryView
                 | DataType::FixedSizeBinary(_) => "give bytes as hex digits".into(),
                 DataType::Duration(_) | DataType::Interval(_) => {
-                    "durations and intervals are not compared".into()
+                    "durations and intervals cannot be compared".into()
                 }
                 target => format!("give a value of type {}", crate::wire::type_name(target)),
             };
@@ -132,7 +132,7 @@ impl Binder<'_> {
     }
 }
 
-/// Whether the column's values have one text everywhere, in every program.
+/// Checks that the column's values have the same text in every program.
 fn has_plain_text(column: &Column) -> Result<(), KernelError> {
     let data_type = value_type(&column.data_type);
     let is_plain = matches!(

@@ -1,22 +1,22 @@
 use super::error::{KernelError, with_room};
 
-/// Bits of a digit.
+/// The number of bits of a digit.
 const DIGIT_BITS: u32 = 11;
 const NUM_DIGITS: usize = 1 << DIGIT_BITS;
 
-/// Pairs that are counted or moved in one step.
+/// The number of pairs that one step counts or moves.
 const STEP_PAIRS: usize = 65_536;
 
-/// Sorts rows by their keys, stably, digit by digit from the lowest. Digits in which no two keys
-/// differ are skipped.
+/// A stable sort of rows by their keys, digit by digit from the least significant. Digits that are
+/// equal in all keys are skipped.
 #[derive(Debug)]
 pub(super) struct Radix {
     keys: Vec<u64>,
     rows: Vec<u32>,
-    /// Room for the other half of a pass.
+    /// The output of a pass; swapped with `keys` and `rows` after it.
     spare_keys: Vec<u64>,
     spare_rows: Vec<u32>,
-    /// Where each digit of keys is; the next one last.
+    /// The bit positions of the digits that are left; the next one is last.
     shifts: Vec<u32>,
     num_shifts: usize,
     phase: Phase,
@@ -24,13 +24,13 @@ pub(super) struct Radix {
 
 #[derive(Debug)]
 enum Phase {
-    /// Looks for the bits that differ, and whether all is sorted already.
+    /// Finds the bits that differ, and whether everything is already sorted.
     Survey {
         at: usize,
         varying: u64,
         is_sorted: bool,
     },
-    /// Fills the other half with zeros.
+    /// Fills the output of the passes with zeros.
     Room,
     Next,
     Count {
@@ -47,7 +47,7 @@ enum Phase {
 }
 
 impl Radix {
-    /// `rows[i]` has `keys[i]`.
+    /// A sort of `rows`, where `rows[i]` has the key `keys[i]`.
     pub(super) fn new(keys: Vec<u64>, rows: Vec<u32>) -> Self {
         Self {
             keys,
@@ -64,7 +64,7 @@ impl Radix {
         }
     }
 
-    /// Works for some milliseconds at most; true once all is sorted.
+    /// Works for a few milliseconds at most. Returns true when everything is sorted.
     pub(super) fn step(&mut self) -> Result<bool, KernelError> {
         let len = self.keys.len();
         let end = |at: usize| len.min(at + STEP_PAIRS);

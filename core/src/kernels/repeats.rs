@@ -10,30 +10,30 @@ use super::key::{Physical, each_bytes, each_native, with_native};
 use super::row_order::RowOrder;
 use crate::table::Table;
 
-/// The most different values that are distinguished.
+/// The maximum number of distinct values.
 const MAX_VALUES: usize = 4096;
-/// The most bytes of them, since each is copied.
+/// The maximum size of all distinct values in bytes, because each is copied.
 const MAX_KEY_BYTES: usize = 16 << 20;
-/// At most a quarter of them is used.
+/// The number of hash slots; at most a quarter of them is used.
 const NUM_SLOTS: usize = MAX_VALUES * 4;
-/// An odd number whose product with a value depends in its upper bits on all bits of that (2⁶⁴ / φ).
+/// An odd number. The upper bits of its product with a value depend on all bits of the value (2⁶⁴ / φ).
 const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
-/// After so many rows, values must repeat.
+/// The number of rows after which values must have repeated.
 const TRIED_ROWS: usize = 1024;
 
-/// Which rows of a column hold the same value, where few different ones are there: what is made of a
-/// value, its text above all, is then made once.
+/// Which rows of a column hold the same value, for a column with few distinct values. Whatever is
+/// derived from a value, above all its text, is then made only once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repeats {
-    /// For each position the number of its value, from 0; null is a value of its own.
+    /// For each position, the number of its value, from 0. Null counts as a value.
     pub codes: Vec<u32>,
-    /// For each value the first of the table's rows that holds it.
+    /// For each value, the first row of the table that holds it.
     pub rows: RowOrder,
 }
 
 impl Repeats {
-    /// Of the column at `index` at positions `[start, end)` of a view; `None` where values seldom
-    /// repeat, or are nested.
+    /// Reads the column at `index` at `positions` of a view. Returns `None` if values seldom repeat, or
+    /// are booleans or nested.
     ///
     /// # Errors
     /// `bad_parameter` for a table that is too long, `out_of_memory`.
@@ -78,26 +78,26 @@ impl Repeats {
     }
 }
 
-/// Values by number, and a table of their hashes with open addressing.
+/// Numbered values, with an open-addressing hash table.
 struct Values {
     codes: Vec<u32>,
-    /// For each value the position where it came first.
+    /// For each value, the position of its first occurrence.
     firsts: Vec<usize>,
     keys: Vec<Option<Key>>,
-    /// Of all keys, and of the one that was too many.
+    /// The size of all keys, including the one that exceeded the limit.
     key_bytes: usize,
-    /// A value's number + 1; 0 is free.
+    /// The number of a value + 1; 0 means free.
     slots: Vec<u32>,
 }
 
-/// The bytes of a value: up to 16 are compared far faster as numbers.
+/// The bytes of a value. Up to 16 bytes are stored as numbers, because those are compared much faster.
 #[derive(PartialEq, Eq)]
 enum Key {
     Short(ShortKey),
     Long(Box<[u8]>),
 }
 
-/// At most 16 bytes: the first ones and the last ones, which may overlap.
+/// At most 16 bytes, as the first and the last ones. They can overlap.
 #[derive(PartialEq, Eq, Clone, Copy)]
 struct ShortKey {
     len: usize,
@@ -139,7 +139,7 @@ impl Values {
         })
     }
 
-    /// More than are distinguished, or so many that each is hardly there twice.
+    /// Whether there are too many values, or values occur less than twice on average.
     fn are_many(&self) -> bool {
         let is_tried = self.codes.len() >= TRIED_ROWS;
         self.are_full() || is_tried && self.keys.len() * 2 > self.codes.len()

@@ -1,21 +1,21 @@
 use super::error::{KernelError, with_room};
 
-/// Words of a bitmap between two counts of its rank index: 512 rows.
+/// The number of bitmap words between two counts of its rank index: 512 rows.
 const RANK_WORDS: usize = 8;
 
-/// Which rows of a table a view shows, in which order. Row numbers are the table's.
+/// The rows of a table that a view shows, and their order. Row numbers are the table's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowOrder {
-    /// The first so many.
+    /// This number of rows from the start of the table.
     All(u32),
-    /// Some, in row order.
+    /// A subset in row order.
     Bitmap(Bitmap),
-    /// Some or all, in any order.
+    /// A list in any order.
     List(Vec<u32>),
 }
 
 impl RowOrder {
-    /// How many rows are shown.
+    /// The number of shown rows.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -25,13 +25,13 @@ impl RowOrder {
         }
     }
 
-    /// No row is shown.
+    /// Whether no row is shown.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The table's row that is shown as row `position`; `None` behind the last.
+    /// The table's row at `position` of the view; `None` after the last one.
     #[must_use]
     pub fn get(&self, position: usize) -> Option<u32> {
         match self {
@@ -41,7 +41,7 @@ impl RowOrder {
         }
     }
 
-    /// The table's rows that are shown as rows `[start, end)`, as far as there are any.
+    /// The table's rows at positions `[start, end)` of the view, as far as they exist.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -52,7 +52,7 @@ impl RowOrder {
         Ok(numbers)
     }
 
-    /// A bit for each of the table's first `num_rows` rows that is shown.
+    /// A bitmap of the table's first `num_rows` rows, with a bit set for each shown row.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -73,7 +73,7 @@ impl RowOrder {
         Ok(words)
     }
 
-    /// Those of the rows, in row order, whose bits are set in `words`.
+    /// The shown rows whose bits are set in `words`, in row order.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -90,7 +90,7 @@ impl RowOrder {
     }
 }
 
-/// A bit for each row, and how many are set before every 512th.
+/// One bit per row, and the number of set bits before every 512th row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bitmap {
     words: Vec<u64>,
@@ -99,7 +99,7 @@ pub struct Bitmap {
 }
 
 impl Bitmap {
-    /// `words[row / 64] >> (row % 64) & 1` says whether `row` is in.
+    /// A bitmap in which `row` is included if `words[row / 64] >> (row % 64) & 1` is 1.
     fn try_new(words: Vec<u64>) -> Result<Self, KernelError> {
         let mut ranks = with_room(words.len().div_ceil(RANK_WORDS))?;
         let mut count = 0;
@@ -114,7 +114,7 @@ impl Bitmap {
         })
     }
 
-    /// The row that `position` rows of the bitmap come before.
+    /// The row of the set bit with the number `position`, counted from 0.
     fn select(&self, position: usize) -> Option<u32> {
         if position >= self.count as usize {
             return None;

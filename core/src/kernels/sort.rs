@@ -14,7 +14,7 @@ use crate::table::Table;
 /// Rows that one step reads.
 const STEP_ROWS: usize = 32_768;
 
-/// What a sort is by.
+/// One key of a sort.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortKey {
     /// The column's name.
@@ -23,13 +23,14 @@ pub struct SortKey {
     pub descending: bool,
 }
 
-/// Sorts rows: nulls last in both directions and NaN before them, −0 equals 0, text by UTF-8 bytes,
-/// ties in the order the rows had.
+/// Sorts rows. Nulls are last in both directions, with NaN before them. −0 equals 0, text is compared
+/// by UTF-8 bytes, and ties keep their previous order.
 ///
-/// One stable sort for each key, the last key first; keys of more than 64 bits are several.
+/// The job does one stable sort for each key, beginning with the last key. A key of more than 64 bits
+/// takes several sorts.
 #[derive(Debug)]
 pub struct SortJob {
-    /// What is still to be sorted by; the next one last.
+    /// The remaining sorts; the next one is last.
     passes: Vec<Pass>,
     num_passes: usize,
     order: Vec<u32>,
@@ -54,7 +55,7 @@ enum State {
     Next,
     Gather(Gather),
     Split(Split),
-    /// Leaves out the nulls of a text column.
+    /// Separates the nulls of a text column.
     SplitText {
         pass: Pass,
         at: usize,
@@ -78,9 +79,9 @@ struct Gather {
     chunk: usize,
     start: usize,
     keys: Vec<u64>,
-    /// Rows whose value is null, NaN, or neither; empty while there are none of the first two.
+    /// Whether the value of each row is null, NaN, or neither. Empty until a null or NaN occurs.
     kinds: Vec<Kind>,
-    /// Where text is ranked: for each chunk's dictionary, ascending ranks of its values.
+    /// For text in dictionaries: the ranks of the values of each chunk's dictionary.
     ranks: Vec<(ArrayRef, Vec<u64>)>,
 }
 
@@ -92,7 +93,7 @@ enum Kind {
 }
 
 impl SortJob {
-    /// Sorts `base`, rows of `table` as it is now.
+    /// A job that sorts `base`, which are rows of the current `table`.
     ///
     /// # Errors
     /// `unknown_column`, `bad_sort` for columns without an order, `out_of_memory`.
@@ -104,7 +105,7 @@ impl SortJob {
         if keys.is_empty() {
             return Err(KernelError::new(
                 "bad_sort",
-                "there is nothing to sort by; name a column",
+                "the sort has no columns; name at least one",
             ));
         }
         let mut passes = Vec::new();
@@ -138,7 +139,7 @@ impl SortJob {
         })
     }
 
-    /// Works for some milliseconds at most; true once all is sorted.
+    /// Works for a few milliseconds at most. Returns true when everything is sorted.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -226,7 +227,7 @@ impl SortJob {
         Ok(false)
     }
 
-    /// Of 1.
+    /// The fraction of the work that is done, from 0 to 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         let within = match &self.state {
@@ -245,7 +246,7 @@ impl SortJob {
         (whole as f64 + within) / self.num_passes as f64
     }
 
-    /// The rows in their order.
+    /// The rows in sorted order.
     #[must_use]
     pub fn finish(self) -> RowOrder {
         RowOrder::List(self.order)
@@ -274,17 +275,17 @@ impl SortJob {
     }
 }
 
-/// Leaves the sort what has a key; what has none comes last, NaN before null.
+/// Separates the rows that have keys from those without. The latter come last, NaN before null.
 #[derive(Debug)]
 struct Split {
     order: Vec<u32>,
     at: usize,
-    /// By row of the table.
+    /// Keys by row of the table.
     all_keys: Vec<u64>,
     kinds: Vec<Kind>,
-    /// All bits of a key that is to descend.
+    /// All bits are set to invert keys for a descending sort.
     flip: u64,
-    /// For each of `rows`.
+    /// The key of each row in `rows`.
     keys: Vec<u64>,
     rows: Vec<u32>,
     nans: Vec<u32>,
@@ -306,7 +307,7 @@ impl Split {
         })
     }
 
-    /// Takes the next rows; true once all were taken.
+    /// Separates the next rows. Returns true when all rows are separated.
     fn step(&mut self) -> bool {
         let end = self.order.len().min(self.at + STEP_ROWS);
         for &row in &self.order[self.at..end] {
@@ -331,7 +332,7 @@ fn joined(mut rows: Vec<u32>, last: &[u32]) -> Vec<u32> {
 }
 
 impl Gather {
-    /// Reads the next rows; true once all were read.
+    /// Reads the next rows. Returns true when all rows are read.
     fn step(&mut self) -> bool {
         let chunks = self.pass.column.chunks();
         let Some(array) = chunks.get(self.chunk) else {
@@ -419,7 +420,7 @@ fn put_keys(array: &ArrayRef, limb: usize, start: usize, end: usize, out: &mut K
         Physical::Boolean => each_boolean(array.as_boolean(), start, end, |value| {
             out.push(value.map(u64::from).ok_or(Kind::Null));
         }),
-        // Text has ranks instead.
+        // Text has ranks instead of keys.
         _ => each_bytes(array, start, end, |_| out.push(Err(Kind::Null))),
     });
 }

@@ -6,33 +6,33 @@ use arrow_array::{Array, ArrayRef};
 use super::key::{Keyed, Physical, each_boolean, each_bytes, each_native, with_native};
 use crate::semantics::{Bins, FloatSum};
 
-/// How many of the most frequent values are reported.
+/// The number of most frequent values that are reported.
 const NUM_TOP: usize = 10;
 
-/// The room of a counted value that is reckoned with.
+/// The assumed average size in bytes of a counted value.
 const COUNTED_BYTES: usize = 64;
 
-/// How the values are spread.
+/// The distribution of the values.
 #[derive(Debug)]
 pub(super) enum Spread {
     Exact {
         bins: Bins<i128>,
-        /// `None` once it was beyond 128 bits.
+        /// `None` if it exceeded 128 bits.
         sum: Option<i128>,
     },
     Float {
         bins: Bins<f64>,
         sum: FloatSum,
     },
-    /// Rows by value; `None` where there are too many values.
+    /// The number of rows for each value; `None` if there are too many values.
     Counts(Option<Counts>),
 }
 
-/// How often values are there.
+/// The frequency of values.
 #[derive(Debug)]
 pub(super) struct Counts {
     pub(super) known: HashMap<Vec<u8>, u64>,
-    /// How many more there may be, and their bytes.
+    /// How many more values can be added, and how many bytes of values.
     room: Option<(usize, usize)>,
 }
 
@@ -45,7 +45,7 @@ impl Counts {
         }
     }
 
-    /// Takes a value; false where there is no room for it.
+    /// Counts a value. Returns false if there is no room for it.
     fn add(&mut self, value: &[u8], weight: u64) -> bool {
         if let Some(count) = self.known.get_mut(value) {
             *count += weight;
@@ -63,7 +63,7 @@ impl Counts {
         true
     }
 
-    /// The most frequent values; those that are equally frequent in their own order.
+    /// The most frequent values. Equally frequent ones are in the order of their bytes.
     pub(super) fn top(&self) -> Vec<(&Vec<u8>, &u64)> {
         let mut counts: Vec<_> = self.known.iter().collect();
         counts.sort_unstable_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
@@ -72,13 +72,13 @@ impl Counts {
     }
 }
 
-/// How often a value counts: once where nothing says otherwise.
+/// How often a value counts: its weight, or once without weights.
 pub(super) fn weight_of(weights: Option<&[u64]>, index: usize) -> u64 {
     weights.map_or(1, |weights| weights[index])
 }
 
 impl Spread {
-    /// Whether values are spread into the same bins.
+    /// Whether values are counted in the same bins.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Exact { bins, .. }, Self::Exact { bins: others, .. }) => {
@@ -92,7 +92,7 @@ impl Spread {
         }
     }
 
-    /// The same bins, or the most frequent values, with nothing counted.
+    /// The same bins, or the same most frequent values, with counts of 0.
     pub(super) fn emptied(&self) -> Option<Self> {
         Some(match self {
             Self::Exact { bins, .. } => Self::Exact {
@@ -115,7 +115,7 @@ impl Spread {
         })
     }
 
-    /// Takes values `[start, end)` of a plain array, each as often as its weight says; stored floats
+    /// Counts values `[start, end)` of a plain array, each as often as its weight states. Stored floats
     /// are divided by `unit`.
     pub(super) fn add(
         &mut self,

@@ -21,24 +21,24 @@ use crate::text::{
 /// Rows that one step reads.
 const STEP_ROWS: usize = 16_384;
 
-/// Counts of more values do not outlive their summary.
+/// Counts of more values than this are dropped when the summary is finished.
 const MAX_KEPT: usize = 1 << 16;
 
-/// The largest number of 38 digits.
+/// The largest integer of 38 digits.
 const MAX_DECIMAL: i128 = 10_i128.pow(38) - 1;
 
-/// What can be said about the values of a type.
+/// The statistics that a type supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Integers, decimals of up to 38 digits, and times: extremes, mean and histogram, all exact.
+    /// Integers, decimals of up to 38 digits, and times: exact extremes, mean and histogram.
     Exact,
-    /// Floats, and decimals of more digits: the same in floating point.
+    /// Floats, and decimals of more digits: the same statistics in floating point.
     Float,
     /// Extremes and the most frequent values.
     Category,
-    /// Extremes.
+    /// Only extremes.
     Ordered,
-    /// Counts.
+    /// Only counts.
     Other,
 }
 
@@ -58,27 +58,27 @@ fn kind_of(data_type: &DataType) -> Kind {
     }
 }
 
-/// Summarises a column in two passes: counts and extremes, then how the values are spread. A job that
-/// is done can go on with rows that have come since.
+/// Summarises a column in two passes: first counts and extremes, then the distribution of the values. A
+/// finished job can continue with rows that arrived later.
 #[derive(Debug)]
 pub struct SummaryJob {
     column: Column,
     type_name: String,
     kind: Kind,
-    /// Different values that are counted at most.
+    /// The maximum number of distinct values that are counted.
     max_counted: usize,
-    /// A bit for each row that is in; `None` for all.
+    /// A bitmap of the selected rows; `None` for all rows.
     selected: Option<Vec<u64>>,
-    /// Rows that are in.
+    /// The number of selected rows.
     num_rows: u64,
     pass: Pass,
     chunk: usize,
     start: usize,
-    /// Of the chunk's values, how often each is in.
+    /// For each value of the chunk, the number of selected rows that have it.
     weights: Vec<u64>,
     totals: Totals,
     spread: Option<Spread>,
-    /// Chunks that `spread` knows.
+    /// The number of chunks that `spread` includes.
     num_spread: usize,
 }
 
@@ -90,8 +90,9 @@ enum Pass {
 }
 
 impl SummaryJob {
-    /// Summarises the column `name` of `table` as it is now. Of texts with more than `max_counted`
-    /// different values, or that take more than 64 bytes for each of so many, none is reported.
+    /// A job that summarises the column `name` of the current `table`. Most frequent texts are only
+    /// reported if there are at most `max_counted` distinct values, of at most 64 bytes on average for
+    /// that number.
     ///
     /// # Errors
     /// `unknown_column`.
@@ -116,10 +117,10 @@ impl SummaryJob {
         })
     }
 
-    /// Makes a job that is done go on with the rows that `table` has more than then.
+    /// Continues a finished job with the rows that were added to `table` since.
     ///
     /// # Errors
-    /// `unknown_column` where it is another table.
+    /// `unknown_column` if it is another table.
     pub fn resume(&mut self, table: &Table) -> Result<(), KernelError> {
         let index = column_index(table, &self.column.name)?;
         self.chunk = self.column.chunks().len();
@@ -129,8 +130,8 @@ impl SummaryJob {
         Ok(())
     }
 
-    /// Summarises those rows of a job that is done which are in `rows`, by the same bins; of its most
-    /// frequent values, how often they are in.
+    /// A job that summarises the rows of this finished job that are in `rows`. It uses the same bins,
+    /// and counts the same most frequent values.
     ///
     /// # Errors
     /// `out_of_memory`.
@@ -152,7 +153,7 @@ impl SummaryJob {
         })
     }
 
-    /// Works for about a millisecond; true once all rows were read twice.
+    /// Works for about a millisecond. Returns true when all rows were read twice.
     pub fn step(&mut self) -> bool {
         if self.pass == Pass::Done {
             return true;
@@ -205,7 +206,7 @@ impl SummaryJob {
         false
     }
 
-    /// Whether the chunk's row `index` is in.
+    /// Whether the row at `index` of the chunk is selected.
     fn is_in(&self, index: usize) -> bool {
         let row = self.column.start_of(self.chunk) as usize + index;
         let word = |words: &Vec<u64>| {
@@ -216,7 +217,7 @@ impl SummaryJob {
         self.selected.as_ref().is_none_or(word)
     }
 
-    /// Of 1.
+    /// The fraction of the work that is done, from 0 to 1.
     #[must_use]
     pub fn fraction(&self) -> f64 {
         let num_rows = f64::from(self.column.num_rows().max(1));
@@ -251,7 +252,7 @@ impl SummaryJob {
         self.chunk = self.num_spread;
     }
 
-    /// How values with these extremes can be spread, before any is.
+    /// An empty distribution for values with these extremes.
     fn fresh_spread(&self) -> Option<Spread> {
         let ends = (&self.totals.lowest, &self.totals.highest);
         match (self.kind, ends) {
@@ -267,7 +268,7 @@ impl SummaryJob {
                 })
             }
             (Kind::Category, _) => {
-                // The estimate is off by 0.8 %: this far beyond, counting would be for nothing.
+                // The estimate has an error of 0.8 %, so with twice as many values counting would fail.
                 let is_hopeless = self.totals.distinct.estimate() > 2 * self.max_counted as u64;
                 let counts = (!is_hopeless).then(|| Counts::new(self.max_counted));
                 Some(Spread::Counts(counts))
@@ -276,7 +277,7 @@ impl SummaryJob {
         }
     }
 
-    /// What stored floats are divided by.
+    /// The divisor of stored floats.
     fn unit(&self) -> f64 {
         match value_type(&self.column.data_type) {
             DataType::Decimal256(_, scale) => 10_f64.powi(i32::from(*scale)),
@@ -284,7 +285,7 @@ impl SummaryJob {
         }
     }
 
-    /// Takes values `[start, end)` of a plain array, each as often as its weight says.
+    /// Adds values `[start, end)` of a plain array, each as often as its weight states.
     fn add(&mut self, array: &ArrayRef, start: usize, end: usize, weights: Option<&[u64]>) {
         let unit = self.unit();
         match (self.pass, &mut self.spread) {
@@ -293,7 +294,8 @@ impl SummaryJob {
         }
     }
 
-    /// The summary of a job that is done, in the server's JSON. Counts of very many values are dropped.
+    /// The summary of a finished job, in the server's JSON. Counts of very many values are then
+    /// dropped.
     #[must_use]
     pub fn finish(&mut self, zones: &dyn TimeZones) -> String {
         let json = self.json(zones);
@@ -374,7 +376,7 @@ impl SummaryJob {
     }
 }
 
-/// The most frequent values; those that are equally frequent in their own order.
+/// The most frequent values. Equally frequent ones are in the order of their bytes.
 fn top(counts: &Counts) -> Value {
     let values = counts
         .top()
@@ -406,7 +408,7 @@ fn written(write: impl FnOnce(&mut CellText) -> CellKind) -> String {
     text
 }
 
-/// `None` for times.
+/// The scale of integers and decimals; `None` for times.
 fn decimal_scale(data_type: &DataType) -> Option<i8> {
     match data_type {
         DataType::Decimal32(_, scale)
@@ -416,7 +418,7 @@ fn decimal_scale(data_type: &DataType) -> Option<i8> {
     }
 }
 
-/// Texts of ticks as values of the type; those beyond it become its largest.
+/// The texts of ticks as values of the type. Ticks beyond the type's range become its largest value.
 fn ticks_texts(data_type: &DataType, ticks: &[i128], zones: &dyn TimeZones) -> Vec<String> {
     let buffer = match Physical::of(data_type) {
         Physical::I32 => Buffer::from_vec(

@@ -7,13 +7,13 @@ use super::column::{Column, pointed_values};
 use super::error::{KernelError, filled, with_room};
 use super::key::each_bytes;
 
-/// Rows that are sorted at once, and merged in one step.
+/// The number of rows that are sorted at once, and that one step merges.
 const RUN_ROWS: usize = 4096;
 
-/// Items that are filled with zeros in one step.
+/// The number of items that one step fills with zeros.
 const ROOM_ITEMS: usize = 65_536;
 
-/// A row and the first eight bytes of its text, which decide most comparisons.
+/// A row with the first eight bytes of its text, which decide most comparisons.
 #[derive(Debug, Clone, Copy, Default)]
 struct Item {
     prefix: u64,
@@ -21,7 +21,7 @@ struct Item {
     num_bytes: u32,
 }
 
-/// Sorts rows by their bytes, stably: runs are sorted, then merged two by two.
+/// A stable sort of rows by their bytes: runs are sorted, then merged in pairs.
 #[derive(Debug)]
 pub(super) struct TextSort {
     column: Column,
@@ -35,10 +35,10 @@ pub(super) struct TextSort {
 #[derive(Debug)]
 enum Phase {
     Runs,
-    /// Fills the other half with zeros.
+    /// Fills the output of the merges with zeros.
     Room,
-    /// Merges the runs `[start, start + width)` and `[start + width, start + 2 width)`; `left` and
-    /// `right` come next.
+    /// Merges the runs `[start, start + width)` and `[start + width, start + 2 width)`. `left` and
+    /// `right` are the next positions in them.
     Merge {
         width: usize,
         start: usize,
@@ -49,7 +49,7 @@ enum Phase {
 }
 
 impl TextSort {
-    /// `rows` of a plain column, none of them null.
+    /// A sort of `rows` of a plain column; none of them may be null.
     pub(super) fn try_new(
         column: Column,
         rows: Vec<u32>,
@@ -65,7 +65,7 @@ impl TextSort {
         })
     }
 
-    /// Works for some milliseconds at most; true once all is sorted.
+    /// Works for a few milliseconds at most. Returns true when everything is sorted.
     pub(super) fn step(&mut self) -> Result<bool, KernelError> {
         let len = self.rows.len();
         match self.phase {
@@ -180,7 +180,7 @@ impl TextSort {
         }
     }
 
-    /// The rows in order.
+    /// The rows in sorted order.
     pub(super) fn finish(mut self) -> Result<Vec<u32>, KernelError> {
         for (row, item) in self.rows.iter_mut().zip(&self.items) {
             *row = item.row;
@@ -197,7 +197,7 @@ struct Order<'a> {
 impl Order<'_> {
     fn compare(&self, a: Item, b: Item) -> Ordering {
         let order = a.prefix.cmp(&b.prefix).then_with(|| {
-            // Of texts that are nothing but a prefix, the one with fewer zeros comes first.
+            // Of texts with equal prefixes and at most 8 bytes, the one with fewer zeros comes first.
             if a.num_bytes <= 8 && b.num_bytes <= 8 {
                 return a.num_bytes.cmp(&b.num_bytes);
             }
@@ -220,7 +220,7 @@ fn bytes(column: &Column, row: u32) -> &[u8] {
     found
 }
 
-/// The first eight bytes as a number that compares as they do; short texts are filled with zeros.
+/// The first eight bytes as a number with the same order. Short texts are padded with zeros.
 fn prefix(bytes: &[u8]) -> u64 {
     let mut first = [0; 8];
     let len = bytes.len().min(8);
@@ -228,13 +228,13 @@ fn prefix(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// For each dictionary (or values of runs) of the chunks, the rank of each of its values among all
-/// of them; equal texts have equal ranks. Plain chunks have none.
+/// For the values of each dictionary (or of run-end encoding) in the chunks: the rank of each value
+/// among all of them. Equal texts have equal ranks. A plain chunk is ranked as if it were a dictionary.
 pub(super) fn ranks(chunks: &[ArrayRef]) -> Result<Vec<(ArrayRef, Vec<u64>)>, KernelError> {
     let mut dictionaries: Vec<(ArrayRef, Vec<u64>)> = Vec::new();
     for chunk in chunks {
         let values = pointed_values(chunk).unwrap_or(chunk);
-        // Dictionaries change seldom, so the one wanted is mostly the last.
+        // Dictionaries seldom change, so the search begins with the last one.
         if !dictionaries
             .iter()
             .rev()

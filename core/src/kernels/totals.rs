@@ -9,7 +9,7 @@ use super::key::{
 };
 use super::spread::weight_of;
 
-/// Counts and extremes of a column's values.
+/// The counts and extremes of a column's values.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     pub(super) num_nulls: u64,
@@ -20,7 +20,7 @@ pub(super) struct Totals {
     pub(super) highest: Option<Extreme>,
 }
 
-/// A value, and an array that holds it.
+/// A value, with an array that holds it.
 #[derive(Debug, Clone)]
 pub(super) struct Extreme {
     key: Key256,
@@ -54,7 +54,7 @@ impl Extreme {
 }
 
 impl Totals {
-    /// Takes values `[start, end)` of a plain array, each as often as its weight says.
+    /// Adds values `[start, end)` of a plain array, each as often as its weight states.
     pub(super) fn add(
         &mut self,
         array: &ArrayRef,
@@ -124,7 +124,7 @@ impl Totals {
         self.num_nulls += nulls;
     }
 
-    /// Takes a value that may be the lowest or the highest.
+    /// Updates the lowest and the highest value.
     fn reach(&mut self, key: Key256, bytes: &[u8], array: &ArrayRef, index: usize) {
         let new = |old: &mut Option<Extreme>| {
             *old = Some(Extreme {

@@ -10,21 +10,22 @@ use super::row_order::RowOrder;
 use crate::semantics::value_type;
 use crate::table::Table;
 
-/// Values of one column as the numbers that they are stored as.
+/// The values of one column as stored numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnValues {
-    /// `i8`, `i16`, `i32`, `i64`, `u8`, `u16`, `u32`, `u64`, `f32`, `f64`, or `bool`: a byte of 0 or 1.
+    /// `i8`, `i16`, `i32`, `i64`, `u8`, `u16`, `u32`, `u64`, `f32`, `f64`, or `bool` (a byte of 0 or
+    /// 1).
     pub kind: &'static str,
-    /// The values, little-endian, one after the other; 0 for null.
+    /// The values, little-endian and without gaps; 0 for null.
     pub bytes: Vec<u8>,
     /// 1 for a value, 0 for null.
     pub validity: Vec<u8>,
 }
 
 impl ColumnValues {
-    /// Values of the column at `index` at positions `[start, end)` of a view; `None` where values are
-    /// not stored as one number (text, binary, decimals, intervals, nested). Times are ticks of
-    /// their unit, half floats are widened.
+    /// The values of the column at `index` at positions `[start, end)` of a view. `None` if values are
+    /// not stored as one number (text, binary, decimals, intervals, nested). Times are ticks of their
+    /// unit; half floats are widened.
     ///
     /// # Errors
     /// `bad_parameter` for a table that is too long, `out_of_memory`.

@@ -7,10 +7,10 @@ use crate::table::{CellWindow, Table, WindowError};
 use crate::text::TimeZones;
 
 impl Table {
-    /// As [`window`](Self::window), for the rows at positions `[start, end)` of a view.
+    /// Like [`window`](Self::window), for the rows at positions `[start, end)` of a view.
     ///
     /// # Errors
-    /// [`WindowError`] where a position or column does not exist, or there is too much text.
+    /// [`WindowError`] if a position or column does not exist, or if there is too much text.
     pub fn window_of(
         &self,
         view: &RowOrder,

@@ -1,25 +1,25 @@
 use arrow_buffer::i256;
 
-/// The most digits of a decimal, and the most behind its point.
+/// The maximum number of digits of a decimal, and of digits after its point.
 const MAX_DIGITS: usize = 76;
 
-/// Where a number lies among the decimals of one scale, which are integers here: their digits
-/// without the point.
+/// The position of a number among the decimals of one scale. They are represented as integers: their
+/// digits without the point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecimalPosition {
-    /// It is one of them.
+    /// The number is this decimal.
     At(i256),
-    /// Between this one and the next.
+    /// The number is between this decimal and the next.
     After(i256),
-    /// Less than all that 256 bits hold.
+    /// The number is less than all that 256 bits hold.
     Below,
-    /// Greater than all that 256 bits hold.
+    /// The number is greater than all that 256 bits hold.
     Above,
 }
 
 impl DecimalPosition {
-    /// The position of a number such as `-1.005`; `None` where the text is none, or has more than 76
-    /// digits. Nothing is rounded.
+    /// The position of a number such as `-1.005`; `None` if the text is not a number or has more than
+    /// 76 digits. Nothing is rounded.
     #[must_use]
     pub fn of(text: &str, scale: i8) -> Option<Self> {
         let is_negative = text.starts_with('-');

@@ -1,8 +1,8 @@
 use std::collections::{HashMap, HashSet};
 
-/// The names, each made different from all others. The first of several equal names stays; each later
-/// one becomes `name (n)` with the least n ≥ 2 such that the result is neither one of `names` nor given
-/// before. `fixtures/distinct_names.json` holds all languages to this rule.
+/// The names, changed so that all are different. The first of several equal names stays. Each later one
+/// becomes `name (n)` with the smallest n ≥ 2 such that the result is not in `names` and was not
+/// assigned before. `fixtures/distinct_names.json` tests all languages against this rule.
 pub fn distinct_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let names: Vec<&str> = names.into_iter().collect();
     let mut taken: HashSet<String> = names.iter().map(|&name| name.to_owned()).collect();

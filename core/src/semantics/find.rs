@@ -2,13 +2,13 @@ use arrow_schema::DataType;
 
 use super::Refusal;
 
-/// The longest text to look for.
+/// The maximum length of the text to search for.
 const MAX_TEXT_BYTES: usize = 10_000;
 
-/// Whether `limit` rows that hold `text` can be searched for.
+/// Checks the text and the limit of a search, in rows.
 ///
 /// # Errors
-/// They cannot.
+/// The text is empty or too long, or the limit is 0.
 pub fn check_find(text: &str, limit: usize) -> Result<(), Refusal> {
     if text.is_empty() {
         return Err(Refusal::new("the text to find is empty", "give a text"));
@@ -20,12 +20,12 @@ pub fn check_find(text: &str, limit: usize) -> Result<(), Refusal> {
         ));
     }
     if limit == 0 {
-        return Err(Refusal::new("a limit of 0 finds nothing", "give 1 or more"));
+        return Err(Refusal::new("the limit is 0", "give 1 or more"));
     }
     Ok(())
 }
 
-/// Whether some cell of the type could hold the text: most searches can skip numbers.
+/// Whether a cell of this type could contain the text. Most searches can skip columns of numbers.
 #[must_use]
 pub fn may_hold(data_type: &DataType, text: &str) -> bool {
     let of = |characters: &str| text.chars().all(|c| characters.contains(c));
@@ -40,7 +40,7 @@ pub fn may_hold(data_type: &DataType, text: &str) -> bool {
     }
 }
 
-/// The type of the values behind a dictionary or runs.
+/// The type of the values of a dictionary or of run-end encoding; otherwise the type itself.
 #[must_use]
 pub fn value_type(data_type: &DataType) -> &DataType {
     match data_type {

@@ -1,13 +1,13 @@
-/// The most bins of a histogram.
+/// The maximum number of bins of a histogram.
 const MAX_BINS: usize = 32;
 
-/// How numbers are spread. Bin `k` holds the values from `edges[k]` to below `edges[k + 1]`; the last
-/// one its upper edge too.
+/// The distribution of numbers. Bin `k` holds the values from `edges[k]` to below `edges[k + 1]`; the
+/// last bin includes its upper edge.
 #[derive(Debug)]
 pub struct Bins<T> {
-    /// One more than counts, ascending.
+    /// The edges of the bins in ascending order; one more than `counts`.
     pub edges: Vec<T>,
-    /// Values in each bin.
+    /// The number of values in each bin.
     pub counts: Vec<u64>,
 }
 
@@ -19,7 +19,7 @@ impl<T: PartialOrd> Bins<T> {
         Self { edges, counts }
     }
 
-    /// Counts a value between the first and the last edge `weight` times.
+    /// Counts a value `weight` times. It must lie between the first and the last edge.
     pub fn add(&mut self, value: &T, weight: u64) {
         let inner = self.edges.get(1..self.counts.len()).unwrap_or_default();
         let bin = inner.partition_point(|edge| edge <= value);
@@ -28,14 +28,14 @@ impl<T: PartialOrd> Bins<T> {
         }
     }
 
-    /// All that were counted.
+    /// The number of all counted values.
     #[must_use]
     pub fn num_values(&self) -> u64 {
         self.counts.iter().sum()
     }
 }
 
-/// A sum with the error of each addition carried along (Neumaier).
+/// A sum that carries the rounding error of each addition along (Neumaier).
 #[derive(Debug, Default)]
 pub struct FloatSum {
     sum: f64,
@@ -54,7 +54,7 @@ impl FloatSum {
         self.sum = sum;
     }
 
-    /// The sum so far; not finite where it is beyond all numbers.
+    /// The sum so far; not finite if it is outside the range of f64.
     #[must_use]
     pub fn total(&self) -> f64 {
         let total = self.sum + self.error;
@@ -62,7 +62,7 @@ impl FloatSum {
     }
 }
 
-/// Bins of the same whole width; the last one ends behind `highest`.
+/// The edges of bins of equal integer width. The last bin ends above `highest`.
 #[must_use]
 pub fn exact_edges(lowest: i128, highest: i128) -> Vec<i128> {
     let span = highest.abs_diff(lowest);
@@ -79,14 +79,14 @@ pub fn exact_edges(lowest: i128, highest: i128) -> Vec<i128> {
     edges
 }
 
-/// Bins of about the same width; fewer where floats do not lie closely enough.
+/// The edges of bins of about equal width. There are fewer bins where floats are too far apart.
 #[must_use]
 pub fn float_edges(lowest: f64, highest: f64) -> Vec<f64> {
     let num_bins = MAX_BINS as f64;
     let mut edges: Vec<f64> = (0..=MAX_BINS)
         .map(|k| {
             let part = k as f64 / num_bins;
-            // Each side by itself: the difference of the largest numbers is not finite.
+            // Multiplied separately, because the difference of the largest numbers is not finite.
             lowest * (1.0 - part) + highest * part
         })
         .collect();

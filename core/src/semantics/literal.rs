@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::Refusal;
 
-/// The text of a JSON value that column `column` is compared with.
+/// The text of a JSON value with which column `column` is compared.
 ///
 /// # Errors
 /// The value is null, an array or an object.
@@ -18,7 +18,7 @@ pub fn literal_text(value: &Value, column: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The bytes of hex digits, perhaps behind `0x`; `None` where the text is none.
+/// The bytes of hex digits, with or without `0x` in front; `None` if the text is not hex digits.
 #[must_use]
 pub fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("0x").unwrap_or(text);

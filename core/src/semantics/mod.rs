@@ -1,6 +1,6 @@
-//! What filters, searches and summaries mean, at the server and in the browser alike.
+//! The meaning of filters, searches and summaries, the same in the server and in the browser.
 //!
-//! No arrays here: DataFusion computes with the server's, the kernels with the browser's.
+//! This module has no arrays: the server computes with DataFusion, the browser with the kernels.
 
 mod decimal;
 mod distinct_names;
@@ -20,7 +20,7 @@ pub use near_names::near_names;
 pub use pattern::Pattern;
 pub use predicate::{Comparison, Predicate, Test, no_plain_text};
 
-/// What was wrong, and what would be right: a line each.
+/// A refused request: what was wrong, and what would be right, one line each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// What was wrong.

@@ -1,4 +1,4 @@
-/// A hint that lists the names closest to `wanted`, or the first few where none is close.
+/// A hint with the names closest to `wanted`, or with the first few names if none is close.
 #[must_use]
 pub fn near_names<'a>(
     wanted: &str,
@@ -33,7 +33,7 @@ pub fn near_names<'a>(
     format!("the {what} are {}{more}", list.join(", "))
 }
 
-/// Levenshtein's distance, 0 where one holds the other.
+/// Levenshtein distance; 0 if `b` contains `a` and `a` is longer than 2 bytes.
 fn distance(a: &str, b: &str) -> usize {
     if a.len() > 2 && b.contains(a) {
         return 0;

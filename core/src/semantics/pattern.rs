@@ -1,14 +1,14 @@
-//! Text regardless of case: Unicode's simple case folding, one character for one.
+//! Case-insensitive text search by Unicode's simple case folding, which maps one character to one.
 
 use memchr::memmem::Finder;
 
-/// What all characters that differ only in case have in common.
+/// A representative of all characters that differ only in case.
 fn fold(letter: char) -> char {
     if letter.is_ascii() {
         return letter.to_ascii_lowercase();
     }
     match letter {
-        // The dotless i is not the i, and these three have no capital of one character.
+        // The dotless i differs from the i. The other three have no single-character capital.
         'ı' => 'ı',
         '\u{1FD3}' => '\u{390}',
         '\u{1FE3}' => '\u{3B0}',
@@ -25,20 +25,20 @@ fn only(mut letters: impl Iterator<Item = char>) -> Option<char> {
     first.filter(|_| letters.next().is_none())
 }
 
-/// A text to look for.
+/// A text to search for.
 #[derive(Debug)]
 pub struct Pattern {
-    /// As it is, or folded where case does not matter.
+    /// The text as given, or folded if case does not matter.
     text: String,
     /// The characters of `text`.
     letters: Vec<char>,
-    /// Finds `text` as it is; made once, since making one costs more than searching a cell.
+    /// Finds the unfolded `text`. It is made once because making it costs more than searching a cell.
     finder: Finder<'static>,
     match_case: bool,
 }
 
 impl Pattern {
-    /// Looks for `text`; `match_case` where capital and small letters differ.
+    /// A pattern for `text`. With `match_case`, upper and lower case differ.
     #[must_use]
     pub fn new(text: &str, match_case: bool) -> Self {
         let letters: Vec<char> = if match_case {
@@ -55,7 +55,7 @@ impl Pattern {
         }
     }
 
-    /// Whether `text` holds it; `room` is overwritten.
+    /// Whether `text` contains the pattern; `room` is overwritten.
     pub fn is_in(&self, text: &str, room: &mut Vec<char>) -> bool {
         if self.match_case {
             return self.finder.find(text.as_bytes()).is_some();
@@ -70,7 +70,7 @@ impl Pattern {
     }
 }
 
-/// `lower` has no capital letters.
+/// Case-insensitive search; `lower` has no upper-case letters.
 fn has_ascii(text: &[u8], lower: &[u8]) -> bool {
     let Some(&first) = lower.first() else {
         return true;
@@ -102,12 +102,12 @@ mod tests {
                     assert_eq!(fold(letter), fold(equal), "{letter:?} {equal:?}");
                 }
             }
-            // What it folds to must be of its class, so that no two classes become one.
+            // The folded character must be of the same class, so that no two classes become one.
             let folded = fold(letter);
             let is_in = class
                 .iter()
                 .any(|r| (r.start()..=r.end()).contains(&folded));
-            // Or the pair is newer than the regex library's Unicode.
+            // Or the pair is newer than the Unicode version of the regex library.
             let is_newer = is_single(&class) && is_single(&class_of(folded));
             assert!(is_in || is_newer, "{letter:?} {folded:?}");
         }

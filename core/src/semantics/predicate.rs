@@ -2,18 +2,18 @@ use serde_json::{Map, Value};
 
 use super::Refusal;
 
-/// How deep `and`, `or` and `not` may nest.
+/// The maximum nesting depth of `and`, `or` and `not`.
 const MAX_DEPTH: usize = 32;
 
-/// How many values `in` takes, and how many predicates `and` and `or`.
+/// The maximum number of values of `in`, and of predicates of `and` and `or`.
 const MAX_ITEMS: usize = 10_000;
 
 /// A filter: `{"op": …, "column": …, "value": …}`, combined by `and`, `or`, `not`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Predicate<'a> {
-    /// All of them; true where there is none.
+    /// True if all are true, or if there are none.
     And(Vec<Predicate<'a>>),
-    /// One of them; false where there is none.
+    /// True if one is true; false if there are none.
     Or(Vec<Predicate<'a>>),
     /// The opposite.
     Not(Box<Predicate<'a>>),
@@ -21,30 +21,31 @@ pub enum Predicate<'a> {
     Test {
         /// The column's name.
         column: &'a str,
-        /// What its values are to be.
+        /// The condition on its values.
         test: Test<'a>,
     },
 }
 
-/// What a column's values are to be. Null of a null, but for [`Test::IsNull`] and an empty list.
+/// A condition on the values of a column. It is null for a null value, except for [`Test::IsNull`] and
+/// an empty list.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Test<'a> {
-    /// In this relation to the value.
+    /// In this relation to the given value.
     Compare(Comparison, &'a Value),
-    /// One of these; false of every row where there is none.
+    /// One of these values; an empty list is false for every row.
     In(&'a [Value]),
-    /// Null, or valid where `negated`.
+    /// Null, or not null if `negated`.
     IsNull {
-        /// Whether it is the opposite.
+        /// Whether the condition is the opposite.
         negated: bool,
     },
-    /// A text that holds this one.
+    /// A text that contains this one.
     Contains(&'a str),
-    /// A text that begins so.
+    /// A text that begins with this one.
     StartsWith(&'a str),
 }
 
-/// The relation that two values are to have.
+/// A relation between two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// Equal.
@@ -53,31 +54,31 @@ pub enum Comparison {
     Ne,
     /// Less.
     Lt,
-    /// Less or equal.
+    /// Less than or equal.
     Le,
     /// Greater.
     Gt,
-    /// Greater or equal.
+    /// Greater than or equal.
     Ge,
 }
 
 impl<'a> Predicate<'a> {
-    /// Reads the JSON; its caller, who knows the schema, checks columns and values.
+    /// Parses the JSON. The caller, who knows the schema, checks columns and values.
     ///
     /// # Errors
-    /// It is no predicate, too deep or too long.
+    /// The JSON is not a predicate, nests too deeply, or is too long.
     pub fn parse(json: &'a Value) -> Result<Self, Refusal> {
         parse(json, 0)
     }
 }
 
-/// Why `contains` and `starts_with` cannot search a column of this type: only texts, integers and
-/// booleans have one text everywhere, in every program.
+/// The refusal of `contains` and `starts_with` for a column of this type. Only text, integers and
+/// booleans have the same text in every program.
 #[must_use]
 pub fn no_plain_text(column: &str, type_name: &str) -> Refusal {
     Refusal::new(
         format!("column {column:?} is {type_name}"),
-        "contains and starts_with look at text, integers and booleans",
+        "contains and starts_with search only text, integers and booleans",
     )
 }
 
@@ -85,12 +86,12 @@ fn parse(json: &Value, depth: usize) -> Result<Predicate<'_>, Refusal> {
     if depth > MAX_DEPTH {
         return Err(Refusal::new(
             format!("the filter nests deeper than {MAX_DEPTH} levels"),
-            "write it flatter",
+            "reduce the nesting",
         ));
     }
     let no_predicate = || {
         Refusal::new(
-            format!("{} is no predicate", shown(json)),
+            format!("{} is not a predicate", shown(json)),
             "write {\"op\": …, \"column\": …, \"value\": …}, {\"and\": […]}, {\"or\": […]} or {\"not\": …}",
         )
     };
@@ -121,7 +122,7 @@ fn parse_all(items: &[Value], depth: usize) -> Result<Vec<Predicate<'_>>, Refusa
     if items.len() > MAX_ITEMS {
         return Err(Refusal::new(
             format!("the filter joins more than {MAX_ITEMS} predicates"),
-            "write a shorter one",
+            "give fewer predicates",
         ));
     }
     items.iter().map(|item| parse(item, depth + 1)).collect()
@@ -145,7 +146,7 @@ fn parse_test<'a>(
         Value::String(text) => Ok(text.as_str()),
         other => Err(Refusal::new(
             format!(
-                "the filter on {column:?} looks for {}, which is no text",
+                "the filter on {column:?} searches for {}, which is not a string",
                 shown(other)
             ),
             "give \"value\" as a string",
@@ -171,7 +172,7 @@ fn parse_test<'a>(
             Value::Array(values) if values.len() <= MAX_ITEMS => Ok(Test::In(values)),
             Value::Array(_) => Err(Refusal::new(
                 format!("in takes at most {MAX_ITEMS} values"),
-                "write a shorter list",
+                "give fewer values",
             )),
             _ => Err(Refusal::new(
                 format!("in on {column:?} takes a list"),
@@ -179,13 +180,13 @@ fn parse_test<'a>(
             )),
         },
         _ => Err(Refusal::new(
-            format!("there is no op {op:?}"),
+            format!("unknown op {op:?}"),
             "use eq, ne, lt, le, gt, ge, in, is_null, not_null, contains or starts_with",
         )),
     }
 }
 
-/// The first 100 characters of a value, for messages.
+/// The first 100 characters of a JSON value, for messages.
 fn shown(json: &Value) -> String {
     let text = json.to_string();
     match text.char_indices().nth(100) {

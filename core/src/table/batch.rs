@@ -1,4 +1,4 @@
-//! One batch as it came, and the arrays that are made of it.
+//! A batch as it arrived, and the arrays that are built from it.
 
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
@@ -17,10 +17,10 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A batch that has been checked whole; otherwise its arrays are not sound.
+    /// A batch that has passed all checks.
     ///
     /// # Safety
-    /// `read_layout` has read the header, which has no compression, and `check_array` has passed
+    /// `read_layout` has accepted the header, which has no compression. `check_array` has accepted
     /// every column, with these dictionaries and this body.
     pub(crate) unsafe fn new_unchecked(content: Content, dictionaries: DictionariesById) -> Self {
         Self {
@@ -43,8 +43,9 @@ impl Batch {
         &self.dictionaries
     }
 
-    /// The array of `field`, which begins at `start`. It costs nothing in rows but the count of its
-    /// nulls, and what [`Dictionary::array`](super::dictionary::Dictionary::array) says.
+    /// The array of `field`, whose nodes and buffers begin at `start`. Nothing is copied or checked;
+    /// only the nulls are counted. For the cost of dictionaries see
+    /// [`Dictionary::look_up`](super::dictionary::Dictionary::look_up).
     pub(super) fn array(&self, field: &SchemaField, start: ColumnStart) -> ArrayRef {
         make_array(self.array_data(field, start))
     }
@@ -52,9 +53,9 @@ impl Batch {
     pub(super) fn array_data(&self, field: &SchemaField, start: ColumnStart) -> ArrayData {
         let Content { header, body } = &self.content;
         match read_column(header, field, start) {
-            // SAFETY: `new_unchecked` asks for it.
+            // SAFETY: `new_unchecked` requires it of its caller.
             Ok(slot) => unsafe { array_data(&slot, field, body, &self.dictionaries) },
-            // Not reached: the header was read before.
+            // Unreachable: the header was read before.
             Err(_) => ArrayData::new_null(field.field.data_type(), header.num_rows),
         }
     }
@@ -63,7 +64,7 @@ impl Batch {
 /// The array of a slot in `body`.
 ///
 /// # Safety
-/// `check_array` has passed the slot, with these dictionaries and this body.
+/// `check_array` has accepted the slot, with these dictionaries and this body.
 pub(crate) unsafe fn array_data(
     slot: &ArraySlot,
     field: &SchemaField,
@@ -97,7 +98,7 @@ pub(crate) unsafe fn array_data(
     }
     let children = slot.children.iter().zip(&field.children);
     let children = children
-        // SAFETY: a passed slot's children have passed.
+        // SAFETY: the children of an accepted slot are accepted too.
         .map(|(child, field)| unsafe { array_data(child, field, body, dictionaries) })
         .collect();
     // SAFETY: the caller guarantees what the buffers hold.
@@ -105,7 +106,7 @@ pub(crate) unsafe fn array_data(
 }
 
 /// # Safety
-/// The data is valid for its type, alignment aside.
+/// The data is valid for its type, except for its alignment.
 unsafe fn build(builder: ArrayDataBuilder) -> ArrayData {
     // SAFETY: as above; nothing reads the values before they are aligned.
     let mut data = unsafe { builder.build_unchecked() };
@@ -113,13 +114,13 @@ unsafe fn build(builder: ArrayDataBuilder) -> ArrayData {
     data
 }
 
-/// Whether the validity of a slot counts: before V5 unions had one as well.
+/// Whether the slot's validity counts. Before V5, unions had a validity buffer too; it is ignored.
 pub(crate) fn has_nulls(slot: &ArraySlot, data_type: &DataType) -> bool {
     slot.node.null_count > 0 && !matches!(data_type, DataType::Union(..))
 }
 
-/// Exactly the bytes that the rows need: padding that is no whole element would not pass for a typed
-/// buffer, and an array of no rows may come without its one offset, which arrow-rs wants.
+/// Exactly the bytes that the rows need. A typed buffer cannot have padding that is not a whole
+/// element. An array of no rows may arrive without its single offset, which arrow-rs requires.
 fn exact(buffer: Buffer, role: BufferRole, node: FieldNode) -> Buffer {
     match role {
         BufferRole::Offsets(width) if node.num_rows == 0 => {

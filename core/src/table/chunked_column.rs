@@ -6,7 +6,7 @@ use arrow_schema::ArrowError;
 use super::batch::Batch;
 use crate::wire::{ColumnStart, StreamSchema};
 
-/// One column: an array for each batch that has rows, made when it is first read.
+/// One column: one array for each non-empty batch, built when it is first read.
 #[derive(Debug)]
 pub struct ChunkedColumn {
     schema: Arc<StreamSchema>,
@@ -47,7 +47,7 @@ impl ChunkedColumn {
         self.chunks.len()
     }
 
-    /// The array at `chunk_index`, which is below [`num_chunks`](Self::num_chunks).
+    /// The array at `chunk_index`, which must be below [`num_chunks`](Self::num_chunks).
     #[must_use]
     pub fn chunk(&self, chunk_index: usize) -> &ArrayRef {
         let chunk = &self.chunks[chunk_index];
@@ -61,15 +61,16 @@ impl ChunkedColumn {
         self.chunks.truncate(num_chunks);
     }
 
-    /// The arrays in row order, none empty.
+    /// The arrays in row order; none is empty.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = &ArrayRef> {
         (0..self.num_chunks()).map(|chunk_index| self.chunk(chunk_index))
     }
 
-    /// Validates all values again with arrow-rs, which is slow: for tests of the decoder's own check.
+    /// Validates all values again with arrow-rs. This is slow; it is for tests of the decoder's own
+    /// check.
     ///
     /// # Errors
-    /// What arrow-rs says of the first array that is not valid.
+    /// What arrow-rs reports for the first invalid array.
     pub fn validate_full(&self) -> Result<(), ArrowError> {
         let field = &self.schema.fields[self.index];
         self.chunks

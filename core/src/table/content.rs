@@ -4,8 +4,8 @@ use crate::wire::BatchHeader;
 #[cfg(feature = "kernels")]
 use crate::wire::{frame, write_batch};
 
-/// What a message brought: where its buffers are, not what they mean. It has no compression (any
-/// more).
+/// The content of a message: the header with the positions of the buffers, and the body. It is not
+/// compressed, or no longer.
 #[derive(Debug, Clone)]
 pub(crate) struct Content {
     pub(crate) header: BatchHeader,
@@ -13,8 +13,8 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Appends the message to `out`: a record batch, or values of the dictionary of that id, a delta
-    /// or not.
+    /// Appends the message to `out`: a record batch, or, with `dictionary` (its id, and whether it is a
+    /// delta), a dictionary batch.
     #[cfg(feature = "kernels")]
     pub(crate) fn write(&self, dictionary: Option<(i64, bool)>, out: &mut Vec<u8>) {
         let body_bytes = self.body.len().next_multiple_of(8);

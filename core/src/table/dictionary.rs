@@ -12,8 +12,9 @@ use crate::wire::{DecodeError, DecodeErrorKind, FieldNode};
 /// The dictionaries that a batch was sent with, by their ids.
 pub(crate) type DictionariesById = Arc<HashMap<i64, Arc<Dictionary>>>;
 
-/// The values of one dictionary, in the chunks in which they came: the first and its deltas. Chunks are
-/// never joined, so a delta costs nothing but itself; a batch's keys keep their meaning when more come.
+/// The values of one dictionary, as the chunks in which they arrived: the first one and its deltas.
+/// Chunks are never joined, so a delta costs only its own size. The keys of a batch keep their meaning
+/// when more chunks arrive.
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     value_type: DataType,
@@ -24,13 +25,13 @@ pub(crate) struct Dictionary {
 struct DictionaryChunk {
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     content: Content,
-    /// The number of dictionary messages before it.
+    /// The number of dictionary messages before this one.
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     position: u64,
     values: ArrayData,
-    /// Key of its first value.
+    /// The key of the first value.
     start: usize,
-    /// Bytes that this chunk and those before it came with.
+    /// Bytes of the bodies of this chunk and those before it.
     end_bytes: u64,
 }
 
@@ -41,7 +42,8 @@ impl DictionaryChunk {
 }
 
 impl Dictionary {
-    /// The values of `content`, which is the message at `position` among the dictionary batches.
+    /// A dictionary with the values of `content`, which is the message at `position` among the
+    /// dictionary batches.
     pub(crate) fn new(values: ArrayData, content: Content, position: u64) -> Self {
         let value_type = values.data_type().clone();
         let first = DictionaryChunk {
@@ -60,7 +62,7 @@ impl Dictionary {
     /// Appends values.
     ///
     /// # Errors
-    /// `OverLimit` where values of all chunks could be more than an array can hold.
+    /// `OverLimit` if the values of all chunks could exceed what an array can hold.
     pub(crate) fn append(
         &self,
         values: ArrayData,
@@ -109,9 +111,9 @@ impl Dictionary {
         chunks.last().map_or(0, DictionaryChunk::end)
     }
 
-    /// Adds keys and values to `builder`, an array of `node` with checked keys. Where the keys reach
-    /// into several chunks the values are those that the array uses, and its keys count these:
-    /// O(rows · log rows), whatever the size of the dictionary.
+    /// Adds keys and values to `builder`, an array of `node` with checked keys. If the keys reach
+    /// beyond the first chunk, the array gets a dictionary of only the values that it uses, with new
+    /// keys. This takes O(rows · log rows), whatever the size of the dictionary.
     pub(super) fn look_up(
         &self,
         builder: ArrayDataBuilder,
@@ -128,7 +130,7 @@ impl Dictionary {
         let read = |key: &[u8]| {
             let mut wide = [0; 8];
             wide[..width].copy_from_slice(key);
-            // Of a null it may be anything.
+            // The key of a null may be anything.
             usize::try_from(u64::from_le_bytes(wide))
                 .ok()
                 .filter(|&key| key < end)
@@ -156,10 +158,10 @@ impl Dictionary {
     }
 }
 
-/// The values at `keys`, which are ascending.
+/// The values at `keys`, which are in ascending order.
 fn gather(chunks: &[DictionaryChunk], keys: &[usize]) -> ArrayData {
     let chunk_of = |key| chunks.partition_point(|chunk| chunk.end() <= key);
-    // Ranges of keys that follow each other in one chunk.
+    // Ranges of consecutive keys in one chunk.
     let mut ranges: Vec<(usize, usize, usize)> = Vec::new();
     for &key in keys {
         match ranges.last_mut() {
@@ -174,7 +176,7 @@ fn gather(chunks: &[DictionaryChunk], keys: &[usize]) -> ArrayData {
     for (chunk, start, end) in ranges {
         let source = sources.partition_point(|&other| other < chunk);
         let first = chunks[chunk].start;
-        // Not an error: `append` keeps all chunks together within what an array can hold.
+        // Cannot fail: `append` keeps all chunks together below what an array can hold.
         let _ = gathered.try_extend(source, start - first, end - first);
     }
     gathered.freeze()

@@ -1,4 +1,4 @@
-//! The rows so far: columns of several arrays each, addressed by row.
+//! The rows so far: columns of several arrays each, addressed by row number.
 
 mod batch;
 mod chunked_column;
@@ -16,16 +16,16 @@ pub(crate) use content::Content;
 pub(crate) use dictionary::{DictionariesById, Dictionary};
 pub use window::{CellWindow, WindowError};
 
-/// An append-only table. Row k is row k of the stream; batch boundaries show nowhere above it.
+/// An append-only table. Row k is row k of the stream; batch boundaries do not show above it.
 #[derive(Debug)]
 pub struct Table {
     schema: Arc<StreamSchema>,
     columns: Vec<ChunkedColumn>,
     /// The batches that have rows.
     batches: Vec<Arc<Batch>>,
-    /// Rows before each batch, and after the last; strictly ascending.
+    /// The number of rows before each batch, and after the last one; strictly ascending.
     row_offsets: Vec<u64>,
-    /// Of each column.
+    /// The extension type of each column.
     extensions: Vec<Option<Extension>>,
 }
 
@@ -43,7 +43,7 @@ impl Table {
         }
     }
 
-    /// Appends one batch, unless it has no rows. Costs nothing in rows.
+    /// Appends a batch, unless it has no rows. The cost does not depend on the number of rows.
     pub(crate) fn append(&mut self, batch: Batch) {
         let num_rows = batch.num_rows() as u64;
         if num_rows == 0 {
@@ -57,7 +57,7 @@ impl Table {
         self.row_offsets.push(self.num_rows() + num_rows);
     }
 
-    /// Drops the chunks that begin at row `num_rows` or after it.
+    /// Drops the chunks that begin at or after row `num_rows`.
     pub(crate) fn keep_first(&mut self, num_rows: u64) {
         let kept = self
             .row_offsets
@@ -88,7 +88,8 @@ impl Table {
         &self.columns
     }
 
-    /// Writes the text of a cell; `index` is that in its chunk, as [`locate`](Self::locate) says it.
+    /// Writes the text of a cell. `index` is the index in the chunk, as [`locate`](Self::locate)
+    /// returns it.
     pub fn write_cell(
         &self,
         column: usize,
@@ -101,7 +102,7 @@ impl Table {
         write_cell(array, self.extensions[column], index, zones, out)
     }
 
-    /// Writes a cell as JSON, as [`write_cell`](Self::write_cell) does its text.
+    /// Writes a cell as JSON, with the parameters of [`write_cell`](Self::write_cell).
     pub fn write_json(
         &self,
         column: usize,
@@ -127,7 +128,7 @@ impl Table {
         self.batches.iter()
     }
 
-    /// Where `row` is: the index of its chunk, and its index there. `None` beyond the last row.
+    /// The index of the chunk that holds `row`, and the row's index in it. `None` beyond the last row.
     #[must_use]
     pub fn locate(&self, row: u64) -> Option<(usize, usize)> {
         if row >= self.num_rows() {

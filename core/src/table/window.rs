@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use super::Table;
 use crate::text::{CellKind, CellText, TimeZones, write_decimal};
 
-/// The text of a rectangle of cells, packed so that one copy takes it to another thread.
+/// The text of a rectangle of cells, packed so that one copy transfers it to another thread.
 ///
 /// For `n` cells in row-major order, little-endian: `n` u32 end offsets into the text in UTF-16 code
 /// units (a cell's text starts where the one before it ends), `n` bytes of [`CellKind`] with
@@ -23,25 +23,25 @@ pub struct CellWindow {
 /// Why a window cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WindowError {
-    /// Rows `[start, end)` are not all there.
+    /// Not all of rows `[start, end)` exist.
     Rows {
-        /// The first row asked for.
+        /// The first requested row.
         start: u64,
-        /// The row after the last.
+        /// The row after the last requested one.
         end: u64,
-        /// Rows of the table.
+        /// The number of rows of the table.
         num_rows: u64,
     },
-    /// The cells' texts are more than a window holds.
+    /// The texts of the cells exceed what a window can hold.
     TooLarge {
-        /// The most characters of a window.
+        /// The maximum number of characters of a window.
         max_chars: usize,
     },
-    /// There is no such column.
+    /// The column does not exist.
     Column {
-        /// The index asked for.
+        /// The requested index.
         index: usize,
-        /// Columns of the table.
+        /// The number of columns of the table.
         num_columns: usize,
     },
 }
@@ -66,7 +66,7 @@ impl fmt::Display for WindowError {
                 num_rows,
             } => write!(
                 f,
-                "rows {start} to {end} were asked for; the table has {num_rows}"
+                "rows {start} to {end} were requested, but the table has {num_rows}"
             ),
             Self::TooLarge { max_chars } => {
                 write!(
@@ -77,7 +77,7 @@ impl fmt::Display for WindowError {
             Self::Column { index, num_columns } => {
                 write!(
                     f,
-                    "column {index} was asked for; the table has {num_columns}"
+                    "column {index} was requested, but the table has {num_columns}"
                 )
             }
         }
@@ -86,8 +86,8 @@ impl fmt::Display for WindowError {
 
 impl std::error::Error for WindowError {}
 
-/// The most characters of a window: a nested value can show the same items for each row, so texts
-/// may be larger than the memory that holds the values.
+/// The maximum number of characters of a window. A nested value can show the same items in each row, so
+/// texts can be larger than the memory of the values.
 const MAX_CHARS: usize = 128 << 20;
 
 const TOO_LARGE: WindowError = WindowError::TooLarge {
@@ -95,11 +95,11 @@ const TOO_LARGE: WindowError = WindowError::TooLarge {
 };
 
 impl Table {
-    /// The text of `columns` (indices, in the order wanted) in `rows` (end exclusive). A text of
-    /// more than `max_chars` characters is cut there and marked; 0 cuts nothing.
+    /// The text of `columns` (indices, in this order) in `rows` (end exclusive). A text of more than
+    /// `max_chars` characters is cut there and marked; 0 means no limit.
     ///
     /// # Errors
-    /// [`WindowError`] where a row or column does not exist, or there is too much text.
+    /// [`WindowError`] if a row or column does not exist, or if there is too much text.
     pub fn window(
         &self,
         rows: Range<u64>,
@@ -122,7 +122,7 @@ impl Table {
     }
 
     /// # Errors
-    /// [`WindowError::Column`] where one does not exist.
+    /// [`WindowError::Column`] if a column does not exist.
     pub(crate) fn check_columns(&self, columns: &[usize]) -> Result<(), WindowError> {
         let num_columns = self.columns().len();
         match columns.iter().find(|&&index| index >= num_columns) {
@@ -131,7 +131,7 @@ impl Table {
         }
     }
 
-    /// The window of `rows`, in this order, up to the first that does not exist.
+    /// The window of `rows` in this order. It ends at the first row that does not exist.
     ///
     /// # Errors
     /// [`WindowError::TooLarge`].
@@ -156,8 +156,8 @@ impl Table {
         Ok(packing.finish())
     }
 
-    /// The window of one column, whose texts are whole: where they lie in memory as they are shown,
-    /// they are taken over at once.
+    /// The window of one column with uncut texts. Texts that memory already holds in their displayed
+    /// form are copied in bulk.
     fn write_column(
         &self,
         rows: Range<u64>,
@@ -203,7 +203,7 @@ impl Packing {
         })
     }
 
-    /// Appends a cell, cut at `max_chars` characters; 0 cuts nothing.
+    /// Appends a cell, cut at `max_chars` characters; 0 means no limit.
     fn push(
         &mut self,
         max_chars: usize,
@@ -230,8 +230,8 @@ impl Packing {
         Ok(())
     }
 
-    /// Appends the texts of some rows of an array at once, or does nothing and returns false where
-    /// each row has to be read.
+    /// Appends the texts of some rows of an array in bulk. Returns false, and appends nothing, if each
+    /// row must be read separately.
     fn extend(&mut self, array: &dyn Array, rows: Range<usize>) -> Result<bool, WindowError> {
         if array.null_count() > 0 {
             return Ok(false);
@@ -247,7 +247,7 @@ impl Packing {
                     if self.texts.len() > MAX_CHARS {
                         return Err(TOO_LARGE);
                     }
-                    // A digit is a byte, and a code unit.
+                    // A digit is one byte and one UTF-16 code unit.
                     self.end_utf16 += (self.texts.len() - start) as u32;
                     self.ends.extend_from_slice(&self.end_utf16.to_le_bytes());
                 }
@@ -259,7 +259,7 @@ impl Packing {
         }
     }
 
-    /// The same for texts, if each character is a byte and there is room.
+    /// The same for texts, if every character is one byte and they fit into the window.
     fn extend_ascii<O: OffsetSizeTrait>(
         &mut self,
         array: &GenericStringArray<O>,

@@ -8,7 +8,7 @@ pub(super) struct Day {
     pub(super) day: u8,
 }
 
-/// Date32 reaches the years ±5,881,580; a timestamp beyond seven digits is out of any calendar.
+/// Date32 reaches the years ±5,881,580. A timestamp beyond seven digits of the year is in no calendar.
 const MAX_YEAR: i64 = 9_999_999;
 
 impl Day {

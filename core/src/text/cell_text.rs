@@ -1,6 +1,6 @@
 use std::fmt::{self, Write};
 
-/// What a cell holds; how it looks follows from it.
+/// The kind of content in a cell; it decides the cell's appearance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CellKind {
@@ -10,16 +10,16 @@ pub enum CellKind {
     Null = 1,
     /// A float that is not a number or infinite.
     NonFinite = 2,
-    /// A value that its type cannot show; the text is its raw integer and says so.
+    /// A value that its type cannot show. The text is the raw integer and states that.
     Raw = 3,
 }
 
 impl CellKind {
-    /// Set beside the kind in a packed window where the text was cut.
+    /// A bit that is added to the kind in a packed window if the text was cut.
     pub const CUT: u8 = 0x80;
 }
 
-/// The text of one cell on its way into a longer string, cut at a number of characters.
+/// Appends the text of one cell to a longer string, cut at a number of characters.
 #[derive(Debug)]
 pub struct CellText<'a> {
     out: &'a mut String,
@@ -28,7 +28,7 @@ pub struct CellText<'a> {
 }
 
 impl<'a> CellText<'a> {
-    /// Appends to `out` at most `max_chars` characters (Unicode scalar values); 0 cuts nothing.
+    /// Appends to `out` at most `max_chars` characters (Unicode scalar values); 0 means no limit.
     pub fn new(out: &'a mut String, max_chars: usize) -> Self {
         Self {
             out,
@@ -41,7 +41,7 @@ impl<'a> CellText<'a> {
         }
     }
 
-    /// Appends `text`, as far as there is room.
+    /// Appends `text` as far as it fits.
     pub fn push(&mut self, text: &str) {
         if text.len() <= self.left_chars {
             self.out.push_str(text);
@@ -66,13 +66,13 @@ impl<'a> CellText<'a> {
         }
     }
 
-    /// Writes what `format_args!` gives.
+    /// Appends the output of `format_args!`.
     pub(super) fn put(&mut self, arguments: fmt::Arguments<'_>) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = self.write_fmt(arguments);
     }
 
-    /// Some of the text has been left out, and so will be all that follows.
+    /// Whether text was left out. All further text is left out, too.
     #[must_use]
     pub fn was_cut(&self) -> bool {
         self.was_cut

@@ -4,7 +4,8 @@ use arrow_buffer::ArrowNativeType;
 
 use super::{CellKind, CellText};
 
-/// Digits with the point `scale` places from the right; zeros appended where the scale is negative.
+/// Writes the digits with the decimal point `scale` places from the right. A negative scale appends
+/// zeros.
 pub(crate) fn write(
     unscaled: impl ArrowNativeType + Display,
     scale: i8,

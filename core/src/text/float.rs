@@ -32,8 +32,8 @@ fn write_finite(value: f64, shortest: impl LowerExp, out: &mut CellText) -> Cell
     write_scientific(value, &format!("{shortest:e}"), out)
 }
 
-/// Lays out `scientific` (`d.ddde±x`, shortest digits) as JavaScript's Number does: plain from 1e-6
-/// to below 1e21, with an exponent beyond. ECMA-262, Number::toString.
+/// Formats `scientific` (`d.ddde±x`, shortest digits) as JavaScript's Number does: plain from 1e-6 to
+/// below 1e21, otherwise with an exponent. ECMA-262, Number::toString.
 fn write_scientific(value: f64, scientific: &str, out: &mut CellText) -> CellKind {
     if value.is_nan() {
         out.push("NaN");

@@ -1,12 +1,13 @@
-//! Durations and intervals. The parts of an interval do not convert into each other (a month is no
-//! number of days), so each is written on its own.
+//! Durations and intervals. The parts of an interval cannot be converted into each other (months have
+//! different numbers of days), so each part is written separately.
 
 use arrow_schema::TimeUnit;
 
 use super::temporal::{resolution, write_fraction};
 use super::{CellKind, CellText};
 
-/// `-1d 02:03:04.005`: days where there are any, then hours, minutes and seconds to the unit.
+/// Writes `-1d 02:03:04.005`: days if there are any, then hours, minutes and seconds with the unit's
+/// digits.
 pub(super) fn write_duration(ticks: i64, unit: TimeUnit, out: &mut CellText) -> CellKind {
     let (per_second, digits) = resolution(unit);
     if ticks < 0 {
@@ -29,7 +30,7 @@ pub(super) fn write_duration(ticks: i64, unit: TimeUnit, out: &mut CellText) -> 
     CellKind::Value
 }
 
-/// `1y 2mo`.
+/// Writes `1y 2mo`.
 pub(super) fn write_months(months: i32, out: &mut CellText) -> CellKind {
     write_parts(
         &[
@@ -41,7 +42,7 @@ pub(super) fn write_months(months: i32, out: &mut CellText) -> CellKind {
     )
 }
 
-/// `3d 14706007ms`.
+/// Writes `3d 14706007ms`.
 pub(super) fn write_day_time(days: i32, milliseconds: i32, out: &mut CellText) -> CellKind {
     write_parts(
         &[(i64::from(days), "d"), (i64::from(milliseconds), "ms")],
@@ -50,7 +51,7 @@ pub(super) fn write_day_time(days: i32, milliseconds: i32, out: &mut CellText) -
     )
 }
 
-/// `1mo 2d 3ns`.
+/// Writes `1mo 2d 3ns`.
 pub(super) fn write_month_day_nano(
     months: i32,
     days: i32,

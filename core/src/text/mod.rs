@@ -1,8 +1,8 @@
-//! A cell's exact text.
+//! The exact text of a cell.
 //!
-//! Every function here writes a value so that nothing of it is lost: integers digit by digit,
-//! decimals with their scale, times to their unit, floats in the shortest form that reads back the
-//! same. What a type cannot show is written as its raw integer and marked ([`CellKind::Raw`]).
+//! Every function here writes a value without loss: integers with all digits, decimals with their
+//! scale, times to their unit, floats in the shortest form that reads back the same. What a type cannot
+//! show is written as its raw integer and marked ([`CellKind::Raw`]).
 
 mod binary;
 mod calendar;
@@ -25,7 +25,7 @@ pub(crate) use decimal::write as write_decimal;
 #[cfg(feature = "kernels")]
 pub(crate) use float::write_f64;
 
-/// `text` as a JSON string, quotes included.
+/// `text` as a JSON string, with quotes.
 #[must_use]
 pub fn json_string(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);

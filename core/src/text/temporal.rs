@@ -5,7 +5,7 @@ use super::{CellKind, CellText, TimeZones};
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// Ticks a second, and the digits of a fraction of one.
+/// Ticks per second, and the number of digits of a fraction of a second.
 pub(super) fn resolution(unit: TimeUnit) -> (i64, usize) {
     match unit {
         TimeUnit::Second => (1, 0),
@@ -15,7 +15,7 @@ pub(super) fn resolution(unit: TimeUnit) -> (i64, usize) {
     }
 }
 
-/// `.000123`, to the unit; nothing for whole seconds.
+/// Writes `.000123` with the unit's digits; nothing if the unit is seconds.
 pub(super) fn write_fraction(ticks: i64, digits: usize, out: &mut CellText) {
     if digits > 0 {
         out.put(format_args!(".{ticks:0digits$}"));
@@ -48,7 +48,7 @@ pub(super) fn write_date32(days: i32, out: &mut CellText) -> CellKind {
     }
 }
 
-/// Milliseconds since the epoch as a date; with the time of day where they are not whole days.
+/// Milliseconds since the epoch as a date, with the time of day unless it is midnight.
 pub(super) fn write_date64(ms: i64, out: &mut CellText) -> CellKind {
     let day_ms = DAY_SECONDS * 1000;
     let Some(day) = Day::from_epoch_days(ms.div_euclid(day_ms)) else {
@@ -63,7 +63,7 @@ pub(super) fn write_date64(ms: i64, out: &mut CellText) -> CellKind {
     CellKind::Value
 }
 
-/// A time of day, to its unit.
+/// Writes a time of day with the unit's digits.
 pub(super) fn write_time(ticks: i64, unit: TimeUnit, out: &mut CellText) -> CellKind {
     let (per_second, digits) = resolution(unit);
     if !(0..DAY_SECONDS * per_second).contains(&ticks) {
@@ -73,8 +73,9 @@ pub(super) fn write_time(ticks: i64, unit: TimeUnit, out: &mut CellText) -> Cell
     CellKind::Value
 }
 
-/// A timestamp, to its unit: `2024-07-01 12:00:00.000000`, and in its own zone with the offset
-/// (`+0200`, or `Z` for UTC) as pyarrow writes it. A zone that is not known is shown in UTC.
+/// Writes a timestamp with the unit's digits: `2024-07-01 12:00:00.000000`. With a time zone it is in
+/// that zone, followed by the offset (`+0200`, or `Z` for UTC) as pyarrow writes it. A timestamp in an
+/// unknown zone is shown in UTC.
 pub(super) fn write_timestamp(
     ticks: i64,
     unit: TimeUnit,

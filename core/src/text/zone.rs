@@ -1,7 +1,7 @@
-/// The offsets of time zones. The browser has its own database; core has none.
+/// The offsets of time zones. The browser has its own database; this crate has none.
 pub trait TimeZones {
     /// Seconds east of UTC in `zone` (a name of the IANA database or `±HH:MM`) at `utc_seconds`
-    /// since the epoch. `None` where the zone is not known or the time is beyond its rules.
+    /// since the epoch. `None` if the zone is unknown or the time is beyond its rules.
     fn offset_seconds(&self, zone: &str, utc_seconds: i64) -> Option<i32>;
 }
 

@@ -6,7 +6,7 @@ use super::flatbuffer::Table;
 use super::limits::within;
 use super::{DecodeError, DecodeErrorKind, Limits};
 
-/// Version of the metadata. Older ones than V4 have not been written since 2017.
+/// Version of the metadata. Versions before V4 have not been written since 2017.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetadataVersion {
     /// Arrow 0.8 to 0.17: unions have a validity buffer.
@@ -25,7 +25,7 @@ impl MetadataVersion {
     }
 }
 
-/// Length and null count of one array, as the header claims them, checked to be in range.
+/// Length and null count of one array, as the header states them. Both are checked to be in range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldNode {
     /// Rows of this array, at most [`Limits::max_batch_rows`].
@@ -63,18 +63,18 @@ impl Codec {
     }
 }
 
-/// A record batch's header: nodes and buffers in depth-first order of the fields.
+/// The header of a record batch, with nodes and buffers in depth-first order of the fields.
 #[derive(Debug, Clone)]
 pub struct BatchHeader {
     /// Rows of the batch.
     pub num_rows: usize,
-    /// One for each array, nested ones included.
+    /// One node for each array, including nested ones.
     pub nodes: Vec<FieldNode>,
-    /// One for each buffer, each checked to lie inside the body.
+    /// One range for each buffer; each is checked to lie inside the body.
     pub buffers: Vec<BufferRange>,
-    /// How many data buffers each view array has, in order.
+    /// The number of data buffers of each view array, in order.
     pub variadic_buffer_counts: Vec<usize>,
-    /// Codec of the buffers, if they are compressed.
+    /// The codec of the buffers; `None` if they are not compressed.
     pub compression: Option<Codec>,
     /// Version of the message's metadata.
     pub version: MetadataVersion,
@@ -116,7 +116,7 @@ impl BatchHeader {
             (1, 0) => Ok(Codec::Zstd),
             (codec, method) => Err(DecodeError::new(
                 DecodeErrorKind::Unsupported,
-                format!("body compression {codec} by method {method} is not read; lz4 and zstd by buffer are"),
+                format!("body compression with codec {codec} and method {method} is not supported; use lz4 or zstd, by buffer"),
             )),
         })
         .transpose()?;
@@ -142,7 +142,7 @@ impl BatchHeader {
     }
 }
 
-/// As [`within`], where more would contradict the message itself.
+/// Like [`within`], but for a limit that the message itself sets.
 fn inside(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
     within(value, limit, what).map_err(|error| DecodeError::header(error.message))
 }

@@ -1,4 +1,4 @@
-//! Decompression of single buffers, under a cap that is checked before a byte is produced.
+//! Decompresses single buffers. A cap is checked before a byte is produced.
 //!
 //! Spec: a compressed buffer starts with its uncompressed length as i64; -1 means that the bytes
 //! after it are not compressed.
@@ -15,12 +15,12 @@ use super::slab::{AlignedBody, Arena, Region};
 use super::{DecodeError, DecodeErrorKind};
 
 const PREFIX_BYTES: usize = 8;
-/// Every decompressed buffer begins at a multiple of this.
+/// Every decompressed buffer begins at a multiple of this number of bytes.
 #[cfg(feature = "decode")]
 const BUFFER_ALIGNMENT_BYTES: u64 = 64;
 
 /// The uncompressed length that a compressed `buffer` claims, checked against `cap_bytes`; 0 for an
-/// empty one.
+/// empty buffer.
 fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
     if buffer.is_empty() {
         return Ok(0);
@@ -36,7 +36,7 @@ fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
     }
 }
 
-/// The bytes after the prefix, where they are not compressed.
+/// The bytes after the prefix, if they are not compressed.
 fn stored(buffer: &[u8]) -> Option<&[u8]> {
     match buffer.split_first_chunk::<PREFIX_BYTES>() {
         Some((prefix, payload)) => (i64::from_le_bytes(*prefix) == -1).then_some(payload),
@@ -65,16 +65,18 @@ fn check_length(num_bytes: u64, claimed: u64) -> Result<(), DecodeError> {
     }
     Err(DecodeError::new(
         DecodeErrorKind::InvalidData,
-        format!("a buffer decompresses to {num_bytes} bytes or more; its prefix says {claimed}"),
+        format!(
+            "a buffer decompresses to {num_bytes} bytes or more, but its prefix says {claimed}"
+        ),
     ))
 }
 
 /// The uncompressed bytes of one buffer of a compressed body; at most `cap_bytes`.
 ///
-/// Memory grows with the bytes that come out, not with what the prefix claims.
+/// Memory grows with the bytes that are produced, not with the length that the prefix claims.
 ///
 /// # Errors
-/// `OverLimit` where the claim is over the cap, `InvalidData` where the bytes do not decompress to
+/// `OverLimit` if the claimed length exceeds the cap; `InvalidData` if the bytes do not decompress to
 /// exactly the claimed length.
 pub fn decompress(
     buffer: &[u8],
@@ -94,8 +96,8 @@ pub fn decompress(
     Ok(Cow::Owned(out))
 }
 
-/// The whole body of a batch, each buffer decompressed into `arena`, and `header` with the
-/// positions of the buffers there; at most `cap_bytes`.
+/// Decompresses each buffer of a batch into `arena`. Returns the body, of at most `cap_bytes`, and
+/// `header` with the new positions of the buffers.
 ///
 /// # Errors
 /// As [`decompress`]; `MemoryBudgetExceeded`.
@@ -115,7 +117,7 @@ pub(crate) fn decompress_body(
             offset: end as usize,
             length: claimed as usize,
         });
-        // Never more than the cap: the next claim is measured against what is left.
+        // Never exceeds the cap, because each claim is checked against the bytes that are left.
         let padded = (end + claimed).checked_next_multiple_of(BUFFER_ALIGNMENT_BYTES);
         end = padded.map_or(cap_bytes, |end| end.min(cap_bytes));
     }
@@ -132,7 +134,7 @@ pub(crate) fn decompress_body(
     Ok((header, region.complete()))
 }
 
-/// Writes what comes out of `reader`, which has to be exactly `claimed` bytes.
+/// Writes the output of `reader`, which must be exactly `claimed` bytes.
 #[cfg(feature = "decode")]
 fn read_exactly(
     reader: &mut dyn Read,

@@ -1,14 +1,14 @@
 use super::framing::Framer;
 use super::{DecodeError, DecodeErrorKind, Frame, Limits, Message, StreamSchema, column_type_name};
 
-/// One column as people read it.
+/// One column, described for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldDescription {
     /// The column's name.
     pub name: String,
     /// Its type as pyarrow prints it.
     pub type_name: String,
-    /// Whether it may hold nulls.
+    /// Whether it can hold nulls.
     pub nullable: bool,
 }
 
@@ -39,11 +39,11 @@ impl super::SchemaField {
     }
 }
 
-/// The columns of one encapsulated schema message (continuation, length, metadata), such as
-/// arrow-ipc writes.
+/// The columns of one encapsulated schema message (continuation, length, metadata), such as arrow-ipc
+/// writes.
 ///
 /// # Errors
-/// The same as for the first message of a stream; `InvalidHeader` where it is not a schema.
+/// As for the first message of a stream; `InvalidHeader` if the message is not a schema.
 pub fn describe_fields(
     message: &[u8],
     limits: &Limits,
@@ -57,7 +57,7 @@ pub fn describe_fields(
         Some(_) => Err(DecodeError::header("the message is not a schema")),
         None => Err(DecodeError::new(
             DecodeErrorKind::TruncatedMessage,
-            "the schema message is cut short",
+            "the schema message is truncated",
         )),
     }
 }

@@ -1,43 +1,43 @@
 use std::fmt;
 
-/// What kind of thing was wrong with the bytes.
+/// The kind of a decoding error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
-    /// The body ended without the end-of-stream marker, between two messages.
+    /// The stream ended between two messages, without the end-of-stream marker.
     MissingEndOfStream,
-    /// The body ended inside a message.
+    /// The stream ended inside a message.
     TruncatedMessage,
     /// The bytes are not an encapsulated Arrow message.
     NotArrow,
     /// A header contradicts the format, itself or its body.
     InvalidHeader,
-    /// The header is sound, but the values are not (offsets, UTF-8, keys, compressed data).
+    /// The header is valid, but the values are not (offsets, UTF-8, keys, compressed data).
     InvalidData,
-    /// A claim is over a limit.
+    /// A claimed length or count exceeds a limit.
     OverLimit,
-    /// Legal Arrow that this decoder does not read.
+    /// Valid Arrow that this decoder does not support.
     Unsupported,
     /// The memory budget is used up.
     MemoryBudgetExceeded,
-    /// A message begins behind the row that comes next, by its producer's count.
+    /// A message begins after the expected row, by its producer's count: rows are missing.
     RowGap,
-    /// A message begins before the row that comes next, by its producer's count.
+    /// A message begins before the expected row, by its producer's count: rows are duplicated.
     RowOverlap,
-    /// A message of the response is missing or doubled, by its producer's count.
+    /// A message of the response is missing or duplicated, by its producer's count.
     MessageGap,
-    /// A body is not what its producer hashed.
+    /// The body of a message does not match the hash of its producer.
     ChecksumMismatch,
-    /// The response is not as long as its producer says.
+    /// The length of the response is not the one that its producer states.
     WrongTotal,
-    /// A resumed response has another schema.
+    /// The schema of a resumed response differs from that of the rows before.
     SchemaChanged,
     /// A resumed response comes from another state of its source.
     SourceChanged,
 }
 
 impl DecodeErrorKind {
-    /// The stable name that JavaScript and HTTP see.
+    /// The stable name that JavaScript and HTTP use.
     #[must_use]
     pub fn code(self) -> &'static str {
         match self {
@@ -60,21 +60,21 @@ impl DecodeErrorKind {
     }
 }
 
-/// Why a stream could not be read further, and where. What was read before it stays readable.
+/// Why a stream could not be read further, and where. What was read before stays readable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     /// The kind, for programs.
     pub kind: DecodeErrorKind,
-    /// Byte offset in the stream of the message at fault.
+    /// Byte offset in the stream of the message that is wrong.
     pub byte: u64,
-    /// Rows that were read before it.
+    /// Number of rows that were read before that message.
     pub row: u64,
     /// What was wrong and what would be right, for people.
     pub message: String,
 }
 
 impl DecodeError {
-    /// An error without its position; the framing and the decoder fill it in.
+    /// An error without a position; the framing and the decoder add it.
     #[must_use]
     pub fn new(kind: DecodeErrorKind, message: impl Into<String>) -> Self {
         Self {
@@ -95,7 +95,7 @@ impl DecodeError {
         self
     }
 
-    /// The same error with the number of rows read before it.
+    /// The same error with `row`, the number of rows that were read before it.
     #[must_use]
     pub fn at_row(mut self, row: u64) -> Self {
         self.row = row;

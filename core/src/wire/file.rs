@@ -1,4 +1,5 @@
-//! The file format: a stream between two magics, and a footer that says where its messages are.
+//! The file format: a stream between two magics, with a footer that lists the positions of its
+//! messages.
 //!
 //! File: `ARROW1`, two bytes of padding, stream with its end-of-stream marker, footer, i32 length of
 //! the footer, `ARROW1`. Spec: `format/File.fbs`.
@@ -13,20 +14,20 @@ use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// What a file begins and ends with.
+/// The bytes at the beginning and the end of a file.
 pub(super) const MAGIC: &[u8; 6] = b"ARROW1";
 
-/// Bytes behind the footer: its length and the magic.
+/// Bytes after the footer: its length and the magic.
 pub(super) const TAIL_BYTES: usize = 10;
 
-/// What the footer of a file says.
+/// The contents of a file's footer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Footer {
     /// The schema.
     pub schema: Arc<StreamSchema>,
-    /// Bytes `[start, end)` of each dictionary batch, prefix included, in the order of reading.
+    /// Bytes `[start, end)` of each dictionary batch, including its prefix, in reading order.
     pub dictionaries: Vec<Range<u64>>,
-    /// The same of each record batch, in the order of their rows.
+    /// Bytes `[start, end)` of each record batch, in row order.
     pub batches: Vec<Range<u64>>,
 }
 
@@ -41,7 +42,7 @@ impl Footer {
         let schema = root
             .table(1)?
             .ok_or_else(|| DecodeError::header("the footer has no schema"))?;
-        // A small footer could otherwise name one message a million times.
+        // Otherwise a small footer could list one message a million times.
         let mut left_bytes = start;
         let mut blocks = |slot| -> Result<Vec<_>> {
             let vector = root.vector(slot, 24)?;
@@ -62,7 +63,7 @@ impl Footer {
         })
     }
 
-    /// The bytes to read, in the order of reading; what adjoins is one range.
+    /// The byte ranges to read, in reading order. Adjacent ranges are joined.
     #[must_use]
     pub fn ranges(&self) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -91,20 +92,20 @@ fn block(vector: Vector, index: usize, limit: u64) -> Result<Range<u64>> {
     Ok(start..body_start + body_bytes)
 }
 
-/// A file that is read in the order in which its bytes come, and held against its footer at the end.
+/// A file that is read in byte order, and compared with its footer at the end.
 #[derive(Debug, Default)]
 pub(super) struct FileInOrder {
     schema: Option<Arc<StreamSchema>>,
-    /// Where the messages began.
+    /// The positions at which the messages began.
     dictionaries: Vec<u64>,
     batches: Vec<u64>,
-    /// What came behind the end-of-stream marker.
+    /// The bytes after the end-of-stream marker.
     tail: Vec<u8>,
     tail_filled: usize,
 }
 
 impl FileInOrder {
-    /// A message came that began at `byte`.
+    /// Notes a message that began at `byte`.
     pub(super) fn note(&mut self, message: &Message, byte: u64) {
         match message {
             Message::Schema(schema) => self.schema = Some(schema.clone()),
@@ -113,7 +114,7 @@ impl FileInOrder {
         }
     }
 
-    /// Where the next bytes behind the end-of-stream marker go.
+    /// The buffer for the next bytes after the end-of-stream marker.
     pub(super) fn space(&mut self) -> &mut [u8] {
         if self.tail_filled == self.tail.len() {
             self.tail.resize(2 * self.tail.len() + 1024, 0);
@@ -128,7 +129,8 @@ impl FileInOrder {
         within(self.tail_filled as i64, most_bytes, "footer").map(drop)
     }
 
-    /// The file has ended at byte `end`: its footer must name just the messages that came.
+    /// Checks the file, which ended at byte `end`: its footer must list exactly the messages that were
+    /// read.
     pub(super) fn check(&self, end: u64, limits: &Limits) -> Result<()> {
         let tail = &self.tail[..self.tail_filled];
         let footer = tail.strip_suffix(MAGIC).and_then(|rest| {
@@ -143,7 +145,7 @@ impl FileInOrder {
         let footer = Footer::read(footer, start, limits)?;
         if self.schema.as_ref() != Some(&footer.schema) {
             return Err(DecodeError::header(
-                "the file's footer has another schema than its beginning",
+                "the schema in the file's footer differs from the one at its beginning",
             ));
         }
         let starts = |blocks: &[Range<u64>]| blocks.iter().map(|block| block.start).collect();
@@ -152,14 +154,14 @@ impl FileInOrder {
         let batches: Vec<u64> = starts(&footer.batches);
         if dictionaries != self.dictionaries || batches != self.batches {
             return Err(DecodeError::header(
-                "the file's footer names other messages, or in another order, than the file has; open it as a File or ArrayBuffer, which is read by the footer",
+                "the file's footer lists other messages than the file has, or in another order; open it as a File or ArrayBuffer, to read it by its footer",
             ));
         }
         Ok(())
     }
 }
 
-/// The error of a file that ends before its footer does.
+/// The error for a file that ends before its footer does.
 pub(super) fn cut_short() -> DecodeError {
     DecodeError::new(
         DecodeErrorKind::MissingEndOfStream,
@@ -167,9 +169,9 @@ pub(super) fn cut_short() -> DecodeError {
     )
 }
 
-/// What bytes that begin so are, where that is known and not Arrow.
+/// The format of bytes with this start, if it is known and not Arrow.
 pub(super) fn foreign(start: [u8; 4]) -> Option<&'static str> {
-    // The length that old streams begin with has a zero among its bytes.
+    // An Arrow stream is never text: the length at the start of an old stream has a zero byte.
     let is_text = start
         .iter()
         .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());

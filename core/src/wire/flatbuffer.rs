@@ -1,9 +1,9 @@
-//! A reader of FlatBuffers that trusts no byte: every access is checked against the buffer.
+//! Reads untrusted FlatBuffers: every access is checked against the buffer.
 //!
-//! Layout: a table starts with an i32 that, subtracted from the table's position, gives its vtable;
-//! the vtable holds u16s: its size, the table's size, then for each field its offset in the table
-//! (0 = absent, the default applies). Strings, vectors and tables are reached by u32 offsets
-//! relative to where the offset stands. <https://flatbuffers.dev/internals/>
+//! Layout: a table starts with an i32. Subtracted from the table's position, it gives the position of
+//! the vtable. The vtable holds u16s: its size, the table's size, then for each field its offset in the
+//! table (0 = absent, the default applies). Strings, vectors and tables are reached by u32 offsets,
+//! relative to the position of the offset. <https://flatbuffers.dev/internals/>
 
 use super::DecodeError;
 
@@ -113,12 +113,12 @@ impl<'a> Table<'a> {
             .transpose()
     }
 
-    /// Where the table begins in the buffer.
+    /// The position of the table in the buffer.
     pub(super) fn position(&self) -> usize {
         self.position
     }
 
-    /// The bytes of a string, which need not be UTF-8.
+    /// The bytes of a string; they may be invalid UTF-8.
     pub(super) fn string_bytes(&self, slot: usize) -> Result<Option<&'a [u8]>> {
         let Some(position) = self.field(slot)? else {
             return Ok(None);
@@ -139,7 +139,7 @@ impl<'a> Table<'a> {
             .map_err(|_| DecodeError::header("a name in the schema is not UTF-8"))
     }
 
-    /// The vector in `slot`, whose elements take `element_bytes` each; empty where it is absent.
+    /// The vector in `slot`, with `element_bytes` bytes per element; empty if it is absent.
     pub(super) fn vector(&self, slot: usize, element_bytes: usize) -> Result<Vector<'a>> {
         let Some(position) = self.field(slot)? else {
             return Ok(Vector {
@@ -194,12 +194,12 @@ impl<'a> Vector<'a> {
         bytes_at(self.buffer, self.position(index)).map(i32::from_le_bytes)
     }
 
-    /// An i64, or the first of a struct that begins with one.
+    /// An i64, or the first field of a struct that begins with one.
     pub(super) fn i64(&self, index: usize) -> Result<i64> {
         bytes_at(self.buffer, self.position(index)).map(i64::from_le_bytes)
     }
 
-    /// The first two i64s of a struct that begins with them.
+    /// The first two fields of a struct that begins with two i64s.
     pub(super) fn pair(&self, index: usize) -> Result<(i64, i64)> {
         let at = self.position(index);
         Ok((
@@ -208,7 +208,7 @@ impl<'a> Vector<'a> {
         ))
     }
 
-    /// All structs of two i64s, as FieldNode and Buffer are; `element_bytes` is 16.
+    /// All structs of two i64s, such as FieldNode and Buffer; `element_bytes` is 16.
     pub(super) fn pairs(&self) -> impl ExactSizeIterator<Item = (i64, i64)> + 'a {
         let elements = self.buffer.get(self.start..).unwrap_or_default();
         let (words, _) = elements.as_chunks::<8>();
@@ -219,7 +219,7 @@ impl<'a> Vector<'a> {
             .map(|[first, second]| (i64::from_le_bytes(*first), i64::from_le_bytes(*second)))
     }
 
-    /// The third i64 of a struct that is three long.
+    /// The third field of a struct of three i64s.
     pub(super) fn third(&self, index: usize) -> Result<i64> {
         bytes_at(self.buffer, self.position(index) + 16).map(i64::from_le_bytes)
     }

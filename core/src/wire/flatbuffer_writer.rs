@@ -1,12 +1,12 @@
-//! Writes FlatBuffers whose extent is known before: each value at a position that its caller chose.
+//! Writes FlatBuffers of known layout: the caller chooses the position of each value.
 
-/// A FlatBuffer of a fixed length that is filled in.
+/// A FlatBuffer of fixed length.
 pub(super) struct FlatBufferWriter {
     bytes: Vec<u8>,
 }
 
 impl FlatBufferWriter {
-    /// `num_bytes` zeros.
+    /// A buffer of `num_bytes` zeros.
     pub(super) fn new(num_bytes: usize) -> Self {
         Self {
             bytes: vec![0; num_bytes],
@@ -28,7 +28,7 @@ impl FlatBufferWriter {
         }
     }
 
-    /// `value` is below 4 GiB, as all lengths are that were read within [`Limits`](super::Limits).
+    /// Writes `value` as u32. It is below 4 GiB, as are all lengths within [`Limits`](super::Limits).
     pub(super) fn u32(&mut self, at: usize, value: usize) {
         self.put(at, &(value as u32).to_le_bytes());
     }
@@ -37,12 +37,12 @@ impl FlatBufferWriter {
         self.put(at, &value.to_le_bytes());
     }
 
-    /// The offset at `at` that leads to `target`, which is behind it.
+    /// Writes at `at` the offset to `target`, which lies after it.
     pub(super) fn offset(&mut self, at: usize, target: usize) {
         self.u32(at, target - at);
     }
 
-    /// A string with its length at `at`; returns the position behind it.
+    /// Writes a string, with its length, at `at`; returns the position after it.
     pub(super) fn string(&mut self, at: usize, text: &str) -> usize {
         self.u32(at, text.len());
         self.put(at + 4, text.as_bytes());
@@ -50,12 +50,12 @@ impl FlatBufferWriter {
     }
 }
 
-/// The bytes that a string takes: its length, the text, a zero and padding.
+/// The size of a string in bytes: its length, the text, a zero and padding.
 pub(super) fn string_bytes(text: &str) -> usize {
     (4 + text.len() + 1).next_multiple_of(4)
 }
 
-/// A Message of `format/Message.fbs`, which the buffer begins with.
+/// A Message of `format/Message.fbs` at the beginning of the buffer.
 pub(super) struct MessageTable {
     /// Number of the metadata version.
     pub(super) version: i16,
@@ -74,9 +74,9 @@ const VTABLE: [u16; 7] = [14, 24, 20, 22, 4, 8, 16];
 const TABLE_BYTES: usize = 24;
 
 impl MessageTable {
-    /// Position behind a Message that has no custom metadata.
+    /// The position after a Message without custom metadata.
     pub(super) const END: usize = Self::end(false);
-    /// Position behind a Message that has custom metadata.
+    /// The position after a Message with custom metadata.
     pub(super) const END_WITH_ENTRIES: usize = Self::end(true);
 
     const fn end(has_entries: bool) -> usize {
@@ -84,7 +84,7 @@ impl MessageTable {
         (4 + vtable_bytes).next_multiple_of(8) + TABLE_BYTES
     }
 
-    /// A buffer of `num_bytes` that begins with the Message.
+    /// A buffer of `num_bytes` bytes that begins with the Message.
     pub(super) fn write(&self, num_bytes: usize) -> FlatBufferWriter {
         let mut vtable = VTABLE;
         let mut num_slots = vtable.len();

@@ -1,8 +1,8 @@
-//! Cuts an Arrow IPC stream into messages as its bytes land.
+//! Splits an Arrow IPC stream into messages as its bytes land.
 //!
-//! Encapsulated message: continuation `FFFFFFFF`, i32 length of the metadata, metadata (padded to
-//! 8 bytes), body. A length of zero is the end-of-stream marker. Before Arrow 0.15 there was no
-//! continuation; the length came first. A file ([`super::file`]) is read as the stream in it.
+//! Encapsulated message: continuation `FFFFFFFF`, i32 length of the metadata, metadata (padded to 8
+//! bytes), body. A length of zero is the end-of-stream marker. Before Arrow 0.15 there was no
+//! continuation, so the length came first. A file ([`super::file`]) is read as the stream inside it.
 
 use super::file::{FileInOrder, MAGIC, cut_short, foreign};
 use super::integrity::Integrity;
@@ -10,28 +10,29 @@ use super::slab::{Arena, Region, has_room};
 use super::{AlignedBody, DecodeError, DecodeErrorKind, Limits, Message, SlabPool};
 
 const CONTINUATION: [u8; 4] = [0xff; 4];
-/// Metadata from here on is looked for room for first.
+/// From this size on, metadata is only read if the allocator has room for it.
 const LARGE_METADATA_BYTES: usize = 64 << 10;
-/// What is kept of a byte of metadata at most, fields of a schema with their strings included.
+/// Upper bound of the memory that is kept per byte of metadata, including the fields of a schema and
+/// their strings.
 const HEADER_BYTES_PER_BYTE: usize = 8;
 
-/// One message whose header has been checked, with its body.
+/// One message with a checked header, and its body.
 #[derive(Debug)]
 pub struct Frame {
     /// The header.
     pub message: Message,
-    /// What its producer says to check it by.
+    /// The producer's statements for checking it.
     pub integrity: Integrity,
-    /// The body, complete.
+    /// The complete body.
     pub body: AlignedBody,
     /// Byte offset of the message in the stream.
     pub byte: u64,
 }
 
-/// Where the next byte belongs.
+/// The part of a message to which the next byte belongs.
 #[derive(Debug)]
 enum State {
-    /// Continuation and length, or in old streams the length and the metadata's first 4 bytes.
+    /// Continuation and length; in old streams the length and the first 4 bytes of the metadata.
     Prefix { bytes: [u8; 8], filled: usize },
     /// The FlatBuffers header.
     Metadata { bytes: Vec<u8>, filled: usize },
@@ -40,11 +41,11 @@ enum State {
         header: Option<(Message, Integrity)>,
         body: Region,
     },
-    /// The end-of-stream marker of a file was seen; its footer follows.
+    /// The end-of-stream marker of a file has been read; its footer follows.
     Footer,
-    /// The end-of-stream marker was seen; what follows is ignored.
+    /// The end-of-stream marker has been read; further bytes are ignored.
     Complete,
-    /// Something was wrong; nothing more is read.
+    /// An error occurred; no more bytes are read.
     Failed(DecodeError),
 }
 
@@ -55,19 +56,19 @@ impl State {
     };
 }
 
-/// A push parser for the stream format. Bytes are written straight to where they stay:
-/// [`space`](Self::space) says where, [`advance`](Self::advance) that they are there.
+/// A push parser for the stream format. The caller writes bytes directly to their final place:
+/// [`space`](Self::space) returns the buffer, [`advance`](Self::advance) accepts the written bytes.
 #[derive(Debug)]
 pub struct Framer {
     limits: Limits,
     state: State,
-    /// Set where the bytes are a file.
+    /// Set if the bytes are a file.
     file: Option<Box<FileInOrder>>,
     /// Bytes taken so far.
     position: u64,
-    /// Where the current message began.
+    /// The position at which the current message began.
     message_start: u64,
-    /// Where bodies go.
+    /// The memory of the bodies.
     arena: Arena,
 }
 
@@ -78,8 +79,8 @@ impl Framer {
         Self::with_memory(limits, u64::MAX, SlabPool::default())
     }
 
-    /// A framer whose bodies lie in slabs of `pool` and take at most `memory_bytes` at a time: a
-    /// message with a longer one is refused before there is room for it.
+    /// A framer whose bodies lie in slabs of `pool` and take at most `memory_bytes` at a time. A
+    /// message with a larger body is refused before memory is reserved for it.
     #[must_use]
     pub fn with_memory(limits: Limits, memory_bytes: u64, pool: SlabPool) -> Self {
         Self {
@@ -92,8 +93,8 @@ impl Framer {
         }
     }
 
-    /// Further messages come, which stand in a file from byte `start` on, or a further stream, which
-    /// starts at 0: forgets the half-read message and any error.
+    /// Continues with messages from byte `start` of a file on, or with a further stream, which starts
+    /// at 0. The incomplete message and any error are dropped.
     #[cfg(feature = "decode")]
     pub(crate) fn restart_at(&mut self, start: u64) {
         self.state = State::START;
@@ -102,26 +103,26 @@ impl Framer {
         self.message_start = start;
     }
 
-    /// The bytes are a file that is read in its order.
+    /// Whether the bytes are a file that is read in byte order.
     #[cfg(feature = "decode")]
     pub(crate) fn is_file(&self) -> bool {
         self.file.is_some()
     }
 
-    /// Where bodies go.
+    /// The memory of the bodies.
     #[cfg(feature = "decode")]
     pub(crate) fn arena(&mut self) -> &mut Arena {
         &mut self.arena
     }
 
-    /// Bytes of memory that the bodies so far hold, as long as something refers to them.
+    /// Bytes of memory that the bodies hold, as long as something refers to them.
     #[must_use]
     pub fn used_bytes(&self) -> u64 {
         self.arena.used_bytes()
     }
 
-    /// Where the next bytes go; never empty until the stream is complete, has failed, or waits for a
-    /// larger memory budget.
+    /// The buffer for the next bytes. It is empty only if the stream is complete, has failed, or waits
+    /// for a larger memory budget.
     pub fn space(&mut self) -> &mut [u8] {
         match &mut self.state {
             State::Prefix { bytes, filled } => &mut bytes[*filled..],
@@ -132,12 +133,13 @@ impl Framer {
         }
     }
 
-    /// Takes the first `num_bytes` bytes of [`space`](Self::space), which have been written.
-    /// Returns the message that they complete, if they do.
+    /// Accepts the first `num_bytes` bytes of [`space`](Self::space), which the caller has written.
+    /// Returns the message that they complete, if any.
     ///
     /// # Errors
-    /// What is wrong with the message, with its byte offset; then again at every further call. A
-    /// message beyond the memory budget waits: once that is larger, an advance by 0 goes on.
+    /// What is wrong with the message, with its byte offset. Every further call returns the same error.
+    /// A message that exceeds the memory budget waits: when the budget is larger, an `advance` by 0
+    /// goes on.
     pub fn advance(&mut self, num_bytes: usize) -> Result<Option<Frame>, DecodeError> {
         if let State::Failed(error) = &self.state {
             return Err(error.clone());
@@ -213,7 +215,7 @@ impl Framer {
         }
     }
 
-    /// The end-of-stream marker was seen, and behind it `rest`.
+    /// Handles the end-of-stream marker and the bytes `rest` after it.
     fn end_stream(&mut self, rest: &[u8]) -> Result<(), DecodeError> {
         self.state = State::Complete;
         if let Some(file) = &mut self.file {
@@ -294,12 +296,12 @@ impl Framer {
         Ok(())
     }
 
-    /// Copies `bytes` in and returns the messages that they complete. Bytes after the end-of-stream
-    /// marker are ignored.
+    /// Copies `bytes` into the framer and returns the messages that they complete. Bytes after the
+    /// end-of-stream marker are ignored.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance); the messages before the one at fault are lost with it, so use
-    /// `space` and `advance` where that matters.
+    /// As [`advance`](Self::advance). The messages before the wrong one are lost, so use `space` and
+    /// `advance` where that matters.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Frame>, DecodeError> {
         let mut frames = Vec::new();
         while !bytes.is_empty() {
@@ -321,13 +323,14 @@ impl Framer {
         self.state = State::Failed(error);
     }
 
-    /// The end-of-stream marker was seen: the only proof that the stream is whole.
+    /// Whether the end-of-stream marker has been read. It is the only proof that the stream is
+    /// complete.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         matches!(self.state, State::Complete)
     }
 
-    /// No message is half read; a file has no such position, it ends with its footer.
+    /// Whether the stream is between two messages. Always false for a file, which ends with its footer.
     #[must_use]
     pub fn at_message_boundary(&self) -> bool {
         matches!(
@@ -336,17 +339,17 @@ impl Framer {
         ) && self.file.is_none()
     }
 
-    /// Bytes taken so far.
+    /// The number of bytes that were accepted so far.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The body has ended.
+    /// Checks that the stream is complete, after the last byte of the body.
     ///
     /// # Errors
-    /// `MissingEndOfStream` or `TruncatedMessage` unless the marker was seen; the earlier error
-    /// where there was one.
+    /// `MissingEndOfStream` or `TruncatedMessage` if the marker has not been read; the earlier error if
+    /// there was one.
     pub fn finish(&self) -> Result<(), DecodeError> {
         match &self.state {
             State::Complete => Ok(()),

@@ -1,5 +1,6 @@
-//! What a Colonnade server says about each message, so that a client sees what is missing, doubled or
-//! damaged: entries of `Message.custom_metadata`, which other readers ignore.
+//! The statements of a Colonnade server about each message, by which a client detects missing,
+//! duplicated and damaged messages. They are entries of `Message.custom_metadata`, which other readers
+//! ignore.
 //!
 //! Spec: `format/Message.fbs`, `format/Schema.fbs` (`KeyValue`).
 
@@ -9,28 +10,28 @@ use super::{DecodeError, DecodeErrorKind};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// Number of the message's first row in the result, decimal; where it has none, of the row that
-/// comes next.
+/// Number of the message's first row in the result, decimal. A message without rows has the number of
+/// the next row.
 pub const FIRST_ROW: &str = "colonnade.first_row";
 /// Position among the dictionary and record batches of this response, from 0, decimal.
 pub const SEQ: &str = "colonnade.seq";
-/// On the last record batch: the row after the last one of this response, decimal.
+/// On the last record batch: the row after the last row of this response, decimal.
 pub const TOTAL_ROWS: &str = "colonnade.total_rows";
-/// On the last record batch: the record batches of this response before it, decimal.
+/// On the last record batch: the number of record batches before it in this response, decimal.
 pub const TOTAL_BATCHES: &str = "colonnade.total_batches";
-/// [`xxh3_64`] of the body as it travels, 16 lower-case hexadecimal digits.
+/// [`xxh3_64`] of the body as it is sent, 16 lower-case hexadecimal digits.
 pub const XXH3: &str = "colonnade.xxh3";
 
-/// On the first message of a response: what its rows were made of, 16 lower-case hexadecimal digits.
-/// Responses that do not say the same must not be joined.
+/// On the first message of a response: the snapshot of the source that its rows come from, 16
+/// lower-case hexadecimal digits. Responses with different snapshots must not be joined.
 pub const SNAPSHOT: &str = "colonnade.snapshot";
 
 const PREFIX: &[u8] = b"colonnade.";
 
-/// Entries that are read; ours come first.
+/// The maximum number of entries that are read. The server's own entries come first.
 const MAX_ENTRIES: usize = 64;
 
-/// The entries of one message. Other producers' messages have none.
+/// The entries of one message. Messages of other producers have none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Integrity {
     /// [`FIRST_ROW`].
@@ -51,8 +52,8 @@ impl Integrity {
     /// Reads the entries of one message's metadata (without continuation and length).
     ///
     /// # Errors
-    /// `InvalidHeader` where the vector points outside the metadata or one of our entries is not
-    /// what its key says.
+    /// `InvalidHeader` if the vector points outside the metadata, or if an entry of Colonnade has an
+    /// invalid value.
     pub fn read(metadata: &[u8]) -> Result<Self> {
         let entries = Table::root(metadata)?.vector(4, 4)?;
         let mut integrity = Self::default();
@@ -93,7 +94,7 @@ impl Integrity {
             };
             if number.is_none() || slot.is_some() {
                 return Err(DecodeError::header(format!(
-                    "the message's {key} is not sound; expected {expected}, once"
+                    "the message's {key} is invalid; expected {expected}, exactly once"
                 )));
             }
             *slot = number;
@@ -102,7 +103,7 @@ impl Integrity {
     }
 }
 
-/// Digits alone: `parse` would take a sign as well.
+/// Digits only; `parse` would accept a sign, too.
 fn decimal(text: &[u8]) -> Option<u64> {
     text.iter().all(u8::is_ascii_digit).then_some(())?;
     std::str::from_utf8(text).ok()?.parse().ok()
@@ -120,24 +121,24 @@ pub fn xxh3_64(body: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(body)
 }
 
-/// Positions in a front, behind its Message: vtable of KeyValue, vector of entries.
+/// Positions in the front, after its Message: vtable of KeyValue, vector of entries.
 const KEY_VALUE_VTABLE: [u16; 4] = [8, 12, 4, 8];
 const KEY_VALUE: usize = MessageTable::END_WITH_ENTRIES;
 const ENTRIES: usize = KEY_VALUE + 8;
-/// Keeps the alignment of what follows, up to that of the body.
+/// Keeps the alignment of the following bytes, up to that of the body.
 const FRONT_ALIGNMENT: usize = 64;
 
-/// Bytes that, put in front of the unchanged `header`, give a message `entries` as its custom
-/// metadata (before those that it has). `header` is the metadata of a message as it was written:
-/// what stands between continuation and length, and the body, padding included.
+/// Bytes that add `entries` to a message as custom metadata, before the entries that it has. They are
+/// put in front of the unchanged `header`, which is the metadata of the message as it was written: the
+/// bytes between continuation and length, and body, including padding.
 ///
 /// Offsets in a FlatBuffer are relative and, from root, table or vector, point forward, so `header`
-/// needs no change: the front holds a new root and Message, whose header lies in the old bytes. Its
-/// length is a multiple of 64. A message leaves as `FFFFFFFF`, length of front and header together,
-/// front, header, body.
+/// needs no change. The front holds a new root and Message, whose header lies in the old bytes. The
+/// length of the front is a multiple of 64. A message is sent as `FFFFFFFF`, length of front and header
+/// together, front, header, body.
 ///
 /// # Errors
-/// `InvalidHeader` where `header` is not the metadata of a message; `OverLimit` beyond 2 GiB.
+/// `InvalidHeader` if `header` is not the metadata of a message; `OverLimit` beyond 2 GiB.
 pub fn front(header: &[u8], entries: &[(&str, &str)]) -> Result<Vec<u8>> {
     let old = Table::root(header)?;
     let old_header = old

@@ -1,7 +1,7 @@
-//! Lays a batch's flat lists of nodes and buffers over the tree of its fields.
+//! Assigns the flat lists of nodes and buffers in a batch to the tree of its fields.
 //!
-//! This is where a header is checked against the schema: counts, lengths of children, and the least
-//! size of every buffer, all as 64-bit numbers.
+//! A header is checked against the schema here: counts, lengths of children, and the minimum size of
+//! every buffer, all as 64-bit numbers.
 
 use arrow_schema::{DataType, UnionMode};
 
@@ -11,23 +11,24 @@ use super::{DecodeError, DecodeErrorKind};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
-/// What a buffer holds; its least size in bytes follows from it.
+/// The contents of a buffer, which determine its minimum size in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BufferRole {
-    /// One bit a row; may be absent where nothing is null.
+    /// One bit per row; may be absent if nothing is null.
     Validity,
-    /// One bit a row.
+    /// One bit per row.
     Bits,
-    /// So many bytes a row.
+    /// This number of bytes per row.
     Fixed(u64),
-    /// One offset of so many bytes more than there are rows; may be absent where there are none.
+    /// Offsets of this number of bytes, one more than there are rows; may be absent if there are no
+    /// rows.
     Offsets(u64),
-    /// Whatever the offsets or views say.
+    /// The values that offsets or views refer to.
     Values,
 }
 
 impl BufferRole {
-    /// The least size in bytes of such a buffer for `node`.
+    /// The minimum size in bytes of such a buffer for `node`.
     #[must_use]
     pub fn least_bytes(self, node: FieldNode) -> u64 {
         let num_rows = node.num_rows as u64;
@@ -45,18 +46,18 @@ impl BufferRole {
 /// One array of a batch: its counts, buffers and children.
 #[derive(Debug, Clone)]
 pub struct ArraySlot {
-    /// Rows and nulls.
+    /// Numbers of rows and nulls.
     pub node: FieldNode,
-    /// Its buffers; validity first where the type has one.
+    /// The buffers; validity comes first if the type has one.
     pub buffers: Vec<(BufferRole, BufferRange)>,
-    /// The arrays inside it.
+    /// The child arrays.
     pub children: Vec<ArraySlot>,
 }
 
-/// Lays `header` over `fields`: one slot for each.
+/// Assigns the nodes and buffers of `header` to `fields`; returns one slot for each field.
 ///
 /// # Errors
-/// `InvalidHeader` where counts or lengths do not fit the fields.
+/// `InvalidHeader` if counts or lengths do not fit the fields.
 pub fn read_layout(header: &BatchHeader, fields: &[SchemaField]) -> Result<Vec<ArraySlot>> {
     let mut reader = Reader {
         header,
@@ -91,17 +92,17 @@ pub fn read_layout(header: &BatchHeader, fields: &[SchemaField]) -> Result<Vec<A
     Ok(slots)
 }
 
-/// Where a column begins in the lists of every batch of a schema.
+/// The position of a column in the node and buffer lists; the same in every batch of a schema.
 #[cfg(feature = "decode")]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ColumnStart {
-    /// Arrays before it.
+    /// The number of arrays before it.
     nodes: usize,
-    /// Buffers before it, data of views aside.
+    /// The number of buffers before it, without the data buffers of views.
     buffers: usize,
-    /// View arrays before it, which have data buffers as well, as many as the batch says.
+    /// The number of view arrays before it. The batch states how many data buffers each has.
     views: usize,
-    /// Unions before it, which have one buffer more before V5.
+    /// The number of unions before it. Each has one more buffer before V5.
     unions: usize,
 }
 
@@ -135,7 +136,7 @@ impl ColumnStart {
 /// The slot of `field`, which begins at `start`.
 ///
 /// # Errors
-/// As [`read_layout`]; none for a header that it has read.
+/// As [`read_layout`]; none if it has accepted the header.
 #[cfg(feature = "decode")]
 pub(crate) fn read_column(
     header: &BatchHeader,
@@ -156,11 +157,11 @@ pub(crate) fn read_column(
     reader.slot(field)
 }
 
-/// The most rows that an array inside another, or a dictionary, may have where its rows take no
-/// bytes: they are walked for the one row that they are a part of.
+/// The maximum number of rows of a child array or a dictionary whose rows take no bytes. All of them
+/// are visited when their one parent row is written.
 const MAX_ROWS_OF_NO_BYTES: usize = 1 << 24;
 
-/// Refuses rows of inner arrays that no bytes of the body represent.
+/// Refuses too many rows of child arrays that take no bytes of the body.
 pub(crate) fn check_inner_rows(node: FieldNode, field: &SchemaField) -> Result<()> {
     let takes_no_bytes = match field.field.data_type() {
         DataType::Null | DataType::RunEndEncoded(..) => true,
@@ -172,7 +173,7 @@ pub(crate) fn check_inner_rows(node: FieldNode, field: &SchemaField) -> Result<(
         return Err(DecodeError::new(
             DecodeErrorKind::OverLimit,
             format!(
-                "an array inside column \"{}\" has {} rows that take no bytes; at most {MAX_ROWS_OF_NO_BYTES} are read",
+                "an array inside column \"{}\" has {} rows that take no bytes; at most {MAX_ROWS_OF_NO_BYTES} are supported",
                 field.field.name(),
                 node.num_rows
             ),
@@ -268,8 +269,8 @@ fn check_size(
     Ok(())
 }
 
-/// The buffers that `data_type` has in a batch, view data aside.
-/// Spec: "Buffer listing for each layout", and for unions before V5 the validity that they had.
+/// The buffers of `data_type` in a batch, without the data buffers of views. Spec: "Buffer listing for
+/// each layout". Unions before V5 also have the validity buffer of that time.
 fn each_role(data_type: &DataType, version: MetadataVersion, mut take: impl FnMut(BufferRole)) {
     use BufferRole::{Bits, Fixed, Offsets, Validity, Values};
     let has_validity = match data_type {

@@ -1,20 +1,20 @@
 use super::{DecodeError, DecodeErrorKind};
 
-/// What a stream may claim before it is refused. Every claim is compared as a 64-bit number, before
-/// any cast and before anything is allocated.
+/// The limits on what a stream may claim. Every claim is compared as a 64-bit number, before any cast
+/// and before any allocation.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Metadata of one message. 16 MiB holds a schema of some 100,000 columns.
+    /// Bytes of metadata of one message. 16 MiB are enough for a schema of about 100,000 columns.
     pub max_metadata_bytes: u64,
-    /// Body of one message.
+    /// Bytes of the body of one message.
     pub max_body_bytes: u64,
-    /// Body of one message after decompression, all buffers together.
+    /// Bytes of the body of one message after decompression, all buffers together.
     pub max_decompressed_bytes: u64,
     /// Rows of one batch; Arrow's own recommendation for interchange (2^31 - 1).
     pub max_batch_rows: u64,
-    /// Fields of the schema, nested ones included.
+    /// Fields of the schema, including nested ones.
     pub max_fields: usize,
-    /// Depth of nesting of a field.
+    /// Nesting depth of a field.
     pub max_depth: usize,
 }
 
@@ -31,7 +31,7 @@ impl Default for Limits {
     }
 }
 
-/// `value` as unsigned, if it is not negative and at most `limit`.
+/// `value` as an unsigned number, if it is not negative and at most `limit`.
 pub(super) fn within(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
     match u64::try_from(value) {
         Ok(value) if value <= limit => Ok(value),

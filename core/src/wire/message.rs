@@ -15,9 +15,9 @@ use super::{DecodeError, DecodeErrorKind, Limits};
 pub struct DictionaryHeader {
     /// The dictionary's id, which fields of the schema refer to.
     pub id: i64,
-    /// The values follow those that are there already; otherwise they replace them.
+    /// Whether the values are appended to the existing ones. Otherwise they replace them.
     pub is_delta: bool,
-    /// The values: a batch of one column.
+    /// The values, as a batch of one column.
     pub values: BatchHeader,
 }
 
@@ -33,7 +33,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// Reads the metadata of one message (without continuation and length) and its body's length.
+    /// Reads the metadata of one message (without continuation and length) and the length of its body.
     ///
     /// # Errors
     /// `InvalidHeader`, `OverLimit` or `Unsupported`.
@@ -46,7 +46,7 @@ impl Message {
                 return Err(DecodeError::new(
                     DecodeErrorKind::Unsupported,
                     format!(
-                        "metadata version V{} is not read; V4 and V5 are",
+                        "metadata version V{} is not supported; V4 and V5 are",
                         i32::from(other) + 1
                     ),
                 ));
@@ -81,7 +81,7 @@ impl Message {
                 return Err(DecodeError::new(
                     DecodeErrorKind::Unsupported,
                     format!(
-                        "message type {other} is not read; schema, dictionary and record batches are"
+                        "message type {other} is not supported; schema, dictionary and record batches are"
                     ),
                 ));
             }

@@ -1,4 +1,4 @@
-//! The wire rules of Arrow IPC, usable without any array type.
+//! The wire rules of Arrow IPC, independent of any array type.
 //!
 //! Spec: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>
 

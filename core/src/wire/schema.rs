@@ -19,20 +19,20 @@ type Result<T> = std::result::Result<T, DecodeError>;
 pub struct DictionaryEncoding {
     /// The id by which dictionary batches name this dictionary.
     pub id: i64,
-    /// The order of the values means something.
+    /// Whether the order of the values is significant.
     pub is_ordered: bool,
     /// Type of the values; the field's own type is `Dictionary(index, value)`.
     pub value_type: DataType,
 }
 
-/// A field with what arrow-rs's own `Field` does not hold: the dictionary ids of its tree.
+/// A field together with the dictionary ids of its tree, which arrow-rs's own `Field` does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaField {
     /// Name, type, nullability and metadata.
     pub field: FieldRef,
-    /// Set where this field is dictionary-encoded.
+    /// The encoding, if this field is dictionary-encoded.
     pub dictionary: Option<DictionaryEncoding>,
-    /// Children in the order of the message; for a dictionary those of its values.
+    /// The children in the order of the message. For a dictionary they are those of its values.
     pub children: Vec<SchemaField>,
 }
 
@@ -43,17 +43,17 @@ pub struct StreamSchema {
     pub fields: Vec<SchemaField>,
     /// Custom metadata of the schema.
     pub metadata: HashMap<String, String>,
-    /// The bytes that it was read from.
+    /// The bytes from which the schema was read.
     pub encoded: EncodedSchema,
 }
 
-/// A schema as a FlatBuffers table in the message or footer that it came by. One schema may be encoded
-/// in different ways, so any two of these are equal.
+/// A schema as a FlatBuffers table in its original message or footer. One schema can be encoded in
+/// different ways, so all values of this type are equal.
 #[derive(Clone)]
 pub struct EncodedSchema {
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     pub(super) buffer: Vec<u8>,
-    /// Where the table is in `buffer`.
+    /// The position of the table in `buffer`.
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     pub(super) position: usize,
 }
@@ -73,7 +73,7 @@ impl std::fmt::Debug for EncodedSchema {
 }
 
 impl SchemaField {
-    /// The field that a dictionary batch of this field holds: the values, not the keys.
+    /// The field in a dictionary batch of this field: it has the type of the values, not of the keys.
     #[must_use]
     pub fn dictionary_values(&self) -> Self {
         let Some(dictionary) = &self.dictionary else {
@@ -89,7 +89,7 @@ impl SchemaField {
 }
 
 impl StreamSchema {
-    /// The fields as arrow-rs knows them.
+    /// The fields as arrow-rs types.
     #[must_use]
     pub fn arrow_fields(&self) -> Fields {
         self.fields
@@ -98,7 +98,7 @@ impl StreamSchema {
             .collect()
     }
 
-    /// The field whose values dictionary `id` holds, wherever in the schema it stands.
+    /// The field whose values are in dictionary `id`, at any depth of the schema.
     #[must_use]
     pub fn dictionary_field(&self, id: i64) -> Option<&SchemaField> {
         fn find(fields: &[SchemaField], id: i64) -> Option<&SchemaField> {
@@ -115,7 +115,7 @@ pub(super) fn read_schema(table: &Table, limits: &Limits) -> Result<StreamSchema
     if table.i16(0, 0)? != 0 {
         return Err(DecodeError::new(
             DecodeErrorKind::Unsupported,
-            "the stream is big-endian; only little-endian streams are read",
+            "the stream is big-endian; only little-endian streams are supported",
         ));
     }
     let mut reader = FieldReader {
@@ -133,8 +133,8 @@ pub(super) fn read_schema(table: &Table, limits: &Limits) -> Result<StreamSchema
     })
 }
 
-/// Offsets in a hostile message can make a small buffer describe a huge tree, or name one text a
-/// thousand times, so fields and texts are counted as they are read.
+/// Offsets in a hostile message can make a small buffer describe a huge tree, or refer to one text a
+/// thousand times. Therefore fields and texts are counted as they are read.
 struct FieldReader<'a> {
     limits: &'a Limits,
     num_fields: usize,
@@ -146,13 +146,13 @@ impl FieldReader<'_> {
         (0..vector.len())
             .map(|index| {
                 let pair = vector.table(index)?;
-                // Producers put bytes of all kinds there, a pickle for example.
+                // Producers store arbitrary bytes there, for example a pickle.
                 let text = |slot| {
                     let bytes = pair.string_bytes(slot)?.unwrap_or_default();
                     Ok(String::from_utf8_lossy(bytes))
                 };
                 let (key, value) = (text(0)?, text(1)?);
-                // The offsets to a pair and its texts.
+                // The offsets to a pair and to its texts.
                 self.take_text(12 + key.len() + value.len())?;
                 Ok((key.into_owned(), value.into_owned()))
             })
@@ -255,7 +255,7 @@ fn int_type(table: &Table) -> Result<DataType> {
         (64, false) => DataType::UInt64,
         (bits, _) => {
             return Err(DecodeError::header(format!(
-                "an integer has {bits} bits; 8, 16, 32 and 64 are possible"
+                "an integer has {bits} bits; expected 8, 16, 32 or 64"
             )));
         }
     })
@@ -291,7 +291,7 @@ fn decimal_type(table: &Table, name: &str) -> Result<DataType> {
         _ => {
             return Err(invalid(
                 name,
-                "is a decimal of other than 32, 64, 128 or 256 bits",
+                "is a decimal whose width is not 32, 64, 128 or 256 bits",
             ));
         }
     })
@@ -305,7 +305,10 @@ fn union_type(table: &Table, name: &str, children: &[SchemaField]) -> Result<Dat
         }
         (0..children.len()).map(|id| id as i8).collect()
     } else if ids.len() != children.len() {
-        return Err(invalid(name, "has not one union type id for each child"));
+        return Err(invalid(
+            name,
+            "does not have one union type id for each child",
+        ));
     } else {
         (0..ids.len())
             .map(|index| {

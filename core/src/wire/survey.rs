@@ -1,4 +1,4 @@
-//! Walks the headers of a whole stream or file without reading its bodies.
+//! Reads the headers of a whole stream or file without its bodies.
 
 use std::fmt;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,25 +8,26 @@ use super::file::{Footer, MAGIC, TAIL_BYTES};
 use super::limits::within;
 use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema, read_layout};
 
-/// What the headers of a stream or file say.
+/// The result of reading the headers of a stream or file.
 #[derive(Debug, Clone)]
 pub struct Survey {
     /// The schema.
     pub schema: Arc<StreamSchema>,
-    /// The FlatBuffers bytes that hold the schema: a stream's first message, a file's footer.
+    /// The FlatBuffers bytes that hold the schema: the first message of a stream, or the footer of a
+    /// file.
     pub schema_bytes: Vec<u8>,
-    /// Rows in all batches.
+    /// Number of rows in all batches.
     pub num_rows: u64,
-    /// Record batches.
+    /// Number of record batches.
     pub num_batches: u64,
-    /// Bytes up to and with the end-of-stream marker; `None` for a stream that ends without it and
-    /// for a file, whose footer takes its place.
+    /// The byte offset after the end-of-stream marker. `None` for a stream without the marker, and for
+    /// a file, whose footer replaces it.
     pub marker_end: Option<u64>,
-    /// Dictionary and record batches where and in the order in which they are to be read.
+    /// The positions of dictionary and record batches, in reading order.
     pub messages: Vec<SurveyedMessage>,
 }
 
-/// Where a message is: its prefix and metadata at bytes `[start, body_start)`, its body at
+/// The position of a message: its prefix and metadata are bytes `[start, body_start)`, its body is
 /// `[body_start, end)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SurveyedMessage {
@@ -34,27 +35,27 @@ pub struct SurveyedMessage {
     pub start: u64,
     /// Byte offset of its body.
     pub body_start: u64,
-    /// Byte offset behind its body.
+    /// Byte offset after its body.
     pub end: u64,
-    /// What it holds.
+    /// The contents of the message.
     pub kind: SurveyedKind,
 }
 
-/// What a message holds.
+/// The contents of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SurveyedKind {
     /// Values of a dictionary.
     Dictionary {
         /// The dictionary's id.
         id: i64,
-        /// The values follow those that are there already.
+        /// Whether the values are appended to the existing ones.
         is_delta: bool,
     },
     /// Rows.
     Batch {
-        /// How many.
+        /// Number of rows.
         num_rows: u64,
-        /// The buffers are compressed.
+        /// Whether the buffers are compressed.
         is_compressed: bool,
     },
 }
@@ -64,7 +65,7 @@ pub enum SurveyedKind {
 pub enum SurveyError {
     /// The bytes could not be read.
     Io(io::Error),
-    /// The bytes are not sound.
+    /// The bytes are invalid.
     Decode(DecodeError),
 }
 
@@ -116,7 +117,7 @@ impl Surveyor {
                 return Ok(());
             }
             (Message::Schema(_), Some(_)) => {
-                return Err(DecodeError::header("a second schema stands in the stream"));
+                return Err(DecodeError::header("the stream has a second schema"));
             }
             (_, None) => {
                 return Err(DecodeError::header("the first message is not a schema"));
@@ -175,8 +176,8 @@ struct Header {
     end: u64,
 }
 
-/// Reads the header of the message at `start`, all of which lies before byte `limit`. `None`: the
-/// end-of-stream marker is there.
+/// Reads the header of the message at `start`, which must end before byte `limit`. `None` means the
+/// end-of-stream marker.
 fn read_header<R: Read + Seek>(
     reader: &mut R,
     start: u64,
@@ -240,11 +241,11 @@ fn read_header<R: Read + Seek>(
     }))
 }
 
-/// Walks an IPC stream from its start to its end. A stream of another producer may lack the
-/// end-of-stream marker; it has to end between two messages.
+/// Reads the headers of an IPC stream from its start to its end. A stream of another producer may lack
+/// the end-of-stream marker, but must end between two messages.
 ///
 /// # Errors
-/// What `reader` says, or what is wrong with the bytes and where.
+/// The error of `reader`, or what is wrong with the bytes and where.
 pub fn survey_stream<R: Read + Seek>(
     mut reader: R,
     limits: &Limits,
@@ -282,10 +283,11 @@ fn at_row(error: SurveyError, row: u64) -> SurveyError {
     }
 }
 
-/// Walks an IPC file by its footer: the schema there, then every dictionary and record batch.
+/// Reads the headers of an IPC file by its footer: the schema there, then every dictionary and record
+/// batch.
 ///
 /// # Errors
-/// What `reader` says, or what is wrong with the bytes and where.
+/// The error of `reader`, or what is wrong with the bytes and where.
 pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Survey, SurveyError> {
     let file_bytes = reader.seek(SeekFrom::End(0))?;
     let not_a_file = |what: &str| {
@@ -307,7 +309,7 @@ pub fn survey_file<R: Read + Seek>(mut reader: R, limits: &Limits) -> Result<Sur
         return Err(not_a_file("the magic is missing at the start").into());
     }
     if &tail[4..] != MAGIC {
-        return Err(not_a_file("the magic is missing at the end, so the file is cut short").into());
+        return Err(not_a_file("the magic is missing at the end, so the file is truncated").into());
     }
     let footer_bytes = within(
         i64::from(i32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]])),

@@ -14,19 +14,20 @@ fn child(field: &Field) -> String {
     format!("{}: {}{not_null}", field.name(), field_type_name(field))
 }
 
-/// The key of a field's metadata that names its extension type.
+/// The key of the extension type's name in a field's metadata.
 pub const EXTENSION_NAME: &str = "ARROW:extension:name";
 
-/// The type of a field as pyarrow prints it: as [`type_name`], or that of the extension which its
-/// metadata names: `extension<arrow.uuid>`. One that pyarrow has not, or not stored so, says its
-/// storage: `extension<geoarrow.point[storage_type=struct<x: double, y: double>]>`.
+/// The type of a field as pyarrow prints it: as [`type_name`], or as the extension type in its
+/// metadata: `extension<arrow.uuid>`. For an extension type that pyarrow does not know, or not with
+/// this storage type, the name includes the storage: `extension<geoarrow.point[storage_type=struct<x:
+/// double, y: double>]>`.
 #[must_use]
 pub fn field_type_name(field: &Field) -> String {
     extension_name(field, type_name(field.data_type()))
 }
 
-/// The type of a column as pyarrow prints it: as [`field_type_name`], with `ordered=1` for a dictionary
-/// that is ordered.
+/// The type of a column as pyarrow prints it: as [`field_type_name`], with `ordered=1` for an ordered
+/// dictionary.
 #[must_use]
 pub fn column_type_name(field: &Field, is_ordered: bool) -> String {
     let name = type_name(field.data_type());
@@ -60,7 +61,7 @@ fn extension_name(field: &Field, storage: String) -> String {
     format!("extension<{name}{details}>")
 }
 
-/// The text of a member of a JSON object of texts; empty where there is none.
+/// The value of a text member of a flat JSON object; empty if it is absent.
 fn member<'a>(json: &'a str, key: &str) -> &'a str {
     let mut texts = json.split('"').skip_while(|text| *text != key);
     texts.nth(2).unwrap_or_default()

@@ -9,16 +9,17 @@ use super::{EncodedSchema, MetadataVersion};
 
 const DICTIONARY_VTABLE: [u16; 5] = [10, 24, 8, 4, 16];
 const BATCH_VTABLE: [u16; 7] = [14, 24, 8, 4, 16, 0, 20];
-/// From the vtable of DictionaryBatch or RecordBatch to its table, and to the end of that.
+/// Distances from the vtable of DictionaryBatch or RecordBatch to its table, and to the end of the
+/// table.
 const TABLE: usize = 16;
 const TABLE_END: usize = 40;
 
-/// Position of a schema's own bytes; it keeps any alignment that they have.
+/// Position of the schema's own bytes; it preserves their alignment.
 #[cfg(feature = "kernels")]
 const SCHEMA: usize = 64;
 
 /// The metadata of a schema message. Offsets in a FlatBuffer are relative and, from a table, point
-/// forward, so the bytes that the schema was read from need no change.
+/// forward, so the bytes from which the schema was read need no change.
 #[cfg(feature = "kernels")]
 pub(crate) fn write_schema(schema: &EncodedSchema) -> Vec<u8> {
     let message = MessageTable {
@@ -33,8 +34,8 @@ pub(crate) fn write_schema(schema: &EncodedSchema) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The metadata of an uncompressed record batch whose body has `body_bytes` bytes. `dictionary` (its
-/// id, and whether it is a delta) makes it values of that dictionary.
+/// The metadata of an uncompressed record batch whose body has `body_bytes` bytes. With `dictionary`
+/// (its id, and whether it is a delta) the metadata is that of a dictionary batch.
 #[must_use]
 pub fn write_batch(
     header: &BatchHeader,
@@ -84,7 +85,7 @@ pub fn write_batch(
     out.into_bytes()
 }
 
-/// Metadata with continuation and length in front.
+/// Metadata with continuation and length in front of it.
 #[cfg(feature = "kernels")]
 pub(crate) fn frame(metadata: &[u8]) -> Vec<u8> {
     let length = (metadata.len() as u32).to_le_bytes();
@@ -92,7 +93,7 @@ pub(crate) fn frame(metadata: &[u8]) -> Vec<u8> {
 }
 
 impl FlatBufferWriter {
-    /// A vector of structs of two i64, with its length 4 bytes behind `at`.
+    /// Writes a vector of structs of two i64s. Its length is 4 bytes after `at`.
     fn pairs(&mut self, at: usize, pairs: impl ExactSizeIterator<Item = (usize, usize)>) {
         self.u32(at + 4, pairs.len());
         for (index, (first, second)) in pairs.enumerate() {

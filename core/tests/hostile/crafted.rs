@@ -1,4 +1,4 @@
-//! Writes streams whose headers claim what the test wants, true or not.
+//! Writes streams whose headers make any claims, true or false.
 
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::DictionaryTracker;
@@ -10,7 +10,7 @@ use arrow_ipc::{
 use arrow_schema::{DataType, Field, Schema};
 use flatbuffers::{FlatBufferBuilder, UnionWIPOffset, WIPOffset};
 
-/// A stream and where its messages begin.
+/// A stream, with the positions of its messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
     pub(crate) bytes: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Messages, then the end-of-stream marker.
+    /// A stream of messages, followed by the end-of-stream marker.
     pub(crate) fn new(messages: &[Vec<u8>]) -> Self {
         let (mut bytes, mut starts) = (Vec::new(), Vec::new());
         for message in messages {
@@ -38,7 +38,7 @@ impl Stream {
     }
 }
 
-/// What a record batch or dictionary batch says of itself.
+/// The claims of a record batch or dictionary batch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Claim {
     pub(crate) rows: i64,
@@ -47,16 +47,17 @@ pub(crate) struct Claim {
     /// Offset and length of each buffer.
     pub(crate) buffers: Vec<(i64, i64)>,
     pub(crate) body: Vec<u8>,
-    /// Where it is other than the body's length.
+    /// The claimed length of the body, if it differs from the actual one.
     pub(crate) body_bytes: Option<i64>,
     pub(crate) compression: Option<CompressionType>,
     pub(crate) variadic_counts: Vec<i64>,
-    /// Id, and whether it is a delta.
+    /// The id of the dictionary, and whether it is a delta.
     pub(crate) dictionary: Option<(i64, bool)>,
 }
 
 impl Claim {
-    /// An honest batch of one array or an array with children: `nodes` in rows, no nulls.
+    /// A batch with true claims, of one array or an array with children. `nodes` are the numbers of
+    /// rows; there are no nulls.
     pub(crate) fn batch(nodes: &[i64], buffers: &[&[u8]]) -> Self {
         let mut claim = Self {
             rows: nodes[0],
@@ -73,7 +74,7 @@ impl Claim {
         claim
     }
 
-    /// The same as values of a dictionary.
+    /// The same batch as values of a dictionary.
     pub(crate) fn dictionary_batch(self, id: i64, is_delta: bool) -> Self {
         let dictionary = Some((id, is_delta));
         Self { dictionary, ..self }
@@ -136,7 +137,7 @@ impl Claim {
     }
 }
 
-/// A schema message. Every dictionary in it has the id 0.
+/// A schema message in which every dictionary has the id 0.
 pub(crate) fn schema(fields: Vec<Field>) -> Vec<u8> {
     let mut fbb = FlatBufferBuilder::new();
     let mut tracker = DictionaryTracker::new(false);
@@ -149,7 +150,7 @@ pub(crate) fn schema(fields: Vec<Field>) -> Vec<u8> {
     bytes
 }
 
-/// Where in the metadata of a schema message ids of dictionaries are; 0 may be left out.
+/// The positions of dictionary ids in the metadata of a schema message. An id of 0 may be absent.
 fn dictionary_ids(metadata: &[u8]) -> Vec<usize> {
     let message = root_as_message(metadata).unwrap();
     let schema = message.header_as_schema().unwrap();
@@ -167,7 +168,7 @@ fn dictionary_ids(metadata: &[u8]) -> Vec<usize> {
     ids
 }
 
-/// Continuation, length and metadata of a message.
+/// An encapsulated message: continuation, length and metadata.
 pub(crate) fn encapsulated(
     mut fbb: FlatBufferBuilder<'_>,
     header_type: MessageHeader,

@@ -1,5 +1,5 @@
-//! Bytes that nobody sane would send: each case ends in an error or a table, within a second and
-//! within its memory, and what was read can be looked at.
+//! Hostile bytes. Each case must end in an error or a table, within a second and within its memory.
+//! Rows that were read must be usable.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,16 +19,16 @@ use std::time::Duration;
 use colonnade_core::decode::Decoder;
 use colonnade_core::wire::{DecodeError, Limits, survey_file, survey_stream};
 
-/// Prints also where the test passes: what `println!` writes is kept back then.
+/// Prints even if the test passes. The output of `println!` is hidden then.
 macro_rules! tell {
     ($($what:tt)*) => {
         writeln!(std::io::stdout(), $($what)*).unwrap()
     };
 }
 
-/// The budget of rows, and the cap of what one batch decompresses to.
+/// The memory budget of rows, and the maximum decompressed size of one batch.
 const BUDGET_BYTES: u64 = 16 << 20;
-/// The most that a case may hold: rows, a message on its way, and what is made of them.
+/// The maximum memory of a case: rows, the message being read, and everything derived from them.
 const CAP_BYTES: usize = 64 << 20;
 const TIME_LIMIT: Duration = Duration::from_secs(1);
 
@@ -40,7 +40,7 @@ pub(crate) fn limits() -> Limits {
     }
 }
 
-/// Decodes `bytes`, and uses what came of them.
+/// Decodes `bytes`, and uses the resulting rows.
 fn run(bytes: &[u8]) -> Result<(), DecodeError> {
     let mut decoder = Decoder::new(BUDGET_BYTES, limits());
     let result = decoder.push(bytes).and_then(|_| decoder.finish());
@@ -68,7 +68,7 @@ impl Damage {
     }
 }
 
-/// Runs `cases` of `streams` on two threads; counts what came of them by the error's code.
+/// Runs `cases` of `streams` on two threads. Counts the outcomes by error code.
 fn run_all(
     streams: &[(String, Vec<u8>)],
     cases: &[(usize, Damage)],
@@ -87,7 +87,7 @@ fn run_all(
                     let case = || run(&bytes);
                     let (outcome, cost) = std::panic::catch_unwind(|| meter::measure(case))
                         .unwrap_or_else(|_| panic!("{name} with {damage:?} panics"));
-                    // A machine that does other things may be slow once, not three times.
+                    // A busy machine may be slow once, but not three times.
                     let is_slow = |_| meter::measure(case).1.time > TIME_LIMIT;
                     if cost.time > TIME_LIMIT && (0..2).all(is_slow) {
                         panic!("{name} with {damage:?} takes {:?}", cost.time);
@@ -115,7 +115,7 @@ fn decoded(bytes: &[u8]) -> Result<(), String> {
     run(bytes).map_err(|error| error.kind.code().to_owned())
 }
 
-/// The files of a folder whose names end so, in order.
+/// The files of a folder with this extension, in order.
 fn read_folder(folder: &Path, extension: &str) -> Vec<(String, Vec<u8>)> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))

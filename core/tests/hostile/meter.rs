@@ -1,4 +1,4 @@
-//! What a case costs: the memory of the thread that runs it, and its time.
+//! Measures the cost of a case: the memory of its thread, and its time.
 
 #![allow(unsafe_code)]
 
@@ -6,13 +6,14 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// Counts the bytes that each thread holds.
+/// An allocator that counts the bytes of each thread.
 pub(crate) struct Meter;
 
 #[global_allocator]
 static METER: Meter = Meter;
 
-/// A thread that holds as much gets no more: a case out of control ends the test, not the machine.
+/// The maximum number of bytes of a thread, so that a case out of control fails the test instead of
+/// exhausting the machine.
 const MAX_THREAD_BYTES: isize = 2 << 30;
 
 thread_local! {
@@ -20,7 +21,7 @@ thread_local! {
     static PEAK_BYTES: Cell<isize> = const { Cell::new(0) };
 }
 
-/// Whether `bytes` more may be held; counts them if so.
+/// Returns whether `bytes` more are allowed, and counts them if so.
 fn take(bytes: isize) -> bool {
     let live_bytes = LIVE_BYTES.get() + bytes;
     PEAK_BYTES.set(PEAK_BYTES.get().max(live_bytes));
@@ -31,13 +32,13 @@ fn take(bytes: isize) -> bool {
     true
 }
 
-// SAFETY: every call goes to the system's allocator with the arguments it came with, or gives null.
+// SAFETY: every call is forwarded to the system's allocator with the same arguments, or returns null.
 unsafe impl GlobalAlloc for Meter {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !take(layout.size() as isize) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller guarantees it.
         unsafe { System.alloc(layout) }
     }
 
@@ -45,7 +46,7 @@ unsafe impl GlobalAlloc for Meter {
         if !take(layout.size() as isize) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller guarantees it.
         unsafe { System.alloc_zeroed(layout) }
     }
 
@@ -53,23 +54,23 @@ unsafe impl GlobalAlloc for Meter {
         if !take(new_bytes as isize - layout.size() as isize) {
             return std::ptr::null_mut();
         }
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller guarantees it.
         unsafe { System.realloc(start, layout, new_bytes) }
     }
 
     unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
         LIVE_BYTES.set(LIVE_BYTES.get() - layout.size() as isize);
-        // SAFETY: the caller's own promise.
+        // SAFETY: the caller guarantees it.
         unsafe { System.dealloc(start, layout) }
     }
 }
 
-/// What a case took.
+/// The cost of a case.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
-    /// The most that it held at one time, beyond what was held before.
+    /// The peak memory, in addition to the memory in use before.
     pub(crate) peak_bytes: usize,
-    /// How long it took.
+    /// The duration.
     pub(crate) time: Duration,
 }
 

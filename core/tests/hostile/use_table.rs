@@ -1,6 +1,6 @@
-//! Does with a table whatever a page can ask for. Of the answers nothing is expected, only no panic,
-//! and bounds of memory and time. Of the arrays: what the decoder's own checks let pass must pass
-//! arrow-rs's full validation. The fuzz targets do the same.
+//! Does with a table everything that a page can request. The results are not checked, but there must be
+//! no panic, and memory and time are limited. Arrays that the decoder's own checks accept must pass
+//! arrow-rs's full validation. The fuzz targets run this, too.
 
 use std::sync::Arc;
 
@@ -12,16 +12,17 @@ use colonnade_core::kernels::{
 use colonnade_core::table::Table;
 use colonnade_core::text::FixedOffsets;
 
-/// Columns that are looked at.
+/// The number of columns that are used.
 const MAX_COLUMNS: usize = 40;
-/// Rows that are read at either end of a table.
+/// The number of rows that are read at either end of a table.
 const MAX_ROWS: u64 = 100;
-/// Rows that are worked on: a job takes some bytes for each row of the table.
+/// The maximum number of rows that jobs process, because a job takes some bytes for each row of the
+/// table.
 const MAX_WORK_ROWS: u64 = 1_000_000;
-/// Steps of a job; a page drops a job whenever it likes.
+/// The maximum number of steps of a job; a page can drop a job at any time.
 const MAX_STEPS: usize = 50;
 
-/// Reads what was decoded, before an error too, and works on it.
+/// Reads the rows that were decoded, even before an error, and runs jobs on them.
 pub(crate) fn use_table(decoder: &Decoder) {
     let Some(table) = decoder.table() else {
         return;
@@ -38,7 +39,7 @@ pub(crate) fn use_table(decoder: &Decoder) {
         num_rows.saturating_sub(MAX_ROWS)..num_rows,
     ] {
         for max_chars in [0, 20] {
-            // A text may be too long; all else is there.
+            // There may be too much text; everything else must succeed.
             let _ = table.window(rows.clone(), &columns, max_chars, &FixedOffsets);
         }
     }
@@ -98,7 +99,7 @@ fn use_column(table: &Table, all: &Arc<RowOrder>, index: usize) {
     }
 }
 
-/// Steps until the work is done; false where it takes too many steps.
+/// Runs steps until the work is done. Returns false if that takes too many steps.
 fn run(mut step: impl FnMut() -> bool) -> bool {
     (0..MAX_STEPS).any(|_| step())
 }

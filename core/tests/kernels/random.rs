@@ -1,4 +1,4 @@
-//! Random columns of every type that has an order, and their stream.
+//! Random columns of every type that has an order, and streams of them.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Random {
         items[self.below(items.len())]
     }
 
-    /// Null in one of eight.
+    /// Null in one of eight cases.
     fn nullable<T>(&mut self, make: impl Fn(&mut Self) -> T) -> Option<T> {
         (self.below(8) > 0).then(|| make(self))
     }
@@ -281,7 +281,7 @@ fn batch(random: &mut Random, len: usize, dictionary: &StringArray) -> RecordBat
     RecordBatch::try_from_iter_with_nullable(fields).unwrap()
 }
 
-/// Batches of all lengths that together have `num_rows` rows; the first may be empty.
+/// Batches of various lengths with `num_rows` rows in total. The first one may be empty.
 pub(crate) fn columns(random: &mut Random, num_rows: usize) -> Vec<RecordBatch> {
     let texts = random.many(30, Random::text);
     let dictionary = StringArray::from(texts);

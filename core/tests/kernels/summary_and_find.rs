@@ -1,4 +1,4 @@
-//! Summaries against the sorted column; texts found where they are shown.
+//! Compares summaries with the sorted column, and the found texts with the displayed ones.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn summary(table: &Table, column: &str) -> Value {
     told(&mut SummaryJob::try_new(table, column, 1 << 20).unwrap())
 }
 
-/// Works a job to its end, and reads what it says.
+/// Runs a job to its end and returns its summary.
 fn told(job: &mut SummaryJob) -> Value {
     while !job.step() {
         assert!((0.0..=1.0).contains(&job.fraction()));
@@ -174,7 +174,7 @@ fn bins_are_ranges_and_views_have_the_same_bins() {
             let range = json!({"and": [{"op": "ge", "column": name, "value": pair[0]},
                                        {"op": op, "column": name, "value": end}]});
             let Some((all, shown)) = counted(&range) else {
-                // The widest decimals have edges of floats.
+                // The widest decimals have float edges.
                 use DataType::{Decimal256, Duration};
                 let is_known = matches!(field.data_type(), Duration(_) | Decimal256(..));
                 assert!(is_known, "{field}");

@@ -1,4 +1,4 @@
-//! Values of a column read at once: numbers, texts, and texts that repeat.
+//! The values of a column read at once: numbers, texts, and repeated texts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ fn repeated_values_have_the_texts_of_their_rows() {
     }
 }
 
-/// How many values are told apart in a column of these texts.
+/// The number of distinct values in a column of these texts; `None` if they seldom repeat.
 fn num_told_apart(texts: impl Iterator<Item = String>) -> Option<usize> {
     let array: ArrayRef = Arc::new(StringArray::from_iter_values(texts));
     let batch = RecordBatch::try_from_iter([("text", array)]).unwrap();
@@ -92,7 +92,7 @@ fn num_told_apart(texts: impl Iterator<Item = String>) -> Option<usize> {
 
 #[test]
 fn values_of_any_length_are_told_apart() {
-    // Beginnings, middles and ends that differ in one character, and texts that are zeros.
+    // Texts that differ in one character at the start, the middle or the end, and texts of zeros.
     let texts = (0..=40).flat_map(|len| {
         let zeros = "\0".repeat(len);
         let changed = (0..len).map(move |at| {

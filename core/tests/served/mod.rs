@@ -1,4 +1,4 @@
-//! Streams as a Colonnade server sends them: arrow-rs's messages with our entries in front.
+//! Streams as a Colonnade server sends them: arrow-rs's messages with the server's entries in front.
 
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
@@ -66,7 +66,7 @@ pub fn split(mut stream: &[u8]) -> Vec<Piece> {
     }
 }
 
-/// What arrow-rs writes for `batches`.
+/// The stream that arrow-rs writes for `batches`.
 pub fn plain(batches: &[RecordBatch]) -> Vec<u8> {
     let mut writer = StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
     for batch in batches {
@@ -81,7 +81,7 @@ pub fn served(batches: &[RecordBatch], first_row: u64, checksum: bool) -> Vec<u8
     served_as(&schema(), batches, first_row, checksum)
 }
 
-/// The same with another schema.
+/// Like [`served`], with another schema.
 pub fn served_as(
     schema: &Arc<Schema>,
     batches: &[RecordBatch],
@@ -91,7 +91,7 @@ pub fn served_as(
     let stream = plain(&[batches, &[RecordBatch::new_empty(schema.clone())]].concat());
     let mut pieces = split(&stream).into_iter();
     let mut out = pieces.next().unwrap().bytes();
-    // arrow-rs repeats no dictionary that has not changed, so the last piece is the empty batch.
+    // arrow-rs does not repeat an unchanged dictionary, so the last piece is the empty batch.
     let num_pieces = pieces.len();
     let mut row = first_row;
     let mut num_batches = 0;
@@ -117,7 +117,7 @@ pub fn served_as(
     out
 }
 
-/// The same response of another state of the source.
+/// The same response from another state of the source.
 pub fn with_snapshot(response: &[u8], snapshot: &str) -> Vec<u8> {
     let mut pieces = split(response).into_iter();
     let mut out = pieces.next().unwrap().bytes();
@@ -131,7 +131,7 @@ pub fn with_snapshot(response: &[u8], snapshot: &str) -> Vec<u8> {
     out
 }
 
-/// `num_rows` rows from `first_row` on of a table whose values tell their row.
+/// `num_rows` rows of a table from `first_row` on. Their values show their row numbers.
 pub fn batch(first_row: i64, num_rows: i64) -> RecordBatch {
     let rows = || first_row..first_row + num_rows;
     let words: DictionaryArray<Int32Type> = rows()

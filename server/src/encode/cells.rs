@@ -1,7 +1,7 @@
 //! Cells with exact text: the rows of framed messages, and the values of an array.
 //!
-//! The texts are written by the functions that the browser's decoder uses, so that a file, a summary
-//! and a search show what the screen shows.
+//! The texts are written by the functions of the browser's decoder, so that files, summaries and
+//! searches show the same texts as the screen.
 
 use bytes::BytesMut;
 use colonnade_core::decode::Decoder;
@@ -14,7 +14,7 @@ use datafusion::arrow::datatypes::Field;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, MessageKind, put_head};
 
-/// Reads messages of this server, one after the other.
+/// Reads messages of this server in order.
 pub struct CellReader {
     decoder: Decoder,
 }
@@ -23,7 +23,7 @@ impl CellReader {
     /// A reader of the messages that follow `schema`.
     ///
     /// # Errors
-    /// `internal`: not a schema message.
+    /// `internal`: the message is not a schema.
     pub fn try_new(schema: &IpcMessage) -> Result<Self, QueryError> {
         let limits = Limits {
             max_metadata_bytes: i32::MAX as u64,
@@ -37,7 +37,8 @@ impl CellReader {
         Ok(reader)
     }
 
-    /// The rows of a record batch; `None` for a message without rows. Dictionaries are remembered.
+    /// The rows of a record batch; `None` for a message without rows. Dictionaries are kept for later
+    /// batches.
     ///
     /// # Errors
     /// `internal`: the message does not fit the schema.

@@ -1,4 +1,4 @@
-//! Rows out of the middle of an encoded batch.
+//! Cuts rows out of an encoded batch.
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::error::ArrowError;
@@ -7,8 +7,8 @@ use datafusion::arrow::ipc::reader::StreamReader;
 use crate::encode::Encoder;
 use crate::message::{IpcMessage, LiveDictionaries};
 
-/// Cuts rows `[start, start + num_rows)` out of an encoded batch. The result is the piece with all
-/// dictionaries before it, whole.
+/// Cuts rows `[start, start + num_rows)` out of an encoded batch. Returns the messages of the cut rows,
+/// preceded by all dictionaries in full.
 ///
 /// # Errors
 /// The message is not a batch of that schema.
@@ -26,7 +26,7 @@ pub fn cut_message(
     Ok(out)
 }
 
-/// The batch of a message.
+/// Decodes the batch of a message.
 ///
 /// # Errors
 /// The message is not a batch of that schema.
@@ -42,5 +42,5 @@ pub fn decode_message(
     stream.extend_from_slice(&message.frame());
     StreamReader::try_new(stream.as_slice(), None)?
         .next()
-        .ok_or_else(|| ArrowError::IpcError("a message without a batch".into()))?
+        .ok_or_else(|| ArrowError::IpcError("the message has no batch".into()))?
 }

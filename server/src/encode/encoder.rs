@@ -1,4 +1,4 @@
-//! The messages of one partition.
+//! Encodes the messages of one partition.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use datafusion::arrow::ipc::{CompressionType, root_as_message};
 use crate::encode::views::{batch_bytes, compact_views};
 use crate::message::{IpcMessage, MessageKind};
 
-/// Rows of the very first message, so that they are on a screen at once.
+/// Number of rows of the first message of a result; small, so that they are on the screen at once.
 pub const FIRST_MESSAGE_ROWS: usize = 1024;
 
-/// Encodes the batches of one partition. Small batches are gathered, large ones cut, so that a message
-/// holds about `batch_bytes` before compression. A dictionary is sent when it changes: as a delta
-/// where it only grew, else whole.
+/// Encodes the batches of one partition. Small batches are gathered and large ones cut, so that a
+/// message holds about `batch_bytes` before compression. A dictionary is sent when it changes: as a
+/// delta if it only grew, otherwise in full.
 pub struct Encoder {
     schema: SchemaRef,
     generator: IpcDataGenerator,
@@ -39,7 +39,7 @@ impl Encoder {
     /// An encoder for batches that can be cast to `schema` (a [`wire_schema`](super::wire_schema)).
     ///
     /// # Errors
-    /// A codec that this program was built without.
+    /// The codec is not compiled into this program.
     pub fn try_new(
         schema: SchemaRef,
         batch_bytes: usize,
@@ -51,7 +51,7 @@ impl Encoder {
             .try_with_compression(codec.map(compression_type))?;
         let generator = IpcDataGenerator::default();
         let mut dictionaries = DictionaryTracker::new(false);
-        // Gives each dictionary its id; the schema itself is sent once for all partitions.
+        // Assigns an id to each dictionary. The schema itself is sent once for all partitions.
         generator.schema_to_bytes_with_dictionary_tracker(&schema, &mut dictionaries, &options);
         Ok(Self {
             schema,
@@ -66,7 +66,7 @@ impl Encoder {
         })
     }
 
-    /// Takes a batch; returns the messages that are full.
+    /// Adds a batch. Returns the messages that are full.
     ///
     /// # Errors
     /// The batch cannot be cast to the wire schema or encoded.
@@ -101,7 +101,7 @@ impl Encoder {
         Ok(out)
     }
 
-    /// Takes rows that are encoded already; returns the messages that are full, and that one.
+    /// Adds rows that are already encoded. Returns the messages gathered before, then this one.
     ///
     /// # Errors
     /// As [`Encoder::push`].
@@ -111,7 +111,7 @@ impl Encoder {
         Ok(out)
     }
 
-    /// The messages of what was gathered so far.
+    /// Returns the messages of the gathered rows.
     ///
     /// # Errors
     /// As [`Encoder::push`].
@@ -121,7 +121,7 @@ impl Encoder {
         Ok(out)
     }
 
-    /// Bytes of the rows that wait for more.
+    /// Bytes of the gathered rows.
     pub fn gathered_bytes(&self) -> usize {
         self.gathered_bytes
     }
@@ -134,8 +134,8 @@ impl Encoder {
             [one] => self.cut_into(one, bytes, out),
             many => match concat_batches(&self.schema, many) {
                 Ok(batch) => self.cut_into(&batch, bytes, out),
-                // Not every type can be concatenated, and joined dictionaries may outgrow their
-                // keys; a small message is better than none.
+                // Not every type can be concatenated, and joined dictionaries may have more values than
+                // their keys can address. Small messages are better than an error.
                 Err(_) => many.iter().try_for_each(|batch| self.encode(batch, out)),
             },
         }
@@ -161,10 +161,11 @@ impl Encoder {
         Ok(())
     }
 
-    /// Encodes one batch as it is: the dictionaries that changed, then the batch.
+    /// Encodes one batch without gathering or cutting: first the dictionaries that changed, then the
+    /// batch.
     ///
     /// # Errors
-    /// A type that the IPC format cannot carry.
+    /// The IPC format does not support a type.
     pub(super) fn encode(
         &mut self,
         batch: &RecordBatch,
@@ -214,7 +215,8 @@ fn compression_type(codec: Codec) -> CompressionType {
 }
 
 fn message(kind: MessageKind, mut encoded: EncodedData, num_rows: u64) -> IpcMessage {
-    // The body has grown by doubling; what it did not fill would wait with it, and nobody counts it.
+    // The body grew by doubling. Its unused capacity would stay in memory, uncounted, as long as the
+    // message.
     encoded.arrow_data.shrink_to_fit();
     IpcMessage {
         kind,
@@ -234,20 +236,20 @@ fn dictionary_kind(metadata: &[u8]) -> Result<MessageKind, ArrowError> {
     })
 }
 
-/// A batch of no rows: a sign of life on a silent stream, and what carries the totals at its end.
+/// A batch of no rows. It keeps an idle stream alive, and carries the totals at the end of a stream.
 #[derive(Debug, Clone)]
 pub struct EmptyBatch {
-    /// Empty dictionaries, for a stream that has sent none yet.
+    /// Empty dictionaries, for a stream that has not sent any.
     pub dictionaries: Vec<IpcMessage>,
     /// The batch.
     pub batch: IpcMessage,
 }
 
 impl EmptyBatch {
-    /// An empty batch of that schema.
+    /// An empty batch of `schema`.
     ///
     /// # Errors
-    /// A type that the IPC format cannot carry.
+    /// The IPC format does not support a type.
     pub fn try_new(schema: &SchemaRef) -> Result<Self, ArrowError> {
         let mut dictionaries = Vec::new();
         Encoder::try_new(Arc::clone(schema), 1, None, None)?.encode(

@@ -1,4 +1,4 @@
-//! From record batches to messages of a good size, cut messages, and cell texts.
+//! Encodes record batches as messages of a suitable size, cuts messages, and writes cell texts.
 
 pub mod cells;
 mod cut_message;

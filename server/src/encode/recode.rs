@@ -1,4 +1,4 @@
-//! The same messages without compression, for a reader that did not ask for it.
+//! Decompresses messages for a reader that did not request compression.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use datafusion::arrow::ipc::reader::StreamDecoder;
 use crate::encode::Encoder;
 use crate::message::{IpcMessage, MessageKind};
 
-/// Unpacks the messages of one stream in their order.
+/// Decompresses the messages of one stream in order.
 pub struct Recoder {
     decoder: StreamDecoder,
     encoder: Option<Encoder>,
 }
 
 impl Recoder {
-    /// A recoder for messages of that schema.
+    /// A recoder for messages of `schema`.
     ///
     /// # Errors
-    /// The message is no schema.
+    /// The message is not a schema.
     pub fn try_new(schema: &IpcMessage) -> Result<Self, ArrowError> {
         let mut decoder = StreamDecoder::new();
         decoder.decode(&mut Buffer::from(schema.frame()))?;
@@ -29,14 +29,15 @@ impl Recoder {
         })
     }
 
-    /// The messages that say the same.
+    /// The same rows as uncompressed messages.
     ///
     /// # Errors
     /// The message does not fit the schema.
     pub fn recode(&mut self, message: &IpcMessage) -> Result<Vec<IpcMessage>, ArrowError> {
         let mut out = Vec::new();
         if message.kind == MessageKind::Batch && message.body.is_empty() {
-            // Nothing to unpack, and the decoder would hold it back until the next message.
+            // There is nothing to decompress. Also, the decoder would hold the message back until the
+            // next one.
             return Ok(vec![message.clone()]);
         }
         let mut frame = Buffer::from(message.frame());

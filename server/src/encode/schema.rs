@@ -1,4 +1,4 @@
-//! The schema as it goes over the wire.
+//! The schema as it is sent.
 
 use std::sync::Arc;
 
@@ -13,17 +13,17 @@ use datafusion::arrow::ipc::writer::{DictionaryTracker, IpcDataGenerator, IpcWri
 
 use crate::message::{IpcMessage, MessageKind};
 
-/// The schema as it goes over the wire: as it is, but for dictionaries in places where readers do
-/// not expect them (inside dictionaries, maps, unions, list views and runs), which are unpacked.
+/// The schema as it is sent. Readers do not expect dictionaries inside dictionaries, maps, unions, list
+/// views and run-end encoding, so those are replaced by their values.
 pub fn wire_schema(schema: &Schema) -> SchemaRef {
     let fields: Fields = schema.fields().iter().map(wire_field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
-/// Name, type as pyarrow prints it, and nullability of each column.
+/// Name, type (as pyarrow prints it) and nullability of each column.
 ///
 /// # Errors
-/// A schema that the decoder would refuse, such as one that nests too deeply.
+/// The decoder would refuse the schema, for example because it nests too deeply.
 pub fn describe(schema: &Schema) -> Result<Vec<FieldDescription>, DecodeError> {
     describe_fields(&schema_message(schema).frame(), &Limits::default())
 }
@@ -33,7 +33,7 @@ pub fn type_name(field: &Field) -> String {
     column_type_name(field, field.dict_is_ordered().unwrap_or(false))
 }
 
-/// The schema without dictionaries: their values stand in their place.
+/// The schema with the types of dictionary values instead of dictionaries.
 pub fn unpacked_schema(schema: &Schema) -> SchemaRef {
     let fields: Fields = schema.fields().iter().map(unpacked_field).collect();
     Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
@@ -88,7 +88,7 @@ fn with_type(field: &FieldRef, data_type: DataType) -> FieldRef {
     if &data_type == field.data_type() {
         return Arc::clone(field);
     }
-    // A new field, because `with_data_type` would keep the dictionary's id and order.
+    // A new field, because `with_data_type` would keep the id and order of the dictionary.
     Arc::new(
         Field::new(field.name(), data_type, field.is_nullable())
             .with_metadata(field.metadata().clone()),

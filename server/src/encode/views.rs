@@ -1,4 +1,4 @@
-//! View columns without the buffers that they no longer need.
+//! Removes unused buffers from view columns.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 
-/// Copies what a view column refers to, where its buffers hold much more: a view array keeps all
-/// of them, however few rows are left of it.
+/// Copies the values of a view column if its buffers hold more than twice as many bytes. Otherwise a
+/// view array keeps all its buffers, however few of its rows are left.
 pub(super) fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let has_views = batch
         .columns()
@@ -40,7 +40,7 @@ pub(super) fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowErr
     RecordBatch::try_new_with_options(batch.schema(), columns, &options)
 }
 
-/// Roughly the bytes that a batch takes on the wire.
+/// The approximate size of a batch when it is sent, in bytes.
 pub fn batch_bytes(batch: &RecordBatch) -> usize {
     let columns: usize = batch
         .columns()

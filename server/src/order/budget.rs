@@ -1,4 +1,4 @@
-//! One byte budget for all of a result that is in memory and not yet read.
+//! One byte budget for the messages of a result that are in memory and not yet read.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::byte_pool::BytePool;
 const POOL_WAIT: Duration = Duration::from_millis(20);
 
 /// The budget of one stream. A partition reserves memory before it reads its next batch, and releases
-/// it when that batch has left as messages. The head, which is the first partition that has not ended,
-/// always gets memory for one message, so the stream goes on however small the budget. Partitions after
-/// it leave a quarter to the head.
+/// it when the messages of that batch have been read. The head is the first partition that has not
+/// ended. It always gets memory for one message, so the stream goes on however small the budget is.
+/// Later partitions leave a quarter of the budget to the head.
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: u64,
-    /// What all streams of the server may run ahead together. The head of each line may go beyond it by
-    /// one message, so that every stream moves.
+    /// The bytes that all streams of the server together may read ahead. The head of each stream may
+    /// exceed it by one message, so that every stream goes on.
     pool: Arc<BytePool>,
     state: Mutex<State>,
     released: Notify,
@@ -29,7 +29,7 @@ struct State {
     used_bytes: u64,
     peak_bytes: u64,
     head: usize,
-    /// Messages of each partition that wait to be read.
+    /// The number of messages of each partition that have not been read yet.
     queued: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Budget {
         })
     }
 
-    /// A reservation of nothing yet, for the work of `partition`.
+    /// An empty reservation for the work of `partition`.
     pub fn working(self: &Arc<Self>, partition: usize) -> Reservation {
         Reservation {
             budget: Arc::clone(self),
@@ -64,7 +64,7 @@ impl Budget {
         self.released.notify_waiters();
     }
 
-    /// The most bytes that were ever reserved at one time.
+    /// The maximum number of bytes that were reserved at the same time.
     pub fn peak_bytes(&self) -> u64 {
         self.lock().peak_bytes
     }
@@ -101,7 +101,7 @@ impl Budget {
     }
 }
 
-/// Bytes of a budget, given back when dropped.
+/// Reserved bytes of a budget; dropping them releases them.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Arc<Budget>,
@@ -125,14 +125,14 @@ impl Reservation {
                 self.bytes = bytes;
                 return;
             }
-            // Other streams do not wake this one when they leave room in the pool.
+            // A release by another stream leaves room in the pool, but does not wake this one.
             let _ = tokio::time::timeout(POOL_WAIT, released).await;
         }
     }
 
-    /// Takes the bytes of a message that is ready out of the reservation of the work that made it.
-    /// What is there must be counted: a message that is larger than was reserved grows the budget's
-    /// use at once, as does what the partition still `holds` of its batch.
+    /// Separates the bytes of a finished message from the reservation of the work that made it. All
+    /// memory in use must be counted. So if the message, or what the partition still holds of its batch
+    /// (`holds_bytes`), exceeds the reservation, the used bytes of the budget grow at once.
     pub fn split(&mut self, message_bytes: u64, holds_bytes: u64) -> Reservation {
         let left = self.bytes.saturating_sub(message_bytes).max(holds_bytes);
         let mut state = self.budget.lock();

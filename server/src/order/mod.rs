@@ -1,5 +1,5 @@
-//! Puts the partitions of a result back in order: partitions run in parallel, their messages leave in the
-//! order of the partitions, and what runs ahead stays inside one byte budget.
+//! Restores the order of a result's partitions. Partitions run in parallel, and their messages are
+//! yielded in the order of the partitions. Messages that are ahead stay within one byte budget.
 
 mod budget;
 mod partition;

@@ -1,4 +1,4 @@
-//! One partition of a result: a stream of messages that has not begun.
+//! One partition of a result, as a stream of messages that has not started.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,15 +12,15 @@ use crate::encode::{Codec, Encoder, FIRST_MESSAGE_ROWS};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, MaybeEncoded};
 
-/// Rows that wait longer than this for more rows are encoded without them.
+/// The time that rows wait for more rows before they are encoded.
 const GATHER_MS: u64 = 100;
 
-/// Bytes that a partition holds beside the messages that it has yielded.
+/// Bytes that a partition holds in addition to the messages that it has yielded.
 #[derive(Debug, Clone, Default)]
 pub struct HeldBytes(Arc<AtomicU64>);
 
 impl HeldBytes {
-    /// How many they are now.
+    /// The current number of bytes.
     pub fn num_bytes(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -30,7 +30,7 @@ impl HeldBytes {
     }
 }
 
-/// Begins a partition. Called once, on the runtime of the query. Where the stream ends without an
+/// Starts a partition. It is called once, on the runtime of the query. If the stream ends without an
 /// error, the partition is complete.
 pub type Partition = Box<
     dyn FnOnce(HeldBytes) -> BoxStream<'static, Result<IpcMessage, QueryError>> + Send + 'static,
@@ -41,9 +41,9 @@ pub type Partition = Box<
 pub struct Encoding {
     /// A [`wire_schema`](crate::encode::wire_schema).
     pub schema: SchemaRef,
-    /// The size of a message to aim at, before compression.
+    /// The target size of a message in bytes, before compression.
     pub batch_bytes: usize,
-    /// How bodies are compressed.
+    /// The compression of bodies.
     pub codec: Option<Codec>,
 }
 
@@ -85,14 +85,14 @@ pub fn encode_partition(
 type Outcome = Result<IpcMessage, QueryError>;
 
 enum State {
-    /// Rows still come.
+    /// More rows may follow.
     Running {
         rows: BoxStream<'static, Result<MaybeEncoded, QueryError>>,
         encoder: Box<Encoder>,
     },
     /// The encoder could not be made.
     Failed(QueryError),
-    /// Nothing comes any more.
+    /// Nothing follows.
     Ended,
 }
 
@@ -123,7 +123,7 @@ impl State {
                 Some(Self::after(encoded, rows, encoder, held))
             }
             Some(Err(error)) => {
-                // Rows before the failure are good rows.
+                // Rows before the error are valid.
                 let mut out: Vec<Outcome> = encoder
                     .flush()
                     .unwrap_or_default()

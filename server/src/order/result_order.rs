@@ -1,16 +1,16 @@
-//! What the order of a result's rows means.
+//! The guarantee about the order of a result's rows.
 
 use serde::{Deserialize, Serialize};
 
-/// What the order of the rows means, as `X-Result-Order` says it.
+/// The guarantee about the order of the rows, as `X-Result-Order` states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// By a unique key: the same for every run, whatever the source does.
+    /// Ordered by a unique key, so the order is the same in every run, whatever the source does.
     Total,
     /// The order of the source.
     Partition,
-    /// As produced.
+    /// The order in which the rows were produced.
     None,
 }
 

@@ -13,7 +13,7 @@ pub struct RowRange {
 }
 
 impl RowRange {
-    /// Rows `self` of the rows `inner` of a result, as rows of that result.
+    /// `self` as a range inside `inner`, converted to the rows of the whole result.
     pub fn within(self, inner: Self) -> Self {
         let left = inner
             .limit
@@ -24,7 +24,7 @@ impl RowRange {
         }
     }
 
-    /// What is left of the range from `row` on.
+    /// The rest of the range, from `row` on.
     pub fn from_row(self, row: u64) -> Self {
         Self {
             first_row: row,
@@ -32,7 +32,7 @@ impl RowRange {
         }
     }
 
-    /// The row after the last; `None` where the range has no limit.
+    /// The row after the last one; `None` if the range has no limit.
     pub fn end(self) -> Option<u64> {
         self.limit.map(|limit| self.first_row.saturating_add(limit))
     }

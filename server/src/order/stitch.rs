@@ -1,4 +1,4 @@
-//! The stitcher: from many partitions to one ordered stream of messages.
+//! The stitcher: joins many partitions into one ordered stream of messages.
 
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
@@ -17,33 +17,34 @@ use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
 use crate::order::{Budget, HeldBytes, Partition, Reservation, RowRange};
 
-/// Up to this many rows partitions are read one after the other: reading ahead would be wasted.
+/// Up to this number of rows, partitions are read one after the other, because reading ahead would be
+/// wasted.
 const SEQUENTIAL_ROWS: u64 = 50_000;
 
-/// What the stitcher needs to know.
+/// The parameters of a stitcher.
 #[derive(Debug, Clone)]
 pub struct StitchPlan {
     /// The schema message; needed to cut a message at the edge of the range.
     pub schema: IpcMessage,
-    /// Rows of the result to yield.
+    /// The rows of the result to yield.
     pub range: RowRange,
-    /// Partitions that run at the same time.
+    /// The number of partitions that run at the same time.
     pub num_parallel: usize,
-    /// Bytes that may be in memory and not yet read.
+    /// The maximum number of bytes that are in memory and not yet read.
     pub budget_bytes: u64,
-    /// Bytes that a partition reserves before it reads its first batch.
+    /// The bytes that a partition reserves before it reads its first batch.
     pub batch_bytes: u64,
-    /// What all streams share.
+    /// The memory pool that all streams share.
     pub pool: Arc<BytePool>,
 }
 
 enum Item {
     Message(IpcMessage, Reservation),
-    /// The partition is complete, or why it is not.
+    /// The partition is complete, or has failed with this error.
     End(Result<(), QueryError>),
 }
 
-/// Yields the messages of all partitions in their order. Dropping it aborts them.
+/// Yields the messages of all partitions in order. Dropping it aborts the partitions.
 pub struct Stitcher {
     schema: IpcMessage,
     channels: VecDeque<UnboundedReceiver<Item>>,
@@ -51,7 +52,7 @@ pub struct Stitcher {
     budget: Arc<Budget>,
     to_skip: u64,
     to_take: Option<u64>,
-    /// Those in force behind the last message that came.
+    /// The dictionaries that are valid after the last received message.
     dictionaries: LiveDictionaries,
     /// Whether a message has been yielded.
     has_begun: bool,
@@ -60,7 +61,7 @@ pub struct Stitcher {
 }
 
 impl Stitcher {
-    /// Begins to run `partitions` on `runtime`.
+    /// Starts `partitions` on `runtime`.
     pub fn start(partitions: Vec<Partition>, plan: StitchPlan, runtime: &Handle) -> Self {
         let budget = Budget::new(plan.budget_bytes, partitions.len(), plan.pool);
         let mut channels = VecDeque::with_capacity(partitions.len());
@@ -97,11 +98,11 @@ impl Stitcher {
         }
     }
 
-    /// The next message in order; `None` after the last row of a successful result. Safe to
-    /// cancel: no message is lost when the future is dropped.
+    /// The next message in order; `None` after the last row of a successful result. Safe to cancel: no
+    /// message is lost if the future is dropped.
     ///
     /// # Errors
-    /// A partition failed, panicked or vanished. Nothing comes after an error.
+    /// A partition failed, panicked or vanished. Nothing follows an error.
     pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
         loop {
             if let Some(message) = self.ready.pop_front() {
@@ -133,7 +134,7 @@ impl Stitcher {
                     return Some(Err(self.fail(QueryError::new(
                         ErrorKind::Internal,
                         format!(
-                            "part {} of the result ended without being complete",
+                            "partition {} of the result ended before it was complete",
                             self.head
                         ),
                         "run the query again",
@@ -143,15 +144,15 @@ impl Stitcher {
         }
     }
 
-    /// The most bytes that waited at one time.
+    /// The maximum number of bytes that waited at the same time.
     pub fn peak_bytes(&self) -> u64 {
         self.budget.peak_bytes()
     }
 
-    /// Queues the rows of a message that are in the range.
+    /// Queues those rows of a message that are in the range.
     fn take(&mut self, message: IpcMessage) -> Result<(), QueryError> {
         if message.kind != MessageKind::Batch {
-            // Before the first row only the last state of the dictionaries matters.
+            // Before the first row, only the final state of the dictionaries matters.
             if self.dictionaries.note(&message) && self.has_begun {
                 self.ready.push_back(message);
             }
@@ -207,7 +208,7 @@ struct Job {
     max_rows: Option<u64>,
 }
 
-/// Begins the jobs in order, so that the head is always among those that run.
+/// Starts the jobs in order, so that the head is always among the running ones.
 async fn drive(jobs: Vec<Job>, num_parallel: usize) {
     let permits = Arc::new(Semaphore::new(num_parallel));
     let mut running = JoinSet::new();
@@ -257,7 +258,8 @@ impl Job {
                 if max_rows.is_some_and(|max_rows| num_rows >= max_rows) {
                     break;
                 }
-                // Messages that are ready already leave without waiting for room for more.
+                // Messages that are already encoded are sent without waiting for memory for the next
+                // batch.
                 if holds_bytes == 0 {
                     work.grow(batch_bytes).await;
                 }
@@ -270,11 +272,11 @@ impl Job {
             .unwrap_or_else(|_| {
                 Err(QueryError::new(
                     ErrorKind::Internal,
-                    format!("a worker of the server failed in part {index} of the result"),
-                    "the server's log has more; the other tables are not affected",
+                    format!("a worker of the server failed in partition {index} of the result"),
+                    "see the server's log; other tables are not affected",
                 ))
             });
-        // Nobody listens any more when the stream has ended early.
+        // If the stream has ended early, nobody receives this.
         let _ = sender.unbounded_send(Item::End(outcome));
     }
 }
@@ -290,7 +292,7 @@ mod tests {
 
     const MESSAGE_BYTES: u64 = 1000;
 
-    /// A batch of one row whose body tells which one it is.
+    /// A batch of one row whose body states the row's number.
     fn message(row: u64) -> IpcMessage {
         let mut body = row.to_le_bytes().to_vec();
         body.resize(MESSAGE_BYTES as usize, 0);
@@ -306,7 +308,7 @@ mod tests {
         u64::from_le_bytes(message.body[..8].try_into().unwrap())
     }
 
-    /// Numbers that look random and are the same for the same seed; xorshift64.
+    /// Pseudo-random numbers, reproducible by their seed; xorshift64.
     #[derive(Clone)]
     struct Random(u64);
 
@@ -327,7 +329,8 @@ mod tests {
         Panics,
     }
 
-    /// Rows `rows`, each after a pause of its own; counts the bytes that are alive in it.
+    /// A partition of rows `rows`, each after a pause of its own. Counts the bytes that are alive in
+    /// it.
     fn partition(
         rows: std::ops::Range<u64>,
         mut random: Random,
@@ -397,14 +400,14 @@ mod tests {
                 )
             });
             let partitions = partitions.collect();
-            // From a budget of one batch on.
+            // Budgets from one batch on.
             let budget_bytes = MESSAGE_BYTES * (1 + random.below(12));
             let mut stitcher = stitcher(partitions, budget_bytes, RowRange::default());
             for expected in 0..num_rows {
                 let message = stitcher.next().await.unwrap().unwrap();
                 assert_eq!(row(&message), expected, "seed {seed}");
                 let alive = alive.fetch_sub(MESSAGE_BYTES, Ordering::SeqCst);
-                // This reader holds the one that it was given.
+                // This reader holds the message that it received.
                 assert!(
                     alive <= budget_bytes + MESSAGE_BYTES,
                     "seed {seed}: {alive}"
@@ -441,10 +444,7 @@ mod tests {
                 _ => ErrorKind::ExecutionError,
             };
             assert_eq!(error.kind, kind, "seed {seed}");
-            assert!(
-                stitcher.next().await.is_none(),
-                "nothing comes after an error"
-            );
+            assert!(stitcher.next().await.is_none(), "nothing follows an error");
         }
     }
 
@@ -472,7 +472,7 @@ mod tests {
         assert!(stitcher.next().await.is_none());
         assert!(
             alive.load(Ordering::SeqCst) < 1600 * MESSAGE_BYTES,
-            "later parts did not run"
+            "later partitions did not run"
         );
     }
 }

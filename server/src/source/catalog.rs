@@ -1,4 +1,4 @@
-//! The tables that are served, kept true to their files.
+//! The catalog of served tables, which follows changes of their files.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -14,20 +14,20 @@ use crate::source::Table;
 pub struct Entry {
     /// The table as it was last loaded.
     pub table: Arc<Table>,
-    /// Why its files cannot be read any more.
+    /// The error if its files cannot be read any more.
     pub broken: Option<String>,
 }
 
-/// All tables by name, in the order in which they are listed. For the engine it is the schema in
-/// which SQL finds them.
+/// All tables, in the order of their names. For the engine it is the schema in which SQL finds the
+/// tables.
 pub struct Catalog {
     entries: RwLock<Arc<Vec<Entry>>>,
-    /// Held by whoever replaces `entries` by a changed copy.
+    /// Locked while `entries` is replaced by a changed copy.
     changing: Mutex<()>,
 }
 
 impl Catalog {
-    /// A catalog of these tables, listed by name.
+    /// A catalog of these tables.
     pub fn new(mut tables: Vec<Table>) -> Self {
         tables.sort_by(|a, b| a.name.cmp(&b.name));
         let entries = tables.into_iter().map(|table| Entry {
@@ -40,12 +40,12 @@ impl Catalog {
         }
     }
 
-    /// The tables as they are now.
+    /// The current tables.
     pub fn entries(&self) -> Arc<Vec<Entry>> {
         Arc::clone(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The tables, after those that have changed on disk were loaded again. Reads files: call it
+    /// The tables, after loading those again whose files have changed. Reads files, so call it only
     /// where blocking is allowed.
     pub fn refreshed(&self) -> Arc<Vec<Entry>> {
         self.refresh();
@@ -83,7 +83,7 @@ impl Catalog {
         self.set(now);
     }
 
-    /// Adds a table, or replaces the one of its name. Queries that read the old one go on
+    /// Adds a table, or replaces the one with the same name. Queries that read the old table continue
     /// with it.
     pub fn put(&self, table: Arc<Table>) {
         let _changing = self.changing();
@@ -100,7 +100,7 @@ impl Catalog {
         self.set(entries);
     }
 
-    /// Takes a table out.
+    /// Removes a table.
     pub fn remove(&self, name: &str) {
         let _changing = self.changing();
         let mut entries = self.entries().as_ref().clone();

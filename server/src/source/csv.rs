@@ -1,4 +1,4 @@
-//! CSV and TSV: the columns of a file, and the place of a broken row.
+//! CSV and TSV: the columns of a file, and the position of an invalid row.
 
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::source::cursor::Cursor;
 use crate::source::text_format::{INFER_ROWS, of_sound_rows, open};
 use crate::source::{Compression, FileKind, SourceFile};
 
-/// Rows that are tried at once in the search for a broken one.
+/// Rows that are parsed at once during the search for an invalid row.
 const SEARCH_ROWS: usize = 64;
 
-/// Uncompressed files up to this size are searched for line breaks inside quotes. A larger one is
-/// read in one piece, which is always right.
+/// Uncompressed files up to this size are searched for line breaks inside quotes. A larger file is read
+/// in one piece, which is always correct.
 const MAX_SEARCH_BYTES: u64 = 4 << 30;
 
-/// The same for a file that has to be fetched for it.
+/// The same limit for a file in an object store, which must be downloaded for the search.
 const MAX_REMOTE_SEARCH_BYTES: u64 = 64 << 20;
 
-/// The columns of a CSV file: names from its first line, types from its first rows. Rows with a
-/// wrong number of fields do not count here; they are reported where they are read.
+/// The columns of a CSV file: names from its first line, types from its first rows. Rows with a wrong
+/// number of fields are ignored here; they are reported when they are read.
 ///
 /// # Errors
 /// The file cannot be read or has no header line.
@@ -37,7 +37,7 @@ pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRe
         let (schema, _) = format.infer_schema(open(file, kind)?, Some(max_rows))?;
         Ok::<_, ArrowError>(schema)
     };
-    // Where no row is sound the header line decides.
+    // If no row is valid, the header line alone decides.
     let schema = of_sound_rows(infer).or_else(|error| infer(0).map_err(|_| error))?;
     if schema.fields().is_empty() {
         return Err(ArrowError::CsvError("the file has no header line".into()));
@@ -67,7 +67,8 @@ pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRe
     Ok(Arc::new(Schema::new(fields)))
 }
 
-/// The one schema of several files: the same names in the same order, types widened.
+/// The common schema of several files. The names must be the same and in the same order; types are
+/// widened.
 ///
 /// # Errors
 /// One line that says which file differs and how.
@@ -81,7 +82,7 @@ pub(super) fn merge(a: &Schema, b: &Schema, label: &str) -> Result<SchemaRef, St
     };
     if names(a) != names(b) {
         return Err(format!(
-            "{label} has the columns {:?} where the files before it have {:?}",
+            "{label} has the columns {:?}, but the files before it have {:?}",
             names(b),
             names(a)
         ));
@@ -105,7 +106,7 @@ fn wider(a: &DataType, b: &DataType) -> DataType {
     }
 }
 
-/// Whether line breaks may stand inside quotes, so that the file cannot be cut into pieces.
+/// Whether line breaks may be inside quotes, so that the file cannot be split.
 pub(super) fn has_quoted_newlines(file: &SourceFile, kind: FileKind) -> bool {
     let max_bytes = if file.is_remote() {
         MAX_REMOTE_SEARCH_BYTES
@@ -140,7 +141,7 @@ fn search_quoted_newline(mut reader: impl Read) -> io::Result<bool> {
     }
 }
 
-/// Reads the file from the front and describes the first row that does not fit.
+/// Reads the file from the start and describes the first invalid row.
 pub(super) fn find_broken_row(
     file: &SourceFile,
     kind: FileKind,
@@ -176,7 +177,7 @@ fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Sche
         return QueryError::new(
             ErrorKind::BrokenRow,
             format!(
-                "{label}, line {line}: the row has {got} fields where the header has {expected}"
+                "{label}, line {line}: the row has {got} fields, but the header has {expected}"
             ),
             format!(
                 "give line {line} {expected} fields, or put a field that holds the delimiter in quotes"
@@ -188,7 +189,7 @@ fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Sche
         && let Some((data_type, rest)) = rest.split_once("' for column ")
         && let Some((column, rest)) = rest.split_once(" at line ")
         && let Some((record, _)) = rest.split_once('.')
-        // Here arrow-csv counts from 0, elsewhere from 1.
+        // arrow-csv counts from 0 here, but from 1 in its other messages.
         && let Some(line) = line_of(record, 1)
     {
         let field = column
@@ -199,10 +200,10 @@ fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Sche
         return QueryError::new(
             ErrorKind::BrokenRow,
             format!(
-                "{label}, line {line}: {value} in column {name:?} is no {data_type}, which the column looked like in the first {INFER_ROWS} rows"
+                "{label}, line {line}: {value} in column {name:?} is not a valid {data_type}, which is the column's type in the first {INFER_ROWS} rows"
             ),
             format!(
-                "correct the value, or write text that is plainly none among the first {INFER_ROWS} rows so that the column is read as text"
+                "correct the value, or put a text into one of the first {INFER_ROWS} rows so that the column is read as text"
             ),
         );
     }
@@ -223,8 +224,8 @@ fn describe(error: &ArrowError, file: &SourceFile, kind: FileKind, schema: &Sche
     )
 }
 
-/// The line on which a record begins; both count from 1, the header is record 1. A record may span
-/// lines inside quotes, and empty lines are no records.
+/// The line on which a record begins. Both are counted from 1; the header is record 1. A record can
+/// span lines inside quotes, and empty lines are not records.
 fn physical_line(file: &SourceFile, kind: FileKind, record: u64) -> Option<u64> {
     let (mut records, mut line, mut quoted, mut at_start) = (0, 1, false, true);
     for byte in BufReader::with_capacity(1 << 16, open(file, kind).ok()?).bytes() {

@@ -2,11 +2,11 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use crate::source::SourceFile;
 
-/// What a reader of a whole file reads at once, on disk and in a store.
+/// Bytes that a reader of a whole file reads at once, on disk and in an object store.
 const DISK_BYTES: usize = 64 << 10;
 const STORE_BYTES: usize = 4 << 20;
 
-/// Reads a file from a position on.
+/// Reads a file from any position.
 pub(super) struct Cursor {
     file: SourceFile,
     position: u64,
@@ -20,7 +20,7 @@ impl Cursor {
         }
     }
 
-    /// Reads a file from front to back.
+    /// A buffered reader of a file from its start.
     pub(super) fn buffered(file: &SourceFile) -> BufReader<Self> {
         let buffer_bytes = if file.is_remote() {
             STORE_BYTES

@@ -1,4 +1,4 @@
-//! The tables of one source on the command line.
+//! Finds the tables of one source on the command line.
 
 use std::fs;
 use std::io;
@@ -8,10 +8,10 @@ use crate::error::StartError;
 use crate::source::gather::{self, Found, Opened, WILDCARDS, no_glob, reason};
 use crate::source::{MAX_FILES, SourceFile, naming, remote};
 
-/// The tables of `source`, in their order.
+/// The tables of `source`, in order.
 ///
 /// # Errors
-/// One line: what is wrong, what would be right.
+/// One line: what is wrong and what would be right.
 pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
     let (given_name, location) = match source.split_once('=') {
         Some((name, rest)) if naming::is_identifier(name) && !Path::new(source).exists() => {
@@ -24,7 +24,7 @@ pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
             "http" | "https" => remote::find_by_http(location, given_name).map(|found| vec![found]),
             "s3" | "gs" => remote::find_in_bucket(location, given_name),
             _ => Err(StartError::BadArgument(format!(
-                "{location}: {scheme}:// is no known source; give a file, a directory, a quoted glob, or an address with s3://, gs:// or https://"
+                "{location}: {scheme}:// is not a supported source; give a file, a directory, a quoted glob, or an address with s3://, gs:// or https://"
             ))),
         };
     }
@@ -61,7 +61,7 @@ fn find_file(path: &Path, location: &str, given_name: Option<&str>) -> Result<Fo
     gather::file(location, given_name, SourceFile::open(path, &label, None))
 }
 
-/// Opens files below `folder`, named by where they are in it.
+/// Opens files in `folder`; their labels are their paths below it.
 fn open_all(paths: &[PathBuf], folder: &Path, root: &Path) -> Vec<Opened> {
     let opened = paths.iter().map(|path| {
         let label = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
@@ -105,12 +105,12 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> io::Result<()>
             continue;
         }
         let path = entry.path();
-        // Follows a link to a file; a link to a folder could lead in a circle.
+        // Links to files are followed. Links to folders are not, because they could form a cycle.
         if entry.file_type()?.is_dir() {
             if depth < 64
                 && let Err(error) = walk(&path, paths, depth + 1)
             {
-                tracing::warn!("{}: {}, left out", path.display(), reason(&error));
+                tracing::warn!("{}: {}, skipped", path.display(), reason(&error));
             }
         } else if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
             paths.push(path);
@@ -125,7 +125,8 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         ..glob::MatchOptions::default()
     };
     let matches = glob::glob_with(pattern, options).map_err(|error| no_glob(pattern, &error))?;
-    // The folder before the first wildcard names the table; links do not lead out of it.
+    // The folder before the first wildcard is the table's name and its root: links must not lead
+    // outside it.
     let literal: PathBuf = Path::new(pattern)
         .components()
         .take_while(|c| !c.as_os_str().to_string_lossy().contains(WILDCARDS))
@@ -136,7 +137,7 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         let is_inside = fs::canonicalize(path).is_ok_and(|path| path.starts_with(&root));
         if !is_inside {
             tracing::warn!(
-                "{}: it is a link that leads out of the directory, left out",
+                "{}: it is a link to a place outside the directory, skipped",
                 path.strip_prefix(&literal).unwrap_or(path).display()
             );
         }

@@ -1,4 +1,4 @@
-//! A file on disk: the descriptor that was opened, and whether the path still leads to it.
+//! A file on disk: the open descriptor, and a check whether the path still leads to it.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,34 +8,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::source::identity::{Identity, ReadError};
 
-/// Descriptors that the process keeps open for its tables; the files after those are opened for
-/// each read. Small systems permit 256 descriptors, and connections need some.
+/// The number of descriptors that the process keeps open for its tables. Further files are opened for
+/// each read. Some systems permit only 256 descriptors, and connections need some of them.
 const MAX_KEPT: usize = 128;
 
 static NUM_KEPT: AtomicUsize = AtomicUsize::new(0);
 
-/// A file on disk. Clones share one descriptor, which is closed with the last of them.
+/// A file on disk. Clones share one descriptor, which is closed with the last clone.
 #[derive(Debug, Clone)]
 pub(super) struct DiskFile {
-    /// Where it is, as it was named; absolute.
+    /// The absolute path of the file, as it was given.
     pub(super) path: PathBuf,
-    /// The directory, without links, that the file may not lie outside of.
+    /// The directory (with links resolved) that must contain the file.
     pub(super) root: Option<PathBuf>,
     kept: Option<Arc<KeptFile>>,
 }
 
 impl DiskFile {
-    /// Opens a file. Anything but a regular file is refused without being opened, and so is a link
-    /// that leads out of `root`.
+    /// Opens a file. Only regular files are opened; everything else is refused without opening it. So
+    /// is a link that leads outside `root`.
     ///
     /// # Errors
-    /// It is not there, may not be read, or is no such file.
+    /// The file does not exist, is not readable or is not a regular file.
     pub(super) fn open(path: &Path, root: Option<&Path>) -> io::Result<(Self, Identity)> {
         let path = std::path::absolute(path)?;
         let canonical = fs::canonicalize(&path)?;
         if root.is_some_and(|root| !canonical.starts_with(root)) {
             return Err(io::Error::other(
-                "it is a link that leads out of the directory",
+                "it is a link to a place outside the directory",
             ));
         }
         check_regular(&fs::metadata(&canonical)?)?;
@@ -50,15 +50,15 @@ impl DiskFile {
         Ok((opened, identity(&metadata)))
     }
 
-    /// Whether the path leads to that state of the file.
+    /// Whether the path leads to the expected state of the file.
     pub(super) fn is_at_path(&self, expected: &Identity) -> bool {
         fs::metadata(&self.path).is_ok_and(|now| identity(&now) == *expected)
     }
 
-    /// What `read` has of the file; then path and descriptor are compared with what was `expected`.
+    /// Calls `read` with the open file, then compares path and descriptor with the `expected` state.
     ///
     /// # Errors
-    /// They are not that any more, or the disk fails.
+    /// The file has changed, or reading from disk fails.
     pub(super) fn read<T>(
         &self,
         expected: &Identity,
@@ -69,11 +69,11 @@ impl DiskFile {
         done
     }
 
-    /// What `read` has of the file, to be used only once [`DiskFile::confirm`] has said that it is
-    /// what was `expected`.
+    /// Calls `read` with the open file. The result may only be used after [`DiskFile::confirm`] has
+    /// succeeded.
     ///
     /// # Errors
-    /// The disk fails, or a file that is not kept open is another.
+    /// Reading from disk fails, or the file had to be reopened and has changed.
     pub(super) fn read_unconfirmed<T>(
         &self,
         expected: &Identity,
@@ -91,10 +91,10 @@ impl DiskFile {
         Ok(done?)
     }
 
-    /// Compares path and descriptor with what was `expected`.
+    /// Compares path and descriptor with the `expected` state.
     ///
     /// # Errors
-    /// They are not that any more.
+    /// The file has changed.
     pub(super) fn confirm(&self, expected: &Identity) -> Result<(), ReadError> {
         let is_same = match &self.kept {
             Some(kept) => is_of(&kept.file, expected),
@@ -123,7 +123,7 @@ fn identity(metadata: &fs::Metadata) -> Identity {
     }
 }
 
-/// A descriptor that counts.
+/// An open descriptor that is counted in `NUM_KEPT`.
 #[derive(Debug)]
 struct KeptFile {
     file: File,
@@ -132,7 +132,7 @@ struct KeptFile {
 impl KeptFile {
     fn keep(file: File) -> Option<Arc<Self>> {
         let is_room = NUM_KEPT.fetch_add(1, Ordering::Relaxed) < MAX_KEPT;
-        // Counts down again where there is no room.
+        // Dropping this decrements the count again if the limit is reached.
         let kept = Self { file };
         is_room.then(|| Arc::new(kept))
     }
@@ -150,7 +150,7 @@ fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
     }
     Err(io::Error::new(
         io::ErrorKind::InvalidInput,
-        "it is no regular file",
+        "it is not a regular file",
     ))
 }
 

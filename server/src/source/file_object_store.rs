@@ -1,5 +1,5 @@
-//! The files of a table as an object store of the engine: only reading, and only of the files as
-//! they were when the table was loaded.
+//! The files of a table as a read-only object store of the engine. Files are only read in the state
+//! that they had when the table was loaded.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use futures::stream::BoxStream;
 
 use crate::source::SourceFile;
 
-/// A file that is read from front to back is read in chunks of this size, on disk and in an object store.
+/// A file that is read sequentially is read in chunks of this size, on disk and in an object store.
 const DISK_PIECE_BYTES: u64 = 1 << 20;
 const STORE_PIECE_BYTES: u64 = 4 << 20;
 
@@ -33,14 +33,14 @@ pub(super) async fn read_range(file: &SourceFile, range: Range<u64>) -> io::Resu
     Ok(read.pop().unwrap_or_default())
 }
 
-/// The files of one table by their location.
+/// The files of one table, by location.
 #[derive(Debug)]
 pub(super) struct FileObjectStore {
     files: HashMap<Path, SourceFile>,
 }
 
 impl FileObjectStore {
-    /// A store of these files; [`FileObjectStore::meta`] names them.
+    /// A store of these files. [`FileObjectStore::meta`] gives their locations.
     pub(super) fn new(files: &[SourceFile]) -> Arc<Self> {
         let files = files.iter().enumerate();
         Arc::new(Self {
@@ -50,7 +50,7 @@ impl FileObjectStore {
         })
     }
 
-    /// What the engine knows of file `index`. The number keeps names apart that look the same.
+    /// The metadata of file `index` for the engine. The index makes equal names different.
     pub(super) fn meta(index: usize, file: &SourceFile) -> ObjectMeta {
         ObjectMeta {
             location: location(index, file),
@@ -164,6 +164,6 @@ fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> Error {
 
 fn not_supported() -> Error {
     Error::NotSupported {
-        source: "the files of a table are only read".into(),
+        source: "the files of a table are read-only".into(),
     }
 }

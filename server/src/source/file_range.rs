@@ -1,27 +1,27 @@
-//! Ranges of a table's files, and their division into partitions of about as many bytes.
+//! Ranges of a table's files, and their division into partitions of similar size.
 
 use std::ops::Range;
 
-/// Rows of one place in a file that are read together: of a record batch, or of a row group.
+/// Rows of one record batch or row group that are read together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileRange<T> {
     /// The record batch or row group.
     pub(super) at: T,
-    /// Rows of it.
+    /// The rows in it.
     pub(super) rows: Range<u64>,
-    /// About how many bytes of the file they are.
+    /// The approximate size of the rows in the file, in bytes.
     pub(super) num_bytes: u64,
 }
 
 impl<T> FileRange<T> {
-    /// How many rows it has.
+    /// The number of rows.
     pub(super) fn num_rows(&self) -> u64 {
         self.rows.end - self.rows.start
     }
 }
 
-/// Rows `rows` of `ranges`, one after the other, as partitions of at least `partition_bytes` but for
-/// the last. Ranges outside are left out, those at the edges cut. No partition is empty.
+/// Divides rows `rows` of all `ranges` into partitions of at least `partition_bytes`, except for the
+/// last one. Ranges outside `rows` are left out, and those at the edges are cut. No partition is empty.
 pub(super) fn into_partitions<T: Clone>(
     ranges: impl Iterator<Item = FileRange<T>>,
     rows: Range<u64>,
@@ -38,7 +38,7 @@ pub(super) fn into_partitions<T: Clone>(
         if start >= end {
             continue;
         }
-        // As 128 bits: rows times bytes may be more than 64 hold.
+        // 128 bits, because the product of rows and bytes may exceed 64 bits.
         let share = u128::from(range.num_bytes) * u128::from(end - start) / u128::from(num_rows);
         num_bytes += share as u64;
         range.num_bytes = share as u64;

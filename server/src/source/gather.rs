@@ -1,4 +1,4 @@
-//! The files of a folder or a glob as tables.
+//! Groups the files of a folder or a glob into tables.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,26 +11,26 @@ use crate::source::{FileKind, KNOWN_EXTENSIONS, SourceFile, hive, naming};
 /// Wildcards of globs.
 pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
 
-/// A table that was found, not yet loaded.
+/// A table that was found but not loaded.
 pub(super) struct Found {
-    /// Its name, unless another table has it too.
+    /// The name of the table, unless another table has the same short name.
     pub(super) short_name: String,
-    /// Its name in that case.
+    /// The name of the table in that case.
     pub(super) long_name: String,
     pub(super) kind: FileKind,
     pub(super) files: Vec<SourceFile>,
-    /// Found in a folder: when it cannot be read it is left out.
+    /// Whether the table is skipped if it cannot be read. True for tables that were found in a folder.
     pub(super) is_optional: bool,
 }
 
-/// A file that was listed, and what came of opening it. The label is its path below the source.
+/// A listed file, and the result of opening it. The label is its path below the source.
 pub(super) struct Opened {
     label: String,
     file: io::Result<(SourceFile, Option<FileKind>)>,
 }
 
 impl Opened {
-    /// Looks at the file, which `open` opens by its label.
+    /// Opens the file with `open`, which gets its label, and detects its type.
     pub(super) fn new(label: String, open: impl FnOnce(&str) -> io::Result<SourceFile>) -> Self {
         Self {
             file: open(&label).and_then(with_kind),
@@ -44,10 +44,10 @@ fn with_kind(file: SourceFile) -> io::Result<(SourceFile, Option<FileKind>)> {
     Ok((file, kind))
 }
 
-/// The table of one file that was named.
+/// The table of one file that was given by name.
 ///
 /// # Errors
-/// It cannot be read, or is not of a kind that is read.
+/// The file cannot be read, or its type is not supported.
 pub(super) fn file(
     location: &str,
     given_name: Option<&str>,
@@ -58,7 +58,7 @@ pub(super) fn file(
         .map_err(|error| unreadable(location, &error))?;
     let kind = kind.ok_or_else(|| {
         StartError::BadArgument(format!(
-            "{location}: not a kind of file that is read; give {KNOWN_EXTENSIONS}"
+            "{location}: unsupported file type; give {KNOWN_EXTENSIONS}"
         ))
     })?;
     let name = PathBuf::from(&file.label);
@@ -71,11 +71,11 @@ pub(super) fn file(
     })
 }
 
-/// The tables of a folder named `folder_name`: each file one, but for those in folders such as
-/// `year=2024`, which are one together. `given_name` is put before all names.
+/// The tables of a folder named `folder_name`. Each file is a table, but files in folders such as
+/// `year=2024` together are one table. `given_name` is prepended to all names.
 ///
 /// # Errors
-/// None of the files is of a kind that is read.
+/// No file has a supported type.
 pub(super) fn folder(
     location: &str,
     folder_name: &str,
@@ -88,11 +88,11 @@ pub(super) fn folder(
         let (file, kind) = match file {
             Ok((file, Some(kind))) => (file, kind),
             Ok((_, None)) => {
-                tracing::info!("{label}: not a kind of file that is read, left out");
+                tracing::info!("{label}: unsupported file type, skipped");
                 continue;
             }
             Err(error) => {
-                tracing::warn!("{label}: {}, left out", reason(&error));
+                tracing::warn!("{label}: {}, skipped", reason(&error));
                 continue;
             }
         };
@@ -114,7 +114,7 @@ pub(super) fn folder(
                             table.files.push(file);
                         } else {
                             tracing::warn!(
-                                "{label}: not of the same kind as {}, left out",
+                                "{label}: not of the same file type as {}, skipped",
                                 table.files[0].label
                             );
                         }
@@ -139,16 +139,16 @@ pub(super) fn folder(
     }
     if found.is_empty() {
         return Err(StartError::BadArgument(format!(
-            "{location}: no file in it is of a kind that is read; those are {KNOWN_EXTENSIONS}"
+            "{location}: no file in it has a supported type; give {KNOWN_EXTENSIONS}"
         )));
     }
     Ok(found)
 }
 
-/// The one table of the files that `pattern` matches.
+/// The single table of the files that `pattern` matches.
 ///
 /// # Errors
-/// There is none, one cannot be read, or they are of several kinds.
+/// No file matches, a file cannot be read, or the files have different types.
 pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Found, StartError> {
     let mut found: Option<Found> = None;
     for Opened { label, file } in opened {
@@ -165,13 +165,13 @@ pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Fou
             }
             (None, None) => {
                 return Err(StartError::BadArgument(format!(
-                    "{label}: not a kind of file that is read; match {KNOWN_EXTENSIONS}"
+                    "{label}: unsupported file type; match {KNOWN_EXTENSIONS}"
                 )));
             }
             (Some(found), kind) if kind == Some(found.kind) => found.files.push(file),
             (Some(found), _) => {
                 return Err(StartError::BadArgument(format!(
-                    "{label}: not of the same kind as {}; one table needs files of one kind",
+                    "{label}: not of the same file type as {}; one table needs files of one type",
                     found.files[0].label
                 )));
             }
@@ -179,12 +179,13 @@ pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Fou
     }
     found.ok_or_else(|| {
         StartError::BadArgument(format!(
-            "{pattern}: no file matches; write a glob that matches, in quotes"
+            "{pattern}: no file matches; give a glob that matches, in quotes"
         ))
     })
 }
 
-/// A source that cannot be read. A store that may answer later is no wrong argument.
+/// The error of a source that cannot be read. A store that may answer later does not make the argument
+/// wrong.
 pub(super) fn unreadable(location: &str, error: &io::Error) -> StartError {
     let text = format!("{location}: {}", reason(error));
     match error.get_ref() {
@@ -194,7 +195,7 @@ pub(super) fn unreadable(location: &str, error: &io::Error) -> StartError {
     }
 }
 
-/// The error of a system call in words.
+/// An I/O error in plain words.
 pub(super) fn reason(error: &io::Error) -> String {
     match error.kind() {
         _ if error.get_ref().is_some() => error.to_string(),
@@ -204,7 +205,7 @@ pub(super) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// A glob that cannot be read.
+/// The error of an invalid glob.
 pub(super) fn no_glob(location: &str, error: &glob::PatternError) -> StartError {
     StartError::BadArgument(format!(
         "{location}: not a glob ({}); write *, ? or [a-z]",

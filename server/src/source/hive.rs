@@ -1,4 +1,5 @@
-//! Hive's partitioned folders: `year=2024/month=1/file` are columns behind those of the file.
+//! Hive's partitioned folders: `year=2024/month=1/file` defines columns, which follow those of the
+//! file.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -8,19 +9,19 @@ use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
 use percent_encoding::percent_decode_str;
 
-/// How Hive and Spark write a missing value.
+/// The value that Hive and Spark write for null.
 const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// The columns that the folders of a table's files say.
+/// The columns that the folders of a table's files define.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Partitions {
     /// The columns.
     pub(super) fields: Vec<FieldRef>,
-    /// For each file its values of those columns.
+    /// For each file, its values of those columns.
     pub(super) values: Vec<Vec<ScalarValue>>,
 }
 
-/// A folder's name as column and value; `None` where it is an ordinary folder.
+/// The column and the value in a folder's name; `None` for an ordinary folder.
 fn key_value(folder: &str) -> Option<(&str, &str)> {
     folder
         .split_once('=')
@@ -35,8 +36,8 @@ fn folders(label: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The folder of the table that a file is part of: the one above its first `key=value`. `None`: the
-/// file is in no such folder.
+/// The folder of the table that a file belongs to: the parent of its first `key=value` folder. `None`
+/// if the file is in no such folder.
 pub(super) fn table_folder(label: &str) -> Option<PathBuf> {
     let names: Vec<&str> = folders(label).collect();
     let first = names.iter().position(|name| key_value(name).is_some())?;
@@ -44,8 +45,8 @@ pub(super) fn table_folder(label: &str) -> Option<PathBuf> {
 }
 
 impl Partitions {
-    /// What the files' labels say: whole numbers and dates where all values of a column are, text
-    /// otherwise. A column that the files have themselves stays theirs.
+    /// Reads the columns from the files' labels. A column has the type integer or date if all its
+    /// values have, otherwise text. A column that the files contain themselves is not replaced.
     ///
     /// # Errors
     /// One line: which file is in other folders than those before it.
@@ -63,7 +64,7 @@ impl Partitions {
             let names = names.get_or_insert_with(|| keys.clone());
             if *names != keys {
                 return Err(format!(
-                    "{label}: its folders say the columns {keys:?} where those of the files before it say {names:?}; one table needs the same folders"
+                    "{label}: its folders define the columns {keys:?}, but those of the files before it define {names:?}; one table needs the same folders"
                 ));
             }
             texts.push(values.into_iter().map(unescaped).collect());

@@ -3,27 +3,27 @@
 use std::io;
 use std::time::SystemTime;
 
-/// Differs between two states of a file.
+/// The identity of a file in one state; two states of a file have different identities.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// The disk, where there is such a number.
+    /// The number of the disk; 0 if there is none.
     pub device: u64,
-    /// The file's number on that disk.
+    /// The number of the file on that disk.
     pub inode: u64,
-    /// Its size.
+    /// The size of the file.
     pub size_bytes: u64,
-    /// When it was last written, as exactly as the disk or the object store says.
+    /// The time of the last write, as exactly as the disk or the object store provides it.
     pub modified: Option<SystemTime>,
-    /// The object store's ETag.
+    /// The ETag in the object store.
     pub e_tag: Option<String>,
 }
 
-/// Why bytes of a certain state of a file cannot be had.
+/// Why bytes of an expected state of a file cannot be read.
 #[derive(Debug)]
 pub(super) enum ReadError {
-    /// It is in another state.
+    /// The file is in another state.
     Changed,
-    /// The disk or the object store fails.
+    /// The disk or the object store returned an error.
     Failed(io::Error),
 }
 

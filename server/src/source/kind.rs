@@ -1,4 +1,4 @@
-//! What kind of file a path is: by its content, else by its extension.
+//! Detects the type of a file by its content, or else by its extension.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,22 +8,22 @@ use datafusion::datasource::file_format::file_compression_type::FileCompressionT
 
 use crate::source::SourceFile;
 
-/// How much of a file's start tells its kind.
+/// Bytes at the start of a file by which its type is detected.
 const START_BYTES: u64 = 4096;
 
-/// The same of a compressed file, whose first block may be as long.
+/// The same for a compressed file, whose first block can be this long.
 const PACKED_BYTES: u64 = 160 << 10;
 
-/// The formats that are read.
+/// The supported formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
     /// Apache Parquet.
     Parquet,
-    /// Text with a header line, fields apart by commas.
+    /// Text with a header line and comma-separated fields.
     Csv,
-    /// The same with tabs.
+    /// Text with a header line and tab-separated fields.
     Tsv,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Ndjson,
     /// The Arrow IPC file format.
     ArrowFile,
@@ -44,21 +44,21 @@ impl FileFormat {
         }
     }
 
-    /// What stands between two fields, for CSV and TSV.
+    /// The delimiter between fields of CSV and TSV.
     pub fn delimiter(self) -> u8 {
         if self == Self::Tsv { b'\t' } else { b',' }
     }
 
-    /// Whether a file is lines of text.
+    /// Whether the format is lines of text.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv | Self::Ndjson)
     }
 }
 
-/// How the whole file is compressed.
+/// The compression of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// Not at all.
+    /// No compression.
     None,
     /// gzip, RFC 1952.
     Gzip,
@@ -67,7 +67,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// DataFusion's word for it.
+    /// The compression as a DataFusion type.
     pub fn datafusion(self) -> FileCompressionType {
         match self {
             Self::None => FileCompressionType::UNCOMPRESSED,
@@ -77,21 +77,22 @@ impl Compression {
     }
 }
 
-/// Format and compression of a file.
+/// The format and the compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileKind {
     /// The format inside.
     pub format: FileFormat,
-    /// The compression around it; only around text.
+    /// The compression of the whole file. Only text formats can have one.
     pub compression: Compression,
 }
 
-/// The extensions that are recognised, for messages.
+/// The recognised extensions, for messages.
 pub const KNOWN_EXTENSIONS: &str =
     ".parquet, .csv, .tsv (also .gz, .zst), .ndjson, .jsonl, .arrow, .feather or .arrows";
 
 impl FileKind {
-    /// Looks at the first bytes, and at the extension where they say nothing. `None`: no known kind.
+    /// Detects the type by the first bytes, or by the extension if they do not decide. `None` means an
+    /// unknown type.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -103,7 +104,7 @@ impl FileKind {
         })
     }
 
-    /// The same of a file that is open, by its label. Blocks.
+    /// Like [`FileKind::detect`], for an open file and its label. Blocks.
     ///
     /// # Errors
     /// As [`FileKind::detect`].
@@ -113,7 +114,7 @@ impl FileKind {
         })
     }
 
-    /// `read_start` reads so many bytes of the file's start, or all that there are.
+    /// `read_start` reads this number of bytes from the start of the file, or all if there are fewer.
     fn of<B: AsRef<[u8]>>(
         path: &Path,
         read_start: impl Fn(u64) -> io::Result<B>,
@@ -154,7 +155,7 @@ impl FileKind {
                 known => known,
             }
         } else {
-            // An old Arrow stream has no continuation marker: only the extension tells.
+            // An old Arrow stream has no continuation marker, so only the extension shows its type.
             match extension(path).as_deref() {
                 Some("arrows") => Some(FileFormat::ArrowStream),
                 Some("parquet" | "arrow" | "feather" | "gz" | "zst") | None => guess_text(start),
@@ -181,13 +182,13 @@ fn decompressed_start(packed: &[u8], compression: Compression) -> Option<Vec<u8>
     let mut start = Vec::new();
     let packed = io::Cursor::new(packed.to_vec());
     let reader = compression.datafusion().convert_read(packed).ok()?;
-    // The packed start ends early and a damaged file fails later, with a better message.
+    // The packed bytes end early, which is expected. A damaged file fails later, with a better message.
     let _ = reader.take(START_BYTES).read_to_end(&mut start);
     Some(start)
 }
 
-/// Text of a known shape: an object at the front, or a header line with a delimiter that the second
-/// line has as often.
+/// Detects text formats: an object at the start, or a header line with a delimiter that the second line
+/// has equally often.
 fn guess_text(start: &[u8]) -> Option<FileFormat> {
     let text = String::from_utf8_lossy(start);
     if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {

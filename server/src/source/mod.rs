@@ -1,4 +1,4 @@
-//! Sources on the command line, and the tables they become.
+//! The sources on the command line, and the tables that they contain.
 
 mod arrow;
 pub mod catalog;
@@ -38,13 +38,13 @@ pub use table::Table;
 
 use crate::error::StartError;
 
-/// How many files a directory or glob may have; more is most likely a wrong path.
+/// The maximum number of files of a directory or glob. More files usually mean a wrong path.
 const MAX_FILES: usize = 100_000;
 
-/// Opens all sources.
+/// Opens all sources and loads their tables.
 ///
 /// # Errors
-/// One line: which source, what is wrong, what would be right.
+/// One line: which source, what is wrong, and what would be right.
 pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
     let mut found = Vec::new();
     for source in sources {
@@ -58,7 +58,7 @@ pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
     for (found, name) in found.into_iter().zip(naming::resolve(&names)) {
         match Table::load(&name, found.kind, found.files) {
             Ok(table) => tables.push(table),
-            Err(error) if found.is_optional => tracing::warn!("left out: {error}"),
+            Err(error) if found.is_optional => tracing::warn!("skipped: {error}"),
             Err(error) => {
                 return Err(StartError::BadArgument(format!(
                     "{error}; give a file that can be read"
@@ -68,7 +68,7 @@ pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
     }
     if tables.is_empty() && !sources.is_empty() {
         return Err(StartError::BadArgument(format!(
-            "{} holds no table: give files of the kinds {KNOWN_EXTENSIONS}",
+            "{} contains no table; give files of the types {KNOWN_EXTENSIONS}",
             sources.join(", ")
         )));
     }

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Extensions that are no part of a name.
+/// Extensions that are not part of a table's name.
 const EXTENSIONS: [&str; 14] = [
     "parquet", "csv", "tsv", "tab", "ndjson", "jsonl", "arrow", "feather", "arrows", "ipc", "gz",
     "gzip", "zst", "zstd",
 ];
 
-/// `a/b.csv.gz` as `a.b`.
+/// The short name of a table: `a/b.csv.gz` becomes `a.b`.
 pub(super) fn name_of(relative: &Path) -> String {
     let name = dotted(relative);
     let mut stem = name.as_str();
-    // A compressed file has two extensions.
+    // A compressed file can have two extensions.
     for _ in 0..2 {
         match stem.rsplit_once('.') {
             Some((before, extension))
@@ -28,7 +28,7 @@ pub(super) fn name_of(relative: &Path) -> String {
     stem.to_owned()
 }
 
-/// `a/b.csv.gz` as `a.b.csv.gz`.
+/// The long name of a table: `a/b.csv.gz` becomes `a.b.csv.gz`.
 pub(super) fn dotted(relative: &Path) -> String {
     relative
         .components()
@@ -37,8 +37,8 @@ pub(super) fn dotted(relative: &Path) -> String {
         .join(".")
 }
 
-/// Chooses the names of many tables: each has a short name and a long one, and those whose short
-/// names collide take the long one. What still collides gets a number.
+/// Chooses the names of tables from their short and long names. Tables with equal short names get their
+/// long names. Names that are still equal get a number.
 pub(super) fn resolve(names: &[(String, String)]) -> Vec<String> {
     let mut uses: HashMap<&str, usize> = HashMap::new();
     for (short, _) in names {
@@ -64,7 +64,7 @@ pub(super) fn resolve(names: &[(String, String)]) -> Vec<String> {
         .collect()
 }
 
-/// Whether text can name a table before `=`.
+/// Whether `text` can be the name of a table before `=`.
 pub(super) fn is_identifier(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')

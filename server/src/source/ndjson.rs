@@ -1,4 +1,4 @@
-//! NDJSON: the columns of a file, and the place of a broken line.
+//! NDJSON: the columns of a file, and the position of an invalid line.
 
 use std::io::{BufRead, BufReader};
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::error::{ErrorKind, QueryError};
 use crate::source::text_format::{of_sound_rows, open};
 use crate::source::{FileKind, SourceFile};
 
-/// Lines that are tried at once in the search for a broken one.
+/// Lines that are parsed at once during the search for an invalid line.
 const SEARCH_LINES: usize = 1024;
 
-/// No more lines are tried at once when they are that large.
+/// Bytes of lines after which no more lines are added to one parse.
 const SEARCH_BYTES: usize = 1 << 20;
 
-/// The columns of an NDJSON file, from its first lines. Lines that are no objects do not count
-/// here; they are reported where they are read.
+/// The columns of an NDJSON file, from its first lines. Lines that are not objects are ignored here;
+/// they are reported when they are read.
 ///
 /// # Errors
 /// The file cannot be read or none of its first lines is an object.
@@ -42,7 +42,7 @@ pub(super) fn infer_schema(file: &SourceFile, kind: FileKind) -> Result<SchemaRe
     )))
 }
 
-/// A column in which only nulls were seen is read as text.
+/// Replaces the null type by text, for a column in which only nulls were seen.
 fn without_null_type(field: &FieldRef) -> FieldRef {
     match field.data_type() {
         DataType::Null => Arc::new(Field::new(field.name(), DataType::Utf8, true)),
@@ -59,7 +59,7 @@ fn without_null_type(field: &FieldRef) -> FieldRef {
     }
 }
 
-/// Reads the file from the front and describes the first line that does not fit.
+/// Reads the file from the start and describes the first invalid line.
 pub(super) fn find_broken_row(
     file: &SourceFile,
     kind: FileKind,

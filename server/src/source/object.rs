@@ -1,4 +1,4 @@
-//! An object of an object store, which is read only while it is in the state that was identified.
+//! An object of an object store, which is only read while it is in the identified state.
 
 use std::io;
 use std::ops::Range;
@@ -19,19 +19,19 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::source::identity::{Identity, ReadError};
 use crate::source::object_store_error::explained;
 
-/// The most bytes of one request, so that none runs into its time limit.
+/// The maximum size of one request in bytes, so that it completes within its time limit.
 const REQUEST_BYTES: u64 = 8 << 20;
 
-/// Requests of one read at the same time.
+/// The number of parallel requests of one read.
 const PARALLEL: usize = 4;
 
-/// The least time between two checks of one object.
+/// The minimum time between two checks of one object.
 const MIN_CHECK_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The most checks a second of the objects of one source.
+/// The maximum number of checks per second of the objects of one source.
 const CHECKS_PER_SECOND: u64 = 10;
 
-/// Requests have threads of their own: a connection outlives the query that opened it.
+/// Requests have a runtime of their own, because a connection outlives the query that opened it.
 static REQUESTS: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
     Builder::new_multi_thread()
         .worker_threads(2)
@@ -40,20 +40,20 @@ static REQUESTS: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
         .build()
 });
 
-/// An object by its path in an object store.
+/// An object in an object store, by path.
 #[derive(Debug)]
 pub(super) struct Object {
     store: Arc<dyn ObjectStore>,
     location: Path,
-    /// How many objects share the checks a second.
+    /// The number of objects that share the checks per second.
     num_objects: u64,
     started: Instant,
-    /// When it was last checked, in milliseconds since `started`.
+    /// The time of the last check, in milliseconds since `started`.
     checked_ms: AtomicU64,
 }
 
 impl Object {
-    /// An object of a source that has `num_objects` of them.
+    /// An object of a source that has `num_objects` objects.
     pub(super) fn new(store: Arc<dyn ObjectStore>, location: Path, num_objects: usize) -> Self {
         Self {
             store,
@@ -64,17 +64,17 @@ impl Object {
         }
     }
 
-    /// What the object is now. Blocks.
+    /// The current identity of the object. Blocks.
     ///
     /// # Errors
-    /// It is not there, may not be read, or the object store does not answer.
+    /// The object does not exist, is not readable, or the object store does not answer.
     pub(super) fn read_identity(self: &Arc<Self>) -> io::Result<Identity> {
         let object = Arc::clone(self);
         wait(async move { object.identity().await })?.map_err(|error| explained(&error))
     }
 
-    /// Checks the object in the background, if the last check is long enough ago, and sets `changed`
-    /// where its identity is not the `expected` one.
+    /// Checks the object in the background, if the last check is long enough ago. Sets `changed` if its
+    /// identity is not the `expected` one.
     pub(super) fn check_in_background(
         self: &Arc<Self>,
         expected: &Identity,
@@ -105,10 +105,10 @@ impl Object {
         });
     }
 
-    /// The bytes of `range`; blocks.
+    /// The bytes of `range`. Blocks.
     ///
     /// # Errors
-    /// The object is no longer the `expected` one, or the object store does not answer as it should.
+    /// The object is not in the `expected` state any more, or the object store fails.
     pub(super) fn read_blocking(
         self: &Arc<Self>,
         range: Range<u64>,
@@ -118,7 +118,7 @@ impl Object {
         wait(async move { object.read(range, &expected).await })?
     }
 
-    /// The bytes of several ranges; those that are close to each other are read together.
+    /// The bytes of several ranges. Ranges that are close to each other are read together.
     ///
     /// # Errors
     /// As [`Object::read_blocking`].
@@ -132,7 +132,7 @@ impl Object {
             let read = |range| self.read(range, &expected);
             coalesce_ranges(&ranges, read, OBJECT_STORE_COALESCE_DEFAULT).await
         };
-        // Dropping this ends the requests.
+        // Dropping this aborts the requests.
         let read = AbortOnDropHandle::new(requests()?.spawn(read));
         read.await.map_err(io::Error::from)?
     }
@@ -159,10 +159,10 @@ impl Object {
             }
             Ok((identity, _)) if identity != *expected => Err(ReadError::Changed),
             Ok(_) => Err(ReadError::Failed(io::Error::other(format!(
-                "fewer or more than the {num_bytes} bytes came that were asked for"
+                "the store sent fewer or more than the requested {num_bytes} bytes"
             )))),
             Err(Error::NotFound { .. }) => Err(ReadError::Changed),
-            // One that was cut refuses the range before it can be compared.
+            // A truncated object refuses the range, so its identity must be requested separately.
             Err(error) => match self.identity().await {
                 Ok(identity) if identity != *expected => Err(ReadError::Changed),
                 _ => Err(ReadError::Failed(explained(&error))),
@@ -170,13 +170,13 @@ impl Object {
         }
     }
 
-    /// Always by a request for bytes: a signed URL may permit nothing else, and two kinds of request
-    /// may be answered with two kinds of ETag.
+    /// Reads the identity, always with a request for bytes: a signed URL may permit nothing else, and
+    /// different requests may be answered with different ETags.
     async fn identity(&self) -> Result<Identity, Error> {
         match self.get(0..1).await {
             Ok((identity, _)) => Ok(identity),
             Err(error @ (Error::NotFound { .. } | Error::PermissionDenied { .. })) => Err(error),
-            // There is no first byte of an empty object.
+            // An empty object has no first byte.
             Err(error) => match self.store.get_opts(&self.location, head()).await {
                 Ok(empty) if empty.meta.size == 0 => Ok(identity(&empty.meta)),
                 _ => Err(error),
@@ -184,7 +184,7 @@ impl Object {
         }
     }
 
-    /// No more than a byte beyond the range is kept, whatever the store sends.
+    /// Keeps at most one byte beyond the range, whatever the store sends.
     async fn get(&self, range: Range<u64>) -> Result<(Identity, Bytes), Error> {
         let max_bytes = (range.end - range.start) as usize + 1;
         let options = GetOptions {
@@ -228,10 +228,10 @@ fn requests() -> io::Result<&'static Handle> {
     }
 }
 
-/// Runs requests where they belong and blocks until they are done.
+/// Runs `work` on the runtime of requests and blocks until it is done.
 ///
 /// # Errors
-/// They were given up.
+/// The work was aborted.
 pub(super) fn wait<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> io::Result<T> {
@@ -239,5 +239,5 @@ pub(super) fn wait<T: Send + 'static>(
     requests()?.spawn(async move { done.send(work.await) });
     result
         .recv()
-        .map_err(|_| io::Error::other("the request was given up"))
+        .map_err(|_| io::Error::other("the request was aborted"))
 }

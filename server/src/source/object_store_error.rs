@@ -1,4 +1,4 @@
-//! What object stores say when something is wrong, in one line without addresses and secrets.
+//! Describes errors of object stores in one line, without addresses and secrets.
 
 use std::error::Error as _;
 use std::io::{self, ErrorKind};
@@ -7,7 +7,7 @@ use std::iter::successors;
 use object_store::Error;
 use object_store::client::{HttpError, HttpErrorKind};
 
-/// Why a request failed and what would be right. The kind is `Other` where trying again may help.
+/// Why a request failed, and what would be right. The kind is `Other` if a retry may help.
 pub(super) fn explained(error: &Error) -> io::Error {
     let (kind, text) = explain(error);
     io::Error::new(kind, text)
@@ -21,7 +21,7 @@ fn explain(error: &Error) -> (ErrorKind, String) {
     if says(&["NoSuchBucket", "bucket does not exist"]) {
         return wrong("there is no such bucket; check its name and the endpoint");
     }
-    // Where a machine of a cloud would give some.
+    // Addresses of the services from which a cloud machine gets credentials.
     if says(&[
         "/latest/api/token",
         "/latest/meta-data",
@@ -35,14 +35,14 @@ fn explain(error: &Error) -> (ErrorKind, String) {
         "AuthorizationHeaderMalformed",
         "PermanentRedirect",
     ]) {
-        return wrong("the bucket is in another region; set AWS_REGION to it");
+        return wrong("the bucket is in another region; set AWS_REGION to that region");
     }
     if says(&["non-partial response", "Content-Range header"]) {
         return wrong(NO_RANGES);
     }
     match error {
         Error::NotFound { .. } => {
-            let text = "it is not there (404); check the address";
+            let text = "not found (404); check the address";
             return (ErrorKind::NotFound, text.to_owned());
         }
         Error::NotSupported { .. } => return wrong(NO_RANGES),
@@ -70,12 +70,12 @@ fn explain(error: &Error) -> (ErrorKind, String) {
             passing("the host cannot be reached; check the address, and that it is running")
         }
         Some(HttpErrorKind::Timeout) => passing("the store did not answer in time; try again"),
-        Some(HttpErrorKind::Interrupted) => passing("the connection broke off; try again"),
+        Some(HttpErrorKind::Interrupted) => passing("the connection was interrupted; try again"),
         _ => match status(&text) {
             Some(status) => passing(&format!(
                 "the store answered with status {status}; try again"
             )),
-            None => passing("the store's answer cannot be used; check the address"),
+            None => passing("the store's answer is invalid; check the address"),
         },
     }
 }
@@ -83,7 +83,7 @@ fn explain(error: &Error) -> (ErrorKind, String) {
 const NO_RANGES: &str =
     "the server does not answer Range requests; copy the file and give its path";
 
-const NO_CREDENTIALS: &str = "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or GOOGLE_APPLICATION_CREDENTIALS; for what is public set AWS_SKIP_SIGNATURE=true or GOOGLE_SKIP_SIGNATURE=true";
+const NO_CREDENTIALS: &str = "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or GOOGLE_APPLICATION_CREDENTIALS; for public objects set AWS_SKIP_SIGNATURE=true or GOOGLE_SKIP_SIGNATURE=true";
 
 fn is_about_names(text: &str) -> bool {
     text.contains("dns error") || text.contains("failed to lookup address")

@@ -1,4 +1,4 @@
-//! Finds the pages of a Parquet file that has no offset index, so that it can be entered at each.
+//! Finds the pages of a Parquet file without offset index, so that reading can start at any page.
 
 use std::io::BufReader;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,18 +14,18 @@ use datafusion::parquet::file::serialized_reader::SerializedPageReader;
 use crate::source::SourceFile;
 use crate::source::cursor::Cursor;
 
-/// Row groups up to this size are read from their start; a larger one is worth the walk.
+/// Row groups up to this size are read from their start. For larger ones, finding the pages pays off.
 const SMALL_BYTES: i64 = 16 << 20;
 
-/// A page header is mostly shorter; statistics can make it longer.
+/// The bytes that are read for a page header. Most are shorter, but statistics can make them longer.
 const HEADER_BYTES: usize = 512;
 
-/// More pages than this take too long.
+/// The maximum number of pages; finding more takes too long.
 const MAX_PAGES: usize = 200_000;
 
-/// The pages of all columns of all row groups, from the pages' own headers. `None` where there is an
-/// index already, where no row group is large, where headers do not tell the rows, or where each
-/// header would be a request.
+/// The pages of all columns of all row groups, according to the page headers. `None` if the file has an
+/// index, if no row group is large, if the headers do not state the number of rows, or if the file is
+/// remote, because each header would be a request.
 pub(super) fn find_pages(
     file: &SourceFile,
     footer: &ParquetMetaData,
@@ -85,7 +85,7 @@ pub(super) fn find_pages(
         .collect()
 }
 
-/// A file as the synchronous readers of Parquet want it.
+/// A file with the interface of Parquet's synchronous readers.
 pub(super) struct Chunks<'a>(pub(super) &'a SourceFile);
 
 impl Length for Chunks<'_> {
@@ -107,7 +107,8 @@ impl ChunkReader for Chunks<'_> {
     }
 }
 
-/// Remembers where the reader of pages reads: a page header is read from where its page begins.
+/// Remembers the position at which the page reader reads. A page header is read from the start of its
+/// page.
 struct Offsets {
     file: SourceFile,
     last: Mutex<Option<u64>>,

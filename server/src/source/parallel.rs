@@ -1,14 +1,14 @@
-//! The same work on many things, several at once, where most of the time is waiting.
+//! Parallel work on many items, for work that mostly waits.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-/// How many are worked on at once.
+/// The maximum number of items in progress.
 const NUM_THREADS: usize = 32;
 
-/// What `work` makes of each item, in the items' order. Blocks.
+/// The results of `work`, in the order of the items. Blocks.
 pub(super) fn in_parallel<T: Send, R: Send>(
     items: impl ExactSizeIterator<Item = T> + Send,
     work: impl Fn(T) -> R + Sync,
@@ -41,7 +41,7 @@ pub(super) fn in_parallel<T: Send, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The same of work that can fail: after a failure nothing more is begun. Blocks.
+/// Like [`in_parallel`] for work that can fail. After a failure, no further work is started. Blocks.
 ///
 /// # Errors
 /// A failure of `work`.

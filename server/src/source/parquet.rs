@@ -1,4 +1,4 @@
-//! Parquet: what the footer says, and reading rows by row group and page index.
+//! Parquet: footers, and reading rows by row group and page index.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,7 +25,7 @@ use crate::source::SourceFile;
 use crate::source::file_object_store::read_range;
 use crate::source::page_walk::{Chunks, find_pages};
 
-/// Footers of tables with more files than this are read anew for each query.
+/// For tables with more files than this, footers are read again for each query.
 pub(super) const MAX_KEPT_FOOTERS: usize = 512;
 
 /// A Parquet file.
@@ -43,9 +43,9 @@ impl ParquetFile {
     /// Reads the footer.
     ///
     /// # Errors
-    /// One line that says what is wrong with the file.
+    /// One line that describes what is wrong with the file.
     pub(super) fn open(file: &SourceFile) -> std::result::Result<Self, String> {
-        // A footer of a damaged file can make the reader panic.
+        // The footer of a damaged file can make the reader panic.
         let options = ArrowReaderOptions::new();
         let metadata = catch_unwind(AssertUnwindSafe(|| {
             ArrowReaderMetadata::load(&Chunks(file), options)
@@ -74,13 +74,13 @@ impl ParquetFile {
         })
     }
 
-    /// Memory that the footer and its page index take, once they are kept.
+    /// Memory for the footer and its page index, once they are kept, in bytes.
     pub(super) fn index_bytes(&self) -> u64 {
         let footer = self.footer.get();
         footer.map_or(0, |footer| footer.memory_size() as u64)
     }
 
-    /// The footer, maybe without a page index. Blocks when it is not known yet.
+    /// The footer, possibly without a page index. Blocks if it has to be read.
     pub(super) fn plain_footer(&self) -> Result<Arc<ParquetMetaData>> {
         match self.footer.get() {
             Some(footer) => Ok(Arc::clone(footer)),
@@ -97,12 +97,12 @@ impl ParquetFile {
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))
     }
 
-    /// The footer with the page index, where there is one. Blocks when it is not known yet.
+    /// The footer, with the page index if there is one. Blocks if it has to be read.
     pub(super) fn footer(&self, keep: bool) -> Result<Arc<ParquetMetaData>> {
         if let Some(footer) = self.footer.get() {
             return Ok(Arc::clone(footer));
         }
-        // Without its page index a file is still read, only more of it.
+        // Without its page index, a file is still readable, but more of it has to be read.
         let footer = self
             .read_footer(PageIndexPolicy::Optional)
             .or_else(|_| self.read_footer(PageIndexPolicy::Skip))?;
@@ -118,7 +118,7 @@ impl ParquetFile {
     }
 }
 
-/// Makes readers of the files as they were when the table was loaded.
+/// Creates readers of the files in the state that they had when the table was loaded.
 #[derive(Debug)]
 pub(super) struct SnapshotReaders {
     files: HashMap<StorePath, Arc<ParquetFile>>,

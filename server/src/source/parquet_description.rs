@@ -1,4 +1,4 @@
-//! What Parquet footers say of how a table is stored.
+//! Describes the storage of a table from its Parquet footers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,40 +9,40 @@ use serde::Serialize;
 
 use crate::source::parquet::ParquetFile;
 
-/// Of tables with more files only the first are described.
+/// The maximum number of files that are described.
 const MAX_FILES: usize = 512;
-/// Row groups beyond these are counted, not listed.
+/// The maximum number of row groups that are listed; further ones are only counted.
 const MAX_ROW_GROUPS: usize = 1000;
-/// Characters of a value of the files' own metadata; longer ones are left out.
+/// The maximum number of characters of a metadata value; longer ones are left out.
 const MAX_VALUE_CHARS: usize = 4096;
-/// The Arrow schema as the writer knew it, which is no text.
+/// The key of the writer's Arrow schema, which is not text.
 const ARROW_SCHEMA: &str = "ARROW:schema";
 
-/// How the files of a table are stored. Sizes are in bytes.
+/// The storage of a table's files. Sizes are in bytes.
 #[derive(Debug, Serialize)]
 pub struct ParquetDescription {
-    /// All files of the table.
+    /// The number of files of the table.
     pub files: usize,
-    /// The files that the other members are of: the first 512.
+    /// The number of files that the other members describe: at most the first 512.
     pub files_read: usize,
-    /// The programs that wrote them.
+    /// The programs that wrote the files.
     pub created_by: BTreeSet<String>,
-    /// The first file's own key-value metadata.
+    /// The key-value metadata of the first file.
     pub metadata: Vec<(String, String)>,
-    /// How many row groups there are.
+    /// The number of row groups.
     pub num_row_groups: usize,
     /// The first 1000 row groups, in order.
     pub row_groups: Vec<RowGroupDescription>,
-    /// Leaf columns, in order.
+    /// The leaf columns, in order.
     pub columns: Vec<ColumnDescription>,
 }
 
 /// A row group.
 #[derive(Debug, Serialize)]
 pub struct RowGroupDescription {
-    /// Its file, counted from 0.
+    /// The index of its file, from 0.
     pub file: usize,
-    /// Its rows.
+    /// The number of rows.
     pub rows: i64,
     /// Its size in the file.
     pub bytes: i64,
@@ -50,12 +50,12 @@ pub struct RowGroupDescription {
     pub uncompressed_bytes: i64,
 }
 
-/// A leaf column over all row groups.
+/// A leaf column, summed over all row groups.
 #[derive(Debug, Serialize)]
 pub struct ColumnDescription {
-    /// Its path, with dots.
+    /// Its path, joined with dots.
     pub name: String,
-    /// Parquet's own type, e.g. `INT64`.
+    /// Its Parquet type, e.g. `INT64`.
     pub physical_type: String,
     /// The codecs of its pages, e.g. `ZSTD`.
     pub compression: BTreeSet<String>,
@@ -65,14 +65,14 @@ pub struct ColumnDescription {
     pub bytes: i64,
     /// Its size before compression.
     pub uncompressed_bytes: i64,
-    /// Whether each row group says its extremes.
+    /// Whether each row group has the minimum and the maximum.
     pub statistics: bool,
     /// Whether each row group has a bloom filter.
     pub bloom_filter: bool,
 }
 
 impl ParquetDescription {
-    /// Reads the footers. Blocks.
+    /// Reads the footers and describes the files. Blocks.
     ///
     /// # Errors
     /// A footer cannot be read any more.
@@ -84,7 +84,7 @@ impl ParquetDescription {
         Ok(description)
     }
 
-    /// Nothing yet, of that many files.
+    /// An empty description of `files` files.
     fn of(files: usize) -> Self {
         Self {
             files,
@@ -137,7 +137,8 @@ impl ParquetDescription {
         }
     }
 
-    /// The column of a chunk: at the same place in most files, under the same name in all.
+    /// The description of a chunk's column. Files can have the columns at different positions, so the
+    /// name decides.
     fn column(&mut self, index: usize, chunk: &ColumnChunkMetaData) -> &mut ColumnDescription {
         let name = chunk.column_path().string();
         let is_named = |column: &ColumnDescription| column.name == name;
@@ -169,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// The footer of a file with columns `id` and `name`, in the order that is given.
+    /// The footer of a file with columns `id` and `name` in the given order.
     fn footer(names: [&str; 2]) -> ParquetMetaData {
         let columns = names.map(|name| {
             let column: ArrayRef = match name {

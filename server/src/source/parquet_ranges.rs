@@ -1,4 +1,5 @@
-//! Parquet files as ranges that are read in parallel: row groups, and large ones by their pages.
+//! Splits Parquet files into ranges that are read in parallel: row groups, or pages of large row
+//! groups.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,17 +13,16 @@ use datafusion::parquet::file::metadata::ParquetMetaData;
 use crate::source::file_range::FileRange;
 use crate::source::parquet::{MAX_KEPT_FOOTERS, ParquetFile};
 
-/// A row group, by file and number in it.
+/// A row group, by its file and its first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowGroup {
     pub(super) file: usize,
-    /// Rows of the file before it.
+    /// The number of rows of the file before it.
     first_row: u64,
 }
 
-/// The row groups of `files` as ranges. One that is larger than `partition_bytes` and can be entered at
-/// each page, because it has an offset index, is several. A file that `rows` do not touch is one
-/// range. Blocks.
+/// The row groups of `files` as ranges. A row group that is larger than `partition_bytes` is split at
+/// pages if it has an offset index. A file outside `rows` is one range. Blocks.
 ///
 /// # Errors
 /// A footer cannot be read again.
@@ -83,7 +83,7 @@ fn share(num_bytes: u64, rows: u64, of_rows: u64) -> u64 {
     (u128::from(num_bytes) * u128::from(rows) / u128::from(of_rows.max(1))) as u64
 }
 
-/// Rows at which a large row group is cut: where a page of its largest column begins.
+/// The rows at which a large row group is cut: the first rows of pages of its largest column.
 fn cuts(footer: &ParquetMetaData, index: usize, num_bytes: u64, partition_bytes: u64) -> Vec<u64> {
     let group = footer.row_group(index);
     let num_rows = group.num_rows().max(0) as u64;
@@ -111,7 +111,7 @@ fn cuts(footer: &ParquetMetaData, index: usize, num_bytes: u64, partition_bytes:
     cuts
 }
 
-/// The rows of one partition as files with row selections, in order.
+/// The rows of one partition, as files with row selections, in order.
 pub(super) fn select(
     partition: &[FileRange<RowGroup>],
     files: &[Arc<ParquetFile>],

@@ -1,4 +1,4 @@
-//! How the engine reads the files of a table, in their order.
+//! Tables of the engine that read files in order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,22 +34,22 @@ use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
 use crate::source::{FileFormat, FileKind, SourceFile};
 
-/// What is known of a table's files beside where they are.
+/// What is known about a table's files, apart from their location.
 #[derive(Debug, Clone)]
 pub(super) enum Contents {
     /// Parquet footers.
     Parquet(Vec<Arc<ParquetFile>>),
     /// Positions of Arrow messages.
     Arrow(Vec<Arc<ArrowFile>>),
-    /// Nothing; `splits` says whether a file may be cut into ranges of bytes.
+    /// Nothing. `splits` states whether a file may be split into byte ranges.
     Text { splits: bool },
 }
 
-/// Files of one kind as a table of the engine.
+/// A table of the engine that consists of files of one type.
 #[derive(Debug)]
 pub struct FileTable {
     kind: FileKind,
-    /// The columns of the files, and behind them those of their folders.
+    /// The columns of the files, followed by those of their folders.
     schema: TableSchema,
     contents: Contents,
     files: Vec<PartitionedFile>,
@@ -58,11 +58,11 @@ pub struct FileTable {
     store: Arc<dyn ObjectStore>,
 }
 
-/// Some rows of a table as a plan that reads nothing else.
+/// A plan that reads only some rows of a table.
 pub struct RowScan {
-    /// Its partitions are the rows in order.
+    /// The plan; its partitions yield the rows in order.
     pub plan: Arc<dyn ExecutionPlan>,
-    /// The rows of each partition.
+    /// The number of rows of each partition.
     pub partition_rows: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ impl FileTable {
     /// A table of these files, in this order.
     ///
     /// # Errors
-    /// None that is known; an engine may refuse the name of the table's store.
+    /// No error is known, but the engine may refuse the URL of the table's store.
     pub(super) fn try_new(
         kind: FileKind,
         files: &[SourceFile],
@@ -96,17 +96,17 @@ impl FileTable {
         })
     }
 
-    /// The columns that are in the files.
+    /// The columns that are in the files, without those of folders.
     pub(super) fn file_schema(&self) -> &SchemaRef {
         self.schema.file_schema()
     }
 
-    /// The size of all files.
+    /// The size of all files in bytes.
     pub fn num_bytes(&self) -> u64 {
         self.num_bytes
     }
 
-    /// The rows of all files, where the files say.
+    /// The number of rows of all files; `None` if the files do not state it.
     pub fn num_rows(&self) -> Option<u64> {
         match &self.contents {
             Contents::Parquet(files) => Some(files.iter().map(|file| file.num_rows).sum()),
@@ -115,7 +115,7 @@ impl FileTable {
         }
     }
 
-    /// How the files are stored, where they are Parquet. Blocks.
+    /// The storage of the files, if they are Parquet. Blocks.
     ///
     /// # Errors
     /// A footer cannot be read any more.
@@ -126,7 +126,7 @@ impl FileTable {
         }
     }
 
-    /// Memory that is kept to find rows in the files.
+    /// Memory that is used to find rows in the files, in bytes.
     pub fn index_bytes(&self) -> u64 {
         match &self.contents {
             Contents::Parquet(files) => files.iter().map(|file| file.index_bytes()).sum(),
@@ -136,7 +136,7 @@ impl FileTable {
     }
 
     /// A plan of rows `rows` of the table with columns `columns`, in partitions of about
-    /// `partition_bytes` of the files; `None` where the files do not say where a row is. Blocks.
+    /// `partition_bytes` of the files. `None` if the files do not state the positions of rows. Blocks.
     ///
     /// # Errors
     /// A file cannot be read any more.
@@ -199,7 +199,7 @@ impl FileTable {
         Ok(DataSourceExec::from_data_source(config))
     }
 
-    /// The files whose folders do not say that `filters`, all of them about folders, are false.
+    /// The files that remain after `filters`, which only refer to columns of folders.
     fn within(&self, state: &dyn Session, filters: &[Expr]) -> Result<Vec<usize>> {
         let all: Vec<usize> = (0..self.files.len()).collect();
         let Some(filter) = conjunction(filters.iter().cloned()) else {
@@ -257,7 +257,8 @@ impl TableProvider for FileTable {
         TableType::Base
     }
 
-    /// A filter that is only about folders leaves out files, and is still applied to the others.
+    /// A filter that only refers to columns of folders excludes files. It is still applied to the
+    /// others.
     fn supports_filters_pushdown(
         &self,
         filters: &[&Expr],
@@ -286,12 +287,12 @@ impl TableProvider for FileTable {
         filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        // What fails here fails again, with its place, where it is applied to rows.
+        // An error here occurs again, with its position, when the filter is applied to rows.
         let within = self.within(state, filters);
         let within = within.unwrap_or_else(|_| (0..self.files.len()).collect());
         let files = within.iter().map(|index| self.files[*index].clone());
-        // One group is cut into ranges by the optimizer, in order; a file that cannot be cut is a
-        // group of its own, so that several are read at once.
+        // The optimizer splits one group into ranges, in order. A file that cannot be split is a group
+        // of its own, so that several files are read in parallel.
         let mut groups: Vec<FileGroup> = match &self.contents {
             Contents::Arrow(files) => {
                 let files = within

@@ -19,10 +19,10 @@ use crate::source::object_store_error::explained;
 use crate::source::parallel::in_parallel;
 use crate::source::{MAX_FILES, SourceFile};
 
-/// The file at an address of a web server, which has to answer `Range` requests.
+/// The table of a file on a web server, which must answer `Range` requests.
 ///
 /// # Errors
-/// One line: what is wrong, what would be right.
+/// One line: what is wrong and what would be right.
 pub(super) fn find_by_http(url: &str, given_name: Option<&str>) -> Result<Found, StartError> {
     let shown = without_secrets(url);
     let store = HttpBuilder::new()
@@ -32,7 +32,7 @@ pub(super) fn find_by_http(url: &str, given_name: Option<&str>) -> Result<Found,
         .build()
         .map_err(|_| {
             StartError::BadArgument(format!(
-                "{shown}: no address; write such as https://example.org/file.parquet"
+                "{shown}: not a valid address; give one such as https://example.org/file.parquet"
             ))
         })?;
     let path = shown.split_once("://").map_or("", |(_, rest)| rest);
@@ -43,12 +43,12 @@ pub(super) fn find_by_http(url: &str, given_name: Option<&str>) -> Result<Found,
     let label = percent_decode_str(encoded)
         .decode_utf8_lossy()
         .replace('/', "_");
-    // The store's address is all of it, so that nothing in it is written anew.
+    // The store's URL is the whole address, so that no part of it is encoded again.
     let object = Arc::new(Object::new(Arc::new(store), Path::default(), 1));
     gather::file(&shown, given_name, SourceFile::open_object(object, &label))
 }
 
-/// The address without what may be a password or a signature.
+/// The address without possible passwords and signatures.
 fn without_secrets(url: &str) -> String {
     let plain = url.split(['?', '#']).next().unwrap_or_default();
     match plain.split_once("://") {
@@ -63,11 +63,11 @@ fn without_secrets(url: &str) -> String {
     }
 }
 
-/// The tables of `s3://bucket/key` or `gs://bucket/key`: an object, all below a folder, or what a
-/// glob matches.
+/// The tables of `s3://bucket/key` or `gs://bucket/key`: an object, all objects in a folder, or the
+/// objects that a glob matches.
 ///
 /// # Errors
-/// One line: what is wrong, what would be right.
+/// One line: what is wrong and what would be right.
 pub(super) fn find_in_bucket(
     location: &str,
     given_name: Option<&str>,
@@ -76,14 +76,14 @@ pub(super) fn find_in_bucket(
     let (name, key) = rest.split_once('/').unwrap_or((rest, ""));
     if name.is_empty() {
         return Err(StartError::BadArgument(format!(
-            "{location}: there is no bucket in it; write such as {scheme}://bucket/folder/file.parquet"
+            "{location}: the address has no bucket; give one such as {scheme}://bucket/folder/file.parquet"
         )));
     }
     let store = connect(scheme, name).map_err(|error| {
         let text = error.to_string();
         let line = text.lines().next().unwrap_or_default();
         StartError::BadArgument(format!(
-            "{location}: {line}; check the variables of the environment that begin with AWS_ or GOOGLE_"
+            "{location}: {line}; check the environment variables that begin with AWS_ or GOOGLE_"
         ))
     })?;
     let bucket = Bucket {
@@ -122,7 +122,7 @@ fn connect(scheme: &str, bucket: &str) -> object_store::Result<Arc<dyn ObjectSto
     })
 }
 
-/// A reader waits for what is tried again, so not for long.
+/// Retries are limited to a short time, because a reader waits for them.
 fn retry() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -168,7 +168,7 @@ impl Bucket<'_> {
             require_literal_leading_dot: true,
             ..glob::MatchOptions::default()
         };
-        // The folder before the first wildcard names the table.
+        // The folder before the first wildcard is the table's name.
         let start = key.find(WILDCARDS).unwrap_or(key.len());
         let folder = self.parse(
             key[..start]
@@ -184,13 +184,13 @@ impl Bucket<'_> {
     fn parse(&self, key: &str) -> Result<Path, StartError> {
         Path::parse(key).map_err(|_| {
             StartError::BadArgument(format!(
-                "{}: not a key that is read; write folders apart by one /",
+                "{}: not a valid key; separate folders by a single /",
                 self.location
             ))
         })
     }
 
-    /// All objects below a folder that are not empty or hidden, folder by folder.
+    /// All objects in a folder that are neither empty nor hidden, ordered by folder.
     fn list(&self, folder: &Path) -> Result<Vec<Path>, StartError> {
         let (store, below) = (Arc::clone(&self.store), folder.clone());
         let depth = folder.parts_count();
@@ -217,7 +217,7 @@ impl Bucket<'_> {
             .map_err(|error| unreadable(self.location, &error))?;
         if paths.len() > MAX_FILES {
             return Err(StartError::BadArgument(format!(
-                "{}: more than {MAX_FILES} objects; give a folder or a glob of fewer",
+                "{}: more than {MAX_FILES} objects; give a folder or a glob with fewer objects",
                 self.location
             )));
         }
@@ -235,7 +235,7 @@ impl Bucket<'_> {
         })
     }
 
-    /// Opens one of the `num_objects` of the source.
+    /// Opens one of the source's `num_objects` objects.
     fn open(&self, path: Path, label: &str, num_objects: usize) -> io::Result<SourceFile> {
         let object = Object::new(Arc::clone(&self.store), path, num_objects);
         SourceFile::open_object(Arc::new(object), label)

@@ -1,4 +1,4 @@
-//! A file of a table, which is read only while it is in the state that was identified.
+//! A file of a table, which is only read while it is in the identified state.
 
 use std::fs::File;
 use std::future::Future;
@@ -15,12 +15,12 @@ use crate::source::disk::DiskFile;
 use crate::source::identity::{Identity, ReadError};
 use crate::source::object::Object;
 
-/// A file in the state in which it was opened, on disk or in an object store.
+/// A file on disk or in an object store, in the state in which it was opened.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// How messages name it: relative to the source that was given.
+    /// The name of the file in messages: its path relative to the source.
     pub label: String,
-    /// What it was.
+    /// The state in which it was opened.
     pub identity: Identity,
     storage: Storage,
     changed: Arc<AtomicBool>,
@@ -33,11 +33,11 @@ enum Storage {
 }
 
 impl SourceFile {
-    /// Opens a file on disk. Anything but a regular file is refused without being opened, and so
-    /// is a link that leads out of `root`.
+    /// Opens a file on disk. Only regular files are opened; everything else is refused without opening
+    /// it. So is a link that leads outside `root`.
     ///
     /// # Errors
-    /// It is not there, may not be read, or is no such file.
+    /// The file does not exist, is not readable or is not a regular file.
     pub fn open(path: &Path, label: &str, root: Option<&Path>) -> io::Result<Self> {
         let (file, identity) = DiskFile::open(path, root)?;
         Ok(Self {
@@ -48,10 +48,10 @@ impl SourceFile {
         })
     }
 
-    /// Identifies an object of an object store. Blocks.
+    /// Opens an object of an object store by reading its identity. Blocks.
     ///
     /// # Errors
-    /// It is not there, may not be read, or the object store does not answer.
+    /// The object does not exist, is not readable, or the object store does not answer.
     pub(super) fn open_object(object: Arc<Object>, label: &str) -> io::Result<Self> {
         Ok(Self {
             label: label.to_owned(),
@@ -64,7 +64,7 @@ impl SourceFile {
     /// Opens the file at the same path or address again.
     ///
     /// # Errors
-    /// As when it was opened.
+    /// As for opening it the first time.
     pub fn open_again(&self) -> io::Result<Self> {
         match &self.storage {
             Storage::Disk(file) => Self::open(&file.path, &self.label, file.root.as_deref()),
@@ -72,12 +72,12 @@ impl SourceFile {
         }
     }
 
-    /// Its size.
+    /// The size in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.identity.size_bytes
     }
 
-    /// The folder on disk that it is in.
+    /// The folder of a file on disk.
     pub(super) fn folder(&self) -> Option<&Path> {
         match &self.storage {
             Storage::Disk(file) => file.path.parent(),
@@ -85,13 +85,13 @@ impl SourceFile {
         }
     }
 
-    /// Whether each read is a request that takes its time.
+    /// Whether each read is a request over the network.
     pub(super) fn is_remote(&self) -> bool {
         matches!(self.storage, Storage::ObjectStore(_))
     }
 
-    /// Whether the file is in another state, or was when it was last read. An object is checked in the
-    /// background, because its store may be slow; a later call returns what was found.
+    /// Whether the file is in another state now, or was at its last read. An object is checked in the
+    /// background, because its store may be slow; a later call returns the result.
     pub fn has_changed(&self) -> bool {
         if self.changed.load(Ordering::Relaxed) {
             return true;
@@ -105,8 +105,8 @@ impl SourceFile {
         }
     }
 
-    /// The bytes of `range`; blocks. After reading, the state of the file is compared with the one in
-    /// which it was opened.
+    /// The bytes of `range`. Blocks. After reading, checks that the file is in the state in which it
+    /// was opened.
     ///
     /// # Errors
     /// The file has changed, `range` is not inside it, or the disk or the object store fails.
@@ -126,7 +126,7 @@ impl SourceFile {
         }
     }
 
-    /// The same into `bytes`, beginning at `offset`.
+    /// Like [`SourceFile::read`], but reads into `bytes`, beginning at `offset`.
     ///
     /// # Errors
     /// As [`SourceFile::read`].
@@ -144,8 +144,8 @@ impl SourceFile {
         }
     }
 
-    /// As [`SourceFile::read`], without comparing where it is a system call of its own: what was read
-    /// may be used only after [`SourceFile::confirm`].
+    /// Like [`SourceFile::read`], but without the check if that takes a system call of its own. The
+    /// bytes may only be used after [`SourceFile::confirm`].
     ///
     /// # Errors
     /// As [`SourceFile::read`].
@@ -160,7 +160,7 @@ impl SourceFile {
             .into())
     }
 
-    /// The same into `bytes`, beginning at `offset`.
+    /// Like [`SourceFile::read_unconfirmed`], but reads into `bytes`, beginning at `offset`.
     ///
     /// # Errors
     /// As [`SourceFile::read`].
@@ -172,7 +172,7 @@ impl SourceFile {
         self.checked(file.read_unconfirmed(&self.identity, read))
     }
 
-    /// Compares the state of the file with the one in which it was opened; blocks.
+    /// Checks that the file is in the state in which it was opened. Blocks.
     ///
     /// # Errors
     /// The file has changed.
@@ -219,7 +219,7 @@ impl SourceFile {
     }
 }
 
-/// The length of `range` if it lies inside `size_bytes`.
+/// The length of `range`, if the range lies inside `size_bytes`.
 fn checked_len(range: &Range<u64>, size_bytes: u64) -> io::Result<usize> {
     let num_bytes = range.end.checked_sub(range.start);
     num_bytes
@@ -229,7 +229,7 @@ fn checked_len(range: &Range<u64>, size_bytes: u64) -> io::Result<usize> {
             io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 format!(
-                    "bytes {} to {} are asked for; there are {size_bytes}",
+                    "bytes {} to {} were requested, but there are {size_bytes}",
                     range.start, range.end
                 ),
             )
@@ -283,7 +283,7 @@ mod tests {
         ];
         for (name, change) in changes {
             let (_folder, path, file) = made("a", "0123456789");
-            // The clock of a file system may stand still for some milliseconds.
+            // The clock of a file system may have a resolution of some milliseconds.
             let before = SystemTime::now() - std::time::Duration::from_secs(5);
             let handle = File::options().write(true).open(&path).unwrap();
             handle.set_modified(before).unwrap();

@@ -1,4 +1,4 @@
-//! A table: one or more files of one kind with one schema.
+//! A table: one or more files of one type with one schema.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -26,16 +26,16 @@ pub struct Table {
     pub format: &'static str,
     /// Its columns.
     pub schema: SchemaRef,
-    /// Its rows, where the files' metadata knows.
+    /// The number of rows, if the files' metadata state it.
     pub num_rows: Option<u64>,
-    /// The size of its files.
+    /// The size of its files in bytes.
     pub num_bytes: Option<u64>,
-    /// Changes when the files change.
+    /// A hash that changes when the files change.
     pub version: String,
-    /// How the engine reads it.
+    /// The engine's access to the table.
     pub provider: Arc<dyn TableProvider>,
     files: Option<FileSet>,
-    /// Keeps an uploaded table's file while the table is read.
+    /// Keeps the file of an uploaded table while the table is in use.
     stored: Option<Arc<StoredFile>>,
 }
 
@@ -47,10 +47,10 @@ struct FileSet {
 }
 
 impl Table {
-    /// Reads what the files say about themselves. All are of the kind of the first.
+    /// Reads the metadata of the files. All must be of type `kind`.
     ///
     /// # Errors
-    /// One line that names the file, what is wrong with it and what would be right.
+    /// One line: which file, what is wrong with it, and what would be right.
     pub fn load(name: &str, kind: FileKind, files: Vec<SourceFile>) -> Result<Self, String> {
         let mut metadata: Option<FilesMetadata> = None;
         let read = try_in_parallel(files.iter(), |file| {
@@ -88,14 +88,14 @@ impl Table {
         })
     }
 
-    /// The table of one file on disk, of the kind that its bytes and its extension say.
+    /// The table of one file on disk, whose type is detected from its content and its extension.
     ///
     /// # Errors
     /// As [`Table::load`].
     pub fn load_file(name: &str, path: &Path) -> Result<Self, String> {
         let kind = FileKind::detect(path)
             .map_err(|error| format!("{name}: {error}"))?
-            .ok_or_else(|| format!("{name}: not a kind of file that is read"))?;
+            .ok_or_else(|| format!("{name}: unsupported file type"))?;
         let file =
             SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
         Self::load(name, kind, vec![file])
@@ -116,19 +116,19 @@ impl Table {
         }
     }
 
-    /// The table as files, where it is made of some.
+    /// The table as files, if it consists of files.
     pub fn file_table(&self) -> Option<&Arc<FileTable>> {
         self.files.as_ref().map(|set| &set.table)
     }
 
-    /// Whether the files on disk are no longer those that were loaded.
+    /// Whether the files have changed since they were loaded.
     pub fn has_changed(&self) -> bool {
         self.files
             .as_ref()
             .is_some_and(|set| set.files.iter().any(SourceFile::has_changed))
     }
 
-    /// Loads the table again, as its files are now.
+    /// Loads the table again, from the current files.
     ///
     /// # Errors
     /// As [`Table::load`].
@@ -152,7 +152,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The same table, of an uploaded file.
+    /// The same table, as the table of an uploaded file.
     pub fn with_stored(mut self, stored: Arc<StoredFile>) -> Self {
         self.stored = Some(stored);
         self
@@ -163,8 +163,8 @@ impl Table {
         self.stored.is_some()
     }
 
-    /// Finds the first row of a text file that cannot be read. Reads the files, some rows at once,
-    /// until `is_cancelled`; blocks.
+    /// Finds the first row of a text file that cannot be read. Reads the files in small steps until
+    /// `is_cancelled` returns true. Blocks.
     pub fn find_broken_row(&self, is_cancelled: &dyn Fn() -> bool) -> Option<QueryError> {
         let set = self.files.as_ref()?;
         let find = match set.kind.format {
@@ -177,7 +177,7 @@ impl Table {
         files.find_map(|file| find(file, set.kind, schema, is_cancelled))
     }
 
-    /// The folders of the files on disk, so that messages can leave them out.
+    /// The folders of the files on disk, so that messages can omit them.
     pub fn folders(&self) -> Vec<String> {
         let Some(set) = &self.files else {
             return Vec::new();
@@ -238,7 +238,7 @@ impl FilesMetadata {
             (Contents::Text { splits }, Contents::Text { splits: next }) => *splits &= next,
             _ => {
                 return Err(format!(
-                    "{label}: not of the same kind as the files before it"
+                    "{label}: not of the same file type as the files before it"
                 ));
             }
         }
@@ -246,14 +246,14 @@ impl FilesMetadata {
     }
 }
 
-/// The files of one table have the same columns of the same types.
+/// Merges the schemas of two files, which must have the same columns of the same types.
 fn merge_typed(a: &Schema, b: &Schema, label: &str) -> Result<SchemaRef, String> {
     for field in b.fields() {
         match a.field_with_name(field.name()) {
             Ok(before) if before.data_type() == field.data_type() => {}
             Ok(before) => {
                 return Err(format!(
-                    "{label}: column {:?} is {} where the files before it have {}; one table needs one type",
+                    "{label}: column {:?} is {}, but {} in the files before it; one table needs one type",
                     field.name(),
                     field.data_type(),
                     before.data_type()

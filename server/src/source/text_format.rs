@@ -1,4 +1,4 @@
-//! What CSV and NDJSON have in common: a row after the other, perhaps compressed.
+//! What CSV and NDJSON have in common: one row after the other, possibly compressed.
 
 use std::io::Read;
 
@@ -7,13 +7,13 @@ use datafusion::arrow::error::ArrowError;
 use crate::source::cursor::Cursor;
 use crate::source::{FileKind, SourceFile};
 
-/// Rows whose text decides the types.
+/// The number of rows from which the types are inferred.
 pub(super) const INFER_ROWS: usize = 20_000;
 
-/// The text of a file from its front.
+/// The decompressed text of a file from its start.
 ///
 /// # Errors
-/// It cannot be decompressed.
+/// The file cannot be decompressed.
 pub(super) fn open(file: &SourceFile, kind: FileKind) -> Result<Box<dyn Read + Send>, ArrowError> {
     kind.compression
         .datafusion()
@@ -21,10 +21,11 @@ pub(super) fn open(file: &SourceFile, kind: FileKind) -> Result<Box<dyn Read + S
         .map_err(|error| ArrowError::ExternalError(Box::new(error)))
 }
 
-/// What `infer` says of the first [`INFER_ROWS`] rows, or where one of them is broken of those before it.
+/// The result of `infer` for the first [`INFER_ROWS`] rows. If one of them is invalid, the result for
+/// the rows before it.
 ///
 /// # Errors
-/// What it says of all of them, where the first row is broken.
+/// The error of `infer` for all rows, if the first row is invalid.
 pub(super) fn of_sound_rows<T>(
     infer: impl Fn(usize) -> Result<T, ArrowError>,
 ) -> Result<T, ArrowError> {

@@ -1,4 +1,4 @@
-//! Messages that wait for readers: in memory first, then on a bounded amount of disk.
+//! Messages that wait for readers: first in memory, then on a limited amount of disk.
 
 mod run_spool;
 mod segment;
@@ -11,10 +11,10 @@ pub use segment::{MessageLocation, Segment};
 
 use crate::byte_pool::BytePool;
 
-/// The smallest and the largest segment of a spool on disk.
+/// The minimum and maximum size of a segment on disk, in bytes.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=64 << 20;
 
-/// The folder and the budgets of all spools together.
+/// The folder of all spools, and the memory and disk budgets that they share.
 #[derive(Debug)]
 pub struct SpoolStorage {
     folder: PathBuf,
@@ -23,7 +23,7 @@ pub struct SpoolStorage {
 }
 
 impl SpoolStorage {
-    /// Storage whose files are in `folder`.
+    /// Storage with its files in `folder`.
     pub fn new(folder: PathBuf, memory_bytes: u64, disk_bytes: u64) -> Arc<Self> {
         Arc::new(Self {
             folder,
@@ -32,22 +32,23 @@ impl SpoolStorage {
         })
     }
 
-    /// Memory that spools use.
+    /// The memory that spools use.
     pub fn memory(&self) -> &BytePool {
         &self.memory
     }
 
-    /// Disk that spools use.
+    /// The disk space that spools use.
     pub fn disk(&self) -> &BytePool {
         &self.disk
     }
 
-    /// Whether so many bytes more may be written.
+    /// Whether `bytes` more can be written.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.disk.has_room(bytes)
     }
 
-    /// The size at which a spool begins a new segment. A spool over its quota drops whole segments.
+    /// The size at which a spool starts a new segment. A spool that exceeds its quota drops whole
+    /// segments.
     fn segment_bytes(&self) -> u64 {
         (self.disk.limit_bytes() / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end())
     }

@@ -1,4 +1,4 @@
-//! The spool of one run: an append-only list of messages with the rows that they hold.
+//! The spool of one run: an append-only list of messages with their rows.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,17 +10,18 @@ use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
 use crate::spool::{MessageLocation, Segment, SpoolStorage};
 
-/// Bytes that a spool keeps in memory before its oldest messages go to disk.
+/// Bytes that a spool keeps in memory before it moves its oldest messages to disk.
 const HOT_BYTES: u64 = 8 << 20;
 
-/// Bytes that a spool keeps of its last messages where earlier rows can be read from their source
-/// again: more than the buffers of a stalled connection hold.
+/// Bytes of the last messages that a spool keeps if earlier rows can be read again from their source.
+/// This is more than the buffers of a stalled connection hold.
 const TAIL_BYTES: u64 = 16 << 20;
 
-/// The same when all spools together use more memory than they may.
+/// The same limit while all spools together exceed their memory budget.
 const SMALL_TAIL_BYTES: u64 = 1 << 20;
 
-/// The messages of a run, from its first row that is still kept. One writer, any number of readers.
+/// The messages of a run, beginning with the first row that is still kept. It has one writer and any
+/// number of readers.
 #[derive(Debug)]
 pub struct RunSpool {
     storage: Arc<SpoolStorage>,
@@ -32,13 +33,13 @@ pub struct RunSpool {
 #[derive(Debug)]
 struct State {
     entries: VecDeque<Entry>,
-    /// Number of the first entry; entries keep their numbers when the head is dropped.
+    /// The number of the first entry. Entries keep their numbers when older ones are dropped.
     first_index: u64,
     first_row: u64,
     end_row: u64,
-    /// Those in force before the first entry.
+    /// The dictionaries that are valid before the first entry.
     dictionaries: LiveDictionaries,
-    /// How many entries, from the front, are on disk.
+    /// The number of entries, from the front, that are on disk.
     num_on_disk: usize,
     memory_bytes: u64,
     segment: Option<Arc<Segment>>,
@@ -54,31 +55,31 @@ pub struct Entry {
     location: MessageLocation,
 }
 
-/// What is at a position of a spool.
+/// The result of reading a position of a spool.
 #[derive(Debug)]
 pub enum Fetched {
     /// A message.
     Entry(Entry),
-    /// Nothing yet.
+    /// Nothing yet, but more may follow.
     NotYet,
-    /// Nothing, and nothing will come: the run is complete or has failed.
+    /// The end: the run is complete or has failed.
     End(Result<(), QueryError>),
-    /// It was there, and is no longer.
+    /// The message was dropped.
     Gone,
 }
 
-/// Where to begin to read.
+/// A position at which to start reading.
 #[derive(Debug)]
 pub struct Position {
-    /// Number of the entry.
+    /// The number of the entry.
     pub index: u64,
-    /// The dictionary entries before it.
+    /// The dictionary entries before the position.
     before: Vec<Entry>,
     dictionaries: LiveDictionaries,
 }
 
 impl Entry {
-    /// The number of its first row, or of the next where it has none.
+    /// The number of its first row. An entry without rows has the number of the next row.
     pub fn first_row(&self) -> u64 {
         self.first_row
     }
@@ -86,7 +87,7 @@ impl Entry {
     /// The message.
     ///
     /// # Errors
-    /// The disk fails.
+    /// Reading from disk fails.
     pub async fn read(self) -> Result<IpcMessage, QueryError> {
         let read = match &self.location {
             MessageLocation::Memory(message) => return Ok(message.clone()),
@@ -102,10 +103,10 @@ impl Entry {
 }
 
 impl Position {
-    /// The dictionaries in force there.
+    /// The dictionaries that are valid at this position.
     ///
     /// # Errors
-    /// The disk fails.
+    /// Reading from disk fails.
     pub async fn dictionaries(self) -> Result<LiveDictionaries, QueryError> {
         let mut dictionaries = self.dictionaries;
         for entry in self.before {
@@ -116,8 +117,8 @@ impl Position {
 }
 
 impl RunSpool {
-    /// An empty spool whose first row will be `first_row`. Unless it `keeps_all`, it keeps the last rows
-    /// in memory.
+    /// An empty spool whose first row will be `first_row`. With `keeps_all` it keeps all rows, on disk
+    /// if necessary. Otherwise it keeps the last rows, in memory.
     pub fn new(storage: Arc<SpoolStorage>, first_row: u64, keeps_all: bool) -> Self {
         let state = State {
             entries: VecDeque::new(),
@@ -138,23 +139,23 @@ impl RunSpool {
         }
     }
 
-    /// The first row that is kept, and the row after the last that has come.
+    /// The first row that is kept, and the row after the last one that was appended.
     pub fn rows(&self) -> std::ops::Range<u64> {
         let state = self.lock();
         state.first_row..state.end_row
     }
 
-    /// How it ended; `None` while it grows.
+    /// How the run ended; `None` while it goes on.
     pub fn end(&self) -> Option<Result<(), QueryError>> {
         self.lock().end.clone()
     }
 
-    /// Bytes on disk.
+    /// Whether messages are on disk.
     pub fn has_disk(&self) -> bool {
         self.lock().num_on_disk > 0
     }
 
-    /// Bytes in memory and on disk.
+    /// The bytes in memory, and the bytes of the current segment on disk.
     pub fn kept_bytes(&self) -> (u64, u64) {
         let state = self.lock();
         let disk_bytes = state
@@ -164,7 +165,7 @@ impl RunSpool {
         (state.memory_bytes, disk_bytes)
     }
 
-    /// Nothing follows. Only the first call has an effect.
+    /// Ends the spool. Only the first call has an effect.
     pub fn finish(&self, end: Result<(), QueryError>) {
         let mut state = self.lock();
         if state.end.is_none() {
@@ -175,7 +176,7 @@ impl RunSpool {
         self.grown.notify_waiters();
     }
 
-    /// The entry that holds a row, or the end. `None` where the row is no longer kept.
+    /// The position of the entry that holds `row`, or the end. `None` if the row is no longer kept.
     pub fn seek(&self, row: u64) -> Option<Position> {
         let state = self.lock();
         if row < state.first_row {
@@ -195,7 +196,7 @@ impl RunSpool {
         })
     }
 
-    /// What is at `index`.
+    /// The entry at `index`.
     pub fn get(&self, index: u64) -> Fetched {
         let state = self.lock();
         let Some(at) = index.checked_sub(state.first_index) else {
@@ -208,7 +209,7 @@ impl RunSpool {
         }
     }
 
-    /// Waits until there is something at `index`. `ask` is called when there is nothing yet.
+    /// Waits until there is an entry at `index`. Calls `ask` while there is none.
     pub async fn wait(&self, index: u64, ask: impl Fn()) -> Fetched {
         loop {
             let grown = self.grown.notified();
@@ -223,8 +224,8 @@ impl RunSpool {
         }
     }
 
-    /// Adds a message, then moves to disk or drops what is too much. `free` is asked to free disk
-    /// that other results use; it says whether it did. Only one task may append.
+    /// Appends a message, then moves or drops messages that exceed the limits. `free` tries to free
+    /// disk space that other results use, and returns whether it did. Only one task may append.
     pub async fn append(&self, message: IpcMessage, free: impl Fn() -> bool) {
         self.push(message);
         loop {
@@ -242,13 +243,13 @@ impl RunSpool {
             };
             match location {
                 Some(location) => self.moved(location, num_bytes),
-                // Without disk the oldest rows go.
+                // Without disk space, the oldest rows are dropped.
                 None => self.drop_all_on_disk_and(1),
             }
         }
     }
 
-    /// Forgets all rows.
+    /// Drops all rows.
     pub fn clear(&self) {
         let num_entries = self.lock().entries.len();
         self.drop_head(num_entries);
@@ -271,7 +272,7 @@ impl RunSpool {
         self.grown.notify_waiters();
     }
 
-    /// The oldest message in memory, where there is too much.
+    /// The oldest message in memory, if memory exceeds its limit.
     fn coldest_message(&self) -> Option<IpcMessage> {
         let state = self.lock();
         let limit_bytes = match (self.keeps_all, self.storage.memory.has_room(0)) {
@@ -336,7 +337,7 @@ impl RunSpool {
         }
     }
 
-    /// Drops the entries of the oldest segment; false where none is on disk.
+    /// Drops the entries of the oldest segment. Returns false if none is on disk.
     fn drop_oldest_segment(&self) -> bool {
         let num_entries = {
             let mut state = self.lock();
@@ -394,7 +395,7 @@ impl RunSpool {
             state.first_row = entry.first_row + entry.num_rows;
         }
         drop(state);
-        // Readers of what is gone must learn of it.
+        // Readers of the dropped entries must notice it.
         self.grown.notify_waiters();
     }
 
@@ -414,6 +415,6 @@ fn disk_error(error: &io::Error) -> QueryError {
     QueryError::new(
         ErrorKind::Internal,
         format!("rows that were kept on disk cannot be read: {error}"),
-        "run the query again; the server's disk needs a look",
+        "run the query again, and check the server's disk",
     )
 }

@@ -12,7 +12,7 @@ use crate::byte_pool::BytePool;
 use crate::message::{IpcMessage, MessageKind};
 use crate::read_at::{read_vec_at, write_all_at};
 
-/// A file without a name: its space is free again when the last handle is gone, however the server
+/// A file without a name. Its disk space is freed when the last handle is closed, however the server
 /// ends.
 #[derive(Debug)]
 pub struct Segment {
@@ -21,20 +21,20 @@ pub struct Segment {
     disk: Arc<BytePool>,
 }
 
-/// Where a message is.
+/// The location of a message.
 #[derive(Debug, Clone)]
 pub enum MessageLocation {
     /// In memory.
     Memory(IpcMessage),
-    /// In a file, metadata before body.
+    /// In a file: metadata, then body.
     Disk {
         /// The file.
         segment: Arc<Segment>,
-        /// Where the metadata begins.
+        /// Offset of the metadata in bytes.
         offset: u64,
-        /// Its length.
+        /// Length of the metadata.
         metadata_bytes: usize,
-        /// The length of the body behind it.
+        /// Length of the body, which follows the metadata.
         body_bytes: usize,
     },
 }
@@ -43,7 +43,7 @@ impl Segment {
     /// An empty segment.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// The folder is not writable.
     pub(super) fn create(folder: &Path, disk: &Arc<BytePool>) -> io::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             file: tempfile::tempfile_in(folder)?,
@@ -52,15 +52,15 @@ impl Segment {
         }))
     }
 
-    /// Bytes that were written.
+    /// The number of bytes that were written.
     pub(super) fn num_bytes(&self) -> u64 {
         self.num_bytes.load(Ordering::Relaxed)
     }
 
-    /// Writes a message at the end; only one writer may. Blocks.
+    /// Appends a message; there must be only one writer. Blocks.
     ///
     /// # Errors
-    /// The disk is full or fails.
+    /// The disk is full, or writing fails.
     pub(super) fn append(self: &Arc<Self>, message: &IpcMessage) -> io::Result<MessageLocation> {
         let offset = self.num_bytes();
         write_all_at(&self.file, &message.metadata, offset)?;
@@ -88,10 +88,10 @@ impl Drop for Segment {
 }
 
 impl MessageLocation {
-    /// The message; blocks where it is on disk.
+    /// The message. Blocks if it is on disk.
     ///
     /// # Errors
-    /// The disk fails.
+    /// Reading from disk fails.
     pub(super) fn read(&self, kind: MessageKind, num_rows: u64) -> io::Result<IpcMessage> {
         match self {
             Self::Memory(message) => Ok(message.clone()),

@@ -150,8 +150,8 @@ async fn objects_folders_and_globs_of_a_bucket() {
         ),
         ("s3://lake/one/*.json", "no file matches"),
         ("s3://sea/a.csv", "there is no such bucket"),
-        ("s3://lake/one/read.me", "not a kind of file that is read"),
-        ("s3://", "write such as s3://bucket"),
+        ("s3://lake/one/read.me", "unsupported file type"),
+        ("s3://", "give one such as s3://bucket"),
     ] {
         let (code, text) = refusal(program(&store.url, &[source]));
         assert!(

@@ -230,7 +230,7 @@ fn sources_are_refused() {
     write("mixed/b.csv", b"b\n1\n");
     for (source, part) in [
         ("missing.csv", "no such file"),
-        ("notes.md", "not a kind of file"),
+        ("notes.md", "unsupported file type"),
         ("cut.parquet", "cut.parquet"),
         ("cut.arrow", "cut.arrow"),
         ("empty.csv", "empty.csv"),
@@ -354,7 +354,7 @@ fn the_program_refuses_in_one_line() {
             "https://example.org",
         ),
         (vec!["serve", &table, "--frobnicate"], 2, "--frobnicate"),
-        (vec!["serve", "gopher://x/y"], 2, "no known source"),
+        (vec!["serve", "gopher://x/y"], 2, "not a supported source"),
         (vec!["serve", &table, "--listen", &taken], 1, "in use"),
     ] {
         let mut program = Command::new(env!("CARGO_BIN_EXE_colonnade"));

@@ -150,13 +150,13 @@ async fn what_is_wrong_is_said_in_one_line() {
     web.put("empty.csv", "");
     web.put("a.html", "<html>\n<p>no table</p>");
     for (name, words) in [
-        ("missing.csv", "it is not there (404)"),
+        ("missing.csv", "not found (404)"),
         ("secret.csv?password=hunter2", "access is denied (403)"),
         ("broken.csv", "the store answered with status 500"),
         ("whole/a.csv", "does not answer Range requests"),
-        ("more/a.csv", "fewer or more than the 4096 bytes came"),
+        ("more/a.csv", "fewer or more than the requested 4096 bytes"),
         ("empty.csv", "no header line"),
-        ("a.html", "not a kind of file that is read"),
+        ("a.html", "unsupported file type"),
     ] {
         let error = refusal(format!("{}/{name}", web.url)).await;
         assert!(error.contains(words), "{name}: {error}");

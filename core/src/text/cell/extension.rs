@@ -1,4 +1,5 @@
-//! Extension types that have a text of their own. Others are shown as what they are stored as.
+//! Extension types that have a text of their own. Values of other extension types are shown as their
+//! storage type.
 
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
@@ -9,20 +10,20 @@ use super::write_value;
 use crate::text::{CellKind, CellText, TimeZones};
 use crate::wire::EXTENSION_NAME;
 
-/// An extension type whose values are not shown as they are stored.
+/// An extension type whose values are not shown as their storage type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
     /// `arrow.uuid` in 16 bytes: `f81d4fae-7dec-11d0-a765-00a0c91e6bf6`.
     Uuid,
     /// `arrow.bool8` in an int8: `true` for all but 0.
     Bool8,
-    /// `geoarrow.point` in coordinates side by side or one struct of them, as well-known text, which
-    /// begins so: `POINT Z (`.
+    /// `geoarrow.point` in interleaved or separate coordinates, as well-known text. The field is the
+    /// beginning of that text, such as `POINT Z (`.
     Point(&'static str),
 }
 
 impl Extension {
-    /// The extension that a field's metadata names, if it is stored as it ought to be.
+    /// The extension type in a field's metadata, if the field has the storage type that it requires.
     #[must_use]
     pub fn of(field: &Field) -> Option<Self> {
         let name = field.metadata().get(EXTENSION_NAME)?;
@@ -46,12 +47,12 @@ impl Extension {
         }
     }
 
-    /// In JSON its text stands without quotes.
+    /// Whether its text has no quotes in JSON.
     pub(super) fn is_bare(self) -> bool {
         self == Self::Bool8
     }
 
-    /// Writes the text of a valid slot.
+    /// Writes the text of a slot that is not null.
     pub(super) fn write(
         self,
         array: &dyn Array,

@@ -1,5 +1,5 @@
-//! Nested values as JSON that loses nothing: numbers with all their digits, everything that JSON
-//! has no form for as a string, map entries as `[key, value]` pairs in their order.
+//! Nested values as lossless JSON. Numbers keep all their digits, values without a JSON form become
+//! strings, and map entries become `[key, value]` pairs in their order.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
@@ -9,7 +9,7 @@ use super::{Extension, underlying, write_value};
 use crate::text::binary::write_hex;
 use crate::text::{CellKind, CellText, TimeZones};
 
-/// Writes a list, struct or map; `index` is a valid slot.
+/// Writes a list, struct or map. The slot at `index` is not null.
 pub(super) fn write_nested(
     array: &dyn Array,
     index: usize,
@@ -85,9 +85,9 @@ fn write_sequence(len: usize, out: &mut CellText, mut write: impl FnMut(usize, &
     out.push("]");
 }
 
-/// Writes `array[index]` as JSON: `null`, numbers (with all their digits), booleans and nested values
-/// bare, all else between quotes; `index` is below the array's length. `extension` is that of the field
-/// that the array is of.
+/// Writes `array[index]` as JSON. `null`, numbers (with all their digits), booleans and nested values
+/// have no quotes; everything else has. `index` is below the array's length. `extension` is that of the
+/// array's field.
 pub fn write_json(
     array: &ArrayRef,
     extension: Option<Extension>,
@@ -137,7 +137,7 @@ fn write_quoted_hex(bytes: &[u8], out: &mut CellText) {
     out.push("\"");
 }
 
-/// Writes `text` as a JSON string, quotes included. RFC 8259, section 7.
+/// Writes `text` as a JSON string, with quotes. RFC 8259, section 7.
 pub(crate) fn write_json_string(text: &str, out: &mut CellText) {
     out.push("\"");
     let mut plain_from = 0;

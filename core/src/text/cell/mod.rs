@@ -25,8 +25,8 @@ fn value<T: ArrowPrimitiveType>(array: &dyn Array, index: usize) -> T::Native {
     array.as_primitive::<T>().value(index)
 }
 
-/// Writes the text of `array[index]`; `index` is below its length. `extension` is that of the field
-/// that the array is of.
+/// Writes the text of `array[index]`; `index` is below the array's length. `extension` is that of the
+/// array's field.
 pub fn write_cell(
     array: &ArrayRef,
     extension: Option<Extension>,
@@ -59,7 +59,7 @@ fn write_value(
         return CellKind::Null;
     }
     match array.data_type() {
-        // `underlying` has followed the last three to a plain value or a null.
+        // Unreachable for the last three: `underlying` has resolved them to a plain value or a null.
         DataType::Null
         | DataType::Dictionary(..)
         | DataType::RunEndEncoded(..)
@@ -172,7 +172,7 @@ fn text(value: &str, out: &mut CellText) -> CellKind {
     CellKind::Value
 }
 
-/// The key of a valid slot, which validation has shown to lie in the dictionary.
+/// The key of a slot that is not null. Validation has shown that it is in the dictionary.
 pub(crate) fn dictionary_key(keys: &dyn Array, index: usize) -> usize {
     match keys.data_type() {
         DataType::Int8 => value::<Int8Type>(keys, index) as usize,
@@ -186,7 +186,7 @@ pub(crate) fn dictionary_key(keys: &dyn Array, index: usize) -> usize {
     }
 }
 
-/// Follows dictionaries, runs and unions from a slot to where its value is, or to a null on the way.
+/// Follows dictionaries, runs and unions from a slot to its value, or to a null on the way.
 pub(crate) fn underlying(mut array: &dyn Array, mut index: usize) -> (&dyn Array, usize) {
     while !array.is_null(index) {
         (array, index) = match array.data_type() {

@@ -1,9 +1,9 @@
-//! Memory for the bodies of messages: large slabs that bodies are written into once, one behind the
-//! other, and that the next stream gets while they are warm.
+//! Memory for the bodies of messages. Bodies are written once, one after the other, into large slabs.
+//! The next stream reuses a slab, which is faster because its pages have been touched.
 //!
-//! A slab is reserved at its size but written only as far as bytes have really come, so what a
-//! header claims costs address space, within the budget, and no memory. It goes back to its pool
-//! when the last array that lies in it is dropped.
+//! A slab is reserved at full size, but written only as far as bytes have arrived. So the lengths that
+//! headers claim cost address space, within the budget, but no memory. A slab returns to its pool when
+//! the last array in it is dropped.
 
 mod pool;
 mod region;
@@ -18,24 +18,24 @@ use pool::{ALIGNMENT_BYTES, Memory, no_memory};
 pub use region::AlignedBody;
 pub(crate) use region::Region;
 
-/// A slab is as large as all before it together, up to this.
+/// A new slab is as large as all slabs before it together, up to this size.
 const MAX_SHARED_BYTES: u64 = 32 << 20;
-/// The part of a budget that one shared slab may take.
+/// A shared slab takes at most this fraction of the budget: 1/8.
 const MIN_SLABS_IN_BUDGET: u64 = 8;
-/// A body that would leave more than this part of a shared slab unused gets one of its own.
+/// A body that takes more than this fraction of a shared slab, 1/16, gets a slab of its own.
 const MIN_BODIES_IN_SLAB: u64 = 16;
 
-/// Memory that bodies are written into one behind the other.
+/// Memory into which bodies are written one after the other.
 #[derive(Debug)]
 struct Slab {
-    /// Taken only by `drop`.
+    /// `None` only while the slab is being dropped.
     memory: Option<Memory>,
-    /// End of the last completed body, rounded up.
+    /// The end of the last complete body, rounded up.
     end: AtomicUsize,
-    /// A `Region` is being written behind `end`.
+    /// Whether a `Region` is being written after `end`.
     has_region: AtomicBool,
     pool: SlabPool,
-    /// Bytes of the slabs of one stream.
+    /// Bytes of all slabs of one stream.
     held_bytes: Arc<AtomicU64>,
 }
 
@@ -56,7 +56,7 @@ impl Slab {
         capacity - self.end.load(Ordering::Acquire)
     }
 
-    /// The next `len` bytes, unless there are fewer or they are being written already.
+    /// The next `len` bytes; `None` if fewer are left or they are already being written.
     fn region(self: &Arc<Self>, len: usize) -> Option<Region> {
         if len > self.left_bytes() || self.has_region.swap(true, Ordering::AcqRel) {
             return None;
@@ -84,14 +84,14 @@ impl Drop for Slab {
 #[derive(Debug)]
 pub(crate) struct Arena {
     pool: SlabPool,
-    /// Where the next body goes, if it fits.
+    /// The slab for the next body, if it fits.
     open: Option<Arc<Slab>>,
     held_bytes: Arc<AtomicU64>,
     budget_bytes: u64,
 }
 
 impl Arena {
-    /// An arena that holds at most `budget_bytes`, from `pool` where it has them.
+    /// An arena that holds at most `budget_bytes`. It takes memory from `pool` if the pool has some.
     pub(crate) fn new(pool: SlabPool, budget_bytes: u64) -> Self {
         Self {
             pool,
@@ -101,13 +101,13 @@ impl Arena {
         }
     }
 
-    /// The most bytes from now on.
+    /// Sets the maximum number of bytes.
     #[cfg(feature = "decode")]
     pub(crate) fn set_budget_bytes(&mut self, budget_bytes: u64) {
         self.budget_bytes = budget_bytes;
     }
 
-    /// Lets go of all memory that nothing refers to, that of the pool as well.
+    /// Releases all memory that nothing refers to, including that of the pool.
     #[cfg(feature = "decode")]
     pub(crate) fn release(&mut self) {
         self.open = None;
@@ -118,12 +118,12 @@ impl Arena {
         self.held_bytes.load(Ordering::Relaxed)
     }
 
-    /// What the open slab has left: all of it, where nothing refers to what was written there.
+    /// The bytes left in the open slab. If nothing refers to its bodies, that is the whole slab.
     fn open_bytes(&self) -> u64 {
         let Some(open) = &self.open else {
             return 0;
         };
-        // Only an arena makes regions, and this one has made none that is left.
+        // Regions are only made by an arena, and no region of this one exists any more.
         if Arc::strong_count(open) == 1 {
             fence(Ordering::Acquire);
             open.end.store(0, Ordering::Release);
@@ -131,12 +131,12 @@ impl Arena {
         open.left_bytes() as u64
     }
 
-    /// Bytes of slabs that something refers to; of the open one as far as it is taken.
+    /// Bytes of slabs that something refers to. The open slab counts up to the end of its bodies.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.held_bytes().saturating_sub(self.open_bytes())
     }
 
-    /// Refuses a message of `num_bytes` that the budget does not have left.
+    /// Refuses a message of `num_bytes` bytes if the budget has less left.
     ///
     /// # Errors
     /// `MemoryBudgetExceeded`.
@@ -153,10 +153,10 @@ impl Arena {
         ))
     }
 
-    /// Room for a body of `num_bytes`, to be written once.
+    /// Reserves memory for a body of `num_bytes` bytes, to be written once.
     ///
     /// # Errors
-    /// `MemoryBudgetExceeded` where the allocator has no more.
+    /// `MemoryBudgetExceeded` if the allocator refuses.
     pub(crate) fn reserve(&mut self, num_bytes: u64) -> Result<Region, DecodeError> {
         let len = machine_size(num_bytes)?;
         if len == 0 {
@@ -179,7 +179,7 @@ impl Arena {
         } else {
             len
         };
-        // Of a small budget, a few rows would hold much in memory that was of other bodies.
+        // With a small budget, a few rows could otherwise keep a large reused slab alive.
         let most = left_bytes.min((self.budget_bytes / MIN_SLABS_IN_BUDGET).max(wanted as u64));
         let memory = match self.pool.take(len, most) {
             Some(memory) => memory,
@@ -193,7 +193,7 @@ impl Arena {
         region.ok_or_else(|| no_memory(len))
     }
 
-    /// Room for bytes that are dropped soon: in a slab of its own, which goes back to the pool then.
+    /// Reserves a slab for bytes that are dropped soon. The slab then returns to the pool.
     ///
     /// # Errors
     /// As [`reserve`](Self::reserve).

@@ -8,9 +8,10 @@ use crate::wire::{DecodeError, DecodeErrorKind};
 
 /// Arrow's recommendation for buffers.
 pub(super) const ALIGNMENT_BYTES: usize = 64;
-/// What has to be left for small allocations after a slab was made; those cannot be refused.
+/// What has to be left for small allocations after a slab was made. Small allocations cannot be
+/// refused.
 const HEADROOM_BYTES: usize = 4 << 20;
-/// Free memory that a pool keeps, if nothing else is said.
+/// The default maximum of free memory in a pool.
 const MAX_FREE_BYTES: usize = 512 << 20;
 
 pub(super) fn no_memory(num_bytes: usize) -> DecodeError {
@@ -20,7 +21,7 @@ pub(super) fn no_memory(num_bytes: usize) -> DecodeError {
     )
 }
 
-/// An allocation of a multiple of 64 bytes, initialised from its start to a mark.
+/// An allocation of a multiple of 64 bytes. It is initialised from its start up to a mark.
 #[derive(Debug)]
 pub(super) struct Memory {
     pub(super) start: NonNull<u8>,
@@ -28,14 +29,14 @@ pub(super) struct Memory {
     pub(super) initialised: AtomicUsize,
 }
 
-// SAFETY: the allocation is owned. It is written only by the one `Region` of its slab, behind what
-// has been read-only since that part's region was completed.
+// SAFETY: the allocation is owned. Only the one `Region` of its slab writes to it, after the completed
+// bodies, which are read-only.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// `capacity` bytes, which is not zero; `None` where the allocator refuses.
+    /// Allocates `capacity` bytes, which must not be zero; `None` if the allocator refuses.
     fn try_new(capacity: usize) -> Option<Self> {
         let layout = Layout::from_size_align(capacity, ALIGNMENT_BYTES).ok()?;
         // SAFETY: the layout's size is not zero.
@@ -57,13 +58,13 @@ impl Drop for Memory {
     }
 }
 
-/// Whether `num_bytes` could be allocated now, beside what small allocations need.
+/// Whether `num_bytes` could be allocated now, in addition to the reserve for small allocations.
 pub(in crate::wire) fn has_room(num_bytes: usize) -> bool {
     Memory::try_new(num_bytes.saturating_add(HEADROOM_BYTES)).is_some()
 }
 
-/// Slabs that nothing refers to any more. Clones share them; streams that take turns in one process
-/// should have the same pool.
+/// Slabs that nothing refers to any more. Clones share them. Streams that follow one another in a
+/// process should use the same pool.
 #[derive(Debug, Clone)]
 pub struct SlabPool {
     free: Arc<Mutex<Vec<Memory>>>,
@@ -77,8 +78,8 @@ impl Default for SlabPool {
 }
 
 impl SlabPool {
-    /// A pool that keeps at most `max_free_bytes` for later, and gives the rest back to the allocator;
-    /// with 0 each body has just the memory that it needs.
+    /// A pool that keeps at most `max_free_bytes` for reuse and returns the rest to the allocator. With
+    /// 0, each body gets exactly the memory that it needs.
     #[must_use]
     pub fn keeping(max_free_bytes: usize) -> Self {
         Self {
@@ -91,14 +92,14 @@ impl SlabPool {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of memory that wait for the next stream.
+    /// Bytes of memory that are free for the next stream.
     #[must_use]
     pub fn free_bytes(&self) -> usize {
         self.free().iter().map(|memory| memory.capacity).sum()
     }
 
-    /// The smallest free memory of `least` to `most` bytes; of equal ones that which was written
-    /// furthest: the first touch of a page costs more than writing it.
+    /// The smallest free memory of `least` to `most` bytes. Of equal sizes, it is the one with the most
+    /// initialised bytes, because the first touch of a page costs more than writing it.
     pub(super) fn take(&self, least: usize, most: u64) -> Option<Memory> {
         let mut free = self.free();
         let fitting = free
@@ -120,12 +121,12 @@ impl SlabPool {
         }
     }
 
-    /// New memory of `wanted` bytes, or at least of `least`, rounded up.
+    /// New memory of `wanted` bytes, or else of at least `least`, rounded up.
     pub(super) fn allocate(&self, wanted: usize, least: usize) -> Result<Memory, DecodeError> {
         let attempt = |len| Memory::try_new(round_up(len)).filter(|_| has_room(0));
         attempt(wanted)
             .or_else(|| {
-                // What lies here unused may be what is missing.
+                // The unused memory here may be what the allocator lacks.
                 self.free().clear();
                 attempt(least)
             })

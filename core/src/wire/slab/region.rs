@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use super::Slab;
 use super::pool::round_up;
 
-/// How far ahead of the bytes memory is initialised: well inside a processor's cache.
+/// How far memory is initialised ahead of the written bytes; small enough for a processor's cache.
 const STEP_BYTES: usize = 256 << 10;
 
-/// Bytes of a slab that are being written, front to back. Only once it is completed does the slab
-/// go on behind it; dropped before, it leaves its room to the next one.
+/// Bytes of a slab that are being written, front to back. When the region is complete, the slab
+/// continues after it. A region that is dropped earlier leaves its memory to the next one.
 #[derive(Debug)]
 pub(crate) struct Region {
     /// `None` where there are no bytes.
@@ -21,7 +21,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// No bytes.
+    /// A region of no bytes.
     pub(crate) fn empty() -> Self {
         Self {
             slab: None,
@@ -31,7 +31,8 @@ impl Region {
         }
     }
 
-    /// Where the next bytes go; empty only once all are there. Stays the same until `advance`.
+    /// The buffer for the next bytes; empty only if all bytes are written. It does not change until
+    /// `advance`.
     pub(crate) fn space(&mut self) -> &mut [u8] {
         let Some(memory) = self.slab.as_ref().and_then(|slab| slab.memory.as_ref()) else {
             return &mut [];
@@ -40,10 +41,11 @@ impl Region {
         let mut initialised = memory.initialised.load(Ordering::Acquire);
         if initialised <= next && next < end {
             let until = end.min(next + STEP_BYTES);
-            // Wasm has no uninitialised memory, and its first touch is better left to who fills it.
+            // Wasm memory is always initialised; its first touch is left to the code that fills it.
             if !cfg!(target_arch = "wasm32") {
-                // SAFETY: `initialised..until` lies in the allocation, and from `initialised` on nobody
-                // else reads or writes it: completed bodies end before, and a slab has one region.
+                // SAFETY: `initialised..until` lies in the allocation. Nobody else reads or writes it
+                // from `initialised` on, because completed bodies end before it and a slab has one
+                // region.
                 unsafe {
                     memory
                         .start
@@ -54,8 +56,8 @@ impl Region {
             initialised = until;
             memory.initialised.store(initialised, Ordering::Release);
         }
-        // SAFETY: `next..end` lies in the allocation, is initialised as far as it is returned, and
-        // belongs to this region alone.
+        // SAFETY: `next..end` lies in the allocation. The returned part is initialised and belongs to
+        // this region alone.
         unsafe {
             std::slice::from_raw_parts_mut(
                 memory.start.add(next).as_ptr(),
@@ -64,12 +66,12 @@ impl Region {
         }
     }
 
-    /// Takes the first `num_bytes` of [`space`](Self::space), which have been written.
+    /// Accepts the first `num_bytes` of [`space`](Self::space), which the caller has written.
     pub(crate) fn advance(&mut self, num_bytes: usize) {
         self.filled += num_bytes.min(self.space().len());
     }
 
-    /// Copies `bytes` in, as far as there is room.
+    /// Copies `bytes` into the region, as far as they fit.
     pub(crate) fn write(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.is_complete() {
             let space = self.space();
@@ -80,17 +82,17 @@ impl Region {
         }
     }
 
-    /// Bytes written so far.
+    /// The number of bytes written so far.
     pub(crate) fn filled(&self) -> usize {
         self.filled
     }
 
-    /// All bytes have been written.
+    /// Whether all bytes have been written.
     pub(crate) fn is_complete(&self) -> bool {
         self.filled == self.len
     }
 
-    /// The bytes written so far, read-only from now on.
+    /// Returns the bytes written so far; they are read-only from now on.
     pub(crate) fn complete(mut self) -> AlignedBody {
         let len = self.filled;
         match self.slab.take().filter(|_| len > 0) {
@@ -129,13 +131,13 @@ impl Drop for Region {
 /// The body of a message, at an address that is a multiple of 64.
 #[derive(Debug)]
 pub struct AlignedBody {
-    /// What the bytes lie in; `None` where there are none.
+    /// The slab that holds the bytes; `None` if there are none.
     slab: Option<Arc<Slab>>,
     start: NonNull<u8>,
     len: usize,
 }
 
-// SAFETY: the bytes are only read, and the slab keeps them.
+// SAFETY: the bytes are only read, and the slab keeps them alive.
 unsafe impl Send for AlignedBody {}
 // SAFETY: as above.
 unsafe impl Sync for AlignedBody {}
@@ -145,7 +147,7 @@ impl AlignedBody {
     pub(crate) fn into_buffer(self) -> arrow_buffer::Buffer {
         match self.slab {
             None => arrow_buffer::Buffer::from_vec(Vec::<u8>::new()),
-            // SAFETY: `start` and `len` describe bytes of the slab, which the buffer keeps.
+            // SAFETY: `start` and `len` describe bytes of the slab, which the buffer keeps alive.
             Some(slab) => unsafe {
                 arrow_buffer::Buffer::from_custom_allocation(self.start, self.len, slab)
             },

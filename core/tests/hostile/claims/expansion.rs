@@ -16,8 +16,8 @@ use crate::meter;
 
 use super::{MIB, accepted, le, refused};
 
-/// A field of type struct, or null where it has no children, `levels` deep; each level has the one
-/// below it `width` times.
+/// A field of type struct, `levels` deep; each level has the next one `width` times. The innermost
+/// fields are null.
 fn tower(
     levels: usize,
     width: usize,
@@ -135,7 +135,7 @@ fn work_on_more_rows_than_there_is_memory_for() {
         column: "c".to_owned(),
         descending: false,
     };
-    // The meter gives a thread 2 GiB.
+    // The test's allocator gives a thread at most 2 GiB.
     let sorted = SortJob::try_new(table, Arc::clone(&all), &[key]);
     assert_eq!(sorted.unwrap_err().code, "out_of_memory");
     assert_eq!(

@@ -70,7 +70,7 @@ fn claimed_row_counts() {
         1,
         "negative",
     );
-    // As many as a batch may have cost nothing.
+    // Even the maximum number of null rows takes no memory.
     let most = i64::from(i32::MAX);
     let stream = Stream::of(DataType::Null, &[rows(most), rows(most), rows(most)]);
     assert_eq!(accepted(&stream).progress().num_rows, 3 * most as u64);

@@ -1,4 +1,4 @@
-//! One test for each way to lie: what it is refused as, at which message, and how cheaply.
+//! One test for each kind of false claim: the error, the refused message, and the cost.
 
 mod expansion;
 mod lengths;
@@ -16,7 +16,7 @@ use crate::{BUDGET_BYTES, CAP_BYTES, TIME_LIMIT, limits, use_table};
 
 pub(super) const MIB: usize = 1 << 20;
 
-/// Decodes and uses a stream, within the limits.
+/// Decodes a stream and uses its rows, within the limits of memory and time.
 pub(super) fn decode(stream: &Stream) -> (Decoder, Result<(), colonnade_core::wire::DecodeError>) {
     let case = || {
         let mut decoder = Decoder::new(BUDGET_BYTES, limits());
@@ -32,7 +32,8 @@ pub(super) fn decode(stream: &Stream) -> (Decoder, Result<(), colonnade_core::wi
     (decoder, result)
 }
 
-/// The stream is refused at the beginning of message `index` with a message that says `what`.
+/// Checks that the stream is refused at the start of message `index` with an error that contains
+/// `what`.
 #[track_caller]
 pub(super) fn refused(stream: &Stream, kind: DecodeErrorKind, index: usize, what: &str) {
     let error = decode(stream).1.expect_err("the stream was accepted");

@@ -206,7 +206,7 @@ fn dictionaries_that_cannot_be() {
     let values = || Claim::batch(&[1], &[&[], &le::<4>(&[0, 1]), b"a"]);
     let keys = |key: u8| Claim::batch(&[1], &[&[], &[key]]);
     let of = |claims: &[Claim]| Stream::of(words(), claims);
-    refused(&of(&[keys(0)]), InvalidData, 1, "never came");
+    refused(&of(&[keys(0)]), InvalidData, 1, "is missing");
     refused(
         &of(&[values().dictionary_batch(5, false)]),
         InvalidHeader,
@@ -223,14 +223,14 @@ fn dictionaries_that_cannot_be() {
     }
     accepted(&of(&[values().dictionary_batch(0, true), keys(0)]));
 
-    // Values that hold the dictionary itself.
+    // The values of the dictionary use the dictionary itself.
     let inner = Field::new("item", words(), true);
     let cycle = DataType::Dictionary(DataType::Int8.into(), DataType::List(inner.into()).into());
     let values = Claim::batch(&[1, 1], &[&[], &le::<4>(&[0, 1]), &[], &[0]]);
     let claims = [values.dictionary_batch(0, false), keys(0)];
-    refused(&Stream::of(cycle, &claims), InvalidData, 1, "never came");
+    refused(&Stream::of(cycle, &claims), InvalidData, 1, "is missing");
 
-    // One id, two types.
+    // One id with two types.
     let other = DataType::Dictionary(DataType::Int8.into(), DataType::Int64.into());
     let columns = vec![Field::new("a", words(), true), Field::new("b", other, true)];
     let values = Claim::batch(&[1], &[&[], &le::<4>(&[0, 1]), b"a"]).dictionary_batch(0, false);

@@ -1,4 +1,4 @@
-//! One message of an Arrow file as a batch.
+//! Reads messages of an Arrow file as batches.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,15 +18,15 @@ use super::error::{Result, damaged, unsound};
 use super::{ArrowFile, limits};
 use crate::message::{IpcMessage, MessageKind};
 
-/// Reads messages of one file one after the other, with the dictionaries that they need.
+/// Reads messages of one file in order, with the dictionaries that they need.
 pub(super) struct BatchReader {
     file: Arc<ArrowFile>,
-    /// Columns of the file, in the order in which they are wanted.
+    /// The requested columns of the file, in the requested order.
     columns: Vec<usize>,
     /// The dictionaries that those columns use.
     dictionary_ids: Vec<i64>,
     dictionaries: HashMap<i64, ArrayRef>,
-    /// The message up to which dictionaries have been read.
+    /// The index of the next message that may be an unread dictionary.
     next_message: usize,
 }
 
@@ -45,8 +45,8 @@ impl BatchReader {
         }
     }
 
-    /// Rows `rows` of record batch message `index`, its wanted columns. Where the columns permit
-    /// it nothing else is read. Blocks.
+    /// Reads rows `rows` of record batch message `index`, with the requested columns. If the columns
+    /// permit it, other rows are not read. Blocks.
     pub(super) fn read(&mut self, index: usize, rows: &Range<u64>) -> Result<RecordBatch> {
         let (start, end) = (rows.start as usize, rows.end as usize);
         if self.columns.is_empty() {
@@ -58,14 +58,16 @@ impl BatchReader {
         let file = Arc::clone(&self.file);
         let message = file.messages[index];
         let (Message::Batch(header), body_start) = self.header(message)? else {
-            return Err(damaged("it is no record batch"));
+            return Err(damaged("the message is not a record batch"));
         };
         if end > header.num_rows {
-            return Err(damaged("a batch has fewer rows than it had"));
+            return Err(damaged(
+                "a batch has fewer rows than when the file was opened",
+            ));
         }
         let slots = read_layout(&header, &file.wire_schema.fields).map_err(|e| unsound(&e))?;
         let is_cut = end - start < header.num_rows && file.can_cut(&message, &self.columns);
-        // Bitmaps are cut between bytes.
+        // Bitmaps can only be cut between bytes.
         let first = if is_cut { start / 8 * 8 } else { 0 };
         let mut body = Body::new(&file, &header, body_start);
         for (column, slot) in slots.iter().enumerate() {
@@ -85,7 +87,7 @@ impl BatchReader {
         let batch = message.header_as_record_batch();
         let batch = read_record_batch(
             &bytes,
-            batch.ok_or_else(|| damaged("it is no record batch"))?,
+            batch.ok_or_else(|| damaged("the message is not a record batch"))?,
             Arc::clone(&file.schema),
             &self.dictionaries,
             Some(&self.columns),
@@ -93,7 +95,9 @@ impl BatchReader {
         )
         .map_err(|error| damaged(&error.to_string()))?;
         if batch.num_rows() != num_rows {
-            return Err(damaged("a batch has another number of rows than it says"));
+            return Err(damaged(
+                "the number of rows of a batch differs from its header",
+            ));
         }
         Ok(if is_cut || end - start < num_rows {
             batch.slice(start - first, end - start)
@@ -102,14 +106,14 @@ impl BatchReader {
         })
     }
 
-    /// The whole of record batch message `index`, all of its columns, with its body as it stands in
-    /// the file, and checked; `None` where it has to be decoded, which says what is wrong with it.
-    /// Blocks.
+    /// The whole record batch message `index`, with all columns and the unchanged body of the file,
+    /// after checking it. `None` if the batch must be decoded instead; decoding then also reports what
+    /// is wrong with it. Blocks.
     pub(super) fn pass(&self, index: usize) -> Result<Option<IpcMessage>> {
         let (file, fields) = (&self.file.file, &self.file.wire_schema.fields);
         let message = self.file.messages[index];
         let (Message::Batch(header), body_start) = self.header(message)? else {
-            return Err(damaged("it is no record batch"));
+            return Err(damaged("the message is not a record batch"));
         };
         let slots = read_layout(&header, fields).map_err(|e| unsound(&e))?;
         let num_rows = header.num_rows as u64;
@@ -143,7 +147,7 @@ impl BatchReader {
         }))
     }
 
-    /// Reads the dictionaries that stand before message `end` and have not been replaced there.
+    /// Reads the dictionaries before message `end` that have not been replaced there.
     fn read_dictionaries(&mut self, end: usize) -> Result<()> {
         let file = Arc::clone(&self.file);
         let start = self.next_message.min(end);
@@ -171,7 +175,7 @@ impl BatchReader {
 
     fn read_dictionary(&mut self, message: SurveyedMessage) -> Result<()> {
         let (Message::Dictionary(header), body_start) = self.header(message)? else {
-            return Err(damaged("it is no dictionary"));
+            return Err(damaged("the message is not a dictionary"));
         };
         let file = Arc::clone(&self.file);
         let field = file
@@ -192,7 +196,7 @@ impl BatchReader {
         let dictionary = message.header_as_dictionary_batch();
         read_dictionary(
             &bytes,
-            dictionary.ok_or_else(|| damaged("it is no dictionary"))?,
+            dictionary.ok_or_else(|| damaged("the message is not a dictionary"))?,
             &file.schema,
             &mut self.dictionaries,
             &message.version(),
@@ -200,7 +204,7 @@ impl BatchReader {
         .map_err(|error| damaged(&error.to_string()))
     }
 
-    /// A message's header, not yet confirmed to be of the file that was opened.
+    /// The header of a message. The caller must still confirm that the file has not changed.
     fn header(&self, message: SurveyedMessage) -> Result<(Message, u64)> {
         let file = &self.file.file;
         let bytes = file.read_unconfirmed(message.start..message.body_start)?;
@@ -208,13 +212,13 @@ impl BatchReader {
         let metadata = bytes.get(prefix..).unwrap_or_default();
         let (header, body_bytes) = Message::read(metadata, &limits()).map_err(|e| unsound(&e))?;
         if body_bytes != message.end - message.body_start {
-            return Err(damaged("its body has another length"));
+            return Err(damaged("the length of a message has changed"));
         }
         Ok((header, message.body_start))
     }
 }
 
-/// The dictionaries that a column uses, wherever in it.
+/// The dictionaries that a column uses, at any depth.
 pub(super) fn collect_ids(field: &SchemaField, ids: &mut Vec<i64>) {
     ids.extend(field.dictionary.as_ref().map(|dictionary| dictionary.id));
     for child in &field.children {

@@ -1,5 +1,5 @@
-//! The buffers of one message for arrow-rs: read from the file, decompressed under a cap, and
-//! described by a new header, so that arrow-rs sees only what was checked.
+//! The buffers of one message, prepared for arrow-rs. They are read from the file, decompressed under a
+//! cap, and described by a new header, so that arrow-rs only sees checked data.
 
 use std::ops::Range;
 
@@ -11,15 +11,15 @@ use datafusion::arrow::buffer::{Buffer, MutableBuffer};
 use super::error::{Result, damaged, unsound};
 use super::{ArrowFile, limits};
 
-/// Where arrow-rs wants buffers to begin.
+/// The alignment that arrow-rs expects of buffers.
 const ALIGNMENT: usize = 64;
 
-/// Buffers one after the other, in the order of the columns; not yet confirmed to be of the file that
-/// was opened.
+/// Buffers one after the other, in the order of the columns. The caller must still confirm that the
+/// file has not changed.
 pub(super) struct Body<'a> {
     file: &'a ArrowFile,
     header: &'a BatchHeader,
-    /// Where the message's body is in the file.
+    /// The position of the message's body in the file.
     body_start: u64,
     /// Bytes that may still be decompressed.
     left_bytes: u64,
@@ -41,7 +41,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A column that nobody wants: empty buffers.
+    /// Adds a column that was not requested, with empty buffers.
     pub(super) fn leave_out(&mut self, slot: &ArraySlot) {
         self.nodes.push(slot.node);
         for _ in &slot.buffers {
@@ -52,7 +52,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// All rows of a column.
+    /// Adds all rows of a column.
     pub(super) fn take(&mut self, slot: &ArraySlot) -> Result<()> {
         self.nodes.push(slot.node);
         for (_, range) in &slot.buffers {
@@ -73,7 +73,8 @@ impl<'a> Body<'a> {
         slot.children.iter().try_for_each(|child| self.take(child))
     }
 
-    /// Rows `rows`, beginning at a multiple of 8, of a column where [`ArrowFile::can_cut`].
+    /// Adds rows `rows` of a column for which [`ArrowFile::can_cut`] is true. They must begin at a
+    /// multiple of 8.
     pub(super) fn take_rows(&mut self, slot: &ArraySlot, rows: Range<usize>) -> Result<()> {
         let node_index = self.nodes.len();
         self.nodes.push(FieldNode {
@@ -112,10 +113,10 @@ impl<'a> Body<'a> {
             .try_for_each(|child| self.take_rows(child, rows.clone()))
     }
 
-    /// Bytes `wanted` of a buffer. Returns where they are in `bytes`.
+    /// Reads bytes `wanted` of a buffer. Returns their position in `bytes`.
     fn read(&mut self, range: BufferRange, wanted: Range<usize>) -> Result<usize> {
         if wanted.start > wanted.end || wanted.end > range.length {
-            return Err(damaged("the offsets of a column lead out of its values"));
+            return Err(damaged("the offsets of a column point outside its values"));
         }
         let at = self.align();
         self.bytes.resize(at + wanted.len(), 0);
@@ -149,7 +150,7 @@ impl<'a> Body<'a> {
         start..start + range.length as u64
     }
 
-    /// The header of `num_rows` rows, without compression, and their bytes.
+    /// The header of `num_rows` uncompressed rows, and their bytes.
     pub(super) fn finish(self, num_rows: usize) -> (BatchHeader, Buffer) {
         let header = BatchHeader {
             num_rows,
@@ -163,7 +164,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Set bits among the first `num_bits`.
+/// The number of set bits among the first `num_bits`.
 fn count_ones(bytes: &[u8], num_bits: usize) -> usize {
     let whole: u32 = bytes[..num_bits / 8]
         .iter()
@@ -176,7 +177,7 @@ fn count_ones(bytes: &[u8], num_bits: usize) -> usize {
     (whole + rest) as usize
 }
 
-/// Makes offsets of `width` bytes begin at 0; returns the values that they meant.
+/// Rebases offsets of `width` bytes to 0. Returns the range of values to which they referred.
 fn rebase(bytes: &mut [u8], width: usize) -> Result<Range<usize>> {
     let read = |bytes: &[u8]| match width {
         4 => bytes.try_into().map(i32::from_le_bytes).map(i64::from),

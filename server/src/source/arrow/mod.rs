@@ -1,4 +1,4 @@
-//! Arrow IPC files and streams: every header is checked, and every body decompressed under a cap,
+//! Arrow IPC files and streams. Every header is checked, and every body decompressed under a cap,
 //! before arrow-rs sees a byte.
 
 mod batch;
@@ -29,8 +29,8 @@ use crate::source::{FileFormat, SourceFile};
 use batch::collect_ids;
 pub(super) use scan::ArrowScan;
 
-/// The largest body of one message in a local file, compressed or not. A file is trusted with more
-/// memory than a peer on the network.
+/// The largest body of one message in a local file, compressed or not. The limit is higher than for
+/// data from the network, because a file is trusted with more memory.
 const MAX_BODY_BYTES: u64 = 4 << 30;
 
 fn limits() -> Limits {
@@ -41,8 +41,8 @@ fn limits() -> Limits {
     }
 }
 
-/// The rows of a partition of `plan`, where that is a scan of Arrow files. Record batches whose bodies
-/// have so many bytes are messages as they stand in the file, where they can be.
+/// The rows of a partition of `plan`, if that is a scan of Arrow files. Record batches with bodies of a
+/// size in `body_bytes` are returned as messages, unchanged from the file, where possible.
 pub(crate) fn read_rows(
     plan: &dyn ExecutionPlan,
     partition: usize,
@@ -52,7 +52,7 @@ pub(crate) fn read_rows(
     Some(scan.read(partition, Some(body_bytes)).boxed())
 }
 
-/// An Arrow file or stream and where its messages are.
+/// An Arrow file or stream, with the positions of its messages.
 #[derive(Debug)]
 pub(super) struct ArrowFile {
     file: SourceFile,
@@ -65,7 +65,7 @@ pub(super) struct ArrowFile {
 }
 
 impl ArrowFile {
-    /// Memory that the positions of the messages take.
+    /// Memory for the positions of the messages, in bytes.
     pub(super) fn index_bytes(&self) -> u64 {
         size_of_val(self.messages.as_slice()) as u64
     }
@@ -73,7 +73,7 @@ impl ArrowFile {
     /// Checks all headers of a file and reads its schema.
     ///
     /// # Errors
-    /// One line that says what is wrong with the file.
+    /// One line that describes what is wrong with the file.
     pub(super) fn open(file: &SourceFile, format: FileFormat) -> Result<Self, String> {
         let reader = BufReader::with_capacity(1 << 16, Cursor::new(file, 0));
         let survey = match format {
@@ -81,9 +81,9 @@ impl ArrowFile {
             _ => survey_file(reader, &limits()),
         }
         .map_err(|error| error.to_string())?;
-        // The header is sound, but arrow-rs gives up on types that it does not know.
+        // The header is valid, but arrow-rs panics at types that it does not know.
         let schema = catch_unwind(AssertUnwindSafe(|| read_schema(&survey, format)))
-            .map_err(|_| "it has a column of a type that is not read".to_owned())??;
+            .map_err(|_| "it has a column of an unsupported type".to_owned())??;
         Ok(Self {
             file: file.clone(),
             schema: Arc::new(schema),
@@ -108,7 +108,7 @@ impl ArrowFile {
                 .all(|column| can_cut(self.schema.field(*column).data_type()))
     }
 
-    /// Whether a column uses a dictionary, wherever in it.
+    /// Whether a column uses a dictionary, at any depth.
     fn has_dictionaries(&self) -> bool {
         let mut ids = Vec::new();
         for field in &self.wire_schema.fields {
@@ -117,7 +117,7 @@ impl ArrowFile {
         !ids.is_empty()
     }
 
-    /// Bytes that have to be read before a batch in the middle can be: all dictionaries.
+    /// The bytes of all dictionaries, which must be read before a batch in the middle.
     fn dictionary_bytes(&self) -> u64 {
         self.messages
             .iter()
@@ -127,7 +127,7 @@ impl ArrowFile {
     }
 }
 
-/// Types whose rows are at positions that follow from the row's number or one offset.
+/// Whether the position of a row follows from its number or from one offset.
 fn can_cut(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().all(|field| can_cut(field.data_type())),

@@ -1,4 +1,4 @@
-//! Reads batches of Arrow files as partitions of a plan.
+//! Reads batches of Arrow files as the partitions of a plan.
 
 use std::fmt;
 use std::ops::{Range, RangeInclusive};
@@ -30,8 +30,8 @@ use super::batch::BatchReader;
 use crate::message::MaybeEncoded;
 use crate::source::file_range::{FileRange, into_partitions};
 
-/// A scan of Arrow files. Its partitions are in file order, whole batches but for the first and
-/// the last.
+/// A scan of Arrow files. Its partitions are in file order. They consist of whole batches, except for
+/// the first and the last batch.
 #[derive(Debug)]
 pub(in crate::source) struct ArrowScan {
     files: Arc<[ScannedFile]>,
@@ -44,17 +44,16 @@ pub(in crate::source) struct ArrowScan {
 #[derive(Debug)]
 struct ScannedFile {
     file: Arc<ArrowFile>,
-    /// Its columns that are wanted.
+    /// The requested columns of the file.
     columns: Vec<usize>,
-    /// For each column of the scan its value in all rows, or `None` where it is the next of
-    /// `columns`.
+    /// For each column of the scan, its value in all rows; `None` if it is the next one of `columns`.
     values: Vec<Option<ScalarValue>>,
-    /// Whether its record batches are batches of the scan as they are.
+    /// Whether the record batches of the file have exactly the columns of the scan.
     is_whole: bool,
 }
 
 impl ScannedFile {
-    /// Whether a range may be a message with a body of a size among `body_bytes`.
+    /// Whether a range may be passed on as a message, with a body of a size in `body_bytes`.
     fn may_pass(&self, range: &FileRange<BatchPosition>, body_bytes: &RangeInclusive<u64>) -> bool {
         let message = self.file.messages[range.at.message];
         let all_plain = SurveyedKind::Batch {
@@ -76,7 +75,7 @@ pub(in crate::source) struct BatchPosition {
 }
 
 impl ArrowScan {
-    /// Rows `rows` of all files with columns `columns` of `schema`, in partitions of about
+    /// A scan of rows `rows` of all files, with columns `columns` of `schema`, in partitions of about
     /// `partition_bytes`.
     ///
     /// # Errors
@@ -113,7 +112,7 @@ impl ArrowScan {
                 Ok(scanned)
             })
             .collect::<Result<Arc<[_]>>>()?;
-        // Each partition reads the dictionaries anew.
+        // Each partition reads the dictionaries again.
         let dictionary_bytes = files.iter().map(|file| file.file.dictionary_bytes()).max();
         let partition_bytes = partition_bytes.max(dictionary_bytes.unwrap_or(0).saturating_mul(4));
         let batches = files
@@ -139,7 +138,7 @@ impl ArrowScan {
         })
     }
 
-    /// The rows of each partition.
+    /// The number of rows of each partition.
     pub(in crate::source) fn partition_rows(&self) -> Vec<u64> {
         let num_rows = |partition: &Vec<FileRange<BatchPosition>>| {
             partition.iter().map(FileRange::num_rows).sum()
@@ -147,8 +146,8 @@ impl ArrowScan {
         self.partitions.iter().map(num_rows).collect()
     }
 
-    /// The rows of a partition. With `pass` record batches whose bodies are of a size among those are
-    /// messages as they stand in the file, where they can be.
+    /// The rows of a partition. With `pass`, record batches with bodies of a size in that range are
+    /// returned as messages, unchanged from the file, where possible.
     pub(in crate::source) fn read(
         &self,
         partition: usize,
@@ -173,7 +172,7 @@ impl ArrowScan {
                         return Ok(None);
                     };
                     let file = range.at.file;
-                    // As quick as handing it to another thread and back.
+                    // Reading takes no longer than handing the work to another thread and back.
                     let is_quick = passes && !files[file].file.file.is_remote();
                     let read = move || {
                         let scanned = &files[file];
@@ -186,7 +185,7 @@ impl ArrowScan {
                         let rows = read_range(scanned, &mut reader, &range, schema, passes)?;
                         Ok::<_, DataFusionError>((rows, reader))
                     };
-                    // arrow-rs panics at some values that do not fit together.
+                    // arrow-rs panics at some contradictory values.
                     let done = if is_quick {
                         catch_unwind(AssertUnwindSafe(read)).ok()
                     } else {
@@ -260,14 +259,14 @@ impl ExecutionPlan for ArrowScan {
     fn execute(&self, partition: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let batches = self.read(partition, None).map(|rows| match rows? {
             MaybeEncoded::Batch(batch) => Ok(batch),
-            MaybeEncoded::Message(_) => internal_err!("a message was not asked for"),
+            MaybeEncoded::Message(_) => internal_err!("an encoded message was not requested"),
         });
         let stream = RecordBatchStreamAdapter::new(Arc::clone(&self.schema), batches);
         Ok(make_cooperative(Box::pin(stream)))
     }
 }
 
-/// The next rows of a file. Blocks.
+/// Reads the next rows of a file. Blocks.
 fn read_range(
     scanned: &ScannedFile,
     reader: &mut BatchReader,
@@ -279,7 +278,7 @@ fn read_range(
         return Ok(MaybeEncoded::Message(message));
     }
     let batch = reader.read(range.at.message, &range.rows)?;
-    // The table's own schema: files may differ in what may be null.
+    // The schema of the table, because files can differ in nullability.
     let num_rows = batch.num_rows();
     let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
     let mut read = batch.columns().iter();
@@ -292,7 +291,7 @@ fn read_range(
     Ok(MaybeEncoded::Batch(batch))
 }
 
-/// The record batches of a file; a large one is several ranges where it can be cut.
+/// The record batches of a file as ranges. A large one is split into several ranges, if it can be cut.
 fn batches<'a>(
     file_index: usize,
     file: &'a ArrowFile,

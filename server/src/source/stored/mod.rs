@@ -1,7 +1,7 @@
 //! The file of an uploaded table and its manifest.
 //!
-//! `{id}.{extension}` holds the bytes as they came, `{id}.json` the table's name: a table exists
-//! from the moment in which its manifest has that name. `{id}.part…` is a file that is being written.
+//! `{id}.{extension}` holds the uploaded bytes, `{id}.json` the table's name. A table exists as soon as
+//! its manifest has its final name. `{id}.part…` is a file that is being written.
 
 pub(crate) mod quota;
 
@@ -16,20 +16,20 @@ use uuid::Uuid;
 
 use crate::source::stored::quota::Quota;
 
-/// What is written beside the bytes.
+/// The contents of a manifest, which is stored beside the bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     pub(crate) id: Uuid,
-    /// The table's name; never a name on disk.
+    /// The table's name; never used as a file name.
     pub(crate) name: String,
-    /// The extension of the file, which says its kind where the content does not.
+    /// The extension of the file, which determines its type if the content does not.
     pub(crate) extension: String,
-    /// 1 for the first table of its name, one more for each that took its place.
+    /// 1 for the first table of its name; each replacement has the next number.
     pub(crate) version: u64,
 }
 
 impl Manifest {
-    /// All of a folder; one that cannot be read is left out, with its files left alone.
+    /// Reads all manifests of a folder. Returns an error if one cannot be read.
     pub(crate) fn read_all(folder: &Path) -> io::Result<Vec<Self>> {
         let mut manifests = Vec::new();
         for entry in fs::read_dir(folder)? {
@@ -42,7 +42,7 @@ impl Manifest {
                 Some(manifest) => manifests.push(manifest),
                 None => {
                     return Err(io::Error::other(format!(
-                        "{} is no manifest of an upload",
+                        "{} is not the manifest of an upload",
                         path.file_name().unwrap_or_default().to_string_lossy()
                     )));
                 }
@@ -52,13 +52,13 @@ impl Manifest {
     }
 }
 
-/// The id with which a file's name begins.
+/// The id at the beginning of a file's name.
 pub(crate) fn id_of(path: &Path) -> Option<Uuid> {
     let name = path.file_name()?.to_str()?;
     Uuid::try_parse(name.split('.').next()?).ok()
 }
 
-/// Whether a file is on its way.
+/// Whether a file is still being written.
 pub(crate) fn is_partial(path: &Path) -> bool {
     path.file_name()
         .and_then(|name| name.to_str())
@@ -66,8 +66,8 @@ pub(crate) fn is_partial(path: &Path) -> bool {
         == Some("part")
 }
 
-/// The bytes of one version of an uploaded table. Once it is removed, its file goes with the last
-/// that holds this: queries read on.
+/// The bytes of one version of an uploaded table. After the table is removed, the file is deleted when
+/// the last reference is dropped, so that running queries can finish.
 #[derive(Debug)]
 pub struct StoredFile {
     folder: PathBuf,
@@ -78,7 +78,7 @@ pub struct StoredFile {
 }
 
 impl StoredFile {
-    /// One of an earlier run.
+    /// A file that was uploaded in an earlier run of the server.
     pub(crate) fn new(folder: &Path, manifest: Manifest, quota: Arc<Quota>) -> Arc<Self> {
         let mut stored = Self {
             folder: folder.to_owned(),
@@ -96,7 +96,7 @@ impl StoredFile {
         self.manifest.version
     }
 
-    /// Removes it from what a later run finds, and its bytes once nobody reads them.
+    /// Removes the table from later runs, and deletes its bytes when nobody reads them any more.
     pub(crate) fn remove(&self) {
         self.is_removed.store(true, Ordering::Relaxed);
         if let Err(error) = fs::remove_file(manifest_path(&self.folder, self.manifest.id)) {
@@ -104,7 +104,7 @@ impl StoredFile {
         }
     }
 
-    /// Where its bytes are.
+    /// The path of the bytes.
     pub(crate) fn path(&self) -> PathBuf {
         file_path(&self.folder, self.manifest.id, &self.manifest.extension)
     }
@@ -121,7 +121,7 @@ impl Drop for StoredFile {
     }
 }
 
-/// A whole file that is not a table yet; dropping it removes the file.
+/// A complete file that is not a table yet. Dropping it deletes the file.
 #[derive(Debug)]
 pub(crate) struct Unpublished {
     folder: PathBuf,
@@ -132,7 +132,7 @@ pub(crate) struct Unpublished {
 }
 
 impl Unpublished {
-    /// Gives a whole file its name. Its bytes are on disk and taken from the quota.
+    /// Gives a complete file its name. Its bytes are on disk and counted in the quota.
     pub(crate) fn new(
         folder: &Path,
         partial: &Path,
@@ -154,7 +154,7 @@ impl Unpublished {
         })
     }
 
-    /// Where its bytes are.
+    /// The path of the bytes.
     pub(crate) fn path(&self) -> PathBuf {
         file_path(&self.folder, self.manifest.id, &self.manifest.extension)
     }
@@ -206,7 +206,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A name is on disk only when its folder is.
+/// A name is only on disk after its folder has been synced.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

@@ -1,10 +1,10 @@
-//! Disk that all uploads share.
+//! The disk quota of all uploads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{ErrorKind, QueryError};
 
-/// Bytes that are used, up to a limit.
+/// A count of used bytes, with a limit.
 #[derive(Debug)]
 pub(crate) struct Quota {
     limit_bytes: u64,
@@ -39,7 +39,7 @@ impl Quota {
             .map_err(|_| full())
     }
 
-    /// Takes what is there already, over the limit or not.
+    /// Counts existing bytes, even beyond the limit.
     pub(crate) fn take_existing(&self, num_bytes: u64) {
         self.used_bytes.fetch_add(num_bytes, Ordering::Relaxed);
     }
@@ -52,7 +52,7 @@ impl Quota {
 pub(crate) fn full() -> QueryError {
     QueryError::new(
         ErrorKind::StorageFull,
-        "the disk that uploads may use is full",
+        "the disk space for uploads is used up",
         "delete uploaded tables, or start the server with a larger --upload-quota",
     )
 }
