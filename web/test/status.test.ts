@@ -126,6 +126,6 @@ test("a table that makes room for others says so, and how far it is", () => {
   const waiting = { ...progress, connection: "waiting" as const };
   expect(phaseOf("streaming", waiting)).toBe("waiting");
   expect(announcement("waiting", waiting)).toBe(
-    "Waiting while other tables arrive: 1,500,000 of 6,000,000 rows, 240 MB",
+    "Waiting for other tables: 1,500,000 of 6,000,000 rows, 240 MB",
   );
 });

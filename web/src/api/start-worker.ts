@@ -95,7 +95,7 @@ export async function startWorker(
   }
   try {
     const here = serveHere(await load());
-    if (reason) console.warn(`colonnade decodes on the page's thread, because no worker started: ${reason}`);
+    if (reason) console.warn(`colonnade decodes on the page's thread: ${reason}`);
     return here;
   } catch (thrown) {
     reason ||= thrown instanceof Error ? thrown.message : String(thrown);
