@@ -6,11 +6,11 @@ import { defineConfig, type Plugin } from "vite";
 import { elementManifest } from "./build/manifest.js";
 import { editorData } from "./build/vscode.js";
 
-/** Places the module beside the worker, where the worker looks for it. */
+/** Copies the wasm module to where the worker looks for it. */
 function placeWasm(): Plugin {
   return {
     name: "colonnade-place-wasm",
-    // Tests end this way as well, and must leave what was built alone.
+    // Only in builds: `closeBundle` also runs after tests, which must not change the build.
     apply: "build",
     closeBundle() {
       const from = new URL("./pkg/colonnade_wasm_bg.wasm", import.meta.url);
@@ -19,7 +19,7 @@ function placeWasm(): Plugin {
   };
 }
 
-/** Writes what editors and documentation tools read of the element, from its source. */
+/** Writes the descriptions of the element for editors and documentation tools, from its source. */
 function describeElement(): Plugin {
   const write = (name: string, content: object) => {
     const file = new URL(`./dist/${name}`, import.meta.url);
@@ -37,9 +37,9 @@ function describeElement(): Plugin {
 }
 
 /**
- * This build must leave `new URL("./worker.js", import.meta.url)` alone, which a comment in the
- * source says; the bundler of whoever uses the package must not: the comment goes, and the name
- * stands in quotes, which all of them know.
+ * Makes `new URL("./worker.js", import.meta.url)` visible to the bundlers of the package's users. A
+ * comment in the source keeps this build from resolving it; here the comment is removed, and the name
+ * is put in the double quotes that all bundlers recognise.
  */
 function showFilesToBundlers(): Plugin {
   return {
@@ -55,7 +55,7 @@ function showFilesToBundlers(): Plugin {
   };
 }
 
-/** Lets a browser ask for all files of an entry at once, not for each when it has read the one before. */
+/** Adds the indirect imports of an entry to it, so that a browser requests all files at once. */
 function hoistImports(): Plugin {
   return {
     name: "colonnade-hoist-imports",
@@ -74,7 +74,7 @@ function hoistImports(): Plugin {
   };
 }
 
-/** Takes indentation out of Lit's templates, and comments out of its styles: no minifier of scripts does. */
+/** Removes indentation from Lit's templates and comments from its styles, which script minifiers leave. */
 function shrinkTemplates(): Plugin {
   const shrinkStyles = (styles: string) =>
     styles
@@ -110,7 +110,7 @@ function shrinkTemplates(): Plugin {
   };
 }
 
-/** Takes out marks of calls without effects: nobody's bundler divides these files any further. */
+/** Removes the marks of calls without side effects, because no bundler tree-shakes these files further. */
 function dropMarks(): Plugin {
   return {
     name: "colonnade-drop-marks",
@@ -122,7 +122,7 @@ function dropMarks(): Plugin {
   };
 }
 
-/** For the bundle that is one file: the worker's text, and the wasm module as base64 of gzip. */
+/** For the single-file bundle: the worker's text, and the wasm module as base64 of gzip. */
 function embed(): Plugin {
   const built = (name: string) => readFileSync(new URL(`./${name}`, import.meta.url));
   return {
@@ -137,11 +137,11 @@ function embed(): Plugin {
   };
 }
 
-/** What is loaded when it is first used. */
+/** Modules that are loaded at their first use. */
 const LATE =
   /\/viewer\/(?:find|inspector|matches|json-tree|binary|column-(?:actions|menu|panels|picker)|panel|copy|formats|summary-words|totals|engine-record)|\/http\/query-record/;
 
-/** Few files: what `open` needs, what shows its rows, and each tool that is loaded late. */
+/** The output has few files: one for `open`, one for the viewer, and one for each tool loaded late. */
 const groups = [
   {
     name: "open",
@@ -155,8 +155,8 @@ const groups = [
   },
 ];
 
-// The worker (`--mode worker`) is a build of its own: it must be one file that hosts can place
-// where they like. So is the bundle with everything inside (`--mode inline`), which holds it.
+// The worker has its own build (`--mode worker`), because it must be one file that hosts can place
+// anywhere. The single-file bundle, which contains the worker, has its own build too (`--mode inline`).
 export default defineConfig(({ mode }) => {
   const entries: Record<string, Record<string, string>> = {
     worker: { worker: "src/worker.ts" },
@@ -168,7 +168,7 @@ export default defineConfig(({ mode }) => {
   const noDom = fileURLToPath(new URL("./src/viewer/no-dom.ts", import.meta.url));
   return {
     plugins: [shrinkTemplates(), dropMarks(), showFilesToBundlers(), hoistImports(), ...plugins],
-    // Lit's build for Node is the one for browsers too, but for asking whether there is a DOM.
+    // Lit's build for Node also works in browsers; it only checks whether there is a DOM.
     resolve: { conditions: ["node"], alias: { "@lit-labs/ssr-dom-shim": noDom } },
     build: {
       target: "es2022",
@@ -176,7 +176,7 @@ export default defineConfig(({ mode }) => {
       lib: { entry, formats: ["es"] },
       rolldownOptions: {
         external: ["apache-arrow", ...(isFirst ? [/\/worker\.js$/] : [])],
-        // Vite leaves white space in libraries for the sake of annotations; these have none to lose.
+        // Vite keeps white space in libraries to preserve annotations; these files have none.
         output: {
           chunkFileNames: "[name].js",
           minify: { codegen: true },

@@ -27,7 +27,7 @@ for (const [where, memory] of [
     await expect(header(page, "distance")).toBeFocused();
     await header(page, "origin").click();
     await openMenu(page, "origin");
-    await page.getByLabel("How the text is compared").selectOption("starts_with");
+    await page.getByLabel("Condition").selectOption("starts_with");
     await page.getByRole("textbox", { name: "Text" }).fill("H");
     await page.getByRole("button", { name: "Apply filter" }).click();
     const filter = {
@@ -67,7 +67,7 @@ test("a filter that nothing passes can be taken back by keyboard", async ({
   await page.keyboard.press("Alt+ArrowDown");
   await page.getByRole("textbox", { name: "Text" }).fill("no such text");
   await page.keyboard.press("Enter");
-  await expect(page.getByText("No row passes the filter.")).toBeVisible();
+  await expect(page.getByText("No rows match the filter.")).toBeVisible();
   await expect(header(page, "utf8")).toBeFocused();
   await page.keyboard.press("Alt+ArrowDown");
   await page.getByRole("button", { name: "Remove filter", exact: true }).click();

@@ -245,7 +245,7 @@ test("a refused clipboard is told of", async ({ page, stage }) => {
   });
   await goToRow(page, 5);
   await page.keyboard.press("Control+c");
-  await expect(facts(page)).toContainText("Not copied. The browser refused the clipboard");
+  await expect(facts(page)).toContainText("Not copied. The browser blocked the clipboard");
   const code = await viewer(page).evaluate((element) =>
     (element as unknown as { copy(): Promise<void> }).copy().catch((error) => error.code),
   );

@@ -68,8 +68,8 @@ test("nothing opened, connecting, and cancelled before the first row", async ({
   proxy.cuts = [{ at: 0, by: "reset", meanwhile: () => opened }];
   try {
     await show(page, pages.origin, {});
-    await expect(page.getByText("Nothing to show yet.")).toBeVisible();
-    await expect(status(page)).toHaveText("Nothing opened");
+    await expect(page.getByText("No table is open.")).toBeVisible();
+    await expect(status(page)).toHaveText("No table open");
     await expectElementAccessible(page);
 
     await viewer(page).evaluate(
@@ -288,7 +288,7 @@ test("windowed: rows load as one scrolls, and that is not said each time", async
 
 test("empty: no rows, or none that pass the filter", async ({ page, stage, pages, server }) => {
   await show(page, pages.origin, { src: `${server.origin}/v1/tables/flights/rows?limit=0` });
-  await expect(page.getByText("The result is complete and empty.")).toBeVisible();
+  await expect(page.getByText("The result is empty.")).toBeVisible();
   await expect(status(page)).toContainText("Complete: 0 rows");
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "1");
   await expectGrid(page);
@@ -298,7 +298,7 @@ test("empty: no rows, or none that pass the filter", async ({ page, stage, pages
   await viewer(page).evaluate((element) => {
     Object.assign(element, { filter: { op: "eq", column: "origin", value: "nowhere" } });
   });
-  await expect(page.getByText("No row passes the filter.")).toBeVisible();
+  await expect(page.getByText("No rows match the filter.")).toBeVisible();
   await expectGrid(page);
   await expectElementAccessible(page);
   await button(page, "Remove all").click();

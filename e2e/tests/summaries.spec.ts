@@ -279,7 +279,7 @@ test("summaries are shown where there is room, and as was chosen", async ({
     });
   expect(await getState()).toBe(true);
   await page.getByRole("button", { name: "Columns" }).click();
-  await page.getByLabel("Summaries in the header").uncheck();
+  await page.getByLabel("Column summaries").uncheck();
   await page.keyboard.press("Escape");
   await expect(plot(page, "delay")).toBeHidden();
   expect(await heightPx()).toBeLessThan(tallPx);

@@ -1,4 +1,4 @@
-// The codes that a `ColonnadeError` can have, read from the sources that make them.
+// The codes of a `ColonnadeError`, read from the sources.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { parseSync, Visitor } from "rolldown/utils";
@@ -6,8 +6,8 @@ import { parseSync, Visitor } from "rolldown/utils";
 const source = new URL("../src/", import.meta.url);
 
 /**
- * The codes and what each is about: the decoder's from the comments of its enum, the package's from
- * the messages that it makes; by code.
+ * The codes and their descriptions, sorted by code: the decoder's from the comments of its enum, the
+ * package's from its messages.
  */
 export function errorCodes() {
   const codes = new Map([...decoderCodes(), ...packageCodes()]);
@@ -45,7 +45,7 @@ function packageCodes() {
   return found;
 }
 
-/** A message as it is in the source, with `…` for what is put in; undefined where it is no text. */
+/** A message as in the source, with `…` for inserted values; undefined if it is not a text literal. */
 function textOf(node) {
   if (node?.type === "Literal") return node.value;
   if (node?.type !== "TemplateLiteral") return undefined;

@@ -1,15 +1,15 @@
 // The custom elements manifest, made from the source of `<colonnade-viewer>`.
 //
-// What there is comes from the code (`static properties`, the members of the class, `ViewerEventMap`,
-// the parts and custom properties that are used); what it is for, from the comments beside it. Where
-// the comment at the class's head does not name the same attributes, events and parts, this throws.
+// Names come from the code (`static properties`, the members of the class, `ViewerEventMap`, the parts
+// and custom properties in use), descriptions from the comments beside it. Throws if the comment of the
+// class does not name the same attributes, events and parts as the code.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSync } from "rolldown/utils";
 
-/** A thing with a name and what it is for. */
+/** A name and its description. */
 interface Described {
   name: string;
   description: string;
@@ -64,16 +64,16 @@ const TAG = "colonnade-viewer";
 const CLASS = "ColonnadeViewer";
 const source = fileURLToPath(new URL("../src", import.meta.url));
 
-// biome-ignore lint/suspicious/noExplicitAny: the nodes of a syntax tree are read by the names they have
+// biome-ignore lint/suspicious/noExplicitAny: the nodes of a syntax tree are read by their names
 type Node = any;
 
-/** What the comment of a class says: its text, and its tags by their name. */
+/** The parsed comment of a class: its text, and its tags by name. */
 interface ClassComment {
   text: string;
   tags: Map<string, Map<string, string>>;
 }
 
-/** Reads the sources and says what the element is. Throws where code and comments differ. */
+/** Reads the sources and describes the element. Throws if code and comments differ. */
 export function elementManifest(): Manifest {
   const declaration = describe();
   const module = "dist/define.js";
@@ -98,7 +98,7 @@ export function elementManifest(): Manifest {
 class SourceFile {
   readonly #text: string;
   readonly #comments: { value: string; start: number; end: number }[];
-  /** What it exports under a name. */
+  /** Its named exports. */
   readonly exported: Node[];
 
   constructor(path: string) {
@@ -108,7 +108,7 @@ class SourceFile {
     this.exported = program.body.filter(({ type }) => type === "ExportNamedDeclaration");
   }
 
-  /** The text of a node on one line. */
+  /** The text of a node, on one line. */
   textOf(node: Node): string {
     return this.#text.slice(node.start, node.end).replace(/\s+/g, " ");
   }
@@ -125,7 +125,7 @@ class SourceFile {
   }
 }
 
-/** A declaration or a member, and the file that it is in. */
+/** A declaration or a member, and its file. */
 interface Found {
   node: Node;
   file: SourceFile;
@@ -216,14 +216,14 @@ function describe(): ElementDeclaration {
   };
 }
 
-/** The attribute of a Lit property, or undefined where it has none. */
+/** The attribute of a Lit property; undefined if it has none. */
 function attributeOf(name: string, options: Node): string | undefined {
   const option = options.properties.find(({ key }: Node) => key.name === "attribute");
   if (option === undefined) return name.toLowerCase();
   return option.value.value === false ? undefined : option.value.value;
 }
 
-/** What somebody who uses the element may call: no lifecycle, nothing private. */
+/** Whether a member is public: neither private nor part of the lifecycle. */
 function isPublic(member: Node): boolean {
   const { name, type } = member.key;
   const isHidden = type === "PrivateIdentifier" || member.accessibility !== null || member.static;
@@ -242,7 +242,7 @@ function parseComment(comment: string): ClassComment {
   return { text: text.trim(), tags };
 }
 
-/** Throws unless the comment's `tag`s name just what there is. */
+/** Throws unless the comment's `tag`s name exactly what the code has. */
 function hold(comment: ClassComment, tag: string, found: Described[]): void {
   const told = [...(comment.tags.get(tag)?.keys() ?? [])].sort();
   const names = found.map(({ name }) => name).sort();
@@ -261,7 +261,7 @@ function usedNames(): { parts: string[]; properties: { name: string; default: st
       for (const part of names.join(" ").split(" ").filter(Boolean)) parts.add(part);
     }
     for (const { index, 1: property = "" } of text.matchAll(/var\(\s*(--colonnade-[\w-]+),/g)) {
-      // The first one is the default; others are for media such as more contrast.
+      // The first one is the default; others are for media queries such as more contrast.
       if (properties.has(property)) continue;
       const fallback = text.slice(text.indexOf(",", index) + 1);
       properties.set(property, untilClosed(fallback).replace(/\s+/g, " ").trim());
@@ -271,7 +271,7 @@ function usedNames(): { parts: string[]; properties: { name: string; default: st
   return { parts: [...parts], properties: cssProperties };
 }
 
-/** The text before the parenthesis that closes one opened earlier. */
+/** The text before the unmatched closing parenthesis. */
 function untilClosed(text: string): string {
   let depth = 1;
   const end = [...text].findIndex((character) => {

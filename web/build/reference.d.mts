@@ -1,2 +1,2 @@
-/** The page, as it should stand in `docs/`. */
+/** The content of `docs/reference.md`. */
 export function reference(): string;

@@ -1,5 +1,5 @@
-// The reference for those who embed the package, made from what is built of its source: the types with
-// their comments, the element's manifest, the codes of errors. `node build/reference.mjs` writes it.
+// Generates the reference of the package from the build: the types with their comments, the element's
+// manifest and the error codes. `node build/reference.mjs` writes it.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -32,12 +32,12 @@ class TypesFile {
     this.#body = program.body;
   }
 
-  /** The statements by which other files' names are exported. */
+  /** The statements that re-export names of other files. */
   get exports() {
     return this.#body.filter(({ source, specifiers }) => source && specifiers);
   }
 
-  /** The file that a name of another file is imported from; this one where it is declared here. */
+  /** The file that declares a name, which may be imported here; undefined for packages. */
   fileOf(name) {
     if (this.declarations(name).length > 0) return this;
     const found = this.#body.find(({ type, specifiers }) => {
@@ -47,7 +47,7 @@ class TypesFile {
     return TypesFile.open(new URL(found.source.value.replace(/\.js$/, ".d.ts"), this.#url));
   }
 
-  /** All declarations of a name: an interface may stand beside a class. */
+  /** All declarations of a name, such as a class and an interface. */
   declarations(name) {
     return this.#body
       .map((statement) => ({ statement, node: statement.declaration ?? statement }))
@@ -69,7 +69,7 @@ class TypesFile {
       .replace(/^ {4}/gm, "  ");
   }
 
-  /** The comment right before a node, in paragraphs: its text, and its tags. */
+  /** The comment right before a node, as paragraphs of text and tags. */
   commentOf({ start }) {
     const comment = this.#comments.findLast(({ end }) => end <= start);
     if (comment === undefined || this.#text.slice(comment.end, start).trim() !== "") return "";
@@ -83,7 +83,7 @@ class TypesFile {
   }
 }
 
-/** On one line, as a cell of a table. */
+/** A text on one line, as a table cell. */
 const inCell = (text) => text.replace(/\s+/g, " ").replaceAll("|", "\\|").trim();
 const code = (text) => `\`${inCell(text)}\``;
 const fenced = (text) => `\`\`\`ts\n${text}\n\`\`\``;
@@ -93,7 +93,7 @@ function table(titles, rows) {
   return [line(titles), line(titles.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** Public members that say more than their signature. */
+/** A table of the public members that have a comment. */
 function membersOf(file, nodes) {
   const rows = nodes
     .flatMap(({ body }) => body?.body ?? [])
@@ -110,7 +110,7 @@ function entry(name, file) {
   const found = file.declarations(name);
   if (found.length === 0) throw new Error(`the types do not declare ${name}`);
   const nodes = found.map(({ node }) => node);
-  // The declarations of a name with a comment each, the last of which is the class or the value.
+  // A name may have several declarations with comments; the last one is the class or the value.
   const comments = found.map(({ statement }) => file.commentOf(statement)).filter(Boolean);
   const signatures = nodes.map((node) => file.textOf(node).replace(/^ *#private;\n/gm, ""));
   return [
@@ -121,7 +121,7 @@ function entry(name, file) {
   ];
 }
 
-/** Types that these name and that are not among them, and those that they name in turn. */
+/** Types that these entries name but do not include, and types that those name in turn. */
 function namedBy(entries) {
   const known = new Set(entries.map(({ name }) => name));
   const found = [];
@@ -199,7 +199,7 @@ function elementSections() {
   ];
 }
 
-/** The page, as it should stand in `docs/`. */
+/** The content of `docs/reference.md`. */
 export function reference() {
   const index = TypesFile.open(new URL("index.d.ts", types));
   const modules = index.exports.map(({ source, specifiers }) => ({
@@ -211,17 +211,17 @@ export function reference() {
   const sections = [
     "# Reference",
     "<!-- Made from the source by `npm run docs`; edit the comments there. -->",
-    "What the package `colonnade` exports and what its element has. How to embed it is in `embedding.md`, how it works in `web/README.md`.",
+    "The exports of the package `colonnade`, and its element. `embedding.md` explains how to embed it, `web/README.md` how to use it.",
     ...elementSections(),
     "## Exports of `colonnade`",
     ...entries.flatMap(({ name, file }) => entry(name, file)),
-    "## Types that these name",
-    "They are not exported by their names.",
+    "## Other types",
+    "The exports use these types, but the package does not export their names.",
     ...namedBy(entries)
       .sort(byName)
       .flatMap(({ name, file }) => entry(name, file)),
-    "## Codes of errors",
-    "A `ColonnadeError` has one of these, or one of the server's (`http.md`).",
+    "## Error codes",
+    "The `code` of a `ColonnadeError` is one of these, or one of the server's (`http.md`).",
     table(
       ["code", "what"],
       errorCodes().map(({ code: name, text }) => [code(name), inCell(text)]),

@@ -1,5 +1,5 @@
-// Takes Lit out of the element's types, so that who uses the package needs no Lit: the class extends
-// HTMLElement, and what Lit calls is left out. Where apache-arrow is not there, its table is `any`.
+// Removes Lit from the element's types, so that users of the package do not need it: the class extends
+// HTMLElement, and Lit's callbacks are left out. Without apache-arrow installed, its table is `any`.
 // Adds the type of the wasm module's address.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { parseSync } from "rolldown/utils";
 
 const types = new URL("../dist/types/", import.meta.url);
 
-/** The element's class and what it is based on, without Lit. */
+/** The types of the element's class and its base class, without Lit. */
 function withoutLit(text) {
   const { program, comments } = parseSync("viewer.d.ts", text);
   const classes = program.body
@@ -50,5 +50,5 @@ for (const name of readdirSync(new URL("api/", types))) {
 
 writeFileSync(
   new URL("wasm.d.ts", types),
-  "/** The address of `colonnade.wasm`, as bundlers give it. */\ndeclare const address: string;\nexport default address;\n",
+  "/** The address of `colonnade.wasm`, as bundlers provide it. */\ndeclare const address: string;\nexport default address;\n",
 );

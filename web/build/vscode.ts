@@ -1,8 +1,8 @@
-// The same for the HTML editor of VS Code (and others that read its custom data).
+// The element's description as custom data for HTML editors such as VS Code.
 
 import type { Manifest } from "./manifest.js";
 
-/** `html.customData` of the elements of a manifest. */
+/** The `html.customData` for the elements of a manifest. */
 export function editorData({ modules }: Manifest): object {
   const elements = modules.flatMap(({ declarations }) => declarations);
   return {

@@ -1,6 +1,6 @@
 import { ColonnadeViewer } from "./viewer/viewer.js";
 
-// Harmless where there is no DOM, and when some other copy of this package already did.
+// Does nothing without a DOM, or if another copy of this package has registered the element.
 if (globalThis.customElements?.get("colonnade-viewer") === undefined) {
   globalThis.customElements?.define("colonnade-viewer", ColonnadeViewer);
 }

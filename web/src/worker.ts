@@ -3,7 +3,7 @@ import { serve } from "./worker/serve.js";
 
 export { serve };
 
-// In a worker that `open` started; not in a page or worker of another's that imports this file.
+// Only in a worker that `open` started, not in another page or worker that imports this file.
 const scope = globalThis as unknown as Worker & { document?: unknown; name?: unknown };
 if (scope.document === undefined && scope.name === "colonnade") {
   let stop = () => {};

@@ -21,7 +21,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a phase is told at once, progress every three seconds, no rows never", () => {
+test("a phase is announced at once, progress every three seconds, zero rows never", () => {
   vi.useFakeTimers();
   const onDue = vi.fn();
   const announcer = new Announcer(onDue);
@@ -42,7 +42,7 @@ test("a phase is told at once, progress every three seconds, no rows never", () 
   expect(say("windowed", 60)).toContain("50 rows");
 });
 
-test("a row number that is none is answered by what would be one", () => {
+test("an invalid row number gets a message with the valid range", () => {
   expect(wrongNumber("x", 1000, false)).toBe(
     "“x” is not a row number. Type a whole number: 1 to 1,000.",
   );

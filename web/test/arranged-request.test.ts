@@ -33,7 +33,7 @@ test.each([
   [`/v1/tables/t/rows?filter=a%3D1&id=${ID}`, { query: ID }],
   [`/v1/tables/t/rows?limit=5&id=${ID}`, { query: ID }],
   [`/v1/query/${ID}/rows`, { query: ID }],
-])("rows of %s are asked for as %o", async (address, rows) => {
+])("rows of %s are requested as %o", async (address, rows) => {
   const request = arrangedRequest(source(address), arrangement);
   expect(request?.url).toBe("http://localhost:7878/v1/query");
   expect(request?.method).toBe("POST");
@@ -42,22 +42,22 @@ test.each([
   expect(await request?.json()).toEqual({ ...rows, ...arranged });
 });
 
-test("rows of a statement are asked for by its id", async () => {
+test("rows of a statement are requested by its id", async () => {
   const request = arrangedRequest(source("/v1/query", { sql: "select 1", id: ID }), arrangement);
   expect(await request?.json()).toEqual({ query: ID, ...arranged });
 });
 
-test("of the columns that are named", async () => {
+test("only the named columns are requested", async () => {
   const columns = ["b", "a"];
   const some = arrangedRequest(source("/v1/tables/t/rows?columns=a,b,c"), arrangement, columns);
   expect(await some?.json()).toEqual({ table: "t", columns, ...arranged });
 });
 
-test("nobody else is asked", () => {
+test("other sources have no such request", () => {
   expect(arrangedRequest(source("/data/file.arrows"), arrangement)).toBeUndefined();
 });
 
-test("arrangements are the same by what they ask for", () => {
+test("arrangements are compared by their JSON", () => {
   const other = { sort: [{ column: "a" }], filter: null };
   expect(isSameArrangement(arrangement, { ...arrangement })).toBe(true);
   expect(isSameArrangement(other, { ...other, sort: [{ column: "a", descending: false }] })).toBe(
@@ -66,7 +66,7 @@ test("arrangements are the same by what they ask for", () => {
   expect(isSameArrangement(arrangement, other)).toBe(false);
 });
 
-test("a header goes from ascending to descending to none", () => {
+test("a click on a header cycles through ascending, descending and none", () => {
   const once = toggledSort([{ column: "b" }, { column: "c" }], "a", false);
   expect(once).toEqual([{ column: "a", descending: false }]);
   const twice = toggledSort(once, "a", false);

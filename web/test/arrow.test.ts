@@ -1,5 +1,5 @@
-// What `toArrow` hands over: apache-arrow shows the values that the table shows, and what it writes of
-// them reads back the same; or the table says that apache-arrow cannot read a column.
+// Tests `toArrow`: apache-arrow shows the same values as the table, and what it writes reads back the
+// same. Or the table reports that apache-arrow cannot read a column.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const folders = [
   ...(existsSync(gold) ? readdirSync(gold).map((set) => join(gold, set)) : []),
 ];
 
-/** Checks the cells whose text is plain in apache-arrow as well. */
+/** Checks the cells whose text is the same in apache-arrow. */
 function expectCells(arrow: ArrowTable, rows: (string | null)[][]): void {
   for (const [index, { name, type }] of arrow.schema.fields.entries()) {
     const vector = arrow.getChildAt(index);
@@ -47,7 +47,7 @@ for (const folder of folders) {
       }
       expect(arrow.numRows).toBe(table.numRows);
       expectCells(arrow, rows);
-      // apache-arrow writes the offsets of a dense union for its first batch alone.
+      // apache-arrow writes the offsets of a dense union only for its first batch.
       if (arrow.schema.fields.some(({ type }) => DataType.isDenseUnion(type))) return;
       const again = await readHere(tableToIPC(arrow, "stream"));
       expect(await textOf(again)).toEqual(rows);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CellCache, type CellRect, TILE_ROWS } from "../src/grid/cache.js";
 import { RowWindow } from "../src/model/row-window.js";
 
-/** A reader whose answers are given by hand, so that tests decide the order. */
+/** A reader that tests answer by hand, so that they decide the order. */
 function manualReader() {
   const asked: { start: number; end: number; signal: AbortSignal; answer: () => Promise<void> }[] =
     [];
@@ -24,7 +24,7 @@ function rows(rowStart: number, rowEnd: number): CellRect {
   return { rowStart, rowEnd, columnStart: 0, columnEnd: 3 };
 }
 
-test("visible cells are asked for first, and are there once they arrived", async () => {
+test("visible cells are requested first, and cached once they arrive", async () => {
   let arrivals = 0;
   const { asked, read } = manualReader();
   const cache = new CellCache(read, () => arrivals++);
@@ -36,7 +36,7 @@ test("visible cells are asked for first, and are there once they arrived", async
   expect(cache.cell(640, 2)?.position).toBe(2);
 });
 
-test("what is no longer looked at is cancelled, and asked for again when it is", async () => {
+test("requests for cells out of sight are cancelled, and repeated when they are visible again", async () => {
   const { asked, read } = manualReader();
   const cache = new CellCache(read, () => undefined);
   cache.want([rows(0, 20), rows(0, 20)], 100_000, 3);
@@ -48,7 +48,7 @@ test("what is no longer looked at is cancelled, and asked for again when it is",
   expect(asked.at(-1)).toMatchObject({ start: 0, end: TILE_ROWS });
 });
 
-test("a tile read before its last row arrived is read again, a whole one is not", async () => {
+test("a tile read before its last row arrived is read again, a complete one is not", async () => {
   const { asked, read } = manualReader();
   const cache = new CellCache(read, () => undefined);
   cache.want([rows(0, 10), rows(0, 10)], 10, 3);
@@ -63,7 +63,7 @@ test("a tile read before its last row arrived is read again, a whole one is not"
   expect(asked).toHaveLength(2);
 });
 
-test("what could not be read says so, and is asked for again when it is wanted to be", async () => {
+test("cells that could not be read are reported, and read again on retry", async () => {
   let isLost = true;
   const asked: number[] = [];
   const cache = new CellCache(

@@ -29,7 +29,7 @@ test("columns move, and pinned ones stay before the others", () => {
   expect(pinnedColumn(pinned, "d", false).shown.join("")).toBe("bdace");
 });
 
-test("a hidden column comes back behind its neighbour", () => {
+test("a hidden column returns after its predecessor", () => {
   const less = withoutColumn(withoutColumn(all, "b"), "c");
   expect(less.shown.join("")).toBe("ade");
   expect(withColumn(less, fields, "c").shown.join("")).toBe("acde");
@@ -38,7 +38,7 @@ test("a hidden column comes back behind its neighbour", () => {
   expect(withoutColumn(one, "c")).toBe(one);
 });
 
-test("what a table does not have is left out", () => {
+test("columns that a table does not have are left out", () => {
   const stored = { shown: ["x", "d", "a", "d"], pinned: ["a", "y"], widthsPx: { x: 5, a: 99 } };
   const state = fittingColumns(fields, stored);
   expect(state).toMatchObject({ shown: ["a", "d"], pinned: ["a"] });
@@ -48,7 +48,7 @@ test("what a table does not have is left out", () => {
   expect(fittingColumns(fields, {}).shown).toEqual(names);
 });
 
-test("columns of one name are told apart", () => {
+test("columns of the same name get distinct names", () => {
   const same = ["a", "a", "a (2)", "b"].map((name) => ({
     name,
     type: "int32",
@@ -61,12 +61,12 @@ test("columns of one name are told apart", () => {
   expect(gridColumns(distinct, less).columns).toEqual([1, 2, 3]);
 });
 
-test("no column is made too narrow to be caught again", () => {
+test("no column becomes too narrow to be widened again", () => {
   expect(widenedColumn(all, "a", -10).widthsPx).toEqual({ a: MIN_WIDTH_PX });
   expect(widenedColumn(all, "a", 80.4).widthsPx).toEqual({ a: 80 });
 });
 
-test("whatever is done, columns are shown once, and pinned ones first", () => {
+test("after any operations, columns are shown once, and pinned ones first", () => {
   const random = seededRandom(11);
   const name = () => names[Math.floor(random() * names.length)] ?? "a";
   let state: ColumnsState = all;

@@ -9,7 +9,7 @@ import {
 import { isNumericType } from "../src/model/schema.js";
 import { seededRandom } from "./random.js";
 
-test("visible columns are those of the slow search, for any position", () => {
+test("visible columns match a linear search, for any position", () => {
   const random = seededRandom(7);
   const widths = Array.from({ length: 2000 }, () => 60 + Math.floor(random() * 360));
   const layout = new ColumnLayout(widths);
@@ -27,7 +27,7 @@ test("visible columns are those of the slow search, for any position", () => {
   }
 });
 
-test("pinned columns stay where they are, and the others pass beneath them", () => {
+test("pinned columns do not move, and the others scroll beneath them", () => {
   const layout = new ColumnLayout([100, 50, 100, 100, 100], 2);
   expect(layout.visible(0, 300)).toEqual({ start: 2, end: 4 });
   expect(layout.visible(120, 300)).toEqual({ start: 3, end: 5 });
@@ -39,12 +39,12 @@ test("pinned columns stay where they are, and the others pass beneath them", () 
   expect(new ColumnLayout([100, 50], 2).visible(0, 300)).toEqual({ start: 2, end: 2 });
 });
 
-test("no columns, no visible ones", () => {
+test("without columns, none are visible", () => {
   expect(new ColumnLayout([]).visible(0, 800)).toEqual({ start: 0, end: 0 });
   expect(new ColumnLayout([]).totalPx).toBe(0);
 });
 
-test("a column is revealed by the least movement, a wide one from its beginning", () => {
+test("a column is revealed by the smallest movement, a wide one from its start", () => {
   const layout = new ColumnLayout([100, 100, 100, 400]);
   expect(layout.reveal(1, 0, 250)).toBe(0);
   expect(layout.reveal(2, 0, 250)).toBe(50);
@@ -52,7 +52,7 @@ test("a column is revealed by the least movement, a wide one from its beginning"
   expect(layout.reveal(3, 0, 250)).toBe(300);
 });
 
-test("widths are kept in their bounds", () => {
+test("widths stay within their bounds", () => {
   expect(columnWidthPx(3, 20)).toBe(MIN_COLUMN_PX);
   expect(columnWidthPx(100.2, 20)).toBe(121);
   expect(columnWidthPx(9000, 20)).toBe(MAX_COLUMN_PX);

@@ -13,7 +13,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-/** A page that has got something from each address by that protocol. */
+/** A page that loaded something from each address by that protocol. */
 function stubPage(entries: Record<string, string>): EventTarget & { hidden: boolean } {
   const page = Object.assign(new EventTarget(), { hidden: false });
   vi.stubGlobal("document", page);
@@ -28,7 +28,7 @@ function stubPage(entries: Record<string, string>): EventTarget & { hidden: bool
   return page;
 }
 
-/** Requests `count` connections; counts those that are given, and those that are asked back. */
+/** Requests `count` connections; counts those that are granted, and those asked to yield. */
 async function request(count: number, priority: SlotPriority = "stream") {
   const { poolOf } = await import("../src/http/connection-pool.js");
   const pool = poolOf(`${ORIGIN}/v1/tables/t/rows`);
@@ -44,7 +44,7 @@ async function request(count: number, priority: SlotPriority = "stream") {
   return { counts, all };
 }
 
-test("over HTTP/1.1, and where the protocol is not known, four streams and two others go", async () => {
+test("over HTTP/1.1, and if the protocol is unknown, four streams and two others are granted", async () => {
   stubPage({
     [`${ORIGIN}/a.js`]: "http/1.1",
     [`${ORIGIN}/b.js`]: "",
@@ -54,16 +54,16 @@ test("over HTTP/1.1, and where the protocol is not known, four streams and two o
   expect((await request(40, "block")).counts.given).toBe(2);
 });
 
-test("over HTTP/2 and later, many more", async () => {
+test("over HTTP/2 and later, many more are granted", async () => {
   stubPage({ [`${ORIGIN}/a.js`]: "http/1.1", [`${ORIGIN}/b.js`]: "h2" });
   expect((await request(40)).counts.given).toBe(32);
 });
 
-test("outside of browsers nothing waits", async () => {
+test("outside browsers nothing waits", async () => {
   expect((await request(40)).counts.given).toBe(40);
 });
 
-test("a page out of sight for 5 s keeps one stream, until it is seen again", async () => {
+test("a page hidden for 5 s keeps one stream until it is visible again", async () => {
   const page = stubPage({});
   const { counts, all } = await request(3);
   for (const slot of all) slot.allowYield();

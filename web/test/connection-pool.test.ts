@@ -28,12 +28,12 @@ function request(
   });
 }
 
-/** Calls since the last time. */
+/** The calls since the last call of this function. */
 function newCalls(): string[] {
   return calls.splice(0);
 }
 
-test("four streams go, the others in the order in which they came", () => {
+test("four streams are granted, the others wait in order", () => {
   const [a, , c] = ["a", "b", "c", "d", "e", "f"].map((name) => request(name));
   expect(newCalls()).toEqual(["go a", "go b", "go c", "go d"]);
   c?.release();
@@ -44,7 +44,7 @@ test("four streams go, the others in the order in which they came", () => {
   expect(newCalls()).toEqual(["go f"]);
 });
 
-test("whoever waits may leave, and takes no place", () => {
+test("a waiting request can be released, and takes no slot", () => {
   const all = ["a", "b", "c", "d", "e", "f"].map((name) => request(name));
   newCalls();
   all[4]?.release();
@@ -52,7 +52,7 @@ test("whoever waits may leave, and takes no place", () => {
   expect(newCalls()).toEqual(["go f"]);
 });
 
-test("first rows come before the rest of others", () => {
+test("requests without rows are granted before those with rows", () => {
   const all = ["a", "b", "c", "d"].map((name) => request(name));
   request("later", { hasRows: true });
   request("first");
@@ -61,13 +61,13 @@ test("first rows come before the rest of others", () => {
   expect(newCalls()).toEqual(["go first"]);
 });
 
-test("a stream that has rows makes room for one that has none, the oldest first", () => {
+test("a stream with rows yields to one without, the oldest first", () => {
   const all = ["a", "b", "c", "d"].map((name) => request(name));
   request("e");
   newCalls();
   all[1]?.allowYield();
   all[0]?.allowYield();
-  // Not before it could read anything.
+  // Not before it had time to read.
   expect(newCalls()).toEqual([]);
   vi.advanceTimersByTime(250);
   expect(newCalls()).toEqual(["yield a"]);
@@ -77,20 +77,20 @@ test("a stream that has rows makes room for one that has none, the oldest first"
   all[0]?.release();
   const again = request("a again", { hasRows: true });
   expect(newCalls()).toEqual(["go e"]);
-  // Nobody makes room for the rest of a stream.
+  // No stream yields to one that has rows.
   vi.advanceTimersByTime(10_000);
   expect(newCalls()).toEqual([]);
   again.release();
 });
 
-test("who cannot be gone on with keeps its place", () => {
+test("a stream that cannot be resumed later keeps its slot", () => {
   for (const name of ["a", "b", "c", "d", "e"]) request(name);
   newCalls();
   vi.advanceTimersByTime(60_000);
   expect(newCalls()).toEqual([]);
 });
 
-test("twelve streams all get their first rows, and then all end", () => {
+test("twelve streams all get their first rows, and then all complete", () => {
   const names = Array.from({ length: 12 }, (_, index) => `s${index}`);
   const begun: string[] = [];
   const open = new Map<string, ConnectionSlot>();
@@ -131,7 +131,7 @@ test("twelve streams all get their first rows, and then all end", () => {
   });
 });
 
-test("blocks and questions have places of their own; one of them is never a question", () => {
+test("blocks and questions have slots of their own; one is kept for blocks", () => {
   for (const name of ["a", "b", "c", "d"]) request(name);
   newCalls();
   request("summary", { priority: "question" });
@@ -143,7 +143,7 @@ test("blocks and questions have places of their own; one of them is never a ques
   expect(newCalls()).toEqual(["go next"]);
 });
 
-test("a search comes before summaries, also before one that is at work", () => {
+test("a search comes before summaries, even before a running one", () => {
   const first = request("summary", { priority: "question", hasRows: true });
   const second = request("next summary", { priority: "question", hasRows: true });
   expect(newCalls()).toEqual(["go summary"]);
@@ -162,7 +162,7 @@ test("a search comes before summaries, also before one that is at work", () => {
   again.release();
 });
 
-test("a lower limit takes places back, a higher one gives them", () => {
+test("a lower limit makes streams yield, a higher one grants slots", () => {
   const all = ["a", "b", "c", "d"].map((name) => request(name));
   for (const slot of all.slice(0, 3)) slot.allowYield();
   vi.advanceTimersByTime(250);

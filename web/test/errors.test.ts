@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { errorFromProblem, errorFromResponse } from "../src/http/problem.js";
 import { ColonnadeError } from "../src/model/errors.js";
 
-test("a problem keeps the server's code, words and hint", async () => {
+test("a problem keeps the server's code, message and hint", async () => {
   const problem = {
     type: "about:blank",
     title: "The statement failed",
@@ -23,7 +23,7 @@ test("a problem keeps the server's code, words and hint", async () => {
   });
 });
 
-test("an answer that is no problem document is told by its status", async () => {
+test("a response without problem document is reported by its status", async () => {
   const page = new Response("<h1>Bad gateway</h1>", {
     status: 502,
     statusText: "Bad Gateway",
@@ -37,7 +37,7 @@ test("an answer that is no problem document is told by its status", async () => 
   expect((await errorFromResponse(broken)).code).toBe("http_error");
 });
 
-test("errors survive postMessage and keep the decoder's place", () => {
+test("errors survive postMessage and keep the decoder's position", () => {
   const thrown = Object.assign(new Error("cut off"), {
     code: "truncated_message",
     row: 7,
@@ -48,7 +48,7 @@ test("errors survive postMessage and keep the decoder's place", () => {
   expect(copy).toMatchObject({ code: "truncated_message", message: "cut off", row: 7, byte: 9 });
 });
 
-test("the error of a query's record keeps its own words", () => {
+test("the error of a query's record keeps its message", () => {
   const error = errorFromProblem(
     { code: "broken_row", message: "line 3: …", hint: "mend it" },
     200,
@@ -56,7 +56,7 @@ test("the error of a query's record keeps its own words", () => {
   expect(error).toMatchObject({ code: "broken_row", message: "line 3: …", hint: "mend it" });
 });
 
-test("a trap is a crash of the decoder, anything else has the given code", () => {
+test("a trap is a crash of the decoder, any other error has the given code", () => {
   const trap = new WebAssembly.RuntimeError("unreachable");
   expect(ColonnadeError.from(trap, "other").code).toBe("decoder_crashed");
   expect(ColonnadeError.from("words", "other")).toMatchObject({ code: "other", message: "words" });

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** Answers for an address that nobody else could answer. */
+/** Answers an address that does not exist. */
 const throughPage: Fetch = (url, init) =>
   fetch(url.replace("https://rows.invalid", server.origin), init);
 
@@ -25,11 +25,11 @@ test("a page answers the requests itself", async () => {
   expect(table.state).toBe("complete");
   expect(table.numRows).toBe(300);
   table.close();
-  // The end is told by the page, too.
+  // The page also reports the end.
   await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
 });
 
-test("what the page asks besides goes to its own fetch, too", async () => {
+test("other requests of the page also go to its own fetch", async () => {
   const table = await open(ADDRESS, { fetch: throughPage, wasmSrc });
   const { request } = table;
   if (request?.query === undefined) throw new Error("no Colonnade server is known to answer");
@@ -39,7 +39,7 @@ test("what the page asks besides goes to its own fetch, too", async () => {
   table.close();
 });
 
-test("rows come and go by number through the page", async () => {
+test("a windowed table loads rows by number through the page", async () => {
   const table = await open(ADDRESS, { fetch: throughPage, wasmSrc, memoryBytes: 6000 });
   await table.done;
   expect(table.state).toBe("windowed");
@@ -49,7 +49,7 @@ test("rows come and go by number through the page", async () => {
   table.close();
 });
 
-test("a connection that breaks is gone on from, and a refusal is told", async () => {
+test("a broken connection is resumed, and a refusal is reported", async () => {
   server.faults = [{ kind: "fin", at: 2000 }];
   const table = await open(ADDRESS, { fetch: throughPage, wasmSrc });
   await table.done;
@@ -77,7 +77,7 @@ test("cancelling reaches the page's own fetch", async () => {
   await expect.poll(() => aborted).toBe(1);
 });
 
-test("a request whose answer was read leaves no port open", async () => {
+test("a request whose response was read leaves no port open", async () => {
   const { port1, port2 } = new MessageChannel();
   const isClosed = new Promise((resolve) => {
     port1.addEventListener("message", ({ ports: [asker] }) => {

@@ -17,7 +17,7 @@ const to = { op: "le", column: "a", value: "9" } as const;
 const other = { op: "contains", column: "b", value: "x" } as const;
 const both = { or: [{ op: "is_null", column: "a" }, other] } as const;
 
-test("a column's filter takes the place of the one it had, and of nothing else", () => {
+test("a column's new filter replaces only its old one", () => {
   const all = conjunction([from, other, both, to]);
   expect(conjunctsOfColumn(all, "a")).toEqual([from, to]);
   expect(withConjuncts(all, "a", [])).toEqual({ and: [other, both] });
@@ -49,7 +49,7 @@ test.each([
   expect(conjunctsOfForm(kind, "c", formOfConjuncts(parts))).toEqual(parts);
 });
 
-test("predicates in words", () => {
+test("predicates as text", () => {
   expect(describePredicate({ and: [from, { not: other }] })).toBe("a ≥ 1 and not (b contains “x”)");
   expect(describePredicate(both)).toBe("a is null or b contains “x”");
   expect(describePredicate({ op: "in", column: "c", value: [1, 2] })).toBe("c is one of 1, 2");
@@ -67,7 +67,7 @@ test("types and their filters", () => {
   }
 });
 
-test("what has no order is not sorted", () => {
+test("types without an order are not sortable", () => {
   for (const type of [
     "null",
     "list<item: int64>",

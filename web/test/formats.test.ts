@@ -22,20 +22,20 @@ function write(format: CopyFormat, hasHeader: boolean, fields = FIELDS, rows = R
   );
 }
 
-test("TSV quotes what would end a cell, and tells null from the empty text", () => {
+test("TSV quotes what would end a cell, and distinguishes null from the empty text", () => {
   expect(write("tsv", false)).toBe(
     '9223372036854775807\t"a ""b""\t,|"\t1.50\t"[""x""]"\n\t""\t0.00\t\n-1\t"two\nlines"\t\t[]\n',
   );
 });
 
-test("CSV begins with names", () => {
+test("CSV begins with column names", () => {
   expect(write("csv", true).split("\n")[0]).toBe("id,note,price,tags");
   expect(write("csv", true)).toContain(
     '9223372036854775807,"a ""b""\t,|",1.50,"[""x""]"\n,"",0.00,\n',
   );
 });
 
-test("JSON holds every digit, nested values as they are, and repeated names", () => {
+test("JSON keeps all digits, nested values and repeated names", () => {
   const text = write("json", false);
   expect(text).toContain('"id":9223372036854775807,');
   expect(text).toContain('"price":1.50,"tags":["x"]}');
@@ -52,14 +52,14 @@ test("JSON holds every digit, nested values as they are, and repeated names", ()
   ]);
 });
 
-test("Markdown is a table whatever cells hold", () => {
+test("Markdown is a table with any cell contents", () => {
   const lines = write("markdown", true).trimEnd().split("\n");
   expect(lines[1]).toBe("| ---: | --- | ---: | --- |");
   expect(lines[2]).toBe('| 9223372036854775807 | a "b"\t,\\| | 1.50 | \\["x"\\] |');
   expect(lines[4]).toBe("| -1 | two<br>lines |  | \\[\\] |");
 });
 
-test("HTML is escaped, and long numbers are kept from a spreadsheet's rounding", () => {
+test("HTML is escaped, and long numbers are protected from a spreadsheet's rounding", () => {
   const html = htmlWriter();
   expect(html.row(["<b>&", "9223372036854775807", "12.5", null], true)).toBe(
     `<tr><td>&lt;b&gt;&amp;</td><td style='mso-number-format:"\\@"'>9223372036854775807</td><td>12.5</td><td></td></tr>`,

@@ -1,5 +1,5 @@
-// The golden streams and files of Apache Arrow through `open`: schema, texts and values are those of
-// their JSON, in whatever pieces the bytes come.
+// The golden streams and files of Apache Arrow through `open`: schema, texts and values match their
+// JSON, for pieces of any size.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ import { inPieces, readHere, textOf, tryHere } from "./sources.js";
 
 const { COLONNADE_CONFORMANCE: folder, COLONNADE_SEED } = process.env;
 if (folder === undefined) {
-  console.info("COLONNADE_CONFORMANCE is not set: the golden streams are left out");
+  console.info("COLONNADE_CONFORMANCE is not set: the golden streams are skipped");
 }
 const gold = folder === undefined ? [] : goldStreams(join(folder, "arrow/gold"));
 const seed = Number(COLONNADE_SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -55,7 +55,7 @@ describe.runIf(gold.length > 0)(`every golden stream and file is its JSON (seed 
         await expectTable(whole, wanted, `${name} as bytes`);
         const rows = await textOf(whole);
         await expectTable(await readHere(new Blob([bytes])), wanted, `${name} as a Blob`);
-        // Of the large ones, pieces so small would only be many.
+        // Pieces this small would only be too many in large files.
         const sizes = [1, 7, 64, 4096, bytes.length].filter((size) => bytes.length / size < 3000);
         const ways = sizes.map((size): [string, () => number] => [`pieces of ${size}`, () => size]);
         const random = seededRandom(seed);
@@ -70,7 +70,7 @@ describe.runIf(gold.length > 0)(`every golden stream and file is its JSON (seed 
   }
 });
 
-test.runIf(gold.length > 0)("a golden file cut anywhere fails and keeps its rows", async () => {
+test.runIf(gold.length > 0)("a truncated golden file fails and keeps its rows", async () => {
   const path = gold.find((path) => path.endsWith("2.0.0-compression/generated_zstd.stream"));
   const bytes = new Uint8Array(readFileSync(`${path?.slice(0, -6)}arrow_file`));
   let mostRows = 0;

@@ -24,7 +24,7 @@ test("JSON keeps digits, repeated names and their order", () => {
   expect(parseJson("[]")).toEqual({ kind: "array", items: [] });
 });
 
-test("what is not JSON, or too deep, is only text", () => {
+test("what is not JSON, or nested too deeply, is shown as text", () => {
   for (const text of ["[1,]", "{a:1}", "[1", "[1]x", "", "[01]", '{"a"}', '["\n', "]", "[nul]"]) {
     expect(parseJson(text), text).toBeUndefined();
   }
@@ -47,7 +47,7 @@ test("hex has sixteen bytes a line", () => {
   );
 });
 
-test("images are known by their first bytes", () => {
+test("images are detected by their first bytes", () => {
   const bytes = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
   expect(imageTypeOf(bytes("\x89PNG\r\n\x1a\n...."))).toBe("image/png");
   expect(imageTypeOf(bytes("\xff\xd8\xff\xe0"))).toBe("image/jpeg");

@@ -1,5 +1,5 @@
-// Arrow's integration JSON (the golden streams' own values), read without Arrow: for each value the
-// text that a cell must show. https://arrow.apache.org/docs/format/Integration.html
+// Reads Arrow's integration JSON, which has the values of the golden streams, without Arrow: for each
+// value the text that a cell must show. https://arrow.apache.org/docs/format/Integration.html
 
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -48,7 +48,7 @@ interface JsonFile {
   dictionaries?: { id: number; data: JsonBatch }[];
 }
 
-/** What one column must be: `raw` holds its numbers where it has such, null for null. */
+/** The expected column: `raw` has its numbers, if it has any; null for null. */
 export interface ExpectedColumn {
   name: string;
   nullable: boolean;
@@ -57,7 +57,7 @@ export interface ExpectedColumn {
   raw: (number | bigint | null)[] | undefined;
 }
 
-/** What a table must be. */
+/** The expected table. */
 export interface ExpectedTable {
   columns: ExpectedColumn[];
   metadata: Record<string, string>;
@@ -113,7 +113,7 @@ class Reader {
     return { name, nullable, metadata: pairs(metadata), text, raw: hasRaw ? raw : undefined };
   }
 
-  /** The value of a slot behind dictionaries and unions, and the field that it is of. */
+  /** The value of a slot, resolved through dictionaries and unions, and its field. */
   #value(field: JsonField, column: JsonColumn, row: number): [JsonField, unknown] {
     const { type, dictionary, children } = field;
     if (type.name === "null" || column.VALIDITY?.[row] === 0) return [field, null];
@@ -251,7 +251,7 @@ function dayText(days: bigint): string {
   return `${String(Number(year)).padStart(4, "0")}-${rest}`;
 }
 
-/** A date, and its time of day where it has one. */
+/** A date, and its time of day if it has one. */
 function stampText(ticks: bigint, perDay: bigint, digits: number): string {
   const inDay = ((ticks % perDay) + perDay) % perDay;
   const day = dayText((ticks - inDay) / perDay);
@@ -275,7 +275,7 @@ function timestampText({ unit, timezone }: JsonType, ticks: bigint): string {
   return `${write(ticks + BigInt(offset) * perSecond)}${offset < 0 ? "-" : "+"}${digits}`;
 }
 
-/** The offset of a zone, from the wall clock that the platform shows there. */
+/** The offset of a zone, from the local time that the platform shows there. */
 function offsetSeconds(timeZone: string, seconds: bigint): number {
   const format = new Intl.DateTimeFormat("en-US", {
     timeZone,

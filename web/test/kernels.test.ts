@@ -30,7 +30,7 @@ async function decode(stream: Uint8Array): Promise<BodyDecoder> {
   return decoder;
 }
 
-/** The rows of a stream, as a page sees them through a port. */
+/** The rows of a stream, as a page reads them through a port. */
 async function rowsOf(stream: Uint8Array): Promise<View> {
   const decoder = await decode(stream);
   const { kernels } = decoder;
@@ -52,7 +52,7 @@ async function rowsOf(stream: Uint8Array): Promise<View> {
   const requester = new Requester(port1 as unknown as Endpoint, () => undefined);
   for (const port of [port1, port2]) {
     port.start();
-    // Node would wait for them.
+    // Otherwise Node would wait for them.
     (port as unknown as InstanceType<typeof NodeChannel>["port1"]).unref();
   }
   const schema = decoder.schema ?? { fields: [], metadata: {} };
@@ -66,7 +66,7 @@ beforeAll(async () => {
 
 const numbers = async (view: View) => [...(await view.rowNumbers({ start: 0, end: view.numRows }))];
 
-test("filters are those of the server", async () => {
+test("filters give the same rows as the server", async () => {
   for (const { filter, rows, error } of cases("predicates")) {
     const found = table.filter(filter as Predicate);
     if (error === undefined)
@@ -75,7 +75,7 @@ test("filters are those of the server", async () => {
   }
 });
 
-test("sorts are those of the server", async () => {
+test("sorts give the same order as the server", async () => {
   for (const { sort, rows } of cases("sorts")) {
     const keys = sort.map((item: string) => ({
       column: item.replace(/^-/, ""),
@@ -85,7 +85,7 @@ test("sorts are those of the server", async () => {
   }
 });
 
-test("a view is read, sorted and filtered as a table is", async () => {
+test("a view is read, sorted and filtered like a table", async () => {
   const airs = await table.filter({ op: "contains", column: "dict", value: "AI" });
   expect(airs.numRows).toBe(5);
   const sorted = await airs.sort([{ column: "i64", descending: true }]);
@@ -106,13 +106,13 @@ test("a view is read, sorted and filtered as a table is", async () => {
 
 const textOf = (row: number) => (row % 7 === 3 ? null : `№ ${row % 7}`);
 
-/** A column of 5,000 texts, of which six are different and every seventh is null. */
+/** A column of 5,000 texts with six distinct values; every seventh is null. */
 function repeated(): Uint8Array {
   const texts = Array.from({ length: 5000 }, (_, row) => textOf(row));
   return tableToIPC(new Table({ s: vectorFromArray(texts, new Utf8()) }), "stream");
 }
 
-test("values are exact and say which are null", async () => {
+test("values are exact and report nulls", async () => {
   const i64 = await table.values("i64", { start: 1, end: 5 });
   expect(i64.values).toEqual(BigInt64Array.of(2n ** 53n + 1n, 2n ** 53n, -1n, 0n));
   expect(i64.validity).toEqual(Uint8Array.of(1, 1, 1, 0));
@@ -146,7 +146,7 @@ test("numbers that JSON lacks reach the filter", async () => {
   expect(await numbers(infinite)).toEqual([2, 5]);
 });
 
-test("a text is found where it is shown", async () => {
+test("a text is found in the cells that show it", async () => {
   expect(await table.find("air", { limit: 2 })).toEqual({
     matches: [
       { row: 0, columns: ["dict"] },
@@ -172,7 +172,7 @@ test("apache-arrow gets the same table", async () => {
   expect(ours.getChild("dict")?.toArray()).toEqual(theirs.getChild("dict")?.toArray());
 });
 
-test("a table that apache-arrow cannot read is refused by the column's name", async () => {
+test("a table that apache-arrow cannot read is refused with the column's name", async () => {
   const refused = toArrow(read("../fixtures/every_type.arrows"));
   await expect(refused).rejects.toMatchObject({
     code: "unsupported_type",
@@ -180,7 +180,7 @@ test("a table that apache-arrow cannot read is refused by the column's name", as
   });
 });
 
-test("long work tells how far it is, and can be stopped", { timeout: 60_000 }, async () => {
+test("long work reports its progress, and can be stopped", { timeout: 60_000 }, async () => {
   const random = seededRandom(7);
   const x = Float64Array.from({ length: 1_000_000 }, () => random() - 0.5);
   const many = await rowsOf(tableToIPC(tableFromArrays({ x }), "stream"));
@@ -199,7 +199,7 @@ test("long work tells how far it is, and can be stopped", { timeout: 60_000 }, a
   expect(positive.numRows).toBe(x.filter((value) => value > 0).length);
 });
 
-test("a view is summarised by the bins of its table", async () => {
+test("a view is summarised with the bins of its table", async () => {
   const whole = await table.summary("i8");
   const some = await table.filter({ op: "not_null", column: "i8" });
   const within = await some.summary("i8");
@@ -214,7 +214,7 @@ test("a view is summarised by the bins of its table", async () => {
   expect((await table.summary("dict", { maxCounted: 1 })).top).toBeUndefined();
 });
 
-test("a view of a column with very many values has the most frequent ones counted", async () => {
+test("in a view of a column with very many values, the most frequent ones are counted", async () => {
   const numRows = 70_000;
   const name = Array.from({ length: numRows }, (_, row) => `n${row % (numRows - 1)}`);
   const many = await rowsOf(tableToIPC(tableFromArrays({ name }), "stream"));
@@ -225,7 +225,7 @@ test("a view of a column with very many values has the most frequent ones counte
   }
 });
 
-test("the summaries that were used last are kept, others are let go", async () => {
+test("the most recently used summaries are kept, others are freed", async () => {
   const freed: string[] = [];
   const resumed: string[] = [];
   const wasm = {

@@ -30,7 +30,7 @@ test.each([
   expect(press(key, modifiers)).toEqual({ row, column });
 });
 
-test("nothing goes beyond the table", () => {
+test("no key moves beyond the table", () => {
   expect(press("ArrowUp", {}, { row: -1, column: 0 })).toEqual({ row: -1, column: 0 });
   expect(press("PageDown", {}, { row: 999_999_990, column: 15 })).toEqual({
     row: 999_999_999,
@@ -38,7 +38,7 @@ test("nothing goes beyond the table", () => {
   });
 });
 
-test("the header is above the first row, and only an arrow goes there", () => {
+test("the header is above the first row, and only an arrow reaches it", () => {
   const first = { row: 0, column: 3 };
   const header = { row: HEADER_ROW, column: 3 };
   expect(press("ArrowUp", {}, first)).toEqual(header);
@@ -49,7 +49,7 @@ test("the header is above the first row, and only an arrow goes there", () => {
   expect(press("End", {}, header)).toEqual({ row: HEADER_ROW, column: 15 });
 });
 
-test("other keys are left to others", () => {
+test("other keys are not handled", () => {
   expect(press("a")).toBeUndefined();
   expect(press("Tab")).toBeUndefined();
   expect(

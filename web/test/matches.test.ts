@@ -7,7 +7,7 @@ const found = (...matches: { row: number; columns: string[] }[]) => ({
   searched: 0,
 });
 
-test("matches are in reading order, repeated names each", () => {
+test("matches are in reading order, with repeated names each", () => {
   const matches = new Matches();
   matches.add(found({ row: 1, columns: ["b", "a", "gone"] }, { row: 4, columns: ["a"] }), [
     "a",
@@ -23,7 +23,7 @@ test("matches are in reading order, repeated names each", () => {
   ]);
 });
 
-test("a search begins at a cell and goes round", () => {
+test("a search begins at a cell and wraps around", () => {
   const matches = new Matches();
   expect(matches.step(1)).toBeUndefined();
   matches.add(
@@ -38,7 +38,7 @@ test("a search begins at a cell and goes round", () => {
   expect(matches.goFrom({ row: 5, column: 1 })).toBe(false);
 });
 
-test("backwards from nowhere is the last", () => {
+test("without a current match, backwards is the last one", () => {
   const matches = new Matches();
   matches.add(found({ row: 1, columns: ["a"] }, { row: 3, columns: ["a"] }), ["a"]);
   expect(matches.step(-1)).toEqual({ row: 3, column: 0 });

@@ -11,19 +11,19 @@ const MAX_MODULE_BYTES = 2 ** 32;
 const numbers = Float64Array.from({ length: 1_000_000 }, (_, row) => row / 7);
 const stream = tableToIPC(tableFromArrays({ numbers }), "stream");
 
-/** A stream whose only batch claims a long body, of which nothing comes. */
+/** A stream whose only batch claims a long body that never arrives. */
 function claiming(): Uint8Array {
   const bytes = tableToIPC(tableFromArrays({ x: new Float64Array(1) }), "stream");
   const at = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const message = 8 + at.getInt32(4, true);
-  // The field `bodyLength` of the FlatBuffers table that the metadata begins with.
+  // The field `bodyLength` of the FlatBuffers table at the start of the metadata.
   const table = message + 8 + at.getUint32(message + 8, true);
   const vtable = table - at.getInt32(table, true);
   at.setBigInt64(table + at.getUint16(vtable + 10, true), BigInt(CLAIMED_BYTES), true);
   return bytes.subarray(0, message + 8 + at.getInt32(message + 4, true));
 }
 
-test("addresses beyond 2 GiB are right, and memory that does not grow is an error", async () => {
+test("addresses beyond 2 GiB work, and memory that cannot grow is an error", async () => {
   const module = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
   const { memory } = await init({ module_or_path: module });
   const open = () => new BodyDecoder(new Decoder(MEMORY_BYTES), memory);
@@ -46,7 +46,7 @@ test("addresses beyond 2 GiB are right, and memory that does not grow is an erro
   expect(() => {
     for (let claimed = 0; claimed <= MAX_MODULE_BYTES; claimed += CLAIMED_BYTES) claim();
   }).toThrow(expect.objectContaining({ code: "memory_budget_exceeded" }));
-  // The module goes on.
+  // The module still works.
   expect(Buffer.compare(first(high), expected)).toBe(0);
   const next = open();
   next.push(stream.subarray(0, 1000));

@@ -3,7 +3,7 @@ import type { TableSource } from "../src/api/source.js";
 
 const wasmSrc = "https://page.example/colonnade.wasm";
 
-/** A worker that starts, and then only takes note of what it is sent. */
+/** A worker that starts, and then only records its messages. */
 class FakeWorker extends EventTarget {
   readonly sent: unknown[] = [];
   constructor() {
@@ -43,7 +43,7 @@ test.each(
   open(source(), { wasmSrc, signal: first.signal }).catch(() => undefined);
   const port = expect.any(MessagePort);
   await expect.poll(() => workers[0]?.sent).toEqual([port]);
-  // So that a request to open it has been sent, where it gets so far.
+  // Time for the request to open it to be sent, if it gets so far.
   await new Promise((resolve) => setTimeout(resolve));
   first.abort();
   open(new Uint8Array(8), { wasmSrc, signal: second.signal }).catch(() => undefined);

@@ -9,13 +9,13 @@ import { editorData } from "../build/vscode.js";
 import manifest from "../package.json" with { type: "json" };
 import { ReplayServer } from "./replay.js";
 
-/** What the element, its worker and the grid may cost a page, in bytes of gzip. */
+/** Size limit of the element, its worker and the grid together, in bytes of gzip. */
 const MAX_GZIP_BYTES = 60 * 1024;
 
-/** What the file with everything inside may cost, as it is. */
+/** Size limit of the single-file bundle, uncompressed. */
 const MAX_INLINE_BYTES = 1.2 * 1024 * 1024;
 
-/** What the wasm module may cost, in bytes of brotli. */
+/** Size limit of the wasm module, in bytes of brotli. */
 const MAX_WASM_BROTLI_BYTES = 350 * 1024;
 
 const dist = (name: string) => fileURLToPath(new URL(`../dist/${name}`, import.meta.url));
@@ -30,10 +30,10 @@ test("exports name types first", () => {
   }
 });
 
-// The rest looks at what was built, where it was.
+// The other tests check the build, if there is one.
 const isBuilt = existsSync(dist("worker.js"));
 
-test.runIf(isBuilt)("every export is there", () => {
+test.runIf(isBuilt)("every export exists", () => {
   for (const target of Object.values(manifest.exports)) {
     const paths = typeof target === "string" ? [target] : Object.values(target);
     for (const path of paths) {
@@ -52,7 +52,7 @@ test.runIf(isBuilt)("the element, its worker and the grid are small", () => {
   expect(total).toBeLessThanOrEqual(MAX_GZIP_BYTES);
 });
 
-test.runIf(isBuilt)("the tools that are loaded late are all there is beside", () => {
+test.runIf(isBuilt)("the only other files are the tools that are loaded late", () => {
   const scripts = readdirSync(dist("")).filter((name) => name.endsWith(".js"));
   expect(scripts.sort()).toEqual([
     "column-panels.js",
@@ -71,7 +71,7 @@ test.runIf(isBuilt)("the tools that are loaded late are all there is beside", ()
   ]);
 });
 
-test.runIf(isBuilt)("the file with everything inside is small", () => {
+test.runIf(isBuilt)("the single-file bundle is small", () => {
   const size = readFileSync(dist("inline.js")).length;
   console.info(`inline.js ${size}`);
   expect(size).toBeLessThanOrEqual(MAX_INLINE_BYTES);
@@ -91,7 +91,7 @@ test.runIf(isBuilt)("bundlers see the worker and the module, and no data: addres
   expect(worker).toContain('new URL("./colonnade.wasm",import.meta.url)');
   expect(worker).not.toContain("data:application/wasm");
   expect(worker).not.toMatch(/^import /m);
-  // The file with everything inside is the only one that has data in it, and needs no other.
+  // The single-file bundle is the only one with data inside, and it needs no other file.
   expect(readFileSync(dist("inline.js"), "utf8")).not.toMatch(/^import /m);
 });
 
@@ -126,7 +126,7 @@ test.runIf(isBuilt)("the types need no other package", () => {
 });
 
 test("the manifest names what the element has", () => {
-  // Throws where the comment of the class says otherwise than the code.
+  // Throws if the comment of the class differs from the code.
   const [element] = elementManifest().modules.flatMap(({ declarations }) => declarations);
   const names = (list: { name: string }[] = []) => list.map(({ name }) => name);
   expect(names(element?.attributes)).toEqual(expect.arrayContaining(["src", "worker-src"]));
@@ -141,14 +141,14 @@ test("the manifest names what the element has", () => {
   });
 });
 
-test.runIf(isBuilt)("what was built describes the element as its source is", () => {
+test.runIf(isBuilt)("the built manifest describes the element as in its source", () => {
   const built = (name: string) => JSON.parse(readFileSync(dist(name), "utf8"));
   const described = elementManifest();
   expect(built("custom-elements.json")).toEqual(described);
   expect(built("vscode.html-custom-data.json")).toEqual(editorData(described));
 });
 
-/** Runs a module in a Node of its own, in the folder of the package; rejects where it fails. */
+/** Runs a module in a separate Node process, in the folder of the package; rejects if it fails. */
 async function runInNode(module: string): Promise<string> {
   const cwd = fileURLToPath(new URL("..", import.meta.url));
   const options = ["--input-type=module", "--eval", module];

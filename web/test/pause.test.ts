@@ -12,7 +12,7 @@ const bytes = readFileSync(new URL("../../fixtures/numbered.arrows", import.meta
 const PIECE_BYTES = 512;
 const COLUMNS = Uint32Array.of(0, 1, 2);
 
-/** A stream of a source that cannot be asked for rows. */
+/** A stream of a source that cannot answer by row. */
 class Reading {
   numPulled = 0;
   progress: StreamProgress | undefined;
@@ -59,7 +59,7 @@ class Reading {
   }
 }
 
-test("a full budget holds the sender back until there is a larger one", async () => {
+test("a full budget blocks the sender until there is a larger one", async () => {
   const whole = new Reading();
   await whole.open(2 ** 30);
   expect(await whole.ended).toMatchObject({ state: "complete", rows: 300 });
@@ -93,7 +93,7 @@ test("a full budget holds the sender back until there is a larger one", async ()
   }
 });
 
-test("what is there stays when a pause is ended by a cancel", async () => {
+test("rows stay when a pause ends with a cancel", async () => {
   const reading = new Reading();
   await reading.open(3000);
   const { rows } = await reading.paused();
@@ -102,7 +102,7 @@ test("what is there stays when a pause is ended by a cancel", async () => {
   expect(reading.texts()).toContain("row 1north2row 2north");
 });
 
-test("a budget below the first message waits too", async () => {
+test("a budget smaller than the first message pauses too", async () => {
   const reading = new Reading();
   await reading.open(1);
   expect(await reading.paused()).toMatchObject({ rows: 0 });

@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** A worker that only takes note of what it is sent. */
+/** A worker that only records its messages. */
 class FakeWorker extends EventTarget {
   readonly sent: Message[] = [];
   postMessage(message: Message): void {
@@ -47,7 +47,7 @@ async function startTable(signal?: AbortSignal) {
   return { worker, opened };
 }
 
-/** What the worker was asked for. */
+/** The names of the worker's requests. */
 function asked({ sent }: FakeWorker): string[] {
   return sent.map((message) => (message.type === "request" ? message.name : message.type));
 }
@@ -60,7 +60,7 @@ test("a worker that fails while its table waits for a connection ends the wait",
   await expect(opened).rejects.toMatchObject({ code: "decoder_crashed" });
 });
 
-test("a page that is left while a table waits does not open it when it is shown again", async () => {
+test("a page left while a table waits does not open it on return", async () => {
   const { worker, opened } = await startTable();
   globalThis.dispatchEvent(new Event("pagehide"));
   for (const other of others) other.release();
@@ -68,7 +68,7 @@ test("a page that is left while a table waits does not open it when it is shown 
   expect(asked(worker)).not.toContain("open");
 });
 
-test("a table that is not wanted any more gives up its turn", async () => {
+test("an aborted table gives up its turn", async () => {
   const controller = new AbortController();
   const { opened } = await startTable(controller.signal);
   controller.abort();

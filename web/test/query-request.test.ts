@@ -21,7 +21,7 @@ function claimed(source: UrlSource) {
   return { query, request, json, params: Object.fromEntries(new URL(request.url).searchParams) };
 }
 
-test("a table's rows get an id and a time to linger", () => {
+test("a request for a table's rows gets an id and a linger time", () => {
   const { query, params } = claimed(get("http://h/data/v1/tables/a%20b/rows?filter=a+%3E%203"));
   expect(query).toEqual({ id: params.id, isKept: false, firstRow: 0, limit: undefined });
   expect(query.id).toMatch(UUID);
@@ -30,7 +30,7 @@ test("a table's rows get an id and a time to linger", () => {
   expect(other.query.id).not.toBe(query.id);
 });
 
-test("ids, ranges and times that are there are respected", () => {
+test("given ids, ranges and linger times are kept", () => {
   const { query, params } = claimed(
     get(`http://h/v1/tables/a/rows?id=${id}&offset=5&limit=7&linger_s=9`),
   );
@@ -41,7 +41,7 @@ test("ids, ranges and times that are there are respected", () => {
   expect(body.json).toBe(`{"linger_s":60,"sql":"x","id":"${id}","offset":5}`);
 });
 
-test("a kept result is known by its address, and stays", () => {
+test("a kept result is recognised by its address, and is not deleted", () => {
   const { query, params } = claimed(get(`http://h/v1/query/${id}/rows?offset=20`));
   expect(query).toEqual({ id, isKept: true, firstRow: 20, limit: undefined });
   expect(params).toEqual({ offset: "20", linger_s: "60" });
@@ -63,20 +63,20 @@ test.each([
   expect(claimQuery(source)).toBe(source);
 });
 
-test("bodies are compressed over a network, not on one machine", () => {
+test("bodies are compressed over a network, not on the same machine", () => {
   const accept = (url: string) =>
     new Headers(claimed(get(url)).request.headers).get("accept") ?? "";
   const stream = "application/vnd.apache.arrow.stream";
   for (const host of ["localhost:7878", "127.0.0.1", "[::1]:80", "a.localhost"]) {
     expect(accept(`http://${host}/v1/tables/a/rows`)).toBe(stream);
   }
-  // No page is there, so every host is another origin, for which quotes would cost a preflight.
+  // Without a page every host is another origin, for which quotes would cost a preflight.
   expect(accept("https://localhost.example/v1/tables/a/rows")).toBe(`${stream}; codecs=lz4`);
   const own = { ...get("https://h/v1/tables/a/rows"), headers: [["accept", "x/y"]] } as UrlSource;
   expect(claimed(own).request.headers).toContainEqual(["accept", "x/y"]);
 });
 
-test("the rest is asked for by id, or by the same request from a later row", () => {
+test("the rest is requested by id, or by the same request from a later row", () => {
   const json = `{"sql":"select \\"limit\\": 3","limit" : 100, "n":12345678901234567890}`;
   const headers: [string, string][] = [
     ["authorization", "Bearer t"],
@@ -99,7 +99,7 @@ test("the rest is asked for by id, or by the same request from a later row", () 
   expect(restartRequest(all.request, all.query, 7).url).toMatch(/offset=12&limit=0&/);
 });
 
-test("the address of a result is beside that of its rows", () => {
+test("the address of a result is derived from that of its rows", () => {
   expect(queryUrl("http://h:1/v1/tables/a%2Fb/rows?limit=3", id)).toBe(`http://h:1/v1/query/${id}`);
   expect(queryUrl("https://h/data/v1/query", id)).toBe(`https://h/data/v1/query/${id}`);
   expect(queryUrl("https://h/v1/tables/v1/rows", id)).toBe(`https://h/v1/query/${id}`);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Recycler } from "../src/grid/recycler.js";
 
-test("items are reused, and one may be kept out of range", () => {
+test("items are reused, and one can be kept out of range", () => {
   let made = 0;
   const released = new Set<number>();
   const recycler = new Recycler(

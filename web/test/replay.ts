@@ -12,15 +12,15 @@ interface Piece {
 
 /** How one response misbehaves; `at` is a byte of its body. */
 export type Fault =
-  /** The connection ends there: inside a chunk, or before the length that was promised. */
+  /** The connection ends there: inside a chunk, or before the promised length. */
   | { kind: "fin" | "short" | "reset" | "stall" | "clean end" | "flip" | "garbage"; at: number }
-  /** As `stall`, and the server has lost its results, as if it ran again. */
+  /** Like `stall`, and the server loses its results, as after a restart. */
   | { kind: "restart"; at: number }
   | { kind: "refuse"; status: number; code: string; retryAfterS?: number }
-  /** Rows from another row than was asked for. */
+  /** Rows from another row than requested. */
   | { kind: "shift"; rows: number };
 
-/** What `GET /v1/query/{id}` answers. */
+/** The answer to `GET /v1/query/{id}`. */
 interface RecordOfResult {
   state: string;
   rows?: number | null;
@@ -37,19 +37,19 @@ export interface Seen {
 }
 
 /**
- * A server that sends a recorded stream (`fixtures/numbered.arrows`), or the rest of it, as a
- * Colonnade server would, and breaks off as it is told: real bytes over real sockets. Its batches
- * have 10 rows, so it can begin at multiples of 10.
+ * A server that sends a recorded stream (`fixtures/numbered.arrows`), or the rest of it, like a
+ * Colonnade server, with the faults that a test sets. It sends real bytes over real sockets. Its
+ * batches have 10 rows, so it can begin at multiples of 10.
  */
 export class ReplayServer {
-  /** Misbehaviour of the next responses with rows, in order; after them, responses are whole. */
+  /** Faults of the next responses with rows, in order; later responses are complete. */
   faults: Fault[] = [];
-  /** Requests for rows, and with `DELETE`. */
+  /** Requests for rows, and `DELETE` requests. */
   readonly seen: Seen[] = [];
   order = "partition";
-  /** A file that a browser asks for, where there is one. */
+  /** A file that a browser requests, if there is one. */
   file: (path: string) => { type: string; bytes: Buffer } | undefined = () => undefined;
-  /** What the record of a result says; undefined where the server has forgotten all results. */
+  /** The record of a result; undefined if the server has lost all results. */
   record: RecordOfResult | undefined = { state: "running" };
   readonly #stalled = new Set<ServerResponse>();
   readonly #pieces = split(
@@ -57,7 +57,7 @@ export class ReplayServer {
   );
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
-  /** Starts to listen on a free port of loopback, or on `port`. */
+  /** Listens on a free port of loopback, or on `port`. */
   async listen(port = 0): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(port, "127.0.0.1", resolve));
   }
@@ -70,7 +70,7 @@ export class ReplayServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Resets the connections that stall. */
+  /** Resets the stalled connections. */
   cut(): void {
     for (const { socket } of this.#stalled) socket?.resetAndDestroy();
     this.#stalled.clear();
@@ -134,7 +134,7 @@ export class ReplayServer {
     } else if (method === "DELETE") {
       response.writeHead(204).end();
     } else {
-      // A server that runs again knows what it is asked for.
+      // After a restart, a request makes its result known again.
       this.record ??= { state: "running", rows: 300 };
       const given = method === "POST" ? JSON.parse(body) : Object.fromEntries(url.searchParams);
       this.#sendRows(response, Number(given.offset ?? 0), Number(given.limit ?? 300));
@@ -193,7 +193,7 @@ export class ReplayServer {
   }
 }
 
-/** Flips a bit of the first message's body that ends behind `at`; hashes cover bodies alone. */
+/** Flips a bit in the first message body that ends after `at`, because hashes cover only bodies. */
 function flipBit(stream: Buffer, at: number): void {
   const end = stream.indexOf(Buffer.from([0xff, 0xff, 0xff, 0xff]), at);
   stream[end - 1] = (stream[end - 1] ?? 0) ^ 1;
@@ -220,7 +220,7 @@ function split(stream: Buffer): Piece[] {
   const pieces: Piece[] = [];
   for (let at = 0; stream.readUInt32LE(at + 4) > 0; ) {
     const metadata = stream.subarray(at + 8, at + 8 + stream.readUInt32LE(at + 4));
-    // Of a message with entries, the header type and the body's length stand at fixed places.
+    // In a message with entries, the header type and the body's length have fixed offsets.
     const isSchema = pieces.length === 0;
     const bodyBytes = isSchema ? 0 : Number(metadata.readBigInt64LE(32));
     const bodyAt = at + 8 + metadata.length;
@@ -232,7 +232,7 @@ function split(stream: Buffer): Piece[] {
   return pieces;
 }
 
-/** Where the value of an entry stands: its length, then room for three digits. */
+/** The offset of an entry's value: its length, then room for three digits. */
 function valueAt(metadata: Buffer, key: string): number {
   const keyAt = metadata.indexOf(`${key}\0`);
   return keyAt + Math.ceil((key.length + 1) / 4) * 4;

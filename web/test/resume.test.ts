@@ -33,7 +33,7 @@ function post(json: string): UrlSource {
   return { ...get("/v1/query"), method: "POST", headers, body };
 }
 
-/** A stream whose end can be waited for, once and after each `resume`. */
+/** A stream whose end can be awaited, once and after each `resume`. */
 class Reading {
   readonly notices: StreamProgress[] = [];
   readonly stream: TableStream;
@@ -90,24 +90,24 @@ async function wholeTexts(): Promise<string> {
   return reading.texts(0, 300);
 }
 
-// A browser drops bytes that wait to be read when the connection breaks. Where a test says how many
-// rows came before, the server stalls instead.
+// A browser drops unread bytes when the connection breaks. If a test needs to know how many rows
+// arrived before, the server stalls instead.
 const KINDS = ["fin", "short", "reset", "stall", "clean end", "restart"] as const;
 
-test("random breaks of every kind neither lose nor double a row", async () => {
+test("random breaks of every kind neither lose nor duplicate a row", async () => {
   const whole = await wholeTexts();
   const numBytes = server.body(0).length;
   for (let seed = 1; seed <= 60; seed++) {
     const random = seededRandom(seed);
     server.faults = Array.from({ length: 1 + Math.floor(random() * 8) }, (_, index): Fault => {
       const kind = KINDS[Math.floor(random() * KINDS.length)] ?? "fin";
-      // Not the first answer: a server that refuses at once is not asked again.
+      // Not the first response, because a refused first request is not repeated.
       if (index > 0 && random() < 0.2) {
         return { kind: "refuse", status: 503, code: "too_many_streams", retryAfterS: 0 };
       }
       return { kind, at: Math.floor(random() * random() * numBytes) };
     });
-    // Once, the bytes are wrong.
+    // At most once, the bytes are damaged.
     if (random() < 0.5) {
       const kind = random() < 0.5 ? "garbage" : "flip";
       server.faults.push({ kind, at: Math.floor((0.3 + random() * 0.5) * numBytes) });
@@ -120,7 +120,7 @@ test("random breaks of every kind neither lose nor double a row", async () => {
   }
 }, 120_000);
 
-test("a break goes on by the result's id, and says so meanwhile", async () => {
+test("a broken stream resumes by the result's id, and reports that meanwhile", async () => {
   server.faults = [{ kind: "stall", at: 20_000 }];
   const reading = new Reading(get(`${ROWS_PATH}?offset=100&limit=150&columns=number%2Ctext`));
   const end = await reading.end();
@@ -148,7 +148,7 @@ test("a break goes on by the result's id, and says so meanwhile", async () => {
   expect(interrupted[0]?.interruption).toMatchObject({ row: rows, attempt: 1 });
 });
 
-test("a break before the schema does not show", async () => {
+test("a break before the schema is not visible", async () => {
   for (const at of [0, 3, 100]) {
     server.faults = [{ kind: "fin", at }];
     const reading = new Reading(get(ROWS_PATH));
@@ -156,7 +156,7 @@ test("a break before the schema does not show", async () => {
   }
 });
 
-test("a server that has forgotten the result is asked anew, with the text as it was", async () => {
+test("a server that has lost the result gets the original request again, unchanged", async () => {
   const sql = String.raw`select \"offset\": 7, 12345678901234567890 from t`;
   const json = `{"sql": "${sql}", "limit": 250, "batch_bytes": 10}`;
   server.faults = [{ kind: "restart", at: 20_000 }];
@@ -174,7 +174,7 @@ test("a server that has forgotten the result is asked anew, with the text as it 
   );
 });
 
-test("an answer that is final ends the stream with the server's words", async () => {
+test("a final refusal ends the stream with the server's message", async () => {
   for (const [status, code] of [
     [409, "source_changed"],
     [410, "rows_expired"],
@@ -196,7 +196,7 @@ test("an answer that is final ends the stream with the server's words", async ()
   }
 });
 
-test("a result that failed is not asked for again", async () => {
+test("a failed result is not requested again", async () => {
   for (const [record, code] of [
     [{ state: "failed", error: { code: "bad_csv", message: "line 7" } }, "bad_csv"],
   ] as const) {
@@ -209,7 +209,7 @@ test("a result that failed is not asked for again", async () => {
   }
 });
 
-test("wrong bytes are asked for again once, and not a second time", async () => {
+test("damaged bytes are requested again once, and not a second time", async () => {
   const whole = await wholeTexts();
   const wrong: [Fault, string][] = [
     [{ kind: "flip", at: 20_000 }, "checksum_mismatch"],
@@ -228,13 +228,13 @@ test("wrong bytes are asked for again once, and not a second time", async () => 
     const end = await twice.end();
     expect(end).toMatchObject({ state: "failed", canResume: true, error: { code } });
     expect(twice.texts(0, end.rows)).not.toBe("");
-    // Asked for by hand, it goes on.
+    // After a retry by the user, it continues.
     expect(await twice.resume()).toMatchObject({ state: "complete", rows: 300 });
     expect(twice.texts(0, 300)).toBe(whole);
   }
 });
 
-test("patience ends, and a later try goes on from there", async () => {
+test("tries end after a while, and a later try continues from there", async () => {
   const whole = await wholeTexts();
   const { port } = server;
   server.faults = [{ kind: "stall", at: 20_000 }];
@@ -252,7 +252,7 @@ test("patience ends, and a later try goes on from there", async () => {
   expect(reading.texts(0, 300)).toBe(whole);
 });
 
-test("whoever hurries does not wait", async () => {
+test("retryNow skips the wait", async () => {
   server.faults = [
     { kind: "stall", at: 20_000 },
     { kind: "refuse", status: 503, code: "too_many_streams", retryAfterS: 3600 },
@@ -293,7 +293,7 @@ test("rows in no fixed order are never mixed with those of another run", async (
   expect(server.seen).toHaveLength(2);
 });
 
-test("other addresses are never asked again", async () => {
+test("other addresses are never requested again", async () => {
   server.faults = [{ kind: "fin", at: 20_000 }];
   const end = await new Reading(get("/numbered.arrows?x=1")).end();
   expect(end).toMatchObject({
@@ -306,7 +306,7 @@ test("other addresses are never asked again", async () => {
   ]);
 });
 
-test("a stream that makes room for others goes on at the next row", async () => {
+test("a stream that yields to others continues at the next row", async () => {
   const whole = await wholeTexts();
   server.faults = [{ kind: "stall", at: 20_000 }];
   const notices: Notices["slot"][] = [];
@@ -331,7 +331,7 @@ test("a stream that makes room for others goes on at the next row", async () => 
   expect(notices.at(-1)).toEqual({ slot: 1, action: "release" });
 });
 
-test("where another run could give other rows, a stream keeps its connection", async () => {
+test("if another run could give other rows, a stream keeps its connection", async () => {
   server.order = "none";
   server.faults = [{ kind: "stall", at: 20_000 }];
   const notices: Notices["slot"][] = [];
@@ -345,7 +345,7 @@ test("where another run could give other rows, a stream keeps its connection", a
   expect(notices).toEqual([{ slot: 0, action: "release" }]);
 });
 
-test("a stream without a connection leaves its place at once, and goes on later", async () => {
+test("a stream without a connection releases its slot at once, and continues later", async () => {
   const whole = await wholeTexts();
   server.faults = [
     { kind: "reset", at: 20_000 },
@@ -371,7 +371,7 @@ test("a stream without a connection leaves its place at once, and goes on later"
   expect(reading.texts(0, 300) === whole).toBe(true);
 }, 20_000);
 
-test("a stream that goes on by hand offers its place only where rows can be had later", async () => {
+test("a stream resumed by the user allows yielding only if its rows can be requested later", async () => {
   for (const [order, hasRows] of [
     ["none", false],
     ["partition", true],
@@ -394,7 +394,7 @@ test("a stream that goes on by hand offers its place only where rows can be had 
   }
 });
 
-test("a stream that waits for memory for 5 s closes its connection, and goes on when there is some", async () => {
+test("a stream that waits 5 s for memory closes its connection, and continues with a larger budget", async () => {
   const whole = await wholeTexts();
   server.faults = [{ kind: "stall", at: 20_000 }];
   const notices: Notices["slot"][] = [];

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type RowBlock, RowBlockCache } from "../src/worker/row-block-cache.js";
 import { seededRandom } from "./random.js";
 
-/** Blocks of one byte each that arrive when they are told to. */
+/** Blocks of one byte each, which arrive when the test says so. */
 class Store {
   readonly pending = new Map<number, { arrive: () => void; fail: (error: Error) => void }>();
   readonly live = new Set<number>();
@@ -34,11 +34,11 @@ interface NumberedBlock extends RowBlock {
 }
 
 const never = new AbortController().signal;
-/** Lets everything happen that does not wait for a block. */
+/** Lets all work run that does not wait for a block. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 const indexOf = ({ index }: NumberedBlock) => index;
 
-test("random reads are answered by their own block, within the budget", async () => {
+test("random reads get their own block, within the budget", async () => {
   for (let seed = 1; seed <= 100; seed++) {
     const random = seededRandom(seed);
     const store = new Store();
@@ -94,7 +94,7 @@ test("a block is fetched once, however many wait for it", async () => {
   expect(store.fetched).toEqual([1]);
 });
 
-test("what nobody waits for any more is aborted, and makes room for what is wanted", async () => {
+test("a fetch that nobody waits for is aborted, and makes room for a wanted block", async () => {
   const store = new Store();
   const cache = new RowBlockCache(store.fetch, 4, 1);
   const controller = new AbortController();
@@ -109,7 +109,7 @@ test("what nobody waits for any more is aborted, and makes room for what is want
   expect(await stays).toBe(9);
 });
 
-test("a block that was given up and is wanted again comes", async () => {
+test("a block that is wanted again after an abort arrives", async () => {
   const store = new Store();
   const cache = new RowBlockCache(store.fetch, 4, 1);
   const controller = new AbortController();
@@ -122,7 +122,7 @@ test("a block that was given up and is wanted again comes", async () => {
   expect(await again).toBe(1);
 });
 
-test("a failure is told, and asking again tries again", async () => {
+test("a failure is reported, and another request tries again", async () => {
   const store = new Store();
   const cache = new RowBlockCache(store.fetch, 4, 1);
   const read = cache.use(1, never, indexOf);
@@ -133,7 +133,7 @@ test("a failure is told, and asking again tries again", async () => {
   expect(await again).toBe(1);
 });
 
-test("what is fetched ahead gives way to what is wanted", async () => {
+test("a wanted block interrupts a prefetch", async () => {
   const store = new Store();
   const cache = new RowBlockCache(store.fetch, 4, 1);
   cache.prefetch(1);
@@ -144,7 +144,7 @@ test("what is fetched ahead gives way to what is wanted", async () => {
   expect(await Promise.all(reads)).toEqual([5, 6]);
 });
 
-test("what was read last stays longest", async () => {
+test("the most recently read block stays longest", async () => {
   const store = new Store();
   const cache = new RowBlockCache(store.fetch, 3, 1);
   const read = async (index: number) => {

@@ -22,7 +22,7 @@ function pack(cells: readonly PackedCell[]): Uint8Array<ArrayBuffer> {
   return packed;
 }
 
-test("cells come back as they were packed, whatever their characters", () => {
+test("cells are unpacked as they were packed, with any characters", () => {
   const cells: PackedCell[] = [
     { text: "\ufeff9223372036854775807", kind: CellKind.value },
     { text: "日本語 🎉", kind: CellKind.value },
@@ -43,7 +43,7 @@ test("cells come back as they were packed, whatever their characters", () => {
   });
 });
 
-test("an empty window is fine, a cell outside is an error", () => {
+test("an empty window is valid, a cell outside is an error", () => {
   const window = new RowWindow(new Uint8Array(0), 5, 5, 3);
   expect(() => window.kind(5, 0)).toThrow(RangeError);
 });

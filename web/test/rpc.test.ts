@@ -39,7 +39,7 @@ const window = (start: number) => ({
   maxChars: 0,
 });
 
-test("each request has its own answer, in any order of names", async () => {
+test("each request gets its own answer, in any order of names", async () => {
   const { requester } = connect({
     window: ({ start }) => ({ result: Uint8Array.of(start) }),
     stop: () => ({ result: null }),
@@ -52,7 +52,7 @@ test("each request has its own answer, in any order of names", async () => {
   expect(answers).toEqual([Uint8Array.of(1), null, Uint8Array.of(2)]);
 });
 
-test("a cancel overtakes the requests that wait: they are never begun", async () => {
+test("a cancel overtakes waiting requests, which are never started", async () => {
   const begun: number[] = [];
   const { requester } = connect({
     window: ({ start }) => {
@@ -73,7 +73,7 @@ test("a cancel overtakes the requests that wait: they are never begun", async ()
   expect(begun).toEqual([1, 5]);
 });
 
-test("a cancel reaches a handler that runs", async () => {
+test("a cancel reaches a running handler", async () => {
   const aborted = defer();
   const begun = defer();
   const { requester } = connect({
@@ -95,7 +95,7 @@ test("a cancel reaches a handler that runs", async () => {
   await aborted.promise;
 });
 
-test("a handler's error comes back with its code and place", async () => {
+test("a handler's error returns with its code and position", async () => {
   const { requester } = connect({
     window: () => {
       throw new ColonnadeError("out_of_range", "no such row", { row: 9 });
@@ -107,7 +107,7 @@ test("a handler's error comes back with its code and place", async () => {
   });
 });
 
-test("nothing stays pending when the worker is gone", async () => {
+test("no request stays pending when the worker is gone", async () => {
   const { requester } = connect({ window: () => new Promise(() => undefined) });
   const pending = requester.request("window", window(1));
   requester.fail(new ColonnadeError("closed", "The table was closed."));

@@ -14,10 +14,10 @@ const random = seededRandom(5);
 const x = Float64Array.from({ length: NUM_ROWS }, () => random());
 const stream = tableToIPC(tableFromArrays({ x }), "stream");
 const schemaBytes = 8 + new DataView(stream.buffer, stream.byteOffset).getInt32(4, true);
-/** The schema and a batch, and no end. */
+/** The schema and a batch, without an end. */
 const begun = stream.subarray(0, -8);
 
-/** The budget fills while `work` is between two slices; rows go as they do for a windowed table. */
+/** Fills the budget while `work` is between two slices, and drops rows as a windowed table does. */
 async function fillDuring(
   work: (decoder: BodyDecoder) => Promise<unknown>,
 ): Promise<{ decoder: BodyDecoder; work: Promise<unknown> }> {
@@ -46,7 +46,7 @@ test.each<KernelWork>([
     find: { text: "no such", from: 0, limit: 9, columns: undefined, matchCase: false },
   },
   { kind: "sort", view: 0, keys: [{ column: "x", descending: false }] },
-])("$kind at work when the rows go keeps none of them", async (asked) => {
+])("$kind that runs when the rows are dropped keeps none of them", async (asked) => {
   const { decoder, work } = await fillDuring(({ kernels }) =>
     kernels.run(asked, NEVER, () => undefined),
   );
@@ -54,7 +54,7 @@ test.each<KernelWork>([
   decoder.free();
 });
 
-test("an Arrow stream that is made when the rows go keeps none of them", async () => {
+test("an Arrow stream that is written when the rows are dropped keeps none of them", async () => {
   const { decoder, work } = await fillDuring(({ kernels }) => kernels.stream(NEVER));
   await expect(work).rejects.toMatchObject({ code: "cancelled" });
   decoder.free();

@@ -37,7 +37,7 @@ describe.each(COUNTS)("%i rows", (numRows) => {
     expect(clampTopRow(shape, topRowFor(shape, endPx))).toBeCloseTo(lowest, 6);
   });
 
-  test("the map and its inverse agree, and never go back", () => {
+  test("the map and its inverse agree and are monotonic", () => {
     let before = -1;
     for (let step = 0; step <= 1000; step++) {
       const topRow = (lowest * step) / 1000;
@@ -48,17 +48,17 @@ describe.each(COUNTS)("%i rows", (numRows) => {
     }
   });
 
-  test("the last row is the last visible one at the end", () => {
+  test("at the end, the last row is the last visible one", () => {
     expect(visibleRows(shape, lowest).end).toBe(numRows);
   });
 });
 
-test("wheel notches move by pixels at a billion rows, exactly, wherever one is", () => {
+test("with a billion rows, wheel notches move by exact pixels at any position", () => {
   const seed = 20_261_121;
   const random = seededRandom(seed);
   const shape = geometry(1_000_000_000);
   let topRow = 0;
-  // The slow, obvious version: whole px in integers of any size.
+  // The obvious, slow version: whole px in integers of any size.
   let oraclePx = 0n;
   const lowestPx = BigInt(shape.numRows) * BigInt(ROW_HEIGHT_PX) - BigInt(VIEWPORT_PX);
   for (let step = 0; step < 20_000; step++) {
@@ -80,7 +80,7 @@ test("wheel notches move by pixels at a billion rows, exactly, wherever one is",
   }
 });
 
-test("a small move of the scrollbar is 1:1, a long one goes by proportion", () => {
+test("a small move of the scrollbar is 1:1, a long one is proportional", () => {
   const shape = geometry(1_000_000_000);
   const at = { topRow: 500_000_000, scrollTopPx: scrollTopFor(shape, 500_000_000) };
   const notch = scrolledTo(shape, at, at.scrollTopPx + 120, false);
@@ -90,7 +90,7 @@ test("a small move of the scrollbar is 1:1, a long one goes by proportion", () =
   expect(drag.topRow).toBeGreaterThan(600_000_000);
 });
 
-test("a fling is 1:1 at any speed, and dragging to an end gets there", () => {
+test("a fling is 1:1 at any speed, and dragging to an end reaches it", () => {
   const shape = geometry(1_000_000_000);
   const at = { topRow: 500_000_000, scrollTopPx: scrollTopFor(shape, 500_000_000) };
   const fling = scrolledTo(shape, at, at.scrollTopPx + 30_000, true);
@@ -100,13 +100,13 @@ test("a fling is 1:1 at any speed, and dragging to an end gets there", () => {
   expect(scrolledTo(shape, at, endPx, false).topRow).toBeCloseTo(maxTopRow(shape), 6);
 });
 
-test("the grid's own correction of the scrollbar moves nothing", () => {
+test("the grid's own correction of the scrollbar moves no rows", () => {
   const shape = geometry(10_000_000);
   const at = { topRow: 1234.5, scrollTopPx: 777 };
   expect(scrolledTo(shape, at, 777, false)).toBe(at);
 });
 
-test("rows that arrive while one is scrolled move nothing near the beginning", () => {
+test("rows that arrive while scrolling near the start move nothing", () => {
   for (const topRow of [0, 17.25, EDGE_PX / ROW_HEIGHT_PX - 1]) {
     const few = scrollTopFor(geometry(20_000), topRow);
     const many = scrollTopFor(geometry(900_000_000), topRow);
@@ -114,7 +114,7 @@ test("rows that arrive while one is scrolled move nothing near the beginning", (
   }
 });
 
-test("a row is revealed by the least movement", () => {
+test("a row is revealed by the smallest movement", () => {
   const shape = geometry(1_000_000_000);
   expect(revealRow(shape, 100.5, 100)).toBe(100);
   expect(revealRow(shape, 100.5, 110)).toBe(100.5);

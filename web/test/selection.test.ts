@@ -18,7 +18,7 @@ test("a selection reaches from its anchor in any direction", () => {
   expect(contains(rect, 6, 7)).toBe(false);
 });
 
-test("rows stay whole up and down, and become cells sideways", () => {
+test("rows stay whole rows vertically, and become cells sideways", () => {
   const rows = { kind: "rows" as const, anchor: at(2, 0), head: at(2, 0) };
   const longer = extended(rows, at(4, 0));
   expect(selectionRect(longer, 100, 10)).toEqual({
@@ -41,7 +41,7 @@ test("columns and all grow with the rows", () => {
   expect(numCells(selectionRect({ ...columns, kind: "all" }, 100, 10))).toBe(1000);
 });
 
-test("extending all begins a range of cells", () => {
+test("extending a selection of all makes a range of cells", () => {
   const all = { kind: "all" as const, anchor: at(0, 0), head: at(3, 3) };
   expect(extended(all, at(3, 4))).toMatchObject({ kind: "cells", head: at(3, 4) });
 });

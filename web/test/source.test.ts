@@ -7,14 +7,14 @@ afterEach(() => {
   Object.defineProperty(Request.prototype, "body", body);
 });
 
-/** What a worker is to ask for in place of the page. */
+/** The request that the worker sends for the page. */
 async function wireOf(source: Request) {
   const { wire } = await prepareSource(source, {});
   if (wire.kind !== "url") throw new Error(`a request became a ${wire.kind}`);
   return wire;
 }
 
-// Firefox has none.
+// Firefox lacks it.
 describe.each(["with", "without"])("in a browser %s Request.body", (has) => {
   const request = (init?: RequestInit) => {
     if (has === "without") Reflect.deleteProperty(Request.prototype, "body");
@@ -25,7 +25,7 @@ describe.each(["with", "without"])("in a browser %s Request.body", (has) => {
     expect(await wireOf(request({ method }))).toMatchObject({ method, body: null });
   });
 
-  test.each(["POST", "PUT"])("the body of a %s request goes through", async (method) => {
+  test.each(["POST", "PUT"])("the body of a %s request is passed on", async (method) => {
     const wire = await wireOf(request({ method, body: "select 1" }));
     expect(wire.method).toBe(method);
     expect(new TextDecoder().decode(wire.body ?? undefined)).toBe("select 1");

@@ -35,7 +35,7 @@ export async function tryHere(source: TableSource): Promise<{ table?: Table; err
   }
 }
 
-/** Bytes in pieces of the lengths that `next` gives. */
+/** Bytes in pieces, with the lengths that `next` returns. */
 export function inPieces(bytes: Uint8Array, next: () => number): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream({

@@ -44,7 +44,7 @@ test.each([
   expect(formatDuration(milliseconds)).toBe(text);
 });
 
-test("a running stream says how far it is, a complete one what there is", () => {
+test("a running stream reports its progress, a complete one its totals", () => {
   expect(announcement("streaming", progress)).toBe(
     "Streaming: 1,500,000 of 6,000,000 rows, 240 MB, 120 MB/s, 2.0 s, first row in 41 ms",
   );
@@ -54,7 +54,7 @@ test("a running stream says how far it is, a complete one what there is", () => 
   expect(announcement("connecting", undefined)).toBe("Connecting…");
 });
 
-test("a lost connection is a state of a running stream alone", () => {
+test("a lost connection is a phase only of a running stream", () => {
   const interruption = { row: 1_500_000, attempt: 2, since: 0 };
   const lost = { ...progress, connection: "interrupted" as const, interruption };
   expect(phaseOf("streaming", lost)).toBe("interrupted");
@@ -63,7 +63,7 @@ test("a lost connection is a state of a running stream alone", () => {
   expect(announcement("interrupted", lost)).toBe("Connection lost at row 1,500,001. Resuming…");
 });
 
-test("a windowed table says how many rows there are, and where a connection to them was lost", () => {
+test("a windowed table reports its rows, and where their connection was lost", () => {
   const windowed = { ...progress, rows: 6_000_000 };
   expect(announcement("windowed", windowed)).toBe(
     "Windowed: rows load as you scroll, 6,000,000 rows",
@@ -85,13 +85,13 @@ test("a stream that waits for a budget is paused", () => {
   expect(sizes.map(formatMemory)).toEqual(["64 MiB", "1.5 GiB", "6 KiB", "7 B"]);
 });
 
-test("progress is definite only where the total is known", () => {
+test("progress is definite only if the total is known", () => {
   expect(fraction(progress)).toBe(0.25);
   expect(fraction({ ...progress, totalRows: undefined })).toBeUndefined();
   expect(fraction({ ...progress, rows: 7_000_000 })).toBe(1);
 });
 
-test("errors say where they happened", () => {
+test("errors report their position", () => {
   expect(errorPosition(new ColonnadeError("x", "y", { row: 1, byte: 1024 }))).toBe(
     "after 1 row, at byte 1,024",
   );
@@ -106,7 +106,7 @@ test.each([
   expect(parseBytes(text)).toBe(bytes);
 });
 
-test("a size that is none is refused", () => {
+test("an invalid size is refused", () => {
   expect(() => parseBytes("plenty")).toThrow(/Expected a size such as 128MiB, found "plenty"/);
 });
 
@@ -122,10 +122,10 @@ test.each([
   expect(parseRowNumber(text)).toBe(row);
 });
 
-test("a table that makes room for others says so, and how far it is", () => {
+test("a table that waits for others reports that and its progress", () => {
   const waiting = { ...progress, connection: "waiting" as const };
   expect(phaseOf("streaming", waiting)).toBe("waiting");
   expect(announcement("waiting", waiting)).toBe(
-    "Waiting while other tables arrive: 1,500,000 of 6,000,000 rows, 240 MB",
+    "Waiting for other tables: 1,500,000 of 6,000,000 rows, 240 MB",
   );
 });

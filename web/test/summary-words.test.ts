@@ -45,7 +45,7 @@ const texts: Summary = {
 const draw = (summary: Summary, filter: Predicate | null = null, within?: Summary) =>
   columnSummary({ field: field(summary.type), summary, within, filter, isGrowing: false });
 
-test("bins are said with their bounds, their rows and their share", () => {
+test("bins are described by bounds, rows and share", () => {
   const { words, bins, start, end, caption, description, canChoose } = draw(numbers);
   expect(words(0, 0)).toEqual(["1.00 to below 4.00", "500 rows (50 %)"]);
   expect(words(1, 2)).toEqual(["4.00 to 9.99", "480 rows (48 %)"]);
@@ -55,13 +55,13 @@ test("bins are said with their bounds, their rows and their share", () => {
   expect(canChoose).toBe(true);
 });
 
-test("frequent values are counted exactly where they are all there is", () => {
+test("frequent values are exact if there are no others", () => {
   const { words, start, end, caption } = draw(texts);
   expect([start, end, ...caption]).toEqual(["b", "60 %", "2.0 % null", "3", "distinct"]);
   expect(words(2, 2)).toEqual(["“”", "1 row (0.1 %)"]);
 });
 
-test("what a filter leaves is said beside the whole", () => {
+test("filtered rows are compared with all rows", () => {
   const left = { ...texts, rows: 40, nulls: 0, top: [{ value: "a", count: 40 }] };
   const { words, bins, description } = draw(texts, null, left);
   expect(bins.map(({ numShown }) => numShown)).toEqual([0, 40, 0]);
@@ -69,7 +69,7 @@ test("what a filter leaves is said beside the whole", () => {
   expect(description).toContain("40 rows shown");
 });
 
-test("chosen bins are found again in the filter that they make", () => {
+test("chosen bins are recognised in the filter that they make", () => {
   for (const summary of [numbers, texts]) {
     for (let first = 0; first < 3; first++) {
       for (let last = first; last < 3; last++) {
@@ -88,20 +88,20 @@ test("chosen bins are found again in the filter that they make", () => {
   expect(chosenBins(boolean, field("bool"), parts[0] ?? null)).toEqual([0, 0]);
 });
 
-test("the form of a column's filter understands where a bin ends", () => {
+test("a column's filter form understands the bound of a bin", () => {
   const parts = conjunctsOfBins(numbers, field(numbers.type), 0, 0);
   const form = formOfConjuncts(parts);
   expect([form.from, form.to]).toEqual(["1.00", "< 4.00"]);
   expect(conjunctsOfForm("range", "c", form)).toEqual(parts);
 });
 
-test("durations and the widest decimals are drawn, not chosen", () => {
+test("bins of durations and decimal256 cannot be chosen", () => {
   for (const type of ["duration[s]", "decimal256(76, 3)"]) {
     expect(draw({ ...numbers, type }).canChoose).toBe(false);
   }
 });
 
-test("long numbers are rounded where there is little room, instants cut to their day", () => {
+test("if room is little, long numbers are rounded and timestamps cut to their day", () => {
   const ends = (type: string, min: string, max: string) => {
     const { start, end } = draw({ ...numbers, type, min, max });
     return [start, end];
@@ -115,7 +115,7 @@ test("long numbers are rounded where there is little room, instants cut to their
   expect(ends("date32[day]", "2001-01-01", "2001-01-01")).toEqual(["2001-01-01", ""]);
 });
 
-test("shares never round to none or all", () => {
+test("shares never round to 0 % or 100 %", () => {
   expect(percent(0, 10)).toBe("0 %");
   expect(percent(1, 10_000_000)).toBe("< 0.1 %");
   expect(percent(9_999_999, 10_000_000)).toBe("> 99.9 %");

@@ -7,8 +7,8 @@ import { BodyDecoder, type WasmDecoder } from "../src/worker/body-decoder.js";
 import { TableStream } from "../src/worker/table-stream.js";
 
 /**
- * A decoder of a toy format: the schema is the byte `S`, each `R` a row, `E` the marker, and `(`
- * and `)` begin and end a message. It takes at most three bytes at a time.
+ * A decoder of a toy format: `S` is the schema, each `R` a row, `E` the marker, and `(` and `)` begin
+ * and end a message. It takes at most three bytes at a time.
  */
 function toyDecoder(): BodyDecoder {
   const memory = new WebAssembly.Memory({ initial: 1 });
@@ -39,12 +39,12 @@ function toyDecoder(): BodyDecoder {
   return new BodyDecoder(decoder, memory);
 }
 
-/** Called when a table that is shown has rows: with its stream, and how many pieces were asked for. */
+/** Called when a shown table has rows, with its stream and the number of requested pieces. */
 type OnRows = (stream: TableStream, numAsked: () => number) => void;
 
 /**
- * Runs a stream of pieces to its end. A piece that is an Error breaks the stream, `stall`
- * never comes.
+ * Runs a stream of pieces to its end. A piece that is an Error breaks the stream; `stall` never
+ * arrives.
  */
 async function run(
   pieces: (string | Error | "stall")[],
@@ -56,7 +56,7 @@ async function run(
   const left = [...pieces];
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      // Pieces that are there already would come as one.
+      // Pieces that are available already would arrive as one.
       if (onRows !== undefined) for (let turn = 0; turn < 5; turn++) await yieldToEventLoop();
       const piece = left.shift();
       if (piece === "stall") return new Promise(() => undefined);
@@ -85,14 +85,14 @@ async function run(
   }
 }
 
-test("the marker completes, and what follows it is ignored", async () => {
+test("the marker completes, and bytes after it are ignored", async () => {
   expect(await run(["S(R", "R)", "E", "R!"], "marker")).toMatchObject({
     state: "complete",
     rows: 2,
   });
 });
 
-test("the marker completes, though the body does not end", async () => {
+test("the marker completes, even if the body does not end", async () => {
   expect(await run(["S(R)E", "stall"], "marker")).toMatchObject({ state: "complete", rows: 1 });
 });
 
@@ -101,7 +101,7 @@ test("without the marker, a stream fails and keeps its rows", async () => {
   expect(end).toMatchObject({ state: "failed", rows: 2, error: { code: "missing_end_of_stream" } });
 });
 
-test("a bounded source may end between messages, and says so", async () => {
+test("a bounded source may end between messages, with a warning", async () => {
   expect(await run(["S(R)(R)"], "boundary")).toMatchObject({
     state: "complete",
     warning: "no_end_of_stream",
@@ -113,7 +113,7 @@ test("a bounded source may end between messages, and says so", async () => {
   });
 });
 
-test("a broken connection is a network error with its place", async () => {
+test("a broken connection is a network error with a position", async () => {
   expect(await run(["S(R)", new Error("reset")], "marker")).toMatchObject({
     state: "failed",
     rows: 1,
@@ -121,7 +121,7 @@ test("a broken connection is a network error with its place", async () => {
   });
 });
 
-test("a decoder's error ends the stream with its own code and place", async () => {
+test("a decoder's error ends the stream with its own code and position", async () => {
   expect(await run(["S(R)(", "!!"], "marker")).toMatchObject({
     state: "failed",
     error: { code: "bad_message", byte: 5 },
@@ -135,24 +135,24 @@ test("a failure before the schema rejects", async () => {
   });
 });
 
-test("no more is read before the first rows were painted", async () => {
+test("reading pauses until the first rows are painted", async () => {
   const asked: number[] = [];
   const end = await run(
     ["S(R)", ...Array(8).fill("(R)"), "E"],
     "marker",
     async (stream, numAsked) => {
-      // Time enough for all pieces.
+      // Enough time for all pieces.
       for (let turn = 0; turn < 100; turn++) await yieldToEventLoop();
       asked.push(numAsked());
       stream.painted();
     },
   );
-  // What the port and the streams around it have at hand.
+  // The port and the streams around it buffer a few pieces.
   expect(asked[0]).toBeLessThan(5);
   expect(end).toMatchObject({ state: "complete", rows: 9 });
 });
 
-test("a table that is shown is told with its first rows", async () => {
+test("a shown table is reported with its first rows", async () => {
   expect(await run(["S", "(R)", "E"], "marker", () => undefined)).toMatchObject({
     state: "complete",
     rowsAtFirst: 1,
@@ -165,7 +165,7 @@ test("a schema does not wait long for rows", async () => {
   expect(await opening).toMatchObject({ state: "cancelled", rowsAtFirst: 0 });
 });
 
-test("a stream that is shown and breaks before its first row is there, and failed", async () => {
+test("a shown stream that breaks before its first row opens, and then fails", async () => {
   expect(await run(["S", new Error("reset")], "marker", () => undefined)).toMatchObject({
     state: "failed",
     rowsAtFirst: 0,
@@ -173,7 +173,7 @@ test("a stream that is shown and breaks before its first row is there, and faile
   });
 });
 
-test("first rows that nobody looks at hold up nothing for long", async () => {
+test("first rows that are never painted do not delay reading for long", async () => {
   const end = await run(["S(R)", "(R)E"], "marker", () => undefined);
   expect(end).toMatchObject({ state: "complete", rows: 2 });
 });

@@ -4,7 +4,7 @@ import { TotalsCounter } from "../src/viewer/totals.js";
 
 const all = (length: number) => new Uint8Array(length).fill(1);
 
-test("integers of 64 bits are summed digit by digit", () => {
+test("64-bit integers are summed exactly", () => {
   const counter = new TotalsCounter();
   const values = BigInt64Array.of(9223372036854775807n, 9223372036854775807n, -1n, 5n);
   counter.add({ values, validity: Uint8Array.of(1, 1, 1, 0) });
@@ -19,7 +19,7 @@ test("integers of 64 bits are summed digit by digit", () => {
   });
 });
 
-test("decimals keep their scale, whatever it is", () => {
+test("decimals keep any scale", () => {
   const counter = new TotalsCounter();
   counter.add({ values: ["0.10", "-2.25"], validity: all(2) });
   counter.add({ values: ["1.5E+3", "0.001"], validity: all(2) });
@@ -27,7 +27,7 @@ test("decimals keep their scale, whatever it is", () => {
   expect(counter.totals).toMatchObject({ mean: "374.46275", isMeanRounded: false });
 });
 
-test("sums of floats say that they are rounded; NaN is no number", () => {
+test("sums of floats are marked as rounded; NaN is not counted", () => {
   const counter = new TotalsCounter();
   const values = Float64Array.of(1e16, 1, -1e16, Number.NaN);
   counter.add({ values, validity: all(4) });
@@ -40,13 +40,13 @@ test("sums of floats say that they are rounded; NaN is no number", () => {
   });
 });
 
-test("infinities stay what they are", () => {
+test("infinities are kept", () => {
   const counter = new TotalsCounter();
   counter.add({ values: Float64Array.of(Number.POSITIVE_INFINITY, 1), validity: all(2) });
   expect(counter.totals).toMatchObject({ sum: "Infinity", max: "Infinity", min: "1" });
 });
 
-test("nothing to sum, no totals", () => {
+test("without numbers there are no totals", () => {
   const counter = new TotalsCounter();
   counter.add({ values: Int8Array.of(0), validity: Uint8Array.of(0) });
   expect(counter.totals).toBeUndefined();
@@ -58,7 +58,7 @@ test("the mean of negative numbers is rounded away from zero at the half", () =>
   expect(counter.totals?.mean).toBe("-0.0000016");
 });
 
-test("digits are grouped, and only those before the point", () => {
+test("only digits before the point are grouped", () => {
   expect(groupDigits("-1234567.1234567")).toBe("-1,234,567.1234567");
   expect(groupDigits("123")).toBe("123");
   expect(groupDigits("Infinity")).toBe("Infinity");

@@ -13,7 +13,7 @@ import { seededRandom } from "./random.js";
 import { type Fault, ReplayServer } from "./replay.js";
 
 const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
-/** Long enough that a busy machine is not taken for a stall. */
+/** Long enough that a busy machine does not count as a stall. */
 const PATIENCE = { stallMs: 10_000, firstWaitMs: 1, maxWaitMs: 8, giveUpMs: 300 };
 const COLUMNS = Uint32Array.of(0, 1, 2);
 const NEVER = new AbortController().signal;
@@ -80,7 +80,7 @@ async function texts(rows: WindowedTable, start: number, end: number): Promise<s
   return textOf(await rows.window(0, start, end, COLUMNS, 0, NEVER));
 }
 
-/** The texts of rows as they are where everything fits. */
+/** The texts of rows of the same table with a budget that fits everything. */
 async function expectedTexts(): Promise<(start: number, end: number) => string> {
   const { stream, end } = await read("/v1/tables/numbered/rows", 2 ** 30);
   expect(end).toMatchObject({ state: "complete", rows: 300 });
@@ -88,7 +88,7 @@ async function expectedTexts(): Promise<(start: number, end: number) => string> 
   return (start, end) => textOf(stream.decoder?.kernels.window(0, start, end, COLUMNS, 0));
 }
 
-test("a table larger than its budget has all its rows, wherever it is read", async () => {
+test("a table larger than its budget has all its rows, at any position", async () => {
   const expected = await expectedTexts();
   const { rows, end } = await windowed();
   expect(end).toMatchObject({ rows: 300, totalRows: 300 });
@@ -111,7 +111,7 @@ test("a table larger than its budget has all its rows, wherever it is read", asy
   expect(await rows.values(0, 1, 0, 300, NEVER)).toEqual({ kind: "texts", texts: whole });
 }, 60_000);
 
-test("the first rows stay, and blocks are asked for by number", async () => {
+test("the first rows stay, and blocks are requested by number", async () => {
   const { rows } = await windowed();
   server.seen.length = 0;
   await texts(rows, 0, 20);
@@ -125,7 +125,7 @@ test("the first rows stay, and blocks are asked for by number", async () => {
   expect(server.seen).toHaveLength(1);
 });
 
-test("broken connections neither lose, double nor mix rows of a block", async () => {
+test("broken connections neither lose, duplicate nor mix rows of a block", async () => {
   const expected = await expectedTexts();
   const kinds = ["fin", "short", "reset", "stall", "clean end", "restart"] as const;
   for (let seed = 1; seed <= 10; seed++) {
@@ -145,7 +145,7 @@ test("broken connections neither lose, double nor mix rows of a block", async ()
   }
 }, 60_000);
 
-test("what the server refuses is an error of those rows, and asking again tries again", async () => {
+test("a refusal is an error of those rows, and another read tries again", async () => {
   const expected = await expectedTexts();
   const { rows } = await windowed();
   for (const [status, code, start] of [
@@ -161,13 +161,13 @@ test("what the server refuses is an error of those rows, and asking again tries 
   }
 });
 
-test("rows of another place are refused", async () => {
+test("rows of another position are refused", async () => {
   const { rows } = await windowed();
   server.faults = Array.from({ length: 4 }, () => ({ kind: "shift", rows: -10 }) as const);
   await expect(texts(rows, 290, 300)).rejects.toMatchObject({ code: "row_overlap" });
 });
 
-test("a server that stays away is an error that says so, and is asked again later", async () => {
+test("an unreachable server is an error, and a later read tries again", async () => {
   const expected = await expectedTexts();
   const { rows, notices } = await windowed();
   const { port } = server;
@@ -180,7 +180,7 @@ test("a server that stays away is an error that says so, and is asked again late
   expect(await texts(rows, 290, 300)).toBe(expected(290, 300));
 });
 
-test("where the total is not known, rows are found when they are asked for", async () => {
+test("if the total is unknown, rows are found when they are requested", async () => {
   const expected = await expectedTexts();
   server.record = { state: "running", rows: null, rows_ready: 150 };
   const { rows, end } = await windowed();
@@ -195,14 +195,14 @@ test("where the total is not known, rows are found when they are asked for", asy
   expect(await texts(rows, 0, 300)).toBe(expected(0, 300));
 });
 
-test("a part of a result is a table of its own", async () => {
+test("a range of a result is a table of its own", async () => {
   const expected = await expectedTexts();
   const { rows, end } = await windowed("/v1/tables/numbered/rows?offset=50&limit=200");
   expect(end).toMatchObject({ rows: 200, totalRows: 200 });
   expect(await texts(rows, 0, 200)).toBe(expected(50, 250));
 });
 
-test("a result that the server forgot is begun again, whole", async () => {
+test("a result that the server lost is restarted as a whole", async () => {
   const expected = await expectedTexts();
   const { rows } = await windowed();
   server.record = undefined;
@@ -215,14 +215,14 @@ test("a result that the server forgot is begun again, whole", async () => {
   await expect(texts(unordered, 290, 300)).rejects.toMatchObject({ code: "unknown_query" });
 });
 
-test("work that needs all rows says what to do", async () => {
+test("work that needs all rows is refused with a hint", async () => {
   const { rows } = await windowed();
   const sort = { kind: "sort", view: 0, keys: [{ column: "id" }] } as const;
   const work = rows.run({ ...sort, keys: [...sort.keys] }, NEVER, () => undefined);
   await expect(work).rejects.toMatchObject({ code: "windowed" });
 });
 
-test("a summary makes room for a search, and is asked for again", async () => {
+test("a summary yields to a search, and is requested again", async () => {
   const notices: Notices["slot"][] = [];
   const pool = new PoolClient((notice) => {
     notices.push(notice);

@@ -1,4 +1,4 @@
-// What only some writers make (`fixtures/make_wire.py`), against pyarrow's own values.
+// Streams that only some writers produce (`fixtures/make_wire.py`), compared with pyarrow's values.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -8,9 +8,9 @@ interface Case {
   file: string;
   rows: number;
   columns: { name: string; type: string; text: (string | null)[] }[];
-  /** The code of the refusal. */
+  /** The error code. */
   error?: string;
-  /** Whether a file's footer names the messages as they stand; if not, it is read by the footer alone. */
+  /** Whether a file's footer lists the messages in file order; if not, only the footer's order is valid. */
   in_order?: boolean;
 }
 
@@ -21,7 +21,7 @@ const read = (path: string) =>
 const cases: Case[] = JSON.parse(new TextDecoder().decode(read("wire.json")));
 
 for (const { file, rows, columns, error, in_order: inOrder } of cases) {
-  test(`${file} ${error === undefined ? "is what pyarrow reads" : `is refused: ${error}`}`, async () => {
+  test(`${file} ${error === undefined ? "reads as in pyarrow" : `is refused: ${error}`}`, async () => {
     const bytes = read(`wire/${file}`);
     const sources = [bytes, new Blob([bytes])];
     const streams = [1, 7, 4096].map((size) => inPieces(bytes, () => size));
@@ -59,7 +59,7 @@ for (const { file, rows, columns, error, in_order: inOrder } of cases) {
   });
 }
 
-test("an extension's values are found and summarised as they are shown", async () => {
+test("an extension type's values are found and summarised as displayed", async () => {
   const table = await readHere(read("wire/extensions.arrows"));
   expect((await table.find("7DEC-11d0", { columns: ["uuid"] })).matches).toEqual([
     { row: 1, columns: ["uuid"] },
@@ -95,7 +95,7 @@ const FOREIGN: [string, string | Uint8Array, RegExp][] = [
 ];
 
 for (const [name, content, message] of FOREIGN) {
-  test(`${name} is named as what it is`, async () => {
+  test(`${name} is named in the error`, async () => {
     await expect(openHere(new Blob([content as BlobPart]))).rejects.toMatchObject({
       code: "not_arrow",
       message: expect.stringMatching(message),

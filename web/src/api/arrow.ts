@@ -2,11 +2,11 @@ import type { Table as ArrowTable } from "apache-arrow";
 import { ColonnadeError } from "../model/errors.js";
 import type { Schema } from "../model/schema.js";
 
-/** Types, wherever in another, that apache-arrow does not have or reads wrongly. */
+/** Types, nested ones included, that apache-arrow lacks or reads wrongly. */
 const UNREADABLE =
   /\b(?:(?:large_)?list_view|run_end_encoded|decimal32|decimal64)\b|indices=u?int64\b/;
 
-/** A stream as a table of apache-arrow; only this file loads that package. */
+/** Reads an Arrow IPC stream into a table of apache-arrow. Only this file loads that package. */
 export async function arrowTable(
   schema: Schema,
   readStream: () => Promise<Uint8Array[]>,

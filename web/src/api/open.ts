@@ -9,20 +9,20 @@ export interface OpenOptions extends RequestOptions, WorkerOptions {
   /** Stops the stream, as {@link Table.cancel} does. */
   signal?: AbortSignal | undefined;
   /**
-   * The most memory the rows may take, in bytes; default 1 GiB. A larger table is `windowed` where
-   * the source answers by row, and waits otherwise ({@link Table.paused}).
+   * Memory budget of the rows, in bytes; default 1 GiB. A larger table becomes `windowed` if the
+   * source can answer by row; otherwise reading pauses ({@link Table.paused}).
    */
   memoryBytes?: number | undefined;
-  /** The number of rows to expect, where it is known from elsewhere; only used for progress. */
+  /** The expected number of rows, if known from elsewhere; used only for progress. */
   totalRows?: number | undefined;
 }
 
-/** The budget of the rows unless `memoryBytes` says otherwise. */
+/** The default of `memoryBytes`: 1 GiB. */
 export const DEFAULT_MEMORY_BYTES = 1024 ** 3;
 
 /**
- * Opens a table. Resolves once its schema is known, while rows still arrive; rejects with a
- * `ColonnadeError` if that never happens.
+ * Opens a table. Resolves once its schema is known, while rows still arrive. Rejects with a
+ * `ColonnadeError` if the schema cannot be read.
  */
 export function open(source: TableSource, options: OpenOptions = {}): Promise<Table> {
   return openFor({}, source, options);
@@ -30,13 +30,13 @@ export function open(source: TableSource, options: OpenOptions = {}): Promise<Ta
 
 /** Options that only the element sets. */
 interface ElementOptions {
-  /** The expected number of a server's rows: that of the same rows in another order. */
+  /** The expected number of rows, known because the server sorts a table of that many rows. */
   numRows?: number | undefined;
-  /** Rows are painted as soon as some have arrived; reading pauses until then. */
+  /** A viewer shows the table: after the first rows, reading pauses until they are painted. */
   isShown?: boolean;
 }
 
-/** As {@link open}. */
+/** Like {@link open}, with the options that only the element sets. */
 export async function openFor(
   { numRows, isShown = false }: ElementOptions,
   source: TableSource,
@@ -44,11 +44,11 @@ export async function openFor(
 ): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
-  // First, because it starts while the page prepares the source.
+  // Comes first, so that the worker starts while the page prepares the source.
   const starting = startWorker(options, signal);
   const opening = new AbortController();
   const releaseOnAbort = (worker: TableWorker) => {
-    // At once: a table that is opened in place of this one, in the same task, takes the worker.
+    // Released at once, so that a table opened in the same task instead can take the worker.
     signal?.addEventListener("abort", () => worker.release(), { signal: opening.signal });
   };
   starting.then(releaseOnAbort).catch(() => undefined);

@@ -31,19 +31,19 @@ export interface FindOptions extends WorkOptions {
   columns?: readonly string[] | undefined;
   /** The most rows to find; default 100. */
   limit?: number | undefined;
-  /** Whether capital and small letters differ; default false. */
+  /** Whether the search is case-sensitive; default false. */
   matchCase?: boolean | undefined;
 }
 
-/** How a column is summarised. */
+/** Options of `summary`. */
 export interface SummaryOptions extends WorkOptions {
-  /** Of texts with more different values than this, there is no `top`; default 1,048,576. */
+  /** A text column with more distinct values than this gets no `top`; default 1,048,576. */
   maxCounted?: number | undefined;
 }
 
-/** What `find` found. */
+/** The result of `find`. */
 export interface Found {
-  /** Rows with a cell whose text contains the searched text, and the columns of those cells. */
+  /** Rows with a cell that contains the text, and the columns of those cells. */
   matches: { row: number; columns: string[] }[];
   /** The row to continue from; null once all rows were searched. */
   next: number | null;
@@ -54,9 +54,9 @@ export interface Found {
 /** Values of a column. */
 export interface ColumnValues {
   /**
-   * Integers and floats in the typed array of their width (half floats as Float32Array, booleans
-   * as 0 and 1); dates, times, timestamps and durations as integers of their unit; everything else
-   * as exact texts. What is null is 0 or the empty text here.
+   * Integers and floats are in the typed array of their width (half floats in a Float32Array,
+   * booleans as 0 and 1). Dates, times, timestamps and durations are integers of their unit. All
+   * other types are exact texts. A null is 0 or the empty text.
    */
   values:
     | Int8Array
@@ -90,7 +90,7 @@ const ARRAYS = {
   bool: Uint8Array,
 };
 
-/** Reads rows in the worker and works on them: the base of tables and views. */
+/** Reads, sorts, filters, searches and summarises rows in the worker: the base of tables and views. */
 export abstract class RowReader {
   /** @internal */
   readonly requester: Requester;
@@ -108,11 +108,11 @@ export abstract class RowReader {
   abstract get numRows(): number;
 
   /**
-   * Exact texts of rows `[start, end)`, row by row; null for null. The range is clamped to the rows
-   * there are.
+   * Returns the exact texts of rows `[start, end)`, row by row; null for a null. The range is clamped
+   * to the existing rows.
    *
-   * @param columns names or positions; default all. Of several columns that are called `a` the second
-   *   is `a (2)`, here and wherever a column is named
+   * @param columns names or positions; default all. If two columns are called `a`, the second one is
+   *   `a (2)`, here and wherever a column is named
    */
   async text(
     range: RowRange,
@@ -133,8 +133,8 @@ export abstract class RowReader {
   }
 
   /**
-   * A rectangle of cells for display, in one call to the worker. The range is clamped to the rows
-   * there are.
+   * Returns a rectangle of cells for display, in one call to the worker. The range is clamped to the
+   * existing rows.
    *
    * @param columns positions in the schema
    * @param maxChars texts longer than this are cut; 0 for no limit
@@ -152,7 +152,8 @@ export abstract class RowReader {
   }
 
   /**
-   * Exact values of rows `[start, end)` of one column. The range is clamped to the rows there are.
+   * Returns the exact values of rows `[start, end)` of one column. The range is clamped to the
+   * existing rows.
    *
    * @param column its name or position
    */
@@ -168,9 +169,9 @@ export abstract class RowReader {
   }
 
   /**
-   * The same rows in another order: by the first key, where that is equal by the next; ties stay as
-   * they are. Nulls come last in both directions, before them NaN; −0 equals 0; text is compared
-   * by its UTF-8 bytes. Rows that arrive later are no part of the view.
+   * Returns a view of the same rows, sorted by the first key and, where it is equal, by the next.
+   * Ties keep their order. Nulls come last in both directions, after NaN. −0 equals 0; text is
+   * compared by its UTF-8 bytes. The view does not include rows that arrive later.
    */
   async sort(keys: readonly SortKey[], options: WorkOptions = {}): Promise<View> {
     const plain = keys.map(({ column, descending }) => ({
@@ -182,8 +183,8 @@ export abstract class RowReader {
   }
 
   /**
-   * The rows for which a predicate is true, in the order they have here. A comparison with null is
-   * neither true nor false, as in SQL. Rows that arrive later are no part of the view.
+   * Returns a view of the rows for which a predicate is true, in their present order. A comparison
+   * with null is neither true nor false, as in SQL. The view does not include rows that arrive later.
    */
   async filter(predicate: Predicate, options: WorkOptions = {}): Promise<View> {
     const work = {
@@ -194,7 +195,7 @@ export abstract class RowReader {
     return new View(this.requester, this.schema, (await this.run(work, options)) as ViewInfo);
   }
 
-  /** The next rows with a cell whose text, as it is shown, holds `text`. */
+  /** Finds the next rows with a cell whose displayed text contains `text`. */
   async find(text: string, options: FindOptions = {}): Promise<Found> {
     const { from = 0, limit = 100, matchCase = false } = options;
     const columns = options.columns === undefined ? undefined : [...options.columns];
@@ -204,8 +205,9 @@ export abstract class RowReader {
   }
 
   /**
-   * A summary of a column of these rows. That of a view has the bins of its table; its `top` counts the
-   * most frequent values of the table. A repeated call continues with the rows that arrived since.
+   * Returns a summary of a column of these rows. A view's summary has the histogram bins of its table,
+   * and its `top` counts the table's most frequent values. A repeated call reads only the rows that
+   * arrived since the last one.
    */
   async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
     const { maxCounted = MAX_COUNTED } = options;
@@ -221,7 +223,7 @@ export abstract class RowReader {
     return this.requester.run(work, signal, onProgress);
   }
 
-  /** The number of rows, where it may be less than `end`. */
+  /** Returns the number of rows that can be read; a subclass may first look for rows up to `end`. */
   protected async reach(_end: number, _signal?: AbortSignal): Promise<number> {
     return this.numRows;
   }
@@ -250,7 +252,7 @@ export abstract class RowReader {
 /** Releases views that were garbage collected. */
 const forgotten = new FinalizationRegistry<() => void>((release) => release());
 
-/** Rows of a table, filtered or in another order; made by `sort` and `filter`. */
+/** A filtered or sorted view of a table's rows; made by `sort` and `filter`. */
 export class View extends RowReader {
   readonly schema: Schema;
   readonly numRows: number;
@@ -265,14 +267,14 @@ export class View extends RowReader {
     forgotten.register(this, () => release(requester, view), this);
   }
 
-  /** The table's row that is row `index` here; undefined beyond the last. */
+  /** Returns the table's number of row `index` of the view; undefined beyond the last row. */
   async rowNumber(index: number): Promise<number | undefined> {
     if (!(index >= 0 && index < this.numRows)) return undefined;
     const params = { view: this.#id, start: index, end: index + 1 };
     return (await this.requester.request("rowNumbers", params))[0];
   }
 
-  /** The table's rows that are rows `[start, end)` here. */
+  /** Returns the table's numbers of rows `[start, end)` of the view. */
   rowNumbers({ start, end }: RowRange): Promise<Uint32Array> {
     const params = {
       view: this.#id,

@@ -20,18 +20,18 @@ export type TableSource =
   | Uint8Array
   | Blob;
 
-/** Options of the request, where the source is an address. */
+/** Options of the HTTP requests, if the source is an address or a Request. */
 export interface RequestOptions {
   headers?: HeadersInit | undefined;
   credentials?: RequestCredentials | undefined;
   /**
-   * Answers the requests in place of the browser's `fetch`, in the calling thread: for rows that come
-   * by a message channel. To answer by row, it speaks a Colonnade server's HTTP (`docs/embedding.md`).
+   * Replaces the browser's `fetch`; called in the calling thread. It serves rows from another channel,
+   * such as messages. To answer by row, it implements a Colonnade server's HTTP (`docs/embedding.md`).
    */
   fetch?: Fetch | undefined;
 }
 
-/** A source in the form that the worker takes, with what must be transferred to it. */
+/** A source in the form that the worker takes, with the objects to transfer. */
 export interface PreparedSource {
   wire: WireSource;
   transfer: Transferable[];
@@ -41,7 +41,7 @@ export interface PreparedSource {
   port?: MessagePort;
 }
 
-/** Prepares a source for the worker; rejects for a Response that is an error. */
+/** Prepares a source for the worker. Rejects for a Response with an error status. */
 export async function prepareSource(
   source: TableSource,
   options: RequestOptions,
@@ -51,7 +51,7 @@ export async function prepareSource(
   }
   if (source instanceof Request) {
     const asked = source.clone();
-    // Not every browser has `Request.body` to ask.
+    // The method decides, because some browsers lack `Request.body`.
     const hasBody = asked.method !== "GET" && asked.method !== "HEAD";
     const body = hasBody ? await asked.arrayBuffer() : null;
     const headers = new Headers(asked.headers);
@@ -94,7 +94,7 @@ function urlSource(
   try {
     url = new URL(address, base);
   } catch {
-    throw new ColonnadeError("bad_source", `Not an address: ${address}`);
+    throw new ColonnadeError("bad_source", `Not a valid URL: ${address}`);
   }
   const pairs = [...new Headers(headers)];
   return { kind: "url", url: url.href, method, headers: pairs, body, credentials };
@@ -117,7 +117,7 @@ function portSource(
   return { wire: { kind: "port", port: port2, end }, transfer: [port2] };
 }
 
-/** Large enough for few messages, small enough that each copies in a fraction of a frame. */
+/** Large enough that messages are few, small enough to copy one in a fraction of a frame. */
 const PIECE_BYTES = 1024 * 1024;
 
 function streamOfBytes(bytes: Uint8Array): ReadableStream<Uint8Array> {

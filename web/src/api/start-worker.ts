@@ -6,29 +6,29 @@ import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js
 
 /** What `worker.js` exports. */
 export interface WorkerModule {
-  /** Serves one table through `endpoint`; the returned function ends that and frees the rows. */
+  /** Serves one table through `endpoint`. The returned function stops it and frees the rows. */
   serve(endpoint: Endpoint): () => void;
 }
 
-/** Which worker to start. */
+/** Whether to use a worker, and where its files are. */
 export interface WorkerOptions {
   /**
-   * Whether to decode in a worker; default true. Where there are none (Node) or the page's policy
-   * allows none, this thread decodes, in slices of 8 ms.
+   * Whether to decode in a worker; default true. If workers do not exist (Node) or the page's policy
+   * forbids them, the calling thread decodes in slices of 8 ms.
    */
   worker?: boolean | undefined;
   /**
-   * Where `worker.js` is, if not beside this module. From another origin it starts by a `blob:`
-   * address, which the page's policy has to allow.
+   * Address of `worker.js`, if not beside this module. From another origin it starts through a
+   * `blob:` address, which the page's policy has to allow.
    */
   workerSrc?: string | URL | undefined;
-  /** Where `colonnade.wasm` is, if not beside the worker. */
+  /** Address of `colonnade.wasm`, if not beside the worker. */
   wasmSrc?: string | URL | undefined;
 }
 
-/** How the worker's code is loaded; the bundle that is one file has it inside. */
+/** How the worker's code is loaded. The single-file bundle contains it. */
 export interface WorkerCode {
-  /** A worker that will post `ready`. */
+  /** Starts a worker that posts `ready`. */
   make(): Worker;
   load(): Promise<WorkerModule>;
   /** The wasm module; undefined where the worker loads it itself. */
@@ -37,7 +37,7 @@ export interface WorkerCode {
 
 let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
-// Bundlers know these expressions and place the file; this package's own build leaves them alone.
+// Bundlers recognise these expressions and emit the files; this package's own build leaves them alone.
 const BESIDE: WorkerCode = {
   make: () => {
     const beside = import.meta.url.replace(/[^/]*$/, "worker.js");
@@ -48,7 +48,8 @@ const BESIDE: WorkerCode = {
     });
   },
   load: () => import("../worker.js"),
-  // It compiles while the worker starts, and once for all workers. A worker reports why it failed.
+  // Compiled once for all workers, while the first one starts. If that fails, the worker loads the
+  // module itself and reports the error.
   wasm: async () => {
     if (globalThis.Worker === undefined) return undefined;
     const url = new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url);
@@ -64,7 +65,7 @@ export function setWorkerCode(other: WorkerCode): void {
   workerCode = other;
 }
 
-/** The wasm module or its address; undefined where it is beside a worker that is elsewhere. */
+/** The wasm module or its address; undefined if the worker at `workerSrc` loads it from beside itself. */
 export async function findWasm({
   workerSrc,
   wasmSrc,
@@ -74,7 +75,8 @@ export async function findWasm({
 }
 
 /**
- * An idle worker or a new one; where workers are unavailable, this thread serves the table. Rejects with `worker_unavailable` where neither works.
+ * Takes an idle worker or starts a new one. If workers are unavailable, this thread serves the table.
+ * Rejects with `worker_unavailable` if neither works.
  */
 export async function startWorker(
   { worker = true, workerSrc, wasmSrc }: WorkerOptions,
@@ -93,12 +95,12 @@ export async function startWorker(
   }
   try {
     const here = serveHere(await load());
-    if (reason) console.warn(`colonnade decodes on the page's own thread: ${reason}`);
+    if (reason) console.warn(`colonnade decodes on the page's thread: ${reason}`);
     return here;
   } catch (thrown) {
     reason ||= thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {
-      hint: "Is worker.js where workerSrc or worker-src says, and allowed by the page's policy?",
+      hint: "Check that worker.js is at workerSrc (worker-src) and that the page's policy allows it.",
     });
   }
 }
@@ -112,7 +114,7 @@ function codeAt(workerSrc: string | URL): WorkerCode {
   };
 }
 
-/** Whether `href` is of another origin than the page. */
+/** Whether `href` has another origin than the page. */
 function isCrossOrigin(href: string): boolean {
   return /^https?:/.test(href) && new URL(href).origin !== globalThis.location?.origin;
 }
@@ -120,7 +122,7 @@ function isCrossOrigin(href: string): boolean {
 /** The `blob:` addresses of cross-origin workers, by their own addresses. */
 const shims = new Map<string, string>();
 
-/** A worker's file must be of the page's origin; its imports need not be. */
+/** Starts the worker at `href`. Its file must be same-origin with the page, but its imports need not be. */
 function workerAt(href: string): Worker {
   let address = href;
   if (isCrossOrigin(href)) {
@@ -144,7 +146,7 @@ function startedWorker(worker: Worker, signal: AbortSignal | undefined): Promise
       "error",
       (event) => {
         event.preventDefault();
-        fail(event.message || "the browser says no more.");
+        fail(event.message || "the browser gave no reason.");
       },
       { once: true },
     );
@@ -167,7 +169,7 @@ function serveHere({ serve }: WorkerModule): TableWorker {
   return Object.assign(ours as unknown as TableWorker, { release: stop, terminate: stop });
 }
 
-/** One end of a channel inside this thread. Nothing is copied: what is sent is given away. */
+/** One end of a channel inside this thread. Messages are not copied, so the sender must not reuse them. */
 class LocalEndpoint extends EventTarget {
   other: LocalEndpoint | undefined;
   readonly #sent: Message[] = [];

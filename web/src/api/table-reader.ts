@@ -12,7 +12,7 @@ interface ArrivingTable {
   readonly progress: { totalRows: number | undefined };
 }
 
-/** Reads the rows of a table, also while they arrive. */
+/** Reads the rows of a table, even while they arrive. */
 export class TableReader extends RowReader {
   readonly #table: ArrivingTable;
   /** Whether the worker waits until the first rows are painted. */
@@ -41,7 +41,7 @@ export class TableReader extends RowReader {
     return window;
   }
 
-  /** A windowed table may have more rows than are known: the worker finds out. */
+  /** A windowed table may have more rows than are known, so the worker looks for them. */
   protected override async reach(end: number, signal?: AbortSignal): Promise<number> {
     const { state, progress, numRows } = this.#table;
     const isKnown = state !== "windowed" || progress.totalRows !== undefined || end <= numRows;

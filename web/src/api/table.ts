@@ -27,19 +27,19 @@ import { TableReader } from "./table-reader.js";
 import type { TableWorker } from "./worker-lease.js";
 
 /**
- * Where a table is. `complete`: every row has arrived. `windowed`: the memory budget is full, and
- * rows come from the server when they are read. `failed` and `cancelled`: the rows that arrived
+ * The state of a table. `complete`: every row has arrived. `windowed`: the memory budget is full, and
+ * rows load from the server when they are read. `failed` and `cancelled`: the rows that arrived
  * stay readable.
  */
 export type TableState = "streaming" | "complete" | "windowed" | "failed" | "cancelled";
 
-/** How far a table is; counters only grow. */
+/** The progress of a table. Counters only grow. */
 export interface TableProgress extends StreamProgress {
-  /** The number of rows there will be, where it is known. */
+  /** The total number of rows, if known. */
   totalRows: number | undefined;
   /**
-   * `interrupted` while a lost connection is being made again, `waiting` while other tables of the
-   * page have the connections; the state stays as it is.
+   * `interrupted` while a lost connection is re-established, `waiting` while other tables of the
+   * page use the connections. The state does not change meanwhile.
    */
   connection: "open" | "interrupted" | "waiting";
 }
@@ -55,7 +55,7 @@ export interface TableEventMap {
   error: CustomEvent<ColonnadeError>;
 }
 
-/** Typed listeners, as DOM objects have them. */
+/** Typed listeners, as on DOM objects. */
 export interface Table {
   addEventListener<K extends keyof TableEventMap>(
     type: K,
@@ -87,7 +87,7 @@ interface StartOptions {
   isShown?: boolean;
 }
 
-/** A table whose rows live in a worker of its own. Made by `open`; released by {@link close}. */
+/** A table whose rows live in a worker. Made by `open`; released by {@link close}. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface only types listeners
 export class Table extends EventTarget {
   readonly #worker: TableWorker;
@@ -135,7 +135,7 @@ export class Table extends EventTarget {
     globalThis.addEventListener?.("online", table.#onOnline);
     try {
       await table.#pool.requestFirst(signal);
-      // The page was left meanwhile: coming back must not continue this table.
+      // The user left the page meanwhile: a return to it must not continue this table.
       if (table.#state !== "streaming") throw cancelledError();
       const params = { source: prepared.wire, memoryBytes, wasm, isShown };
       const { transfer } = prepared;
@@ -146,7 +146,7 @@ export class Table extends EventTarget {
       table.close();
       throw table.#error ?? thrown;
     }
-    // After the caller had the chance to listen.
+    // Later, so that the caller can add a listener first.
     setTimeout(() => table.#reportSchema());
     return table;
   }
@@ -174,7 +174,7 @@ export class Table extends EventTarget {
       const reason = event instanceof ErrorEvent && event.message ? `: ${event.message}` : ".";
       this.#fail(
         new ColonnadeError("worker_failed", `The worker stopped${reason}`, {
-          hint: "Is worker.js where workerSrc or worker-src says, and allowed by the page's policy?",
+          hint: "Check that worker.js is at workerSrc (worker-src) and that the page's policy allows it.",
         }),
       );
     };
@@ -183,8 +183,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * Resolves when the table is complete or windowed; rejects with a {@link ColonnadeError} otherwise. After
-   * {@link resume} it is another promise.
+   * Resolves when the table is complete or windowed; rejects with a {@link ColonnadeError} otherwise.
+   * {@link resume} after a failure makes a new promise.
    */
   get done(): Promise<void> {
     return this.#done;
@@ -194,7 +194,7 @@ export class Table extends EventTarget {
     return this.#schema;
   }
 
-  /** Rows readable now. Grows while streaming, and where a windowed table's total is not known yet. */
+  /** Rows readable now. Grows while streaming, and while the total of a windowed table is unknown. */
   get numRows(): number {
     return this.#progress.rows;
   }
@@ -208,12 +208,12 @@ export class Table extends EventTarget {
     return this.#error;
   }
 
-  /** Set when the table is complete by the format's rules but its producer did not say so. */
+  /** Set when the table is complete by the format's rules, but without an end-of-stream marker. */
   get warning(): "no_end_of_stream" | undefined {
     return this.#warning;
   }
 
-  /** The most memory the rows may take, in bytes. */
+  /** Memory budget of the rows, in bytes. */
   get memoryBytes(): number {
     return this.#memoryBytes;
   }
@@ -238,7 +238,7 @@ export class Table extends EventTarget {
     return { ...this.#progress, elapsedMs: this.#elapsedMs, totalRows, connection, interruption };
   }
 
-  /** While rows are awaited, time passes between two reports. */
+  /** Continues between two reports while rows are awaited. */
   get #elapsedMs(): number {
     const { elapsedMs, interruption, pause, isWaiting } = this.#progress;
     const isReading = this.#state === "streaming" && !interruption && !pause && !isWaiting;
@@ -249,28 +249,28 @@ export class Table extends EventTarget {
     return this.#state === "windowed" ? this.#progress.totalRows : this.#totalRows;
   }
 
-  /** Whether {@link resume} can continue after the failure: the connection was lost. */
+  /** Whether {@link resume} can continue after the failure, as after a lost connection. */
   get canResume(): boolean {
     return this.#canResume;
   }
 
-  /** @internal The request that the rows come by, where a Colonnade server answers it. */
+  /** @internal The request for the rows, if a Colonnade server answers it. */
   get request(): UrlSource | undefined {
     const { wire } = this.#prepared;
     return wire.kind === "url" && wire.query !== undefined ? wire : undefined;
   }
 
-  /** @internal The page's own `fetch`, which answers that request; undefined where it has none. */
+  /** @internal The page's own `fetch`, which answers that request; undefined if it has none. */
   get fetch(): Fetch | undefined {
     return this.#prepared.fetch;
   }
 
-  /** As {@link View.text}, of the rows readable now. */
+  /** Like {@link View.text}, for the rows readable now. */
   text(range: RowRange, columns?: readonly (string | number)[]): Promise<(string | null)[][]> {
     return this.#rows.text(range, columns);
   }
 
-  /** As {@link View.window}, of the rows readable now. */
+  /** Like {@link View.window}, for the rows readable now. */
   window(
     range: RowRange,
     columns: Uint32Array,
@@ -280,43 +280,43 @@ export class Table extends EventTarget {
     return this.#rows.window(range, columns, maxChars, signal);
   }
 
-  /** As {@link View.values}, of the rows readable now. */
+  /** Like {@link View.values}, for the rows readable now. */
   values(column: string | number, range: RowRange): Promise<ColumnValues> {
     return this.#rows.values(column, range);
   }
 
-  /** As {@link View.sort}, of the rows readable now. */
+  /** Like {@link View.sort}, for the rows readable now. */
   sort(keys: readonly SortKey[], options?: WorkOptions): Promise<View> {
     return this.#rows.sort(keys, options);
   }
 
-  /** As {@link View.filter}, of the rows readable now. */
+  /** Like {@link View.filter}, for the rows readable now. */
   filter(predicate: Predicate, options?: WorkOptions): Promise<View> {
     return this.#rows.filter(predicate, options);
   }
 
-  /** As {@link View.find}, of the rows readable now. */
+  /** Like {@link View.find}, for the rows readable now. */
   find(text: string, options?: FindOptions): Promise<Found> {
     return this.#rows.find(text, options);
   }
 
-  /** A summary of a column of the rows readable now. */
+  /** Like {@link View.summary}, for the rows readable now. */
   summary(column: string, options?: SummaryOptions): Promise<Summary> {
     return this.#rows.summary(column, options);
   }
 
   /**
-   * The rows readable now as a table of the package `apache-arrow`, which whoever uses this installs
-   * (an optional peer dependency). Rejects with `unsupported_type` and the column's name where that
-   * package has no such type.
+   * Returns the rows readable now as a table of the package `apache-arrow`, an optional peer
+   * dependency that the caller installs. Rejects with `unsupported_type` and the column's name if
+   * that package cannot read a type.
    */
   async toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
     return arrowTable(this.schema, () => this.#requester.request("stream", null, options));
   }
 
   /**
-   * Continues after the rows that arrived, where {@link canResume}, or where {@link paused} with a
-   * larger budget, in bytes (default twice as much); otherwise does nothing.
+   * Continues after the rows that arrived: after a failure if {@link canResume}, or, if
+   * {@link paused}, with a larger budget in bytes (default twice the present one). Otherwise does nothing.
    */
   resume({ memoryBytes = 2 * this.#memoryBytes }: { memoryBytes?: number | undefined } = {}): void {
     if (this.paused !== undefined) {
@@ -349,12 +349,12 @@ export class Table extends EventTarget {
     this.#release();
   }
 
-  /** @internal Keeps the result at the server when the table is closed: others are made of it. */
+  /** @internal Keeps the result at the server when the table is closed, because others are derived from it. */
   keep(): void {
     this.#isHeldByServer = false;
   }
 
-  /** @internal As {@link close}, but the server keeps the result: others are made of it. */
+  /** @internal Like {@link close}, but the server keeps the result, because others are derived from it. */
   park(): void {
     this.#stop();
     this.#release();
@@ -411,7 +411,7 @@ export class Table extends EventTarget {
       this.#resolveDone = resolve;
       this.#rejectDone = reject;
     });
-    // Callers that do not await the end get events.
+    // No unhandled rejection: callers that do not await the end listen to events.
     this.#done.catch(() => undefined);
   }
 
@@ -461,7 +461,7 @@ export class Table extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
-  /** Lets the server drop the result now rather than after its lingering time. */
+  /** Deletes the result at the server now instead of after its linger time. */
   #dropAtServer(): void {
     const { wire, fetch: send = fetch } = this.#prepared;
     if (!this.#isHeldByServer || wire.kind !== "url" || wire.query === undefined) return;

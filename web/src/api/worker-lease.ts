@@ -11,7 +11,7 @@ export interface TableWorker extends Endpoint {
   terminate(): void;
 }
 
-/** One table's use of a worker, which is given back at its end. */
+/** One table's use of a worker. Its end gives the worker back. */
 export class WorkerLease implements TableWorker {
   readonly #worker: Worker;
   readonly #kind: string;

@@ -1,6 +1,6 @@
 import type { RowWindow } from "../model/row-window.js";
 
-/** Rows of a tile: a viewport and a bit, so that one request covers the visible rows. */
+/** Rows of a tile: a little more than a viewport, so that one request covers the visible rows. */
 export const TILE_ROWS = 64;
 /** Columns of a tile. */
 export const TILE_COLUMNS = 16;
@@ -28,7 +28,7 @@ export interface CachedCell {
   position: number;
 }
 
-/** How far around the viewport cells are read ahead, in viewports. */
+/** How far around the viewport cells are prefetched, in viewports. */
 const READ_AHEAD = 2;
 
 /** The rectangles to read while rows and columns `[start, end)` are visible, the most urgent first. */
@@ -53,14 +53,14 @@ export function wantedRects(
   return [visible, { ...around, columnStart: 0, columnEnd: numPinned }, around];
 }
 
-/** Several hundred viewports of text at most a few MB. */
+/** Tiles in the cache: hundreds of viewports, a few MB of text at most. */
 const MAX_TILES = 256;
-/** Enough to keep the worker busy, few enough that what is visible now never waits for long. */
+/** Enough to keep the worker busy, few enough that newly visible cells never wait long. */
 const MAX_REQUESTS = 4;
 
 /**
- * Texts around the viewport. Lookups are synchronous and never wait; missing tiles are requested after
- * the frame, nearest first, and requests for tiles out of sight are cancelled.
+ * Caches the texts around the viewport. Lookups are synchronous. Missing tiles are requested after the
+ * frame, visible ones first, and requests for tiles that are no longer wanted are cancelled.
  *
  * Rows are appended and never change, so a tile is stale only if it was read before its last row
  * had arrived.
@@ -70,19 +70,19 @@ export class CellCache {
   readonly #onArrival: () => void;
   readonly #tiles = new Map<string, RowWindow>();
   readonly #requests = new Map<string, AbortController>();
-  /** Why visible tiles could not be read. */
+  /** The errors of visible tiles that could not be read. */
   readonly #failures = new Map<string, unknown>();
   #numRows = 0;
   #numColumns = 0;
   #wanted: TileKey[] = [];
 
-  /** @param onArrival called when cells have arrived or failed, not before the current task ends */
+  /** @param onArrival called when cells have arrived or failed, always in a later task */
   constructor(read: ReadWindow, onArrival: () => void) {
     this.#read = read;
     this.#onArrival = onArrival;
   }
 
-  /** Why visible cells cannot be read; undefined where none has failed. */
+  /** The error of visible cells that could not be read; undefined if none has failed. */
   get failure(): unknown {
     return this.#failures.values().next().value;
   }
@@ -99,7 +99,7 @@ export class CellCache {
     this.#failures.clear();
   }
 
-  /** The cell if it is here, else undefined: it is pending, or has failed. */
+  /** The cell if it is cached; undefined if it is pending or has failed. */
   cell(row: number, column: number): CachedCell | undefined {
     const window = this.#tiles.get(
       tileName(Math.floor(row / TILE_ROWS), Math.floor(column / TILE_COLUMNS)),
@@ -109,8 +109,8 @@ export class CellCache {
   }
 
   /**
-   * Sets the visible rectangles. Cells of the first rectangles are read first; requests for
-   * anything else are cancelled.
+   * Sets the wanted rectangles. Cells of the first rectangles are read first; requests for other
+   * cells are cancelled.
    */
   want(rects: readonly CellRect[], numRows: number, numColumns: number): void {
     this.#numRows = numRows;
@@ -124,7 +124,7 @@ export class CellCache {
       if (this.#isMissing(key)) this.#wanted.push(key);
       else this.#touch(key.name);
     }
-    // Showing them again reads them again.
+    // A failed tile is read again when it is wanted again.
     for (const name of this.#failures.keys()) {
       if (!names.has(name)) this.#failures.delete(name);
     }
@@ -183,7 +183,7 @@ export class CellCache {
     }
   }
 
-  /** Keeps a tile young: the Map's order is the order of eviction. */
+  /** Marks a tile as just used: the Map's order is the order of eviction. */
   #touch(name: string): void {
     const tile = this.#tiles.get(name);
     if (tile === undefined) return;

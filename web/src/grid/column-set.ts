@@ -4,13 +4,13 @@ import { type Alignment, alignmentOf, ColumnLayout } from "./columns.js";
 /** Which columns are shown, by their position in the table. */
 export interface ShownColumns {
   columns: readonly number[];
-  /** How many of them stay at the left, where there is room. */
+  /** How many of them are pinned at the left, if there is room. */
   numPinned: number;
-  /** Widths that were chosen, by the column's position in the table; the others follow the texts. */
+  /** Widths set by the user, by the column's position in the table; other columns fit their texts. */
   widthsPx: Readonly<Record<number, number>>;
 }
 
-/** The columns of a table, and those of them that are shown: which, in which order, how wide. */
+/** The columns of a table, and which of them are shown, in which order and how wide. */
 export class ColumnSet {
   /** All columns of the table. */
   readonly all: readonly Field[];
@@ -22,7 +22,7 @@ export class ColumnSet {
   #layout: ColumnLayout;
   #viewportPx = Number.POSITIVE_INFINITY;
 
-  /** @param widthsPx how wide they are until {@link setWidths} says otherwise */
+  /** @param widthsPx default widths until {@link setWidths} */
   constructor(all: readonly Field[], widthsPx: readonly number[]) {
     this.all = all;
     this.#widthsPx = widthsPx;
@@ -32,27 +32,27 @@ export class ColumnSet {
     this.#layout = this.#layOut();
   }
 
-  /** Those that are shown, by their position in the table. */
+  /** The shown columns, by their position in the table. */
   get columns(): readonly number[] {
     return this.#shown.columns;
   }
 
-  /** Those that are shown. */
+  /** The fields of the shown columns. */
   get fields(): readonly Field[] {
     return this.#fields;
   }
 
-  /** How their texts are placed. */
+  /** The alignment of the shown columns. */
   get alignments(): readonly Alignment[] {
     return this.#alignments;
   }
 
-  /** Where they are. */
+  /** The positions and widths of the shown columns. */
   get layout(): ColumnLayout {
     return this.#layout;
   }
 
-  /** Shows columns by their widths; returns whether other columns are shown. */
+  /** Shows columns; returns whether the shown columns or their order changed. */
   show(shown: ShownColumns): boolean {
     const { columns, numPinned } = this.#shown;
     const isSame =
@@ -72,13 +72,13 @@ export class ColumnSet {
     this.#layout = this.#layOut();
   }
 
-  /** Sets the width that columns are seen in, which bounds how many stay at the left. */
+  /** Sets the width of the viewport, which bounds how many columns are pinned. */
   setViewport(viewportPx: number): void {
     this.#viewportPx = viewportPx;
     if (this.#shown.numPinned > 0) this.#layout = this.#layOut();
   }
 
-  /** The positions in the table of columns that are shown. */
+  /** The positions in the table of columns that are given by their position on the screen. */
   positionsOf(shown: Uint32Array): Uint32Array {
     return shown.map((column) => this.#shown.columns[column] ?? 0);
   }

@@ -1,19 +1,19 @@
 import type { Field } from "../model/schema.js";
 import { isNumericType } from "../model/schema.js";
 
-/** How texts of a column are placed in its cells. */
+/** How texts of a column are aligned in its cells. */
 export type Alignment = "start" | "end";
 
-/** Numbers align at their last digit, everything else where reading starts. */
+/** Numbers are aligned at the end, everything else at the start. */
 export function alignmentOf(field: Field): Alignment {
   return isNumericType(field.type) ? "end" : "start";
 }
 
-/** The narrowest and widest a column is made, in px; longer texts are cut. */
+/** The narrowest and widest default width of a column, in px; longer texts are cut. */
 export const MIN_COLUMN_PX = 60;
 export const MAX_COLUMN_PX = 420;
 
-/** The least width for the columns beside the pinned ones. */
+/** Minimum width for the columns beside the pinned ones, in px. */
 export const MIN_SCROLLED_PX = 120;
 
 /** The width of a column whose widest text is this wide, in px. */
@@ -22,17 +22,17 @@ export function columnWidthPx(widestTextPx: number, paddingPx: number): number {
   return Math.max(MIN_COLUMN_PX, Math.min(MAX_COLUMN_PX, widthPx));
 }
 
-/** Where columns begin and end, in px from the first one's beginning. */
+/** Where columns begin and end, in px from the start of the first one. */
 export class ColumnLayout {
-  /** One entry more than there are columns: the last is the total. */
+  /** One entry more than there are columns; the last one is the total width. */
   readonly #lefts: Float64Array;
 
-  /** The first ones, which do not scroll. */
+  /** How many columns at the left are pinned and do not scroll. */
   readonly numPinned: number;
 
   /**
-   * @param numPinned how many are to stay; where they would leave less than {@link MIN_SCROLLED_PX}
-   *   of the viewport for the others, fewer do
+   * @param numPinned how many columns to pin; fewer are pinned if they would leave less than
+   *   {@link MIN_SCROLLED_PX} of the viewport for the others
    */
   constructor(
     widthsPx: readonly number[],
@@ -67,19 +67,19 @@ export class ColumnLayout {
     return this.leftPx(column + 1) - this.leftPx(column);
   }
 
-  /** The width of the pinned columns together. */
+  /** The total width of the pinned columns. */
   get pinnedPx(): number {
     return this.leftPx(this.numPinned);
   }
 
-  /** Where a column begins in content that is scrolled by so much: pinned ones go with it. */
+  /** Where a column begins in content that is scrolled by so much; pinned columns move with it. */
   placePx(column: number, scrollLeftPx: number): number {
     return this.leftPx(column) + (column < this.numPinned ? scrollLeftPx : 0);
   }
 
   /**
-   * Columns `[start, end)` that are at least partly inside a viewport, however many there are;
-   * pinned ones, which always are, not among them.
+   * Columns `[start, end)` that are at least partly inside a viewport, without the pinned ones, which
+   * are always visible.
    */
   visible(scrollLeftPx: number, viewportPx: number): { start: number; end: number } {
     if (this.numColumns === this.numPinned) return { start: this.numPinned, end: this.numPinned };
@@ -96,13 +96,13 @@ export class ColumnLayout {
     return Math.min(Math.max(scrollLeftPx, right - viewportPx), left);
   }
 
-  /** The column that is seen at a position of the viewport; the nearest one where there is none. */
+  /** The column at a position of the viewport; the nearest one if there is none. */
   columnIn(viewportXPx: number, scrollLeftPx: number): number {
     const isPinned = viewportXPx < this.pinnedPx;
     return this.columnAt(isPinned ? viewportXPx : viewportXPx + scrollLeftPx);
   }
 
-  /** The column at a position of the content; the nearest one where there is none. */
+  /** The column at a position of the content; the nearest one if there is none. */
   columnAt(px: number): number {
     let low = 0;
     let high = this.numColumns - 1;

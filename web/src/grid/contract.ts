@@ -11,18 +11,18 @@ export interface GridProgress {
   isGrowing: boolean;
 }
 
-/** What the grid reports to its owner. */
+/** Callbacks from the grid to its owner. */
 export interface GridCallbacks {
   /** The callbacks of the header. */
   header: HeaderCallbacks;
-  /** Scrolling has come to rest, or rows have come. */
+  /** Scrolling has stopped, or rows have arrived. */
   onRest(): void;
-  /** Copy the selection, or the active cell where there is none. */
+  /** Copy the selection, or the active cell if nothing is selected. */
   onCopy(): void;
   /** Show a whole cell. */
   onOpen(position: CellPosition): void;
-  /** Other cells are selected, or none. */
+  /** The selection changed. */
   onSelect(): void;
-  /** Cells that are shown could not be read, and why; or, with undefined, none any more. */
+  /** Visible cells could not be read; undefined when all can be read again. */
   onFailure(error: unknown): void;
 }

@@ -1,7 +1,7 @@
-/** A frame is held this long at most. */
+/** The longest time that a frame is held. */
 const MAX_HELD_MS = 50;
 
-/** Draws at most once a frame, and not while it is held, so that changes that follow soon are drawn once. */
+/** Draws at most once a frame. Can hold a frame, so that changes that follow soon are drawn together. */
 export class Frames {
   readonly #draw: () => void;
   #frame = 0;

@@ -15,13 +15,13 @@ import { makeSkeleton } from "./skeleton.js";
 import { showRowWhileDragging } from "./thumb-tip.js";
 import { Viewport } from "./viewport.js";
 
-/** Scrolling rests when nothing moved for this long; only then is the scrollbar corrected. */
+/** Scrolling has stopped when nothing moved for this long; only then is the scrollbar corrected. */
 const IDLE_MS = 150;
 
 /**
- * A grid over rows that are read in rectangles: `role="grid"`, with native scrolling, recycled
- * elements, and the keyboard of the ARIA grid pattern. It draws what is in its cache and never
- * waits; it can be given more rows at any time without anything moving.
+ * A virtual grid of rows that are read in rectangles: `role="grid"`, with native scrolling, recycled
+ * elements, and the keyboard of the ARIA grid pattern. It draws from its cache and never waits for
+ * rows. More rows can be added at any time without moving the visible ones.
  */
 export class Grid {
   /** The scroller with `role="grid"`; give it a size. */
@@ -70,7 +70,7 @@ export class Grid {
     this.setTable([], this.#read);
   }
 
-  /** The row at the upper edge, and the fraction of it above the edge. */
+  /** The row at the upper edge, plus the fraction of it above the edge. */
   get topRow(): number {
     return this.#viewport.topRow;
   }
@@ -102,7 +102,7 @@ export class Grid {
     if (hasFocus) this.focus();
   }
 
-  /** Shows some of the columns by their widths; returns whether other columns are shown. */
+  /** Sets the shown columns and their widths; returns whether the columns or their order changed. */
   setColumns(shown: ShownColumns): boolean {
     const areOthers = this.#columns.show(shown);
     if (areOthers) this.#showColumns();
@@ -129,14 +129,14 @@ export class Grid {
     return this.#columns.layout.widthPx(column);
   }
 
-  /** The width that the texts in sight want for a column that is shown, in px. */
+  /** The width at which the visible texts of a shown column fit, in px. */
   async fittedWidthPx(column: number): Promise<number | undefined> {
     const columns = this.#columns.columns.slice(column, column + 1);
     const { rows } = this.#viewport;
     return (await rowWidthsPx(this.element, this.#columns.all, columns, this.#read, rows))[0];
   }
 
-  /** Forgets all cells: other rows or columns follow. */
+  /** Clears all cells, because other rows or columns follow. */
   #renewCache(): void {
     this.#cache.close();
     this.#cellMarks = new Map();
@@ -164,7 +164,7 @@ export class Grid {
     this.#scheduleIdle();
   }
 
-  /** The header of a column, if it is in sight. */
+  /** The header of a column, if it is mounted. */
   headerElement(column: number): HTMLElement | undefined {
     return this.#header.cellElement(column);
   }
@@ -208,8 +208,8 @@ export class Grid {
   }
 
   /**
-   * Brings a row, counted from 0, to the upper edge and makes it the active one. A row that has
-   * not arrived yet is gone to when it does, unless the user moves meanwhile.
+   * Scrolls a row, counted from 0, to the upper edge and makes it the active one. A row that has not
+   * arrived yet is scrolled to when it arrives, unless the user scrolls or moves first.
    */
   goToRow(row: number): void {
     const { numRows, isGrowing } = this.#progress;
@@ -236,12 +236,12 @@ export class Grid {
     return this.#active;
   }
 
-  /** The selected cells, and the rectangle they are now. */
+  /** The selection, and its current rectangle of cells. */
   get selecting(): Pick<Selecting, "selection" | "rect"> {
     return this.#selecting;
   }
 
-  /** Selects cells, or with undefined none; the one they end at becomes the active one. */
+  /** Selects cells, or none if undefined; the cell where the selection ends becomes the active one. */
   select(selection: Selection | undefined): void {
     const { numRows } = this.#progress;
     if (selection !== undefined && numRows > 0) {
@@ -252,7 +252,7 @@ export class Grid {
     this.#selecting.select(selection);
   }
 
-  /** Brings a cell into sight, makes it the active one and selects it; the focus stays. */
+  /** Scrolls a cell into view, makes it the active one and selects it. The focus does not move. */
   show(position: CellPosition): void {
     this.#awaitedRow = undefined;
     this.#active = position;
@@ -260,7 +260,7 @@ export class Grid {
     this.#selecting.moveTo(position, position, false);
   }
 
-  /** Marks cells, by {@link markKey}, instead of those that were. */
+  /** Sets the marked cells, by {@link markKey}. */
   mark(marks: ReadonlyMap<string, CellMark>): void {
     this.#cellMarks = marks;
     this.#frames.schedule();
@@ -300,7 +300,7 @@ export class Grid {
     element.addEventListener("keydown", (event) => this.#onKey(event));
     element.addEventListener("mousedown", ({ target, button, ctrlKey, metaKey }) => {
       const position = this.#header.positionOf(target);
-      // With a modifier the column is selected, and the focus stays at the cells.
+      // With a modifier the column is selected, and the focus stays on the cells.
       if (position !== undefined && button === 0 && !ctrlKey && !metaKey) this.#activate(position);
     });
     element.addEventListener("dblclick", ({ target }) => {
@@ -365,7 +365,7 @@ export class Grid {
     this.#activate(to);
   }
 
-  /** Does what a key means at a cell; false where it only moves, or means nothing. */
+  /** Handles a key at a cell; false if it only moves the focus or has no meaning. */
   #onCellKey(event: KeyboardEvent, position: CellPosition): boolean {
     const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (isCommand && event.key.toLowerCase() === "c") this.#callbacks.onCopy();
@@ -400,7 +400,7 @@ export class Grid {
     this.#frames.schedule();
   }
 
-  /** Draws, and puts in order what moved once it rests. */
+  /** Draws, and corrects the scrollbar and the order of elements once scrolling stops. */
   #scheduleIdle(): void {
     this.#frames.schedule();
     clearTimeout(this.#idleTimer);
@@ -463,14 +463,14 @@ export class Grid {
     this.#viewport.sizeContent(this.#columns.layout.totalPx);
   }
 
-  /** Widens columns to their first rows, once: later rows must not move what is visible. */
+  /** Fits columns to their first rows, once: later rows must not move what is visible. */
   async #sizeByRows(): Promise<void> {
     this.#sizing = "running";
     this.#frames.hold();
     const read = this.#read;
     const { all } = this.#columns;
     const rows = { start: 0, end: this.#progress.numRows };
-    // That they are there when the columns have their widths.
+    // Requested now, so that cells are there when the columns have their widths.
     if (this.#viewport.isShown) this.#wantCells();
     try {
       const widths = await rowWidthsPx(this.element, all, [...all.keys()], read, rows);
@@ -478,7 +478,7 @@ export class Grid {
       this.#columns.setWidths(widths);
       this.#layOut();
     } catch {
-      // The table is gone, which its own events say; widths by header are good enough.
+      // The table is gone and reports that itself. Widths by header are good enough.
       if (read !== this.#read) return;
     }
     this.#sizing = "done";

@@ -2,19 +2,19 @@ import type { GridHeader } from "./header.js";
 
 /** The actions at a header; columns are counted from 0, as shown. */
 export interface HeaderCallbacks {
-  /** Sort by a column, or the other way round; `isAdded`: after those that rows are sorted by. */
+  /** Toggle the sort by a column; `isAdded`: as a further key after the present ones. */
   onSort(column: number, isAdded: boolean): void;
   /** Show the menu of a column. */
   onMenu(column: number): void;
-  /** Make a column wider by so much, from the width it had when a gesture began. */
+  /** Widen a column by so much, relative to its width when the gesture began. */
   onWiden(column: number, byPx: number, phase: "begin" | "drag" | "end"): void;
-  /** Make a column as wide as its texts. */
+  /** Fit a column to its texts. */
   onFit(column: number): void;
   /** A column was dropped on another. */
   onMove(column: number, to: number): void;
 }
 
-/** Nearer than this, a press is a click. */
+/** A press that moves less than this is a click. */
 const DRAG_PX = 5;
 const WIDEN_PX = 10;
 
@@ -31,7 +31,7 @@ export class HeaderInput {
   readonly #header: GridHeader;
   readonly #callbacks: HeaderCallbacks;
   #press: Press | undefined;
-  /** A gesture ends with a click that means nothing. */
+  /** Set after a drag, because it ends with a click event that must be ignored. */
   #ignoresClick = false;
 
   constructor(header: GridHeader, callbacks: HeaderCallbacks) {
@@ -55,7 +55,7 @@ export class HeaderInput {
     element.addEventListener("pointercancel", (event) => this.#onRelease(event, false));
   }
 
-  /** Does what a key means at the header of a column; false where it means nothing there. */
+  /** Handles a key at the header of a column; false if the key has no meaning there. */
   onKey(event: KeyboardEvent, column: number): boolean {
     if (event.ctrlKey || event.metaKey) return false;
     const { onSort, onMenu, onMove } = this.#callbacks;
@@ -108,7 +108,7 @@ export class HeaderInput {
     if (column === undefined || event.button !== 0 || isWithin(event, ".menu")) return;
     if (event.ctrlKey || event.metaKey) return;
     const kind = isWithin(event, ".edge") ? "edge" : "cell";
-    // A finger that moves the header scrolls; a column is moved by its menu then.
+    // A finger on the header scrolls; with touch, columns are moved by their menu.
     if (kind === "cell" && event.pointerType === "touch") return;
     this.#press = { column, startPx: event.clientX, kind, isDragged: false };
   }
@@ -120,7 +120,7 @@ export class HeaderInput {
     if (!press.isDragged) {
       if (press.kind === "cell" && Math.abs(byPx) < DRAG_PX) return;
       press.isDragged = true;
-      // From here on events come although the pointer leaves; clicks would lose their target.
+      // Captured only now, because capture on press would take the target from clicks.
       this.#header.element.setPointerCapture(event.pointerId);
       if (press.kind === "edge") this.#callbacks.onWiden(press.column, 0, "begin");
     }

@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** The cells of the header: name and type, how rows are sorted, and what opens the menu. */
+/** The cells of the header: name, type, sort mark and menu button. */
 export const headerStyles = css`
   .header-cell {
     position: absolute;
@@ -91,7 +91,7 @@ export const headerStyles = css`
   .header-cell.open .menu {
     display: block;
   }
-  /* Without a pointer that hovers the menu is always there, beside the texts and large enough. */
+  /* Without a hovering pointer the menu button is always shown, beside the texts and large enough to tap. */
   @media (hover: none) {
     .header-cell {
       padding-right: 36px;

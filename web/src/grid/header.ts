@@ -6,9 +6,9 @@ import { HeaderSummaries } from "./summaries.js";
 
 /** The mark of a header beside name and type. */
 export interface HeaderMark {
-  /** How rows are sorted by it; undefined where they are not. */
+  /** The direction of the sort by it; undefined if rows are not sorted by it. */
   direction: "ascending" | "descending" | undefined;
-  /** Its position among several sort keys, from 1; undefined where it is the only one. */
+  /** Its position among several sort keys, from 1; undefined if it is the only one. */
   priority: number | undefined;
   isFiltered: boolean;
   /** Whether rows can be sorted by it. */
@@ -23,7 +23,7 @@ export interface HeaderFrame {
   fields: readonly Field[];
   alignments: readonly Alignment[];
   marks: readonly HeaderMark[];
-  /** The column whose header has the roving tab stop; undefined where a cell has it. */
+  /** The column whose header has the roving tab stop; undefined if a cell has it. */
   active: number | undefined;
 }
 
@@ -36,7 +36,7 @@ interface HeaderCell {
   column: number;
 }
 
-/** The header row: names and types of the visible columns, how they are sorted, and their menus. */
+/** The header row: names, types, sort marks and menu buttons of the visible columns. */
 export class GridHeader {
   readonly element: HTMLElement;
   /** The summaries below the names of columns. */
@@ -67,7 +67,7 @@ export class GridHeader {
     );
   }
 
-  /** Makes the next drawing write every cell anew: widths, fields or marks changed. */
+  /** Makes the next drawing rewrite every cell, because widths, fields or marks changed. */
   invalidate(): void {
     this.#mustPlace = true;
   }
@@ -108,7 +108,7 @@ export class GridHeader {
     return element === null ? undefined : Number(element.getAttribute("aria-colindex")) - 1;
   }
 
-  /** The column whose header is at a position of the page; undefined where none is. */
+  /** The column whose header is at a position of the page; undefined if there is none. */
   columnAt(clientX: number): number | undefined {
     for (const [column, { element }] of this.#cells.entries()) {
       const { left, right } = element.getBoundingClientRect();
@@ -117,7 +117,7 @@ export class GridHeader {
     return undefined;
   }
 
-  /** Shows that a column would be dropped on another; with undefined, that it would not. */
+  /** Shows where a dragged column would be dropped; nowhere if undefined. */
   showDrop(column: number, to: number | undefined): void {
     for (const [index, { element }] of this.#cells.entries()) {
       const isTarget = index === to && to !== column;
@@ -133,7 +133,7 @@ export class GridHeader {
     return column === undefined ? undefined : { row: HEADER_ROW, column };
   }
 
-  /** Puts the cells in reading order; the one with the focus stays where it is. */
+  /** Puts the cells in reading order for screen readers; the focused one stays where it is. */
   sortForReaders(): void {
     const sorted = [...this.#cells.entries()].sort(([a], [b]) => a - b);
     const focused = sorted.findIndex(([, { element }]) => element.matches(":focus-within"));
@@ -154,7 +154,7 @@ export class GridHeader {
     const sort = document.createElement("span");
     sort.className = "sort";
     sort.setAttribute("aria-hidden", "true");
-    // The grid has one tab stop: by keyboard the menu opens with Alt+ArrowDown on the header.
+    // Not focusable, because the grid has one tab stop: Alt+ArrowDown on the header opens the menu.
     const menu = document.createElement("button");
     menu.className = "menu";
     menu.type = "button";
@@ -201,5 +201,5 @@ function writeCell(
   cell.sort.textContent = isSorted
     ? `${ARROWS[mark.direction ?? "ascending"]}${mark.priority ?? ""}`
     : "";
-  cell.menu.title = `Sort, filter and arrange ${field.name} (Alt+↓)`;
+  cell.menu.title = `Sort, filter, move or hide ${field.name} (Alt+↓)`;
 }

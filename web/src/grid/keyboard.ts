@@ -7,7 +7,7 @@ export interface CellPosition {
   column: number;
 }
 
-/** What bounds a movement. */
+/** The bounds of a movement. */
 export interface Extent {
   numRows: number;
   numColumns: number;
@@ -24,8 +24,8 @@ export interface Key {
 }
 
 /**
- * Where a key of the ARIA grid pattern moves the focus; undefined for keys that are not of it.
- * Cmd does what Ctrl does, and either makes an arrow go all the way.
+ * Where a key of the ARIA grid pattern moves the focus; undefined for other keys. Cmd works like Ctrl:
+ * with either, an arrow moves to the edge.
  */
 export function moveFocus(key: Key, from: CellPosition, extent: Extent): CellPosition | undefined {
   if (key.altKey) return undefined;

@@ -1,4 +1,4 @@
-/** The assumed width of a character where text cannot be measured (no canvas), for 13 px text. */
+/** The assumed width of a character of 13 px text if text cannot be measured (no canvas). */
 const FALLBACK_CHAR_PX = 7.5;
 
 /** Measures the width of text in one font, in px. */
@@ -8,7 +8,7 @@ export class TextMeasure {
   constructor(element: Element) {
     this.#context = document.createElement("canvas").getContext("2d");
     if (this.#context === null) return;
-    // Not the shorthand: with forced colours Chromium computes it to nothing.
+    // Not the shorthand `font`, which Chromium computes to nothing with forced colours.
     const { fontStyle, fontWeight, fontSize, fontFamily } = getComputedStyle(element);
     this.#context.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
   }

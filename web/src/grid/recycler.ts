@@ -1,7 +1,7 @@
 /**
- * Elements by index, reused: those that leave the range are reused for those that enter it, so
- * scrolling makes no elements. One index may be kept although it is out of range (it has the
- * focus, which an element loses when it becomes another row).
+ * Recycles elements by index: those that leave the range are reused for those that enter it, so
+ * scrolling creates no elements. One index can be kept out of range: an element with the focus would
+ * lose it if it became another row.
  */
 export class Recycler<T> {
   readonly #make: () => T;
@@ -11,7 +11,7 @@ export class Recycler<T> {
 
   /**
    * @param make makes a new item
-   * @param release hides an item that is in no range for now
+   * @param release hides an item that is not in use
    */
   constructor(make: () => T, release: (item: T) => void) {
     this.#make = make;

@@ -52,17 +52,17 @@ interface RowView {
   isSelected: boolean;
 }
 
-/** Rows are placed relative to an anchor row this near, so that float32 transforms stay exact. */
+/** The greatest distance from the anchor row, so that positions relative to it stay exact as float32. */
 const MAX_ANCHOR_ROWS = 10_000;
 
 /**
- * The rows of the grid and their cells: the only place that writes them. Elements are reused, and
- * nothing is written that is already so.
+ * The rows of the grid and their cells. Only this class writes them. Elements are reused, and a value
+ * is written only if it changed.
  */
 export class GridRows {
   /** The rowgroup, to be moved by {@link draw}. */
   readonly body: HTMLElement;
-  /** Row numbers, beside the rowgroup because they do not scroll sideways. */
+  /** Row numbers, outside the rowgroup because they do not scroll sideways. */
   readonly gutter: HTMLElement;
   readonly #rows: Recycler<RowView>;
   #anchorRow = 0;
@@ -84,7 +84,7 @@ export class GridRows {
     );
   }
 
-  /** Forgets what cells show and hides all rows: another table follows. */
+  /** Hides all rows and clears their cells, because another table follows. */
   clear(): void {
     this.#rows.assign(0, 0, undefined, () => undefined);
     if (this.#tabStop !== undefined) this.#tabStop.tabIndex = -1;
@@ -93,7 +93,7 @@ export class GridRows {
     this.invalidate();
   }
 
-  /** Makes the next drawing position every cell anew, because column widths or positions changed. */
+  /** Makes the next drawing reposition every cell, because column widths or positions changed. */
   invalidate(): void {
     this.#version++;
   }
@@ -113,7 +113,7 @@ export class GridRows {
     this.body.style.transform = `translate(${-frame.scrollLeftPx}px, ${-offsetPx}px)`;
     this.gutter.style.transform = `translateY(${-offsetPx}px)`;
     this.#rows.assign(rows.start, rows.end, active.row, (view, row) => {
-      // The row with the focus may be any distance away: it waits just above the viewport.
+      // The row with the focus may be any distance away, so it is kept just above the viewport.
       const isAway = row < rows.start || row >= rows.end;
       const position = isAway ? Math.floor(topRow) - 3 : row;
       this.#placeRow(view, row, (position - this.#anchorRow) * rowHeightPx);
@@ -140,8 +140,8 @@ export class GridRows {
   }
 
   /**
-   * Puts rows and cells in reading order for those who read the document rather than look at it.
-   * The row and the cell with the focus stay where they are, the others move around them.
+   * Puts rows and cells in reading order for screen readers. The row and the cell with the focus stay
+   * where they are; the others move around them.
    */
   sortForReaders(): void {
     const views = [...this.#rows.entries()].sort(([a], [b]) => a - b).map(([, view]) => view);
@@ -232,7 +232,7 @@ export class GridRows {
       const text = kind === CellKind.null ? "null" : window.text(view.row, position);
       const cut = window.isCut(view.row, position) ? "…" : "";
       const look = text === "" ? " empty" : (CLASS_OF_KIND[kind] ?? "");
-      // A cell has one line: what stands behind a line break would be out of sight unnoticed.
+      // A cell shows one line, so a mark has to tell that text follows after a line break.
       const lines = /[\n\r]/.test(text) ? " lines" : "";
       writeCell(cell, text + cut, `cell${look}${lines}${alignment}`);
       cell.row = view.row;
@@ -320,14 +320,14 @@ function markNumber(view: RowView, row: number, selected: CellRect | undefined):
   view.number.classList.toggle("selected", isSelected);
 }
 
-/** Shows the text of a cell that is cut off. */
+/** Shows the whole text of a cell as hover text if it is cut off. */
 function showWholeText({ target }: Event): void {
   if (!(target instanceof HTMLElement) || !target.classList.contains("cell")) return;
   const isCut = target.scrollWidth > target.clientWidth || target.classList.contains("lines");
   target.title = isCut ? (target.textContent ?? "") : "";
 }
 
-/** Hides a row and forgets what it shows: it may next show another table's row of that number. */
+/** Hides a row and clears its cells, because it may next show another table's row of the same number. */
 function releaseRow(view: RowView): void {
   if (view.isHidden) return;
   setHidden(view, true);

@@ -1,26 +1,26 @@
 /**
  * Scroll arithmetic, without a DOM.
  *
- * `topRow` (a float64: row index and fraction) is the only truth of the vertical position. The
- * native scrollbar is an input device for it: browsers cannot lay out a billion rows, so the
- * scrolled height is capped and mapped. Small movements are 1:1 in pixels, long drags of the
- * thumb go by proportion, and whenever scrolling rests the thumb is put where it belongs.
+ * `topRow` (a float64: row index and fraction) alone defines the vertical position. The native
+ * scrollbar is only an input device: browsers cannot lay out a billion rows, so the scrolled height is
+ * capped and mapped to rows. Small movements are 1:1 in pixels and long drags of the thumb are
+ * proportional. When scrolling stops, the thumb is moved to the position of `topRow`.
  *
- * Near both ends the map is 1:1 as well, so that the first and last rows are where the scrollbar
- * ends, however one gets there.
+ * Near both ends the map is 1:1 as well, so that the first and last rows are always where the
+ * scrollbar ends.
  */
 
 /** The content and the viewport of a scroller. */
 export interface ScrollGeometry {
   numRows: number;
   rowHeightPx: number;
-  /** The height rows are drawn in, in CSS px. */
+  /** The height of the area for rows, in CSS px. */
   viewportPx: number;
 }
 
-/** A position, and the scrollbar's position that it was last compared with. */
+/** A position, and the scrollbar's position at that time. */
 export interface ScrollPosition {
-  /** The row at the upper edge and the fraction of it that is above the edge. */
+  /** The row at the upper edge, plus the fraction of it above the edge. */
   topRow: number;
   scrollTopPx: number;
 }
@@ -29,7 +29,7 @@ export interface ScrollPosition {
 export const MAX_SPACER_PX = 8_000_000;
 /** The part at each end of the scrollbar that maps 1:1. */
 export const EDGE_PX = 200_000;
-/** Positions are multiples of Blink's layout unit within a row, so that rounding cannot add up. */
+/** Within a row, positions are multiples of Blink's layout unit, so that rounding errors cannot add up. */
 const UNITS_PER_PX = 64;
 
 /** The height of the scrolled content, in px. */
@@ -42,12 +42,12 @@ export function maxTopRow({ numRows, rowHeightPx, viewportPx }: ScrollGeometry):
   return Math.max(0, numRows - viewportPx / rowHeightPx);
 }
 
-/** `topRow` brought into range. */
+/** `topRow` clamped to the valid range. */
 export function clampTopRow(geometry: ScrollGeometry, topRow: number): number {
   return Math.max(0, Math.min(topRow, maxTopRow(geometry)));
 }
 
-/** Where the scrollbar belongs for a `topRow`, in px. */
+/** The scrollbar's position for a `topRow`, in px. */
 export function scrollTopFor(geometry: ScrollGeometry, topRow: number): number {
   const { tallPx, shortPx, slope } = extents(geometry);
   const fromTopPx = topRow * geometry.rowHeightPx;
@@ -57,7 +57,7 @@ export function scrollTopFor(geometry: ScrollGeometry, topRow: number): number {
   return EDGE_PX + (fromTopPx - EDGE_PX) / slope;
 }
 
-/** The `topRow` that the scrollbar's position stands for: the inverse of {@link scrollTopFor}. */
+/** The `topRow` for a position of the scrollbar: the inverse of {@link scrollTopFor}. */
 export function topRowFor(geometry: ScrollGeometry, scrollTopPx: number): number {
   const { tallPx, shortPx, slope } = extents(geometry);
   const { rowHeightPx } = geometry;
@@ -70,8 +70,8 @@ export function topRowFor(geometry: ScrollGeometry, scrollTopPx: number): number
 /**
  * The position after the scrollbar moved.
  *
- * @param isGesture whether a wheel or a touch moved it: those are small at any speed, whereas a
- *   thumb that is dragged by one px of the screen moves thousands
+ * @param isGesture whether a wheel or a touch moved it: those movements are small at any speed,
+ *   whereas dragging the thumb by one px of the screen can move thousands
  */
 export function scrolledTo(
   geometry: ScrollGeometry,
@@ -80,7 +80,7 @@ export function scrolledTo(
   isGesture: boolean,
 ): ScrollPosition {
   const movedPx = scrollTopPx - position.scrollTopPx;
-  // Also how the grid's own corrections of the scrollbar come back, to be ignored.
+  // The grid's own corrections of the scrollbar arrive like this, and are ignored.
   if (movedPx === 0) return position;
   const { shortPx, slope } = extents(geometry);
   const isAtEnd = scrollTopPx <= 0 || scrollTopPx >= shortPx;
@@ -91,7 +91,7 @@ export function scrolledTo(
   return { topRow: movedBy(geometry, position.topRow, movedPx), scrollTopPx };
 }
 
-/** `topRow` moved by a distance in px, exactly to 1/64 px, and kept in range. */
+/** `topRow` moved by a distance in px, rounded to 1/64 px and clamped to the valid range. */
 export function movedBy(geometry: ScrollGeometry, topRow: number, distancePx: number): number {
   const { rowHeightPx } = geometry;
   const wholeRow = Math.floor(topRow);
@@ -120,7 +120,7 @@ export function visibleRows(
 }
 
 interface Extents {
-  /** How far the rows can be moved, in their own px. */
+  /** How far the rows can scroll, in px of the rows. */
   tallPx: number;
   /** How far the scrollbar can be moved. */
   shortPx: number;

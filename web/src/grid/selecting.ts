@@ -8,11 +8,11 @@ export interface SelectingGrid {
   /** The layer over the cells that does not scroll. */
   readonly layer: HTMLElement;
   readonly extent: Extent;
-  /** The cell at a position of the viewport; the nearest one where there is none. */
+  /** The cell at a position of the viewport; the nearest one if there is none. */
   cellAt(clientX: number, clientY: number): CellPosition;
-  /** Makes a cell the active one, in sight and focused. */
+  /** Makes a cell the active one, scrolls it into view and focuses it. */
   activate(position: CellPosition): void;
-  /** The lower right corner of a cell in the layer, in px; undefined while it is out of sight. */
+  /** The lower right corner of a cell in the layer, in px; undefined if it is not visible. */
   cornerOf(position: CellPosition): { xPx: number; yPx: number } | undefined;
   /** Gives the focus to the active cell. */
   focus(): void;
@@ -22,12 +22,12 @@ export interface SelectingGrid {
 
 /** The touch target of the handle. */
 const HANDLE_PX = 32;
-/** How often a drag beyond the edge moves on. */
+/** How often a drag beyond the edge scrolls. */
 const DRAG_SCROLL_MS = 50;
 
 /**
- * The selected cells, and selecting by pointer: click, drag, Shift+click, row numbers, and column
- * headers with Ctrl or Cmd. A finger scrolls; it selects by the handle at the selection's corner.
+ * The selection, and selecting by pointer: click, drag, Shift+click, row numbers, and column headers
+ * with Ctrl or Cmd. A finger scrolls; it selects with the handle at the selection's corner.
  */
 export class Selecting {
   readonly #grid: SelectingGrid;
@@ -57,13 +57,13 @@ export class Selecting {
     return this.#selection;
   }
 
-  /** The selected cells; undefined where nothing is selected. */
+  /** The selected cells; undefined if nothing is selected. */
   get rect(): CellRect | undefined {
     const { numRows, numColumns } = this.#grid.extent;
     return this.#selection && selectionRect(this.#selection, numRows, numColumns);
   }
 
-  /** Selects, or with undefined nothing. */
+  /** Sets the selection; nothing is selected if undefined. */
   select(selection: Selection | undefined): void {
     const isSame = JSON.stringify(selection) === JSON.stringify(this.#selection);
     if (isSame) return;
@@ -72,7 +72,7 @@ export class Selecting {
     this.#grid.onSelect();
   }
 
-  /** Selects up to a cell where `isExtending`, else that cell alone. */
+  /** Extends the selection to a cell if `isExtending`, else selects that cell alone. */
   moveTo(position: CellPosition, from: CellPosition, isExtending: boolean): void {
     this.select(
       isExtending
@@ -96,7 +96,7 @@ export class Selecting {
     return true;
   }
 
-  /** Puts the handle where the selection ends. */
+  /** Moves the handle to the end of the selection. */
   draw(): void {
     const { rect } = this;
     const corner =
@@ -105,14 +105,14 @@ export class Selecting {
         : undefined;
     this.#handle.hidden = corner === undefined;
     if (corner === undefined) return;
-    // At an edge it stays wholly in sight.
+    // At an edge it stays fully visible.
     const { clientWidth, clientHeight } = this.#grid.layer;
     const xPx = Math.min(corner.xPx, clientWidth - HANDLE_PX / 2);
     const yPx = Math.min(corner.yPx, clientHeight - HANDLE_PX / 2);
     this.#handle.style.transform = `translate(${xPx}px, ${yPx}px)`;
   }
 
-  /** Selects nothing, and ends a drag that is under way: other cells follow. */
+  /** Clears the selection and ends a drag, because other cells follow. */
   forget(): void {
     this.#endDrag?.();
     this.select(undefined);
@@ -126,7 +126,7 @@ export class Selecting {
     const at = grid.cellAt(clientX, clientY);
     const { selection } = this;
     if (target.closest(".cell") !== null) {
-      // The browser would scroll the cell into view by its own idea of where it is.
+      // The browser would scroll the cell into view, with a wrong idea of its position.
       event.preventDefault();
       this.select(shiftKey ? extended(selection, at) : cellSelection(at));
       grid.activate(at);
@@ -147,7 +147,7 @@ export class Selecting {
     if (this.#pointer !== "touch") this.#drag();
   }
 
-  /** Selects up to where the pointer is until it is let go, scrolling when it is beyond the edge. */
+  /** Extends the selection to the pointer until it is released; scrolls while it is beyond the edge. */
   #drag(): void {
     this.#endDrag?.();
     const begun = this.#selection;

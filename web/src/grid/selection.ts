@@ -4,7 +4,7 @@ import type { CellPosition } from "./keyboard.js";
 /** The kind of a selection: a rectangle of cells, whole rows, whole columns, or everything. */
 export type SelectionKind = "cells" | "rows" | "columns" | "all";
 
-/** A selection reaches from the cell where it began to the one where it is now, both inclusive. */
+/** A selection from the cell where it began (`anchor`) to the one where it ends (`head`), both inclusive. */
 export interface Selection {
   kind: SelectionKind;
   anchor: CellPosition;
@@ -16,11 +16,11 @@ export function cellSelection(position: CellPosition): Selection {
   return { kind: "cells", anchor: position, head: position };
 }
 
-/** The same selection, reaching to another cell; all and nothing begin anew at it. */
+/** The selection extended to another cell. No selection becomes that cell alone. */
 export function extended(selection: Selection | undefined, head: CellPosition): Selection {
   if (selection === undefined) return cellSelection(head);
   const { kind, anchor } = selection;
-  // Whole rows become a rectangle once somebody moves sideways in them, columns likewise.
+  // Whole rows become a rectangle of cells when the head moves sideways; columns likewise.
   const isKept =
     (kind === "rows" && head.column === selection.head.column) ||
     (kind === "columns" && head.row === selection.head.row);
@@ -45,12 +45,12 @@ export function selectionRect(
   };
 }
 
-/** How many cells a rectangle has. */
+/** The number of cells of a rectangle. */
 export function numCells({ rowStart, rowEnd, columnStart, columnEnd }: CellRect): number {
   return (rowEnd - rowStart) * (columnEnd - columnStart);
 }
 
-/** Whether a rectangle has the cell. */
+/** Whether a rectangle contains a cell. */
 export function contains(rect: CellRect | undefined, row: number, column: number): boolean {
   return (
     rect !== undefined &&

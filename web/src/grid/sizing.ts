@@ -3,14 +3,14 @@ import type { ReadWindow } from "./cache.js";
 import { columnWidthPx } from "./columns.js";
 import { TextMeasure } from "./measure.js";
 
-/** Texts measured for the first widths: quick enough for the first frame. */
+/** Texts measured for the first widths: few enough for the first frame. */
 const MAX_MEASURED_CELLS = 4000;
 const MAX_MEASURED_ROWS = 60;
-/** Space beside a text in its cell, and slack for tabular figures, which canvas does not know. */
+/** Space beside a text in its cell, and slack for tabular figures, which canvas cannot measure. */
 const CELL_PADDING_PX = 26;
-/** Space for how rows are sorted by a column. */
+/** Space for the sort mark. */
 const SORT_MARK_PX = 20;
-/** Space for the button of the menu, where it is always there. */
+/** Space for the menu button, where it is always shown. */
 const MENU_PX = 26;
 
 /** Widths of columns by their headers alone, in px. */
@@ -45,12 +45,12 @@ export async function rowWidthsPx(
 
 /** The width of the row numbers, in px. */
 export function gutterWidthPx(numRows: number): number {
-  // Room for more digits than there are at first, so that streaming rarely widens it.
+  // Room for more digits than needed at first, so that streaming rarely widens it.
   const digits = Math.max(4, String(numRows).length);
   return Math.ceil(digits * 7.6 + Math.floor((digits - 1) / 3) * 4 + 22);
 }
 
-/** Names are drawn bolder than what is measured, types smaller. */
+/** The width of a header's text. Names are bolder than the measured font, types are smaller. */
 function headerTextPx(measure: TextMeasure, field: Field): number {
   const menuPx = globalThis.matchMedia?.("(hover: none)").matches ? MENU_PX : 0;
   const namePx = measure.widthPx(field.name) * 1.08 + SORT_MARK_PX + menuPx;

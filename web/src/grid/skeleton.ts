@@ -10,7 +10,7 @@ export interface Skeleton {
   layer: HTMLElement;
 }
 
-/** Assembles the elements of the grid. Row numbers are apart, because they do not scroll sideways. */
+/** Assembles the elements of the grid. Row numbers are separate, because they do not scroll sideways. */
 export function makeSkeleton(elements: {
   header: HTMLElement;
   rows: HTMLElement;
@@ -19,7 +19,7 @@ export function makeSkeleton(elements: {
   const grid = makeElement("grid");
   grid.setAttribute("role", "grid");
   grid.setAttribute("part", "grid");
-  // As in a spreadsheet's file, the first column is the left one in every script.
+  // The first column is at the left in every script, because columns keep the file's order.
   grid.dir = "ltr";
   grid.setAttribute("aria-label", "Rows");
   grid.setAttribute("aria-readonly", "true");

@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** The grid inside the viewer's shadow root; colours are the viewer's. */
+/** The grid inside the viewer's shadow root; the viewer defines the colours. */
 export const gridStyles = css`
   .grid {
     position: absolute;
@@ -10,11 +10,11 @@ export const gridStyles = css`
     overscroll-behavior: contain;
     user-select: none;
     -webkit-user-select: none;
-    /* Without a zoom by double tap, a double tap opens a cell. */
+    /* No zoom by double tap, because a double tap opens a cell. */
     touch-action: manipulation;
     scrollbar-color: var(--_line-strong) transparent;
   }
-  /* Laid out all the same: its size is known when the first rows come. */
+  /* Laid out even while hidden, so that its size is known when the first rows arrive. */
   .grid[hidden] {
     display: block;
     visibility: hidden;

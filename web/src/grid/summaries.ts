@@ -2,28 +2,28 @@ import type { Field } from "../model/schema.js";
 import { makeElement, setAttribute } from "./dom.js";
 import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
 
-/** The height of names and types, and with summaries below them, in px. */
+/** The height of the header without and with summaries, in px. */
 const HEADER_PX = 46;
 const SUMMARISED_PX = 104;
 
-/** What the user does at the summary of a column. */
+/** Callbacks for the user's actions at the summary of a column. */
 export interface SummaryCallbacks {
   /** Bins `[first, last]` of a column were chosen. */
   onChoose(field: Field, first: number, last: number): void;
   /** The choice of bins was cleared. */
   onClear(field: Field): void;
-  /** Other columns have come into sight. */
+  /** Other columns have become visible. */
   onSight(): void;
 }
 
-/** The summaries in the header's cells. */
+/** The column summaries in the header's cells. */
 export class HeaderSummaries {
   /** Exact numbers of the bin under the pointer, beside the header. */
   readonly #readout = makeElement("readout");
-  /** The header that it belongs to: the one pointed at or focused last. */
+  /** The header that the readout belongs to: the one pointed at or focused last. */
   #read: HTMLElement | undefined;
   #isDrawing = false;
-  /** Called for what the user chooses. */
+  /** Called for the user's actions. */
   callbacks: SummaryCallbacks | undefined;
   readonly #plots = new Map<Element, SummaryPlot>();
   #summaries: ReadonlyMap<Field, ColumnSummary> = new Map();
@@ -31,7 +31,7 @@ export class HeaderSummaries {
   #isShown = false;
   #isSightNew = false;
 
-  /** @param header where keys at the cells are heard */
+  /** @param header the element that gets the key events of its cells */
   constructor(header: HTMLElement) {
     this.#header = header;
     this.#readout.setAttribute("aria-hidden", "true");
@@ -49,7 +49,7 @@ export class HeaderSummaries {
     return this.#isShown;
   }
 
-  /** Shows or hides them all; returns the height that the header is to have, in px. */
+  /** Shows or hides all summaries; returns the height that the header needs, in px. */
   show(isShown: boolean): number {
     this.#isShown = isShown;
     this.#header.classList.toggle("summaries", isShown);
@@ -58,7 +58,7 @@ export class HeaderSummaries {
     return isShown ? SUMMARISED_PX : HEADER_PX;
   }
 
-  /** The columns whose headers are in sight. */
+  /** The columns whose headers are visible. */
   get fieldsInSight(): readonly Field[] {
     const cells = [...this.#plots].filter(([cell]) => !(cell as HTMLElement).hidden);
     return cells.flatMap(([, { field }]) => field ?? []);
@@ -70,7 +70,7 @@ export class HeaderSummaries {
     for (const [cell, { field }] of this.#plots) this.assign(cell as HTMLElement, field);
   }
 
-  /** Makes a header's cell that of a column. */
+  /** Assigns a column to a header's cell. */
   assign(cell: HTMLElement, field: Field | undefined): void {
     let plot = this.#plots.get(cell);
     if (plot === undefined) {
@@ -89,7 +89,7 @@ export class HeaderSummaries {
     plot.draw(field, summary);
     this.#isDrawing = false;
     if (field === undefined) return;
-    // The texts of the plot are no part of the column's name.
+    // Named explicitly, because the texts of the plot do not belong to the column's name.
     if (this.#isShown) setAttribute(cell, "aria-label", `${field.name} ${field.type}`);
     else cell.removeAttribute("aria-label");
     const isFiltered = cell.classList.contains("filtered") ? ["filtered"] : [];
@@ -99,7 +99,7 @@ export class HeaderSummaries {
     else cell.removeAttribute("aria-description");
   }
 
-  /** Reports once for all cells that are drawn together. */
+  /** Reports new visible columns once for all cells that are drawn together. */
   #reportSight(): void {
     if (this.#isSightNew) return;
     this.#isSightNew = true;
@@ -111,7 +111,7 @@ export class HeaderSummaries {
 
   #readOut(cell: HTMLElement, lines: readonly string[] | undefined): void {
     const readout = this.#readout;
-    // A plot that is only redrawn, or left, does not replace the one that is read.
+    // A plot that is only redrawn, or that the pointer left, does not replace the one being read.
     if (cell !== this.#read && (this.#isDrawing || lines === undefined)) return;
     this.#read = lines && cell;
     readout.hidden = lines === undefined;

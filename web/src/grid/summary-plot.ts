@@ -4,27 +4,27 @@ import { makeElement, setAttribute } from "./dom.js";
 /** A bin of a histogram, or a frequent value. */
 export interface PlotBin {
   count: number;
-  /** Those of them that the filter leaves; undefined where there is no such comparison. */
+  /** How many of them pass the filter; undefined if there is no filter to compare with. */
   numShown: number | undefined;
 }
 
 /** The summary of a column, for drawing below its name. */
 export interface ColumnSummary {
-  /** Names the plot. */
+  /** The accessible name of the plot. */
   title: string;
   bins: readonly PlotBin[];
-  /** Which values bins `[first, last]` hold, and how many. */
+  /** Texts for the values and counts of bins `[first, last]`. */
   words(first: number, last: number): readonly string[];
   /** Whether choosing bins filters rows. */
   canChoose: boolean;
   /** The bins `[first, last]` that rows are filtered by. */
   chosen: readonly [first: number, last: number] | undefined;
-  /** Pieces of the line above the plot, as many as there is room for. */
+  /** Pieces of the line above the plot; as many are shown as fit. */
   caption: readonly string[];
-  /** Texts below the plot's left and right edge. */
+  /** Texts below the left and right edge of the plot. */
   start: string;
   end: string;
-  /** All of it in words, exactly. */
+  /** The whole summary as exact text, for screen readers. */
   description: string;
   details: readonly string[];
 }
@@ -33,14 +33,14 @@ export interface ColumnSummary {
 export interface PlotCallbacks {
   onChoose(field: Field, first: number, last: number): void;
   onClear(field: Field): void;
-  /** Lines to be read beside the plot; undefined for none. */
+  /** Lines to show beside the plot; undefined for none. */
   onRead(lines: readonly string[] | undefined): void;
 }
 
 const SVG = "http://www.w3.org/2000/svg";
-/** The height that bars are drawn in, in units of the picture. */
+/** The height of the plot, in SVG units. */
 const HEIGHT = 24;
-/** The least height of a bin that is not empty. */
+/** Minimum height of a bin that is not empty. */
 const MIN_BAR = 1.5;
 
 function shape(kind: "path" | "rect", className: string): SVGElement {
@@ -49,10 +49,10 @@ function shape(kind: "path" | "rect", className: string): SVGElement {
   return element;
 }
 
-/** The plot of one column summary: bars, the texts below them, and a range of bins that can be chosen. */
+/** The plot of one column summary: bars, texts below them, and a range of bins that the user can choose. */
 export class SummaryPlot {
   readonly element = makeElement("summary");
-  /** The column that it is of. */
+  /** The column of the plot. */
   field: Field | undefined;
   readonly #callbacks: PlotCallbacks;
   readonly #cell: HTMLElement;
@@ -68,7 +68,7 @@ export class SummaryPlot {
   #summary: ColumnSummary | undefined;
   /** The summary that arrived while a range was dragged. */
   #held: ColumnSummary | undefined;
-  /** Bins that are pointed at, or being chosen. */
+  /** Bins under the pointer, or being chosen. */
   #marked: { anchor: number; head: number } | undefined;
   #isDragged = false;
 
@@ -88,7 +88,7 @@ export class SummaryPlot {
     this.#listen();
   }
 
-  /** Gives the focus to the bars; to the cell where there are none. */
+  /** Gives the focus to the bars, if there are any. */
   focus(): void {
     if (this.#plot.hidden) return;
     const [first, last] = this.#summary?.chosen ?? [0, 0];
@@ -97,7 +97,7 @@ export class SummaryPlot {
     this.#plot.focus({ preventScroll: true });
   }
 
-  /** Draws a column, or none. */
+  /** Draws the summary of a column, or nothing. */
   draw(field: Field | undefined, summary: ColumnSummary | undefined): void {
     if (field !== this.field) {
       this.#isDragged = false;
@@ -153,7 +153,7 @@ export class SummaryPlot {
     this.#callbacks.onRead(lines && [...lines, ...summary.details]);
   }
 
-  /** Of bars in a range, and of no others; none where the filtered ones stand out already. */
+  /** The heights of the bars in a range; 0 for others, and where filtered bars are highlighted already. */
   #heights(range: readonly [number, number] | undefined): number[] {
     const bins = this.#summary?.bins ?? [];
     const most = Math.max(...bins.map(({ count }) => count));
@@ -176,7 +176,7 @@ export class SummaryPlot {
 
   #listen(): void {
     const plot = this.#plot;
-    // What happens here is neither a sort nor a move of the column.
+    // Clicks and drags here must not sort or move the column.
     for (const type of ["click", "dblclick"] as const) {
       plot.addEventListener(type, (event) => event.stopPropagation());
     }
@@ -223,7 +223,7 @@ export class SummaryPlot {
     if (field === this.field) this.draw(field, this.#held);
   }
 
-  /** Chooses the marked bins; clears the choice where it is the same. */
+  /** Chooses the marked bins, or clears the choice if it is the same. */
   #choose(): void {
     const { field } = this;
     const chosen = this.#chosen;
@@ -285,7 +285,7 @@ function makeText(text: string): HTMLElement {
   return element;
 }
 
-/** The outline of bars by their heights, from 0 to 1. */
+/** The SVG path of bars, from their heights between 0 and 1. */
 function bars(heights: readonly number[]): string {
   const gap = heights.length > 1 ? 0.08 : 0;
   return heights

@@ -9,17 +9,17 @@ interface Position {
   readonly headerHeightPx: number;
 }
 
-/** With fewer pages than this, one sees where one is. */
+/** With fewer pages than this, no tip is needed. */
 const MIN_PAGES = 10;
 /** Half of the tip, and of the shortest thumb that browsers draw. */
 const HALF_PX = 13;
 
 /**
- * While the thumb of the vertical scrollbar is dragged, a tip beside it says which row is at the
- * upper edge: a pixel of the thumb can be a hundred thousand rows. Only for the eye: who uses keys or
- * a screen reader goes to rows by number.
+ * Shows the row at the upper edge in a tip beside the vertical scrollbar while its thumb is dragged,
+ * because a pixel of the thumb can be a hundred thousand rows. The tip is hidden from screen readers:
+ * their users, and keyboard users, go to rows by number.
  *
- * @param layer where it is drawn: what does not scroll
+ * @param layer the layer that does not scroll, in which the tip is drawn
  */
 export function showRowWhileDragging(
   scroller: HTMLElement,
@@ -30,14 +30,14 @@ export function showRowWhileDragging(
   tip.setAttribute("aria-hidden", "true");
   tip.hidden = true;
   layer.append(tip);
-  /** Where a scrollbar was pressed that is not let go yet. */
+  /** The top row when the scrollbar was pressed; undefined once it is released. */
   let pressedRow: number | undefined;
   const end = (): void => {
     pressedRow = undefined;
     tip.hidden = true;
   };
   scroller.addEventListener("pointerdown", ({ target }) => {
-    // The scroller is covered by its layer: what is pressed beside that is a scrollbar.
+    // The layer covers the scroller, so a press on the scroller itself is on a scrollbar.
     pressedRow = target === scroller ? position.topRow : undefined;
   });
   scroller.addEventListener("scroll", () => {
@@ -54,7 +54,7 @@ export function showRowWhileDragging(
   });
   scroller.addEventListener("pointerup", end);
   scroller.addEventListener("pointercancel", end);
-  // A release outside of the browser window is not reported.
+  // A release outside the browser window is not reported.
   scroller.addEventListener("pointermove", ({ buttons }) => {
     if (buttons === 0) end();
   });

@@ -13,7 +13,7 @@ import {
 /** A scroll event this soon after a wheel or touch event was caused by it. */
 const GESTURE_MS = 200;
 
-/** The visible area: its sizes and its position; {@link topRow} alone defines the position. */
+/** The visible area: its size and position. {@link topRow} alone defines the vertical position. */
 export class Viewport {
   readonly #scroller: HTMLElement;
   /** The spacer, which gives the scroller its scrollbars. */
@@ -35,7 +35,7 @@ export class Viewport {
     this.#content = content;
   }
 
-  /** The row at the upper edge, and the fraction of it above the edge. */
+  /** The row at the upper edge, plus the fraction of it above the edge. */
   get topRow(): number {
     return this.#topRow;
   }
@@ -44,12 +44,12 @@ export class Viewport {
     return this.#scrollLeftPx;
   }
 
-  /** Whether anything can be seen. */
+  /** Whether the grid has a visible height. */
   get isShown(): boolean {
     return this.#heightPx > 0;
   }
 
-  /** The width that columns are seen in. */
+  /** The width of the area for columns. */
   get columnsPx(): number {
     return Math.max(1, this.#widthPx - this.gutterPx);
   }
@@ -59,7 +59,7 @@ export class Viewport {
     return visibleRows(this.#geometry, this.#topRow);
   }
 
-  /** Rows that a page has. */
+  /** The rows that Page Up and Page Down move by. */
   get pageRows(): number {
     const { viewportPx, rowHeightPx } = this.#geometry;
     return Math.max(1, Math.floor(viewportPx / rowHeightPx) - 1);
@@ -73,14 +73,14 @@ export class Viewport {
     };
   }
 
-  /** Takes the scroller's size; returns it in px. */
+  /** Measures the scroller; returns its size in px. */
   measure(): { widthPx: number; heightPx: number } {
     this.#heightPx = this.#scroller.clientHeight;
     this.#widthPx = this.#scroller.clientWidth;
     return { widthPx: this.#widthPx, heightPx: this.#heightPx };
   }
 
-  /** Sizes the scrolled content for columns of this width together. */
+  /** Sizes the scrolled content for columns of this total width. */
   sizeContent(columnsPx: number): void {
     this.#content.style.height = `${spacerPx(this.#geometry) + this.headerHeightPx}px`;
     this.#content.style.width = `${this.gutterPx + columnsPx}px`;
@@ -89,7 +89,7 @@ export class Viewport {
     this.#scroller.style.setProperty("--gutter", `${this.gutterPx}px`);
   }
 
-  /** A wheel or a finger moves the rows. */
+  /** Call it when a wheel or a finger moves the rows. */
   gesture(): void {
     this.#gestureMs = performance.now();
   }
@@ -106,13 +106,13 @@ export class Viewport {
     return after.topRow !== before.topRow;
   }
 
-  /** Puts a row at the upper edge, and the scrollbar where that is. */
+  /** Moves a row to the upper edge, and the scrollbar with it. */
   moveTo(topRow: number): void {
     this.#topRow = clampTopRow(this.#geometry, topRow);
     this.syncScrollbar();
   }
 
-  /** Moves by pages; the scrollbar follows when a row is next moved to. */
+  /** Moves by pages. The scrollbar follows with the next {@link moveTo}. */
   moveByPages(pages: number): void {
     this.#topRow = clampTopRow(this.#geometry, this.#topRow + pages * this.pageRows);
   }
@@ -128,17 +128,17 @@ export class Viewport {
     this.#scrollLeftPx = this.#scroller.scrollLeft;
   }
 
-  /** Puts the scrollbar where the rows are. */
+  /** Moves the scrollbar to the position of the rows. */
   syncScrollbar(): void {
     const wantedPx = scrollTopFor(this.#geometry, this.#topRow);
-    // To look at the scroller makes the browser lay the page out.
+    // Skipped at the top, because reading the scroller's position forces a layout.
     if (wantedPx === 0 && this.#scrollTopPx === 0) return;
     if (Math.abs(wantedPx - this.#scroller.scrollTop) >= 1) this.#scroller.scrollTop = wantedPx;
-    // Read back, because browsers round: the event that follows must not look like a movement.
+    // Read back, because browsers round it: the event that follows must not count as a movement.
     this.#scrollTopPx = this.#scroller.scrollTop;
   }
 
-  /** The cell at a position of the scroller; the nearest one where there is none. */
+  /** The cell at a position of the scroller; the nearest one if there is none. */
   cellAt(xPx: number, yPx: number, layout: ColumnLayout): CellPosition {
     const row = Math.floor(this.#topRow + (yPx - this.headerHeightPx) / this.rowHeightPx);
     return {
@@ -147,7 +147,7 @@ export class Viewport {
     };
   }
 
-  /** The lower right corner of a cell in the scroller; undefined while it is out of sight. */
+  /** The lower right corner of a cell in the scroller; undefined if it is not visible. */
   cornerOf({ row, column }: CellPosition, layout: ColumnLayout) {
     const leftPx = layout.placePx(column, this.#scrollLeftPx) - this.#scrollLeftPx;
     const xPx = this.gutterPx + leftPx + layout.widthPx(column);

@@ -3,11 +3,11 @@ import type { UrlSource } from "../model/wire-source.js";
 import { queryUrl } from "./query-request.js";
 
 /**
- * The request for the rows of a source in another arrangement; undefined where the source is not a
- * Colonnade server's. A whole table is requested by its name; rows of a statement, and rows that are
- * filtered, sorted or limited, by the id of their result, which the server must still hold.
+ * The request for the rows of a source in another arrangement; undefined if no Colonnade server
+ * answers the source. A whole table is requested by its name. Rows of a statement, and rows that are
+ * filtered, sorted or limited, are requested by the id of their result, which the server must still hold.
  *
- * @param columns default all of the source
+ * @param columns the columns to request; default all
  */
 export function arrangedRequest(
   source: UrlSource,
@@ -29,7 +29,7 @@ export function arrangedRequest(
   });
 }
 
-/** The table and columns of a request that neither filters, sorts nor limits; undefined for others. */
+/** The table and columns of a request without filter, sort or limit; undefined for other requests. */
 function plainTable(source: UrlSource): { table: string; columns?: string[] } | undefined {
   const { pathname, searchParams } = new URL(source.url);
   const name = /\/v1\/tables\/([^/]+)\/rows$/.exec(pathname)?.[1];

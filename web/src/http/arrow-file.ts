@@ -1,7 +1,7 @@
 /** An Arrow file begins and ends with `ARROW1`. */
 const MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 
-/** Behind the footer: its length and the magic. */
+/** After the footer: its length and the magic. */
 const TAIL_BYTES = 10;
 
 /** The longest footer that the decoder takes. */
@@ -14,7 +14,7 @@ const MARKER = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
 export interface FileFooter {
   file: Blob;
   bytes: Uint8Array;
-  /** Byte of the file at which it begins. */
+  /** Its offset in the file, in bytes. */
   start: number;
 }
 
@@ -40,7 +40,7 @@ export async function findFooter(file: Blob): Promise<FileFooter | undefined> {
   return { file, bytes: await read(start, tailStart), start };
 }
 
-/** Byte ranges of a file, as pairs of start and end, in one stream with its marker. */
+/** A stream of byte ranges of a file, given as pairs of start and end, and an end-of-stream marker. */
 export function streamOfRanges(file: Blob, ranges: Float64Array): ReadableStream<Uint8Array> {
   const slices: Blob[] = [];
   for (let index = 0; index < ranges.length; index += 2) {

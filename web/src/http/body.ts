@@ -9,16 +9,16 @@ import { errorFromResponse } from "./problem.js";
 export interface Body {
   stream: ReadableStream<Uint8Array>;
   end: EndRule;
-  /** Whether a Colonnade server states that each run gives the rows in the same order. */
+  /** Whether a Colonnade server states that every run gives the rows in the same order. */
   isRepeatable: boolean;
-  /** Set where the bytes are an Arrow file that is read by its footer. */
+  /** Set if the bytes are an Arrow file that is read by its footer. */
   footer?: FileFooter;
 }
 
 /**
  * Opens a source inside the worker. Rejects with the server's own error when it refuses.
  *
- * @param waitMs how long a server may take to answer; default as long as it likes
+ * @param waitMs timeout of the server's answer; default none
  */
 export async function openBody(
   source: WireSource,
@@ -68,11 +68,11 @@ export function fetchOf({ fetch: port }: UrlSource): Fetch {
   return port === undefined ? fetch : fetchThrough(port);
 }
 
-/** The body of an answer, or the error it stands for. */
+/** The body of a response. Rejects with the error of a failed response. */
 export async function bodyOfResponse(response: Response): Promise<Body> {
   if (!response.ok) throw await errorFromResponse(response);
   const type = response.headers.get("content-type") ?? "";
-  // A common mistake: a page or an API's JSON instead of the stream.
+  // A common mistake: the address of a page or of an API's JSON instead of a stream.
   if (/^text\/html|json/i.test(type)) {
     await response.body?.cancel();
     throw new ColonnadeError(
@@ -97,7 +97,7 @@ const BUFFER_BYTES = 2 * 1024 * 1024;
  * is valid until the next is requested. Ends early when `signal` aborts, and cancels the stream when
  * the consumer returns.
  *
- * @param stallMs how long the next piece may take; default as long as it likes
+ * @param stallMs timeout of the next piece; default none
  */
 export async function* readBody(
   stream: ReadableStream<Uint8Array>,

@@ -1,7 +1,7 @@
 /** How many connections to an origin may be open at once. */
 export interface ConnectionLimits {
   streams: number;
-  /** Blocks and questions together; one of them is never a question. */
+  /** Blocks and questions together. If there are several, one is kept for blocks. */
   others: number;
 }
 
@@ -12,7 +12,7 @@ export interface ConnectionLimits {
 const LIMITS: ConnectionLimits = { streams: 4, others: 2 };
 /** Over HTTP/2 and 3 all requests share one connection; servers commonly allow 100 at once. */
 const MULTIPLEXED: ConnectionLimits = { streams: 32, others: 16 };
-/** A hidden page goes on with one stream and leaves the connections to other pages. */
+/** A hidden page continues one stream and leaves the other connections to other pages. */
 const HIDDEN: ConnectionLimits = { streams: 1, others: 1 };
 /** How long a page stays hidden before its limits are lowered. */
 const HIDDEN_AFTER_MS = 5000;
@@ -22,15 +22,15 @@ let isHidden = false;
 
 /** How many connections this page may open to an origin now. */
 export function limitsOf(origin: string): ConnectionLimits {
-  // Outside of browsers nothing limits connections.
+  // Outside browsers, connections are not limited.
   if (globalThis.location === undefined) return { streams: Infinity, others: Infinity };
   if (isMultiplexed(origin)) return MULTIPLEXED;
   return isHidden ? HIDDEN : LIMITS;
 }
 
 /**
- * Whether a response of this origin came over HTTP/2 or later: the page, a file of it, any of its own
- * requests. Workers' requests are not listed here, and other origins may conceal the protocol; then
+ * Whether a response of this origin to the page came over HTTP/2 or later: the page itself, its files
+ * or its requests. Workers' requests are not listed here, and other origins may hide the protocol; then
  * HTTP/1.1 is assumed.
  */
 function isMultiplexed(origin: string): boolean {

@@ -5,8 +5,8 @@ import { type ConnectionLimits, limitsOf, watchLimits } from "./connection-limit
 export interface SlotRequest {
   priority: SlotPriority;
   /**
-   * Some of its rows have arrived, so requests without rows are granted first. Of a question: nobody
-   * waits for the answer, so a search is granted first.
+   * Some of its rows have arrived, so requests without rows are granted first. For a question: it is
+   * not urgent, so a search is granted first.
    */
   hasRows: boolean;
   /** The connection may be opened. */
@@ -34,7 +34,7 @@ export class ConnectionSlot {
     this.canYield = request.hasRows && request.priority !== "block";
   }
 
-  /** Its first rows have arrived and the others can be requested later: it may be asked to yield. */
+  /** Its first rows have arrived and the others can be requested later, so it may be asked to yield. */
   allowYield(): void {
     this.canYield = true;
     this.#pool.dispatch();
@@ -47,8 +47,8 @@ export class ConnectionSlot {
 }
 
 /**
- * The connections of a page to one origin: a limited number at once, the other requests wait.
- * Requests without rows are granted first, also before a stream that can be resumed later.
+ * The connections of a page to one origin. A limited number is open at once; other requests wait.
+ * Requests without rows are granted first; for them, a stream that can be resumed later has to yield.
  */
 export class ConnectionPool {
   readonly #limits: () => ConnectionLimits;
@@ -60,7 +60,7 @@ export class ConnectionPool {
     this.#limits = limits;
   }
 
-  /** Requests a slot; where one is free, `onGrant` is called at once. */
+  /** Requests a slot; if one is free, `onGrant` is called at once. */
   request(request: SlotRequest): ConnectionSlot {
     const slot = new ConnectionSlot(this, request);
     this.#slots.add(slot);
@@ -73,7 +73,7 @@ export class ConnectionPool {
     if (this.#slots.delete(slot)) this.dispatch();
   }
 
-  /** Grants free slots. To be called when the limits change. */
+  /** Grants free slots. Call it when the limits change. */
   dispatch(): void {
     const waiting = [...this.#slots].filter(({ grantedMs }) => grantedMs === undefined);
     const first = waiting.filter(({ request }) => !request.hasRows);
@@ -103,7 +103,7 @@ export class ConnectionPool {
     );
   }
 
-  /** Asks a question that is not urgent to yield, where none does already. */
+  /** Asks a question that is not urgent to yield, unless one is yielding already. */
   #interruptQuestion(): void {
     const granted = this.#granted("question");
     const slot = granted.find(({ canYield }) => canYield);

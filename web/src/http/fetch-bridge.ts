@@ -5,7 +5,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 type Reply = { status: number; headers: [string, string][]; body: MessagePort } | { error: string };
 
-/** Answers requests that a worker sends through `port` by `fetch`; see {@link fetchThrough}. */
+/** Calls `fetch` for the requests that a worker sends through `port`; see {@link fetchThrough}. */
 export function serveFetch(fetch: Fetch, port: MessagePort): void {
   port.onmessage = async ({ data: [url, init], ports: [replyPort] }: MessageEvent) => {
     if (replyPort === undefined) return;

@@ -17,8 +17,8 @@ interface Waiting {
 }
 
 /**
- * Requests the connections of one table from the page. Slot 0 comes with the request to open the
- * table; without a page, every request is granted at once.
+ * Requests the connections of one table from the page. Slot 0 is granted with the request to open the
+ * table. Without a page, every request is granted at once.
  */
 export class PoolClient {
   readonly #notify: ((notice: Notices["slot"]) => void) | undefined;

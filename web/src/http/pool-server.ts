@@ -10,7 +10,7 @@ export class PoolServer {
   /** Ends the wait for the first slot. */
   #stopWaiting = () => {};
 
-  /** @param url where the connections go to; undefined where there are none */
+  /** @param url the address of the connections; undefined if there are none */
   constructor(url: string | undefined, send: (message: Requests["slot"]["params"]) => void) {
     this.#pool = url === undefined ? undefined : poolOf(url);
     this.#send = send;

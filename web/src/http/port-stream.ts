@@ -8,8 +8,8 @@ type PortReply = { piece: Uint8Array<ArrayBuffer> } | { done: true } | { error: 
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Serves a stream through a port, one piece for each request. Streams
- * cannot be transferred in every browser, ports can. Available chunks are sent together.
+ * Serves a stream through a port, one piece for each request, because not every browser can transfer
+ * streams. Chunks that are available are sent together.
  */
 export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePort): void {
   const reader = stream.getReader();
@@ -67,8 +67,8 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
 }
 
 /**
- * The other end of {@link serveStream}. Each piece is valid until the next is requested: its buffer is
- * sent back to be filled again, because new memory costs more than copying into old.
+ * The other end of {@link serveStream}. Each piece is valid until the next is requested, because its
+ * buffer is then sent back to be filled again: new memory costs more than copying into old.
  *
  * @param isKept the consumer keeps the pieces, so each has its own buffer
  * @param onEnd called at the end of the stream and when it is cancelled

@@ -1,8 +1,8 @@
 import { ColonnadeError } from "../model/errors.js";
 
 /**
- * The error in an HTTP answer other than 2xx: `application/problem+json` where the server sends
- * it, the status line otherwise.
+ * The error of an HTTP response other than 2xx: its `application/problem+json` if there is one,
+ * otherwise its status line.
  */
 export async function errorFromResponse(response: Response): Promise<ColonnadeError> {
   const { status } = response;
@@ -13,7 +13,7 @@ export async function errorFromResponse(response: Response): Promise<ColonnadeEr
     try {
       return errorFromProblem(await response.json(), status, retryAfterMs);
     } catch {
-      // Not JSON after all: the status line below is all there is.
+      // The body is not JSON, so the status line is used.
     }
   }
   const reason = response.statusText === "" ? "" : ` ${response.statusText}`;

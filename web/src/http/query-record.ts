@@ -21,8 +21,8 @@ interface QueryRecord {
 const RECORD_TIMEOUT_MS = 3000;
 
 /**
- * The server's record of a result; undefined where the server no longer has it. Rejects with the
- * server's error where the result has failed, or with why the request failed.
+ * Fetches the server's record of a result; undefined if the server no longer has it. Rejects with the
+ * server's error if the result has failed, and with the request's error if that failed.
  *
  * @param fetch as for {@link fetchQueryJson}
  */

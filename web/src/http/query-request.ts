@@ -7,8 +7,8 @@ const LINGER_S = 60;
 const ROUTE = /\/v1\/(?:tables\/[^/]+\/rows|query(?:\/([^/]+)\/rows)?)$/;
 
 /**
- * Gives a request to a Colonnade server an id, by which it can be resumed when the connection is lost.
- * Other requests, and those that the server would refuse, are returned unchanged.
+ * Gives a request to a Colonnade server an id, by which it can be resumed after a lost connection.
+ * Requests to other servers, and those that the server would refuse, are returned unchanged.
  */
 export function claimQuery(source: UrlSource): UrlSource {
   const route = ROUTE.exec(new URL(source.url).pathname);
@@ -46,7 +46,7 @@ export function resumeRequest(source: UrlSource, query: QueryRange, numRows: num
   return withParameters(rows, { ...rest(query, numRows), linger_s: LINGER_S });
 }
 
-/** The original request for the rows after `numRows`, where the server no longer has the result. */
+/** The original request for the rows after `numRows`, if the server no longer has the result. */
 export function restartRequest(source: UrlSource, query: QueryRange, numRows: number): UrlSource {
   return withParameters(source, rest(query, numRows));
 }
@@ -82,8 +82,8 @@ function withParameters(source: UrlSource, parameters: Parameters): UrlSource {
 }
 
 /**
- * Sets a string or number of the object in JSON text. All other text stays, because parsing and writing
- * it would round numbers beyond 2^53.
+ * Sets a string or number of the object in JSON text. All other text stays as it is, because parsing
+ * and writing it would round numbers beyond 2^53.
  */
 function setMember(json: string, [name, value]: [string, string | number]): string {
   const text = `"${name}":${JSON.stringify(value)}`;
@@ -93,7 +93,7 @@ function setMember(json: string, [name, value]: [string, string | number]): stri
       JSON.parse(`${before}"":0}`);
       return before + text + json.slice(found.index + found[0].length);
     } catch {
-      // It is part of a string, a list or an object inside.
+      // The match is inside a string, a list or a nested object.
     }
   }
   return json.replace("{", () => `{${text},`);
@@ -106,12 +106,12 @@ function bodyOf({ body }: UrlSource): Record<string, unknown> | undefined {
     const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
     if (isObject && Object.keys(parsed).length > 0) return parsed as Record<string, unknown>;
   } catch {
-    // The server answers with the error.
+    // The server reports the error.
   }
   return undefined;
 }
 
-/** A count of rows or seconds; undefined where it is absent, NaN where it is invalid. */
+/** A count of rows or seconds; undefined if absent, NaN if invalid. */
 function countOf(value: unknown): number | undefined {
   if (value === undefined || value === null) return undefined;
   const isCount = typeof value === "number" || (typeof value === "string" && /^\d+$/.test(value));
@@ -119,8 +119,8 @@ function countOf(value: unknown): number | undefined {
 }
 
 /**
- * Compressed bodies pay off over a network, not from this machine (measured). A quoted list would
- * cost other origins a preflight.
+ * The Accept header. Compressed bodies are faster over a network, but not from this machine
+ * (measured). A quoted list would cost requests to other origins a preflight.
  */
 function acceptFor(url: URL): string {
   const stream = "application/vnd.apache.arrow.stream";

@@ -11,14 +11,14 @@ export interface SortKey {
 export interface Arrangement {
   /** The keys, the most important first; none for the order of the source. */
   sort: readonly SortKey[];
-  /** True for the rows to show; null for all. */
+  /** A predicate that is true for the rows to show; null for all. */
   filter: Predicate | null;
 }
 
 /** All rows in the order of the source. */
 export const UNARRANGED: Arrangement = { sort: [], filter: null };
 
-/** Whether it is all rows in the order of the source. */
+/** Whether an arrangement is all rows in the order of the source. */
 export function isUnarranged({ sort, filter }: Arrangement): boolean {
   return sort.length === 0 && filter === null;
 }

@@ -1,14 +1,14 @@
-/** What is known about a failure besides its code and message. */
+/** Details of a failure besides its code and message. */
 export interface ErrorDetails {
   /** The first row that could not be read, counted from 0. */
   row?: number | undefined;
   /** The position in the stream, in bytes, at which reading stopped. */
   byte?: number | undefined;
-  /** What to do about it, in one sentence. */
+  /** How to solve it, in one sentence. */
   hint?: string | undefined;
-  /** The HTTP status, when the server refused. */
+  /** The HTTP status, if the server refused. */
   status?: number | undefined;
-  /** The wait before the next try that the server demands, in milliseconds. */
+  /** How long the server asks to wait before the next try, in milliseconds. */
   retryAfterMs?: number | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface PlainError extends ErrorDetails {
   message: string;
 }
 
-/** Every failure of this package: a stable `code` to test for, a `message` to show. */
+/** Any failure of this package: a stable `code` to test for and a `message` to show. */
 export class ColonnadeError extends Error {
   override readonly name = "ColonnadeError";
   /** Stable, in snake_case: a server's code, or one of this package (see the documentation). */
@@ -50,7 +50,7 @@ export class ColonnadeError extends Error {
   }
 
   /**
-   * Any thrown value as a ColonnadeError. Errors that carry a `code` string (the decoder's do)
+   * Converts any thrown value to a ColonnadeError. Errors with a `code` string, such as the decoder's,
    * keep it; others get `fallbackCode`.
    */
   static from(thrown: unknown, fallbackCode: string): ColonnadeError {
@@ -58,7 +58,7 @@ export class ColonnadeError extends Error {
     if (!(thrown instanceof Error)) return new ColonnadeError(fallbackCode, String(thrown));
     if (isTrap(thrown)) {
       return new ColonnadeError("decoder_crashed", `The decoder stopped: ${thrown.message}.`, {
-        hint: "What has been shown stays; the other rows are gone with the decoder. Reading the source again starts a new one.",
+        hint: "Rows on the screen stay; the others were lost with the decoder. Read the source again to start a new one.",
       });
     }
     const { code, row, byte } = thrown as { code?: unknown; row?: unknown; byte?: unknown };
@@ -69,7 +69,7 @@ export class ColonnadeError extends Error {
   }
 }
 
-/** A trap or a stack overflow of the module: its memory may be inconsistent. */
+/** Whether the module trapped or overflowed its stack, so that its memory may be inconsistent. */
 function isTrap(thrown: Error): boolean {
   const isStackOverflow = /call stack|too much recursion/.test(thrown.message);
   return thrown instanceof WebAssembly.RuntimeError || isStackOverflow;
@@ -80,7 +80,7 @@ export function isFatal({ code }: ColonnadeError): boolean {
   return code === "decoder_crashed" || code === "worker_failed";
 }
 
-/** The error with a position, where it has none of its own. */
+/** The error with a position, unless it has one already. */
 export function withPosition(error: ColonnadeError, row: number, byte: number): ColonnadeError {
   return ColonnadeError.fromPlain({
     ...error.toJSON(),

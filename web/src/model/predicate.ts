@@ -1,4 +1,4 @@
-/** What a value of a column is compared with; exact values beyond 2⁵³ as texts or bigints. */
+/** A value to compare a column with. Values that a number cannot hold exactly are texts or bigints. */
 export type PredicateValue = string | number | bigint | boolean;
 
 /**
@@ -15,7 +15,7 @@ export type Predicate =
   | { or: readonly Predicate[] }
   | { not: Predicate };
 
-/** A predicate as JSON; numbers that JSON would not hold exactly become texts. */
+/** A predicate as JSON. Numbers that JSON cannot hold exactly become texts. */
 export function predicateJson(predicate: Predicate): string {
   return JSON.stringify(predicate, exactly);
 }

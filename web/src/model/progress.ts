@@ -4,7 +4,7 @@ import type { PlainError } from "./errors.js";
 export interface Interruption {
   /** The next row, counted from 0. */
   row: number;
-  /** Which try this is, from 1. */
+  /** The number of this try, from 1. */
   attempt: number;
   /** When the connection was lost, in milliseconds as `Date.now()` counts them. */
   since: number;
@@ -14,7 +14,7 @@ export interface Interruption {
 export interface StreamProgress {
   /** Rows that can be read. */
   rows: number;
-  /** The total of rows, where the server has reported it. */
+  /** The total number of rows, once the server has reported it. */
   totalRows?: number | undefined;
   batches: number;
   /** Bytes of the stream read so far. */

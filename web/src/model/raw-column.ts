@@ -1,11 +1,11 @@
-/** Values of a column, little-endian; `bool` is a byte each. */
+/** Values of a column, little-endian; each `bool` takes one byte. */
 export interface RawValues {
   kind: "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" | "f32" | "f64" | "bool";
   bytes: Uint8Array<ArrayBuffer>;
   validity: Uint8Array<ArrayBuffer>;
 }
 
-/** Texts of a column that repeat: which of `texts`, a packed window of one column, each row has. */
+/** Texts of a column that repeat: `codes` has each row's index in `texts`, a packed window of one column. */
 export interface RawRepeats {
   kind: "repeats";
   codes: Uint32Array<ArrayBuffer>;

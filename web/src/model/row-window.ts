@@ -55,7 +55,7 @@ export class RowWindow {
     return (this.#cell(this.#kinds, row, position) & KIND_MASK) as CellKind;
   }
 
-  /** Whether the text is only the beginning. */
+  /** Whether the text was cut. */
   isCut(row: number, position: number): boolean {
     return (this.#cell(this.#kinds, row, position) & CUT_FLAG) !== 0;
   }
@@ -67,7 +67,7 @@ export class RowWindow {
     return this.#text.slice(start, this.#cell(this.#ends, row, position));
   }
 
-  /** All texts of a column: empty for null. */
+  /** All texts of a column; empty for null. */
   texts(position: number): string[] {
     const [ends, text] = [this.#ends, this.#text];
     const texts: string[] = new Array(this.end - this.start);
@@ -78,7 +78,7 @@ export class RowWindow {
     return texts;
   }
 
-  /** Of each row of a column 1 for a value, 0 for null. */
+  /** For each row of a column, 1 for a value and 0 for null. */
   validity(position: number): Uint8Array {
     const validity = new Uint8Array(this.end - this.start);
     for (let row = 0; row < validity.length; row++) {

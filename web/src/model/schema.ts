@@ -17,7 +17,7 @@ export interface Schema {
 
 const known = new WeakMap<readonly Field[], readonly Field[]>();
 
-/** The fields under their {@link distinctNames}; of one array it is always the same. */
+/** The fields with {@link distinctNames}. The same array gives the same result object. */
 export function distinctFields(fields: readonly Field[]): readonly Field[] {
   const found = known.get(fields);
   if (found !== undefined) return found;
@@ -29,19 +29,19 @@ export function distinctFields(fields: readonly Field[]): readonly Field[] {
 
 const NUMERIC = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|256)?\b)/;
 
-/** What values are: those of a dictionary or of runs, what an extension is stored as. */
+/** The type of the values: of a dictionary, of runs, or of an extension's storage. */
 function valueType(type: string): string {
   const inner =
     /^(?:dictionary<.*?values=|run_end_encoded<.*?values: |extension<.*?\[storage_type=)(.*)$/;
   return inner.exec(type)?.[1] ?? type;
 }
 
-/** Whether values of this Arrow type read as numbers, to be aligned at the right. */
+/** Whether values of this Arrow type are numbers, which are aligned right. */
 export function isNumericType(type: string): boolean {
   return NUMERIC.test(valueType(type));
 }
 
-/** How a column is filtered: by its bounds, its text, its values, or only by what is null. */
+/** How a column is filtered: by bounds, by text, by true and false, or only by whether it is null. */
 export type FilterKind = "range" | "text" | "boolean" | "nulls";
 
 /** How a column of this Arrow type is filtered. */

@@ -5,19 +5,19 @@ export interface Summary {
   type: string;
   rows: number;
   nulls: number;
-  /** About how many different values there are (HyperLogLog, standard error 0.8 %); null for nested types. */
+  /** Estimated number of distinct values (HyperLogLog, standard error 0.8 %); null for nested types. */
   distinct: number | null;
   distinct_is_approximate: true;
-  /** Of floats the smallest finite one. */
+  /** For floats, the smallest finite value. */
   min: string | null;
   max: string | null;
-  /** Of numbers and times; times are rounded to their unit. */
+  /** For numbers and times; times are rounded to their unit. */
   mean: string | null;
-  /** Floats that are not a number. */
+  /** Number of NaN values, for floats. */
   nan?: number;
   infinite?: number;
-  /** Bin k holds values from `edges[k]` to below `edges[k + 1]`, the last one its upper edge too. */
+  /** Bin k counts values from `edges[k]` to below `edges[k + 1]`; the last bin includes its upper edge. */
   histogram?: { edges: string[]; counts: number[] };
-  /** The ten most frequent texts or booleans; absent beyond 1,048,576 different ones. */
+  /** The ten most frequent texts or booleans; absent beyond 1,048,576 distinct values. */
   top?: { value: string; count: number }[];
 }

@@ -7,9 +7,9 @@ export interface QueryRange {
   firstRow: number;
   /** The request's limit of rows. */
   limit: number | undefined;
-  /** The expected number of rows: that of the same rows in another order. */
+  /** The expected number of rows, known because the server sorts a table of that many rows. */
   expectedRows?: number | undefined;
-  /** The range of the whole table, where this is a part of it. */
+  /** The range of the whole table, if this is a part of it. */
   whole?: QueryRange;
 }
 
@@ -23,7 +23,7 @@ export interface UrlSource {
   credentials: RequestCredentials;
   /** The port to the page's own `fetch`, if it has one (`http/fetch-bridge.ts`). */
   fetch?: MessagePort;
-  /** Set where a Colonnade server answers, so that the request can be resumed. */
+  /** Set if a Colonnade server answers, so that the request can be resumed. */
   query?: QueryRange;
 }
 

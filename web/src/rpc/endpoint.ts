@@ -4,6 +4,6 @@ import type { Message } from "./messages.js";
 export interface Endpoint {
   postMessage(message: Message, transfer: Transferable[]): void;
   addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
-  /** A port's messages wait for this. */
+  /** A port delivers no message before this call. */
   start?(): void;
 }

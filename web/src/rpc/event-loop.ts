@@ -1,4 +1,4 @@
-/** Waits for a task of its own, so that pending messages, input and frames come first. */
+/** Resolves in a new task, so that pending messages, input and frames come first. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();
@@ -10,7 +10,7 @@ export function yieldToEventLoop(): Promise<void> {
   });
 }
 
-/** Resolves when the next frame has been painted: the one after it begins. */
+/** Resolves when the next frame has been painted, which is when the one after it begins. */
 export async function framePainted(): Promise<void> {
   await new Promise(requestAnimationFrame);
   await new Promise(requestAnimationFrame);

@@ -20,7 +20,7 @@ export interface FindParams {
   matchCase: boolean;
 }
 
-/** A column summary: of the table (view 0), or of a view by the table's bins. */
+/** A column summary: of the table (view 0), or of a view with the table's bins. */
 export interface SummaryWork {
   kind: "summary";
   column: string;
@@ -39,21 +39,21 @@ export type KernelWork =
 /** The decoder's wasm module, compiled or not. */
 export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 
-/** To the worker itself: serve a table through this port, or none; the previous table is released. */
+/** Tells the worker to serve a table through this port, or none. It releases the previous table. */
 export type WorkerOrder = MessagePort | "idle";
 
-/** The schema of a stream, and its progress by then. */
+/** The schema of a stream, and the progress when it was read. */
 export interface Opened {
   schema: Schema;
   progress: StreamProgress;
 }
 
-/** Requests to the worker: one answer each, or an error. */
+/** Requests to the worker. Each gets one answer, or an error. */
 export interface Requests {
   open: {
     /**
-     * `wasm` is the module or its address, if not beside the worker. Where the table `isShown`, the page
-     * reads a window as soon as rows have arrived.
+     * `wasm` is the module or its address, if not beside the worker. If `isShown`, the page reads a
+     * window as soon as rows have arrived.
      */
     params: {
       source: WireSource;
@@ -78,7 +78,7 @@ export interface Requests {
     params: { view: number; column: number; start: number; end: number };
     result: RawColumn;
   };
-  /** Work in slices: a view, or JSON. `job` is the number under which progress is reported. */
+  /** Runs work in slices; returns a view or JSON. Progress is reported under the number `job`. */
   run: { params: { job: number; work: KernelWork }; result: ViewInfo | string };
   rowNumbers: {
     params: { view: number; start: number; end: number };
@@ -113,9 +113,9 @@ export type SlotPriority = "stream" | "block" | "question";
 export interface Notices {
   progress: StreamProgress;
   end: StreamProgress & StreamEnd;
-  /** The decoder trapped: this worker answers no more. */
+  /** The decoder trapped, so this worker no longer answers. */
   crash: PlainError;
-  /** A connection is requested, may be taken away, or is closed. */
+  /** A connection is requested, may yield to other requests, or is closed. */
   slot: {
     slot: number;
     action: "request" | "allowYield" | "release";
@@ -123,7 +123,7 @@ export interface Notices {
     /** As in `SlotRequest`. */
     hasRows?: boolean;
   };
-  /** How much of a job is done, of 1. */
+  /** The fraction of a job that is done, from 0 to 1. */
   job: { job: number; fraction: number };
 }
 

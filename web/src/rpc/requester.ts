@@ -15,7 +15,7 @@ interface Pending {
   settled(): void;
 }
 
-/** Sends requests to a {@link Responder} at the other end of a port. None stays pending forever. */
+/** Sends requests to a {@link Responder} at the other end of a port. No request stays pending forever. */
 export class Requester {
   readonly #endpoint: Endpoint;
   readonly #pending = new Map<number, Pending>();

@@ -24,8 +24,8 @@ interface Job {
 }
 
 /**
- * Answers requests in order, one a task, so that a cancel message removes a request that still waits
- * in the queue.
+ * Answers requests in order, one per task, so that a cancel message can remove a request that still
+ * waits in the queue.
  */
 export class Responder {
   readonly #endpoint: Endpoint;

@@ -7,8 +7,8 @@ import { errorPosition, formatMemory, formatRows, type ViewerPhase } from "./sta
  * The alert of an error, above the rows.
  *
  * @param numKept rows that arrived before and can be read
- * @param retry the action of its button; without it, there is no button
- * @param dismiss the action of its button; without it, there is no button
+ * @param retry called by the Retry button; without it, there is no button
+ * @param dismiss called by the Dismiss button; without it, there is no button
  */
 export function errorAlert(
   error: ColonnadeError,
@@ -52,7 +52,7 @@ export function pauseAlert(table: Table) {
   return html`<div class="alert choice" role="alert">
     <div class="words">
       <p class="what">The memory budget of ${formatMemory(table.memoryBytes)} is full.</p>
-      <p class="detail">${formatRows(table.numRows)} arrived; nothing more is read until you choose.</p>
+      <p class="detail">${formatRows(table.numRows)} arrived; reading pauses until you choose.</p>
     </div>
     <button @click=${() => table.resume({ memoryBytes })}>
       Continue with ${formatMemory(memoryBytes)}
@@ -61,7 +61,7 @@ export function pauseAlert(table: Table) {
   </div>`;
 }
 
-/** How much is done, from 0 to 1, below the edge of the rows. */
+/** The progress bar at the top of the rows; `fraction` is from 0 to 1, undefined if unknown. */
 export function progressBar(phase: ViewerPhase, fraction: number | undefined) {
   const label = phase === "arranging" ? "Sorting and filtering" : "Loading rows";
   if (fraction === undefined) {

@@ -3,11 +3,11 @@ import type { Arrangement } from "../model/arrangement.js";
 import { describe } from "./sorting.js";
 import { announcement, type ViewerPhase } from "./status.js";
 
-/** The least time between two announcements of progress. */
+/** Minimum time between two announcements of progress. */
 const INTERVAL_MS = 3000;
 const PHASES_OF_PROGRESS: readonly ViewerPhase[] = ["streaming", "windowed", "arranging"];
 
-/** The status for screen readers: each change at once, progress every 3 s. */
+/** The status for screen readers: changes of state at once, progress every 3 s. */
 export class Announcer {
   #text = "";
   #status = "";
@@ -36,7 +36,7 @@ export class Announcer {
     const nowMs = performance.now();
     const isDue = nowMs - this.#announcedMs >= INTERVAL_MS;
     if (phase === this.#phase && PHASES_OF_PROGRESS.includes(phase) && !isDue) {
-      // The last progress before a standstill is announced too.
+      // The timer announces the last progress before rows stop arriving.
       clearTimeout(this.#timer);
       this.#timer = setTimeout(this.#onDue, INTERVAL_MS + this.#announcedMs - nowMs);
       return this.#text;

@@ -21,17 +21,17 @@ export interface ArrangerHost {
   open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table>;
   /** Replaces the rows that are shown. */
   show(rows: ArrangedRows): void;
-  /** Something else to be drawn: work began, went on or ended. */
+  /** Work began, progressed or ended, so that the viewer has to redraw. */
   onChange(): void;
 }
 
 /**
- * Rows of a table filtered and in another order: by the module where they are all in memory, by the
- * server otherwise. Until the first of them are there, those that are shown stay.
+ * Filters and sorts the rows of a table: in the worker if all are in memory, otherwise on the server.
+ * The shown rows stay until the first of the new ones have arrived.
  */
 export class Arranger {
   readonly #host: ArrangerHost;
-  /** The table as it was opened; its rows are released while the server's are shown. */
+  /** The table as it was opened; its rows are released while rows arranged by the server are shown. */
   #base: Table | undefined;
   #isBaseOwned = false;
   #isParked = false;
@@ -51,12 +51,12 @@ export class Arranger {
     return this.#wanted;
   }
 
-  /** The arrangement that is shown. */
+  /** The shown arrangement. */
   get applied(): Arrangement {
     return this.#applied;
   }
 
-  /** The rows that are shown. */
+  /** The shown rows. */
   get shown(): ArrangedRows | undefined {
     return this.#shown;
   }
@@ -66,22 +66,22 @@ export class Arranger {
     return this.#work !== undefined;
   }
 
-  /** The part of the work that is done, from 0 to 1, where it is known. */
+  /** The fraction of the work that is done, from 0 to 1, if known. */
   get fraction(): number | undefined {
     return this.#fraction;
   }
 
-  /** Why the last requested arrangement is not shown. */
+  /** The error of the last requested arrangement, if it could not be shown. */
   get error(): ColonnadeError | undefined {
     return this.#error;
   }
 
-  /** Whether the table is the viewer's own, which ends with it. */
+  /** Whether the viewer opened the table, and therefore closes it. */
   get isOwned(): boolean {
     return this.#isBaseOwned;
   }
 
-  /** Takes the table that was opened; its rows are shown as they are. */
+  /** Takes a table that was opened; its rows are shown unarranged. */
   begin(table: Table, isOwned: boolean): void {
     this.#base = table;
     this.#isBaseOwned = isOwned;
@@ -90,8 +90,8 @@ export class Arranger {
   }
 
   /**
-   * The request for the rows that are shown, of those columns or all. The server then keeps the
-   * result that it names, as long as it keeps results.
+   * The request for the shown rows, with these columns or all. From then on, closing the table does not
+   * delete the result that the request names.
    */
   shownRequest(columns: readonly string[] | undefined): Request | undefined {
     const source = this.#base?.request;
@@ -120,13 +120,13 @@ export class Arranger {
     this.#host.onChange();
   }
 
-  /** Forgets why an arrangement could not be shown. */
+  /** Clears the error. */
   dismiss(): void {
     this.#error = undefined;
     this.#host.onChange();
   }
 
-  /** Shows the rows of an arrangement. Resolves once they are shown, or it is known that not. */
+  /** Shows the rows of an arrangement. Resolves once they are shown, or when that failed. */
   async arrange(wanted: Arrangement): Promise<void> {
     this.#stop();
     this.#error = undefined;
@@ -178,7 +178,7 @@ export class Arranger {
     return { table: await this.#open(request, signal, numRows), view: undefined };
   }
 
-  /** A table whose first rows are there. */
+  /** Opens a table and waits for its first rows. */
   async #open(request: Request | undefined, signal: AbortSignal, numRows?: number): Promise<Table> {
     const table = await this.#host.open(request, signal, numRows);
     await firstRows(table, signal);
@@ -218,7 +218,7 @@ export class Arranger {
         this.#isBaseOwned = true;
         this.#isParked = false;
       } else if (this.#isBaseOwned && !this.#isParked) {
-        // The server may need it for other arrangements; its rows would only take memory.
+        // The server may need its result for other arrangements, but its rows would only take memory.
         this.#base?.park();
         this.#isParked = true;
       }
@@ -227,7 +227,7 @@ export class Arranger {
     this.#leave(before);
   }
 
-  /** Releases rows that are not shown any more, the base's excepted. */
+  /** Releases rows that are no longer shown, except those of the base table. */
   #leave(rows: ArrangedRows | undefined): void {
     rows?.view?.close();
     if (rows !== undefined && rows.table !== this.#base) rows.table.close();
@@ -241,7 +241,7 @@ export class Arranger {
   }
 }
 
-/** Resolves once a table has rows or gets no more. */
+/** Resolves once a table has rows, or will get no more for now. */
 async function firstRows(table: Table, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const look = () => {
@@ -253,7 +253,7 @@ async function firstRows(table: Table, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** How many rows a table has, where that is certain. */
+/** The number of rows of a table, if it is final. */
 function wholeRows({ state, progress }: Table): number | undefined {
   return state === "complete" || state === "windowed" ? progress.totalRows : undefined;
 }
@@ -262,11 +262,11 @@ function notComplete({ state, paused }: Table): ColonnadeError {
   const isComing = state === "streaming" && paused === undefined;
   return new ColonnadeError(
     "not_complete",
-    "These rows can only be sorted and filtered once all of them have arrived.",
+    "These rows can be sorted and filtered only once all of them have arrived.",
     {
       hint: isComing
-        ? "They are still on their way from a source that cannot sort or filter them itself. Try again when the table is complete."
-        : "Some of them are missing, and their source cannot sort or filter them itself.",
+        ? "They are still arriving, and their source cannot sort or filter them. Try again when the table is complete."
+        : "Some of them are missing, and their source cannot sort or filter them.",
     },
   );
 }

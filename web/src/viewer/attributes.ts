@@ -37,7 +37,7 @@ export abstract class ViewerAttributes extends LitElement {
   declare source: TableSource | null;
   /** Headers to send with the request for `src` or `source`. */
   declare headers: HeadersInit | null;
-  /** Answers the requests in place of the browser's `fetch`; as `open` takes it. */
+  /** Replaces the browser's `fetch` for the requests, like the option `fetch` of `open`. */
   declare fetch: Fetch | null;
 
   constructor() {
@@ -55,11 +55,11 @@ export abstract class ViewerAttributes extends LitElement {
     this.headers = null;
     this.fetch = null;
   }
-  /** The view as JSON; setting it, or some of it, shows the same again. */
+  /** The view as JSON; setting all or some of it restores that view. */
   abstract get state(): ViewerState;
   abstract set state(state: ViewerStateInput);
 
-  /** The sort keys, the most important first; none for the order of the source. */
+  /** The sort keys, the most important first; an empty array for the order of the source. */
   get sort(): readonly SortKey[] {
     return this.state.sort;
   }
@@ -67,7 +67,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.state = { sort };
   }
 
-  /** The columns that are shown, in that order; setting null shows all. */
+  /** The shown columns, in that order; set null to show all. */
   get columns(): readonly string[] {
     return this.state.columns.shown;
   }
@@ -75,7 +75,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.state = { columns: { ...this.state.columns, shown: shown ?? undefined } };
   }
 
-  /** Which rows are shown; null for all. */
+  /** The filter of the rows; null for all rows. */
   get filter(): Predicate | null {
     return this.state.filter;
   }
@@ -83,7 +83,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.state = { filter };
   }
 
-  /** The options of `open` by the attributes. */
+  /** The options of `open` from the attributes. */
   protected get openOptions(): OpenOptions {
     return {
       headers: this.headers ?? undefined,

@@ -1,4 +1,4 @@
-/** The bytes of a binary cell's text, `ff00 (2 bytes)`; undefined where it is none. */
+/** The bytes of a binary cell's text, `ff00 (2 bytes)`; undefined if it is not such a text. */
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
   const hex = /^(?:((?:[0-9a-f]{2})+) )?\(\d+ bytes?\)$/.exec(text)?.[1];
   if (hex === undefined) return /^\(0 bytes\)$/.test(text) ? new Uint8Array() : undefined;
@@ -9,7 +9,7 @@ export function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
   return bytes;
 }
 
-/** The media type of an image that browsers show, by its first bytes. */
+/** The media type of an image that browsers can show, detected from the first bytes. */
 export function imageTypeOf(bytes: Uint8Array): string | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, 12));
   if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
@@ -19,7 +19,7 @@ export function imageTypeOf(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Bytes `[start, end)` as lines of sixteen: where each begins, in hex, and as ASCII. */
+/** A hex dump of bytes `[start, end)`: lines of sixteen with offset, hex and ASCII. */
 export function hexLines(bytes: Uint8Array, start: number, end: number): string {
   const lines: string[] = [];
   for (let offset = start; offset < end; offset += 16) {

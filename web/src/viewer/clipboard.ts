@@ -5,16 +5,16 @@ import { ColonnadeError } from "../model/errors.js";
 import type { Field } from "../model/schema.js";
 import type { CopyFormat } from "./formats.js";
 
-/** Browsers clean HTML in one go before they take it: more cells than this would stop the page. */
+/** Browsers sanitise copied HTML in one go, so more cells than this would block the page. */
 const MAX_HTML_CELLS = 20_000;
 
 /** Options of copying. */
 export interface CopyOptions {
   /** Default `tsv`. */
   format?: CopyFormat | undefined;
-  /** Whether TSV and CSV begin with the columns' names; default for CSV only. */
+  /** Whether TSV and CSV begin with the column names; default only for CSV. */
   header?: boolean | undefined;
-  /** Stops it; the promise rejects with `cancelled`. */
+  /** Stops copying; the promise rejects with `cancelled`. */
   signal?: AbortSignal | undefined;
 }
 
@@ -26,18 +26,18 @@ export interface ShownRows {
   columns: readonly number[];
 }
 
-/** Written cells, in parts. */
+/** Cells as text, in pieces to be joined. */
 export interface Written {
   text: string[];
-  /** A table of HTML, where cells are few. */
+  /** The cells as an HTML table, if they are few. */
   html: string[] | undefined;
 }
 
 /**
- * Gives the clipboard what is still being written, within the user's gesture, which a browser may
- * forget meanwhile.
+ * Puts cells on the clipboard that are still being written. The clipboard gets a promise within the
+ * user's gesture, because the browser's permission may expire before they are written.
  *
- * @throws ColonnadeError `clipboard_refused`, or what `written` rejects with
+ * @throws ColonnadeError `clipboard_refused`, or the error of `written`
  */
 export async function toClipboard(written: Promise<Written>, hasHtml: boolean): Promise<void> {
   written.catch(() => undefined);
@@ -51,11 +51,11 @@ export async function toClipboard(written: Promise<Written>, hasHtml: boolean): 
     for (const item of Object.values(items)) item.catch(() => undefined);
     await navigator.clipboard.write([new ClipboardItem(items)]);
   } catch (thrown) {
-    // Pages without TLS have no such clipboard, only the command.
+    // Pages without TLS have no `navigator.clipboard`, only the copy command.
     if (copyByCommand(await written)) return;
     throw new ColonnadeError(
       "clipboard_refused",
-      "The browser refused the clipboard: allow it for this page, and copy again.",
+      "The browser blocked the clipboard. Allow it for this page and copy again.",
       { hint: String(thrown) },
     );
   }
@@ -78,7 +78,7 @@ function copyByCommand({ text, html }: Written): boolean {
   }
 }
 
-/** Whether cells are copied as a table of HTML too. */
+/** Whether cells are also copied as an HTML table. */
 export function copiesHtml(rect: CellRect, { format = "tsv", header }: CopyOptions): boolean {
   const isOne = numCells(rect) === 1 && header !== true;
   return format === "tsv" && !isOne && numCells(rect) <= MAX_HTML_CELLS;

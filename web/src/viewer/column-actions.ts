@@ -31,7 +31,7 @@ export function columnActions({
       ${label}
     </button>`;
   const [first, last] = isPinned ? [0, pinned.length - 1] : [pinned.length, shown.length - 1];
-  // Columns stand from left to right in every page, and so do these.
+  // Columns run from left to right in every page, and so do these buttons.
   return html`<div class="choices" role="group" aria-label="Column" dir="ltr">
       ${action("← Move left", () => onMove(column, column - 1), column <= first)}
       ${action("Move right →", () => onMove(column, column + 1), column >= last)}

@@ -17,7 +17,7 @@ export interface ColumnMenuSubject {
   filter: Predicate | null;
 }
 
-/** Called for the choice in the menu. */
+/** Called for the choices in the menu. */
 export interface ColumnMenuCallbacks {
   onSort(column: string, direction: "ascending" | "descending" | undefined): void;
   onFilter(column: string, conjuncts: readonly Predicate[]): void;
@@ -135,7 +135,7 @@ const TEXT_OPS: [TextOp, string][] = [
 
 function textFields({ op, text }: FilterForm): TemplateResult {
   return html`<div class="choices">
-    <select name="op" aria-label="How the text is compared">
+    <select name="op" aria-label="Condition">
       ${TEXT_OPS.map(([value, label]) => html`<option value=${value} ?selected=${value === op}>${label}</option>`)}
     </select>
     <input name="text" aria-label="Text" .value=${text} autocomplete="off" spellcheck="false" />

@@ -1,13 +1,13 @@
 import type { ShownColumns } from "../grid/column-set.js";
 import type { Field } from "../model/schema.js";
 
-/** Which columns are shown and how, by their distinct names; JSON. */
+/** Which columns are shown and how, by their distinct names, as JSON. */
 export interface ColumnsState {
-  /** Those that are shown, in that order. */
+  /** The shown columns, in that order. */
   shown: readonly string[];
-  /** Those of them that stay at the left. */
+  /** The columns pinned at the left. */
   pinned: readonly string[];
-  /** Widths that were chosen, in px; other columns follow their texts. */
+  /** Widths set by the user, in px; other columns fit their texts. */
   widthsPx: Readonly<Record<string, number>>;
 }
 
@@ -19,7 +19,7 @@ export function allColumns(fields: readonly Field[]): ColumnsState {
   return { shown: fields.map(({ name }) => name), pinned: [], widthsPx: {} };
 }
 
-/** The part of a state that fits a table: its names, each once, pinned ones first. */
+/** The part of a state that fits a table: existing columns, each once, pinned ones first. */
 export function fittingColumns(
   fields: readonly Field[],
   { shown, pinned, widthsPx }: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined },
@@ -37,7 +37,7 @@ export function fittingColumns(
   };
 }
 
-/** The same for the grid, which knows columns by their position in the table. */
+/** The state in the form of the grid, which identifies columns by their position in the table. */
 export function gridColumns(fields: readonly Field[], state: ColumnsState): ShownColumns {
   const positions = new Map(fields.map(({ name }, position) => [name, position]));
   const widths = Object.entries(state.widthsPx).map(([name, px]) => [positions.get(name), px]);
@@ -48,7 +48,7 @@ export function gridColumns(fields: readonly Field[], state: ColumnsState): Show
   };
 }
 
-/** Moves a shown column to a position among the shown ones; pinned columns stay together. */
+/** Moves a column to a position among the shown ones; pinned columns stay together. */
 export function movedColumn(state: ColumnsState, name: string, to: number): ColumnsState {
   const { shown, pinned } = state;
   const others = shown.filter((other) => other !== name);
@@ -66,7 +66,7 @@ export function withoutColumn(state: ColumnsState, name: string): ColumnsState {
   return { ...state, shown: state.shown.filter(isOther), pinned: state.pinned.filter(isOther) };
 }
 
-/** Shows a column again, behind the one that it follows in the table. */
+/** Shows a hidden column, after the column that it follows in the table. */
 export function withColumn(
   state: ColumnsState,
   fields: readonly Field[],
@@ -88,7 +88,7 @@ export function withColumn(
   };
 }
 
-/** Pins a column behind those that are pinned, or lets it go. */
+/** Pins a column after the pinned ones, or unpins it. */
 export function pinnedColumn(state: ColumnsState, name: string, isPinned: boolean): ColumnsState {
   const pinned = state.pinned.filter((other) => other !== name);
   const rest = state.shown.filter((other) => other !== name && !pinned.includes(other));
@@ -99,7 +99,7 @@ export function pinnedColumn(state: ColumnsState, name: string, isPinned: boolea
   };
 }
 
-/** Makes a column as wide as this. */
+/** Sets the width of a column. */
 export function widenedColumn(state: ColumnsState, name: string, widthPx: number): ColumnsState {
   const width = Math.max(MIN_WIDTH_PX, Math.round(widthPx));
   return { ...state, widthsPx: { ...state.widthsPx, [name]: width } };

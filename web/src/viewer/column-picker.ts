@@ -1,10 +1,10 @@
 import { html } from "lit";
 import type { Field } from "../model/schema.js";
 
-/** More are found by a search: a table may have thousands. */
+/** The most columns to list, since a table may have thousands; the search finds the others. */
 const MAX_LISTED = 200;
 
-/** The columns of a table whose names hold a text, to be shown or hidden. */
+/** A list of the columns whose names contain a text, to show or hide them. */
 export function columnPicker({
   fields,
   shown,
@@ -54,7 +54,7 @@ export function columnPicker({
         @change=${({ currentTarget }: Event) => {
           summaries.isShown = (currentTarget as HTMLInputElement).checked;
         }}
-      />Summaries in the header</label
+      />Column summaries</label
     >
     <div class="list" role="group" aria-label="Shown columns">
       ${found.slice(0, MAX_LISTED).map(
@@ -67,8 +67,8 @@ export function columnPicker({
           /><b>${name}</b><small>${type}</small></label
         >`,
       )}
-      ${found.length > MAX_LISTED ? html`<small>${found.length - MAX_LISTED} more: search</small>` : ""}
-      ${found.length === 0 ? html`<small>No such column</small>` : ""}
+      ${found.length > MAX_LISTED ? html`<small>${found.length - MAX_LISTED} more. Search to find them.</small>` : ""}
+      ${found.length === 0 ? html`<small>No matching columns</small>` : ""}
     </div>
   </div>`;
 }

@@ -27,21 +27,21 @@ export interface ColumnsHost {
   arrangement(): Arrangement;
   /** Requests other rows, or another order. */
   arrange(change: Partial<Arrangement>): void;
-  /** Other columns are shown, or the same by other widths. */
+  /** The shown columns changed, or only their widths. */
   onColumns(areOthers: boolean): void;
-  /** A part that is loaded late, with its styles; undefined where it cannot be. */
+  /** Loads a module with its styles; undefined if that fails. */
   load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined>;
-  /** Draws, and resolves with where it was drawn. */
+  /** Draws, and resolves with the render root. */
   draw(): Promise<ParentNode>;
 }
 
 /** Controls the shown columns, their order and widths, and the panels at their headers. */
 export class ColumnsControl implements HeaderCallbacks {
   readonly #host: ColumnsHost;
-  /** The panels, once they were loaded. */
+  /** The panels, once they are loaded. */
   #panels: typeof import("./column-panels.js") | undefined;
   #menu: ColumnMenu | undefined;
-  /** Under names that differ. */
+  /** The columns with distinct names. */
   #fields: readonly Field[] = [];
   /** The column whose menu was opened last. */
   #menuName = "";
@@ -59,12 +59,12 @@ export class ColumnsControl implements HeaderCallbacks {
     return this.#state;
   }
 
-  /** The columns that are shown, in that order, under names that differ. */
+  /** The shown columns, in that order, with distinct names. */
   get shownFields(): readonly Field[] {
     return this.#host.grid().columns.flatMap((column) => this.#fields[column] ?? []);
   }
 
-  /** Whether the shown columns differ from the table's, or are in another order. */
+  /** Whether columns are hidden or in another order than in the table. */
   get hidesOrMoves(): boolean {
     const { shown } = this.#state;
     const isSame = this.#fields.every(({ name }, index) => name === shown[index]);
@@ -140,7 +140,7 @@ export class ColumnsControl implements HeaderCallbacks {
     </button>`;
   }
 
-  /** The panels, where they are open. */
+  /** The open panels. */
   renderPanels(): TemplateResult {
     return html`${this.#menu?.render(() => this.#actions(this.#menuName)) ?? nothing}
     ${this.#isPickerOpen ? this.#picker() : nothing}`;

@@ -6,14 +6,14 @@ import { yieldToEventLoop } from "../rpc/event-loop.js";
 import { type CopyOptions, copiesHtml, type ShownRows, type Written } from "./clipboard.js";
 import { htmlWriter, type RowsWriter, rowsWriter } from "./formats.js";
 
-/** Cells read and written in one go: a few milliseconds. */
+/** Cells read and written in one go, which takes a few milliseconds. */
 const CELLS_PER_SLICE = 8192;
 /** The limit of a copy, in characters. */
 const MAX_CHARS = 2 ** 28;
 
 /**
  * Writes the cells of a rectangle with their exact texts, slice by slice, so that neither the page
- * nor its worker is held up.
+ * nor its worker is blocked.
  *
  * @param onProgress called with the fraction that is done, from 0 to 1
  * @throws ColonnadeError `cancelled`, or `too_large` for more than 2²⁸ characters
@@ -43,7 +43,10 @@ export async function writeCells(
       .join("");
     numChars += text.length;
     if (numChars > MAX_CHARS) {
-      throw new ColonnadeError("too_large", "These cells are too much for a clipboard.");
+      throw new ColonnadeError(
+        "too_large",
+        "The selection is too large to copy: the limit is 268,435,456 characters.",
+      );
     }
     written.text.push(text);
     if (html !== undefined) {
@@ -58,5 +61,5 @@ export async function writeCells(
   return written;
 }
 
-/** One cell is copied as it is. */
+/** Writes a single cell without quoting. */
 const plainWriter: RowsWriter = { head: "", row: ([text]) => text ?? "", tail: "" };

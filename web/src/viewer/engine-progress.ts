@@ -1,11 +1,11 @@
 import type { Table } from "../api/table.js";
 
-/** Rows that are all there sooner need no progress. */
+/** Tables that are complete sooner than this need no progress. */
 const MIN_WAIT_MS = 1000;
 
-/** How far the engine is that computes a table's rows, where their number is not known before. */
+/** The progress of the remote engine that computes a table's rows, while their number is unknown. */
 export class EngineProgress {
-  /** The fraction of its tasks that is done, from 0 to 1; undefined where no engine reports it. */
+  /** The fraction of its tasks that is done, from 0 to 1; undefined if no engine reports it. */
   part: number | undefined;
   readonly #onChange: () => void;
 
@@ -18,7 +18,7 @@ export class EngineProgress {
     this.part = undefined;
     await new Promise((resolve) => setTimeout(resolve, MIN_WAIT_MS));
     if (signal.aborted || table.state !== "streaming") return;
-    // Without a server to load it from there is no progress either.
+    // If the module cannot be loaded, no progress is shown.
     const late = await import("./engine-record.js").catch(() => undefined);
     await late?.followEngine(table, signal, (part) => {
       this.part = part;

@@ -6,7 +6,7 @@ const PERIOD_MS = 1000;
 
 /**
  * Fetches the progress of a remote engine while rows arrive, and reports the fraction of its tasks that
- * is done, from 0 to 1. Ends at once where the server computes the rows itself.
+ * is done, from 0 to 1. Returns early if the server computes the rows itself.
  */
 export async function followEngine(
   table: Table,

@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** The filters that are on, above the rows. */
+/** The active filters, above the rows. */
 export const filterBarStyles = css`
   .chips {
     display: flex;

@@ -2,7 +2,7 @@ import { html, nothing } from "lit";
 import type { Predicate } from "../model/predicate.js";
 import { conjunctsOf, describePredicate, withoutConjunct } from "./filters.js";
 
-/** The filter, above the rows; each conjunct has a button that removes it. */
+/** The filter bar above the rows. Each conjunct has a button that removes it. */
 export function filterBar(filter: Predicate | null, onFilter: (filter: Predicate | null) => void) {
   if (filter === null) return nothing;
   return html`<div class="chips" role="group" aria-label="Filters">

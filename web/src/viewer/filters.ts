@@ -7,13 +7,13 @@ export function conjunctsOf(predicate: Predicate | null): readonly Predicate[] {
   return "and" in predicate ? predicate.and.flatMap(conjunctsOf) : [predicate];
 }
 
-/** One predicate of conjuncts; null of none. */
+/** The conjunction of predicates; null for none. */
 export function conjunction(conjuncts: readonly Predicate[]): Predicate | null {
   const [first] = conjuncts;
   return conjuncts.length > 1 ? { and: conjuncts } : (first ?? null);
 }
 
-/** The columns of a predicate. */
+/** The columns that a predicate names. */
 export function columnsOf(predicate: Predicate | null): ReadonlySet<string> {
   if (predicate === null) return new Set();
   if ("and" in predicate) return new Set(predicate.and.flatMap((each) => [...columnsOf(each)]));
@@ -30,7 +30,7 @@ export function withoutConjunct(
   return conjunction(conjunctsOf(predicate).filter((other) => other !== conjunct));
 }
 
-/** The conjuncts of a predicate that are of one column alone. */
+/** The conjuncts of a predicate that name only this column. */
 export function conjunctsOfColumn(
   predicate: Predicate | null,
   column: string,
@@ -38,7 +38,7 @@ export function conjunctsOfColumn(
   return conjunctsOf(predicate).filter((conjunct) => isOnlyOf(conjunct, column));
 }
 
-/** A predicate with other conjuncts for one column; those of several columns stay. */
+/** A predicate with new conjuncts for one column; conjuncts of several columns stay. */
 export function withConjuncts(
   predicate: Predicate | null,
   column: string,
@@ -55,7 +55,7 @@ function isOnlyOf(conjunct: Predicate, column: string): boolean {
 
 const SIGNS = { eq: "=", ne: "≠", lt: "<", le: "≤", gt: ">", ge: "≥" };
 
-/** A predicate in words: `l_quantity ≥ 50`. */
+/** A predicate as text: `l_quantity ≥ 50`. */
 export function describePredicate(predicate: Predicate): string {
   if ("and" in predicate) return predicate.and.map(describePredicate).join(" and ");
   if ("or" in predicate) return predicate.or.map(describePredicate).join(" or ");
@@ -80,14 +80,14 @@ export function describePredicate(predicate: Predicate): string {
 /** How the text of a column is compared. */
 export type TextOp = "contains" | "starts_with" | "eq";
 
-/** The quick filter of one column as it is filled in. */
+/** The values of the quick filter form of one column. */
 export interface FilterForm {
-  /** The least and the greatest value, or nothing. */
+  /** The smallest and the largest value; empty for no bound. */
   from: string;
   to: string;
   op: TextOp;
   text: string;
-  /** The chosen ones of `true`, `false` and `null`; all or none for any. */
+  /** The checked ones of `true`, `false` and `null`; all or none means any. */
   values: readonly string[];
   nulls: "any" | "only" | "none";
 }
@@ -109,7 +109,7 @@ export function conjunctsOfForm(kind: FilterKind, column: string, form: FilterFo
   const [from, to] = [form.from.trim(), form.to.trim()];
   if (kind === "range" && from !== "") conjuncts.push({ op: "ge", column, value: from });
   if (kind === "range" && to !== "") {
-    // A bin of a histogram ends with "< 50".
+    // The filter of a histogram bin has an exclusive upper bound, written "< 50".
     const below = /^<\s*(.+)/.exec(to)?.[1];
     conjuncts.push({ op: below === undefined ? "le" : "lt", column, value: below ?? to });
   }
@@ -118,7 +118,7 @@ export function conjunctsOfForm(kind: FilterKind, column: string, form: FilterFo
   return conjuncts;
 }
 
-/** The form of these conjuncts; those that no form can express are left out. */
+/** The form for these conjuncts; those that the form cannot express are left out. */
 export function formOfConjuncts(conjuncts: readonly Predicate[]): FilterForm {
   const form = { ...EMPTY_FORM };
   for (const conjunct of conjuncts) {

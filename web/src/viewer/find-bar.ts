@@ -10,38 +10,38 @@ import { Matches } from "./matches.js";
 
 export { findStyles as styles } from "./find-styles.js";
 
-/** Who shows the find bar. */
+/** The viewer of the find bar. */
 export interface FindBarHost {
   requestUpdate(): void;
-  /** Resolves when the rendering is done. */
+  /** Resolves when rendering is done. */
   whenUpdated(): Promise<boolean>;
   shown(): ShownRows | undefined;
-  /** The columns that are selected, by their positions as shown; none where nothing is. */
+  /** The selected columns, by their position on the screen; empty if nothing is selected. */
   selectedColumns(): readonly number[];
-  /** The cell that the search begins at. */
+  /** The cell where the search begins. */
   active(): CellPosition;
-  /** Brings a cell into sight and selects it. */
+  /** Scrolls a cell into view and selects it. */
   goTo(position: CellPosition): void;
   mark(marks: ReadonlyMap<string, CellMark>): void;
-  /** Called when it was closed. */
+  /** Called when the bar is closed. */
   onClose(): void;
 }
 
 /** Matching rows per request. */
 const ROWS_PER_REQUEST = 1000;
-/** The search ends at so many matches. */
+/** The search stops at this many matches. */
 const MAX_MATCHES = 100_000;
 /** The pause in typing before the search starts. */
 const REST_MS = 250;
 
-/** Finds a text in all cells and in the names of columns: a bar above the rows. */
+/** The find bar above the rows: finds a text in cells and column names. */
 export class FindBar {
   readonly #host: FindBarHost;
   readonly #input = createRef<HTMLInputElement>();
   #isOpen = false;
   #text = "";
   #matchCase = false;
-  /** The columns that are searched, by their names; undefined for all. */
+  /** The names of the columns to search; undefined for all. */
   #within: readonly string[] | undefined;
   #matches = new Matches();
   #marks = new Map<string, CellMark>();
@@ -52,7 +52,7 @@ export class FindBar {
   #search: AbortController | undefined;
   #searchedRows = 0;
   #isStopped = false;
-  /** Whether the typed text is yet to be searched. */
+  /** Whether the search for the typed text has not started yet. */
   #isAwaited = false;
   #error: ColonnadeError | undefined;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
@@ -70,7 +70,7 @@ export class FindBar {
     this.#input.value?.select();
   }
 
-  /** Closes the bar and stops the search; marks go. */
+  /** Closes the bar, stops the search and removes the marks. */
   close(): void {
     if (!this.#isOpen) return;
     this.#reset();
@@ -99,7 +99,7 @@ export class FindBar {
     this.#begin(false);
   }
 
-  /** The bar; nothing while it is closed. */
+  /** Renders the bar; nothing while it is closed. */
   render() {
     if (!this.#isOpen) return nothing;
     const isSearching = this.#search !== undefined;
@@ -114,7 +114,7 @@ export class FindBar {
         ${ref(this.#input)}
       />
       <label><input type="checkbox" .checked=${this.#matchCase} @change=${this.#onCase} />Match case</label>
-      <label title="Searches the columns that are selected now">
+      <label title="Search only the selected columns">
         <input type="checkbox" .checked=${this.#within !== undefined} @change=${this.#onWithin} />${
           this.#within === undefined
             ? "Selected columns only"
@@ -162,7 +162,7 @@ export class FindBar {
     this.#begin();
   };
 
-  /** The distinct names of columns, by their positions as shown. */
+  /** The distinct names of columns, by their position on the screen. */
   #namesOf(positions: readonly number[]): string[] {
     const shown = this.#host.shown();
     const all = distinctNames((shown?.fields ?? []).map(({ name }) => name));
@@ -199,7 +199,7 @@ export class FindBar {
       this.#show(position);
       return;
     }
-    // Only names of columns contain it: moves to the first one.
+    // Only column names contain the text, so this moves to the first one.
     const [column] = this.#columns;
     if (column !== undefined) this.#host.goTo({ row: this.#host.active().row, column });
   }
@@ -233,7 +233,7 @@ export class FindBar {
     const names = shown.columns.map((column) => shown.fields[column]?.name ?? "");
     const distinct = this.#namesOf([...shown.columns.keys()]);
     const within = this.#within?.filter((name) => distinct.includes(name)) ?? [];
-    // Of another table, perhaps: then all are searched.
+    // If none of these columns exists, as in another table, all are searched.
     this.#within = within.length === 0 ? undefined : within;
     const isSearched = (at: number) => this.#within?.includes(distinct[at] ?? "") ?? true;
     const folded = (text: string) => (this.#matchCase ? text : text.toLowerCase());

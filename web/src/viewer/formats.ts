@@ -15,10 +15,10 @@ export interface RowsWriter {
 }
 
 /**
- * A writer of some columns. Nulls are nothing and the empty text is `""` in TSV and CSV, as in the
- * server's CSV; numbers keep all their digits in each of them.
+ * A writer for some columns. In TSV and CSV a null is an empty field and the empty text is `""`, as in
+ * the server's CSV. In every format numbers keep all their digits.
  *
- * @param hasHeader whether TSV and CSV begin with the columns' names
+ * @param hasHeader whether TSV and CSV begin with the column names
  */
 export function rowsWriter(
   format: CopyFormat,
@@ -66,7 +66,7 @@ function json(fields: readonly Field[]): RowsWriter {
   };
 }
 
-/** Texts that are JSON already are taken as they are, which keeps each of their digits. */
+/** Texts that are JSON already are copied unchanged, which keeps all their digits. */
 function jsonWriter({ type }: Field): (text: string) => string {
   const isNested = /^(?:large_|fixed_size_)?(?:list|list_view)<|^(?:struct|map)</.test(type);
   if (isNested) return (text) => text;
@@ -80,7 +80,7 @@ function jsonWriter({ type }: Field): (text: string) => string {
 }
 
 function markdown(fields: readonly Field[]): RowsWriter {
-  // White space at the edges of a cell is no part of it, unless it is written as references.
+  // Markdown trims white space at the edges of a cell unless it is written as references.
   const reference = (spaces: string) => [...spaces].map((c) => `&#${c.codePointAt(0)};`).join("");
   const cell = (text: string) =>
     text
@@ -96,10 +96,10 @@ function markdown(fields: readonly Field[]): RowsWriter {
   };
 }
 
-/** Spreadsheets hold numbers as doubles: 15 digits at most are safe. */
+/** Spreadsheets hold numbers as doubles, so at most 15 digits are safe. */
 const MAX_SAFE_DIGITS = 15;
 
-/** A table for spreadsheets and documents; numbers of many digits are marked as text. */
+/** Writes an HTML table for spreadsheets and documents. Numbers of more than 15 digits are marked as text. */
 export function htmlWriter(): RowsWriter {
   const cell = (text: string | null) => {
     const digits = /^[-+]?[\d.]+$/.test(text ?? "") ? (text?.replace(/\D/g, "").length ?? 0) : 0;

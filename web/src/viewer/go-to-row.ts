@@ -3,7 +3,7 @@ import { formatCount } from "../model/counts.js";
 import { parseRowNumber } from "./parse.js";
 import { formatRows } from "./status.js";
 
-/** Where a row number is typed, counted from 1. */
+/** The form for a row number, counted from 1. */
 export function goToRowForm({
   numRows,
   isGrowing,
@@ -12,9 +12,9 @@ export function goToRowForm({
 }: {
   /** Rows that are known. */
   numRows: number;
-  /** Whether there may be more. */
+  /** Whether there may be more rows. */
   isGrowing: boolean;
-  /** Gets the row counted from 0. */
+  /** Called with the row, counted from 0. */
   onRow: (row: number) => void;
   /** Reports a wrong number, or a row other than the requested one. */
   say: (text: string, isError: boolean) => void;
@@ -33,8 +33,8 @@ export function goToRowForm({
     if (number > numRows) {
       say(
         isGrowing
-          ? `${asked} has not arrived yet. It is shown as soon as it has.`
-          : `${asked} does not exist: there are ${formatRows(numRows)}. This is the last one.`,
+          ? `${asked} has not arrived yet. The view moves there when it does.`
+          : `${asked} does not exist: there are ${formatRows(numRows)}. Showing the last one.`,
         false,
       );
     }
@@ -53,7 +53,7 @@ export function goToRowForm({
   </form>`;
 }
 
-/** Why a text is not a row number, and the valid range. */
+/** The message for a text that is not a row number, with the valid range. */
 export function wrongNumber(text: string, numRows: number, isGrowing: boolean): string {
   const what = text === "" ? "No row number was typed" : `“${text}” is not a row number`;
   const right = isGrowing ? "1 or more" : `1 to ${formatCount(numRows)}`;

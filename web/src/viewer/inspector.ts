@@ -10,13 +10,13 @@ import { type JsonNode, parseJson } from "./json-tree.js";
 
 export { inspectorStyles as styles } from "./inspector-styles.js";
 
-/** Who shows the inspector. */
+/** The viewer of the inspector. */
 export interface InspectorHost {
   requestUpdate(): void;
-  /** Resolves when the rendering is done. */
+  /** Resolves when rendering is done. */
   whenUpdated(): Promise<boolean>;
   shown(): ShownRows | undefined;
-  /** Called when it was closed. */
+  /** Called when the inspector is closed. */
   onClose(): void;
 }
 
@@ -34,17 +34,17 @@ interface Inspected extends CellPosition {
   error: ColonnadeError | undefined;
 }
 
-/** Items of a list, and bytes, that are shown at a time. */
+/** How many items of a list, and bytes, each "Show more" adds. */
 const ITEMS_PER_PAGE = 200;
 const BYTES_PER_PAGE = 64 * 1024;
 
-/** One cell whole, in a dialog: text, a tree of what is nested, bytes, and images where they may be shown. */
+/** A dialog that shows a whole cell: text, nested values as a tree, bytes, and images if the policy allows. */
 export class Inspector {
   readonly #host: InspectorHost;
   readonly #dialog = createRef<HTMLDialogElement>();
   #inspected: Inspected | undefined;
   #copied = "";
-  /** Branches of the tree that were opened or closed by hand, and how many items they show. */
+  /** Branches of the tree that the user opened or closed, and how many items they show. */
   #open = new Map<JsonNode, boolean>();
   #numItems = new Map<JsonNode, number>();
   #numBytes = BYTES_PER_PAGE;
@@ -76,12 +76,12 @@ export class Inspector {
     this.#host.requestUpdate();
   }
 
-  /** Closes it, if it is open. */
+  /** Closes the dialog, if it is open. */
   close(): void {
     this.#dialog.value?.close();
   }
 
-  /** The dialog; nothing while no cell is inspected. */
+  /** Renders the dialog; nothing while no cell is inspected. */
   render() {
     const inspected = this.#inspected;
     if (inspected === undefined) return nothing;
@@ -119,7 +119,7 @@ export class Inspector {
     if (bytes !== undefined) return this.#renderBytes(bytes, image);
     if (tree !== undefined)
       return html`<div class="tree">${this.#renderNode(undefined, tree, true)}</div>`;
-    if (text === "") return html`<p class="kind">The empty text</p>`;
+    if (text === "") return html`<p class="kind">Empty text</p>`;
     return html`<pre>${text}</pre>`;
   }
 
@@ -132,7 +132,7 @@ export class Inspector {
         end === bytes.length
           ? nothing
           : html`<button @click=${() => this.#showMoreBytes()}>
-              Show more (${formatCount(bytes.length - end)} bytes follow)
+              Show more (${formatCount(bytes.length - end)} bytes left)
             </button>`
       }`;
   }
@@ -166,7 +166,7 @@ export class Inspector {
               children.length <= numShown
                 ? nothing
                 : html`<button @click=${() => this.#showMoreItems(node, numShown)}>
-                    Show more (${formatCount(children.length - numShown)} follow)
+                    Show more (${formatCount(children.length - numShown)} left)
                   </button>`
             }`
           : nothing
@@ -234,7 +234,7 @@ function contentOf(text: string | null, { type }: Field): Content {
   return { text, tree, bytes, image };
 }
 
-/** A policy without `img-src blob:` refuses the image; its bytes are shown all the same. */
+/** Hides an image that a policy without `img-src blob:` blocks. Its bytes stay visible. */
 function hide({ currentTarget }: Event): void {
   (currentTarget as HTMLElement).hidden = true;
 }

@@ -1,4 +1,4 @@
-/** A JSON value that kept each digit, each repeated name and the order of its members. */
+/** A JSON value that keeps all digits, repeated names and the order of members. */
 export type JsonNode =
   | { kind: "object"; members: [name: string, value: JsonNode][] }
   | { kind: "array"; items: JsonNode[] }
@@ -6,12 +6,12 @@ export type JsonNode =
   /** A number, `true`, `false` or `null`, as it is written. */
   | { kind: "literal"; text: string };
 
-/** Deeper values are only shown as text. */
+/** Values nested deeper than this are shown as text. */
 const MAX_DEPTH = 200;
 const TOKEN =
   /\s*([[\]{}:,]|"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)\s*/y;
 
-/** The value that a text is; undefined where it is not JSON, or nested too deeply. */
+/** Parses JSON; undefined if the text is not JSON, or nested too deeply. */
 export function parseJson(text: string): JsonNode | undefined {
   const parser = new Parser(text);
   try {

@@ -1,7 +1,7 @@
 import type { Found } from "../api/row-reader.js";
 import type { CellPosition } from "../grid/keyboard.js";
 
-/** Cells that hold a text, in reading order; grows while rows are searched. */
+/** The cells that contain a text, in reading order. Grows while rows are searched. */
 export class Matches {
   readonly #cells: CellPosition[] = [];
   #current = -1;
@@ -24,7 +24,7 @@ export class Matches {
     return this.#cells;
   }
 
-  /** Appends matches; columns by their names, as shown. */
+  /** Appends matches; `names` are those of the shown columns. */
   add({ matches }: Found, names: readonly string[]): void {
     const positions = new Map<string, number[]>();
     names.forEach((name, column) => {
@@ -36,7 +36,7 @@ export class Matches {
     }
   }
 
-  /** Goes to the first match at or behind a cell; false where there is none. */
+  /** Moves to the first match at or after a cell; false if there is none. */
   goFrom({ row, column }: CellPosition): boolean {
     let low = 0;
     let high = this.#cells.length;
@@ -51,7 +51,7 @@ export class Matches {
     return true;
   }
 
-  /** Goes on by one, backwards with −1, and round at the ends. */
+  /** Moves to the next match, or with −1 to the previous one; wraps around at the ends. */
   step(by: 1 | -1): CellPosition | undefined {
     const { length } = this.#cells;
     if (length === 0) return undefined;

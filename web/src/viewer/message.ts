@@ -2,10 +2,10 @@ import { html, nothing } from "lit";
 import type { Field } from "../model/schema.js";
 import { formatRows, type ViewerPhase } from "./status.js";
 
-/** From here on a reader wants to know how long it has been waiting. */
+/** After this time, the message says how long the wait has been. */
 const SLOW_MS = 1000;
 
-/** The message where there are no rows to show. */
+/** The message in place of rows while there are none to show. */
 export function message(
   phase: ViewerPhase,
   {
@@ -18,7 +18,7 @@ export function message(
     fields: readonly Field[] | undefined;
     numRows: number;
     isFiltered: boolean;
-    /** Since the table was opened. */
+    /** Time since the table was opened. */
     waitedMs: number;
   },
 ) {
@@ -29,7 +29,7 @@ export function message(
       const seconds = Math.floor(waitedMs / 1000);
       return html`<div class="message">Waiting for the first rows… ${seconds} s</div>`;
     }
-    const word = phase === "cancelled" ? "Cancelled before the first row." : "Nothing to show yet.";
+    const word = phase === "cancelled" ? "Cancelled before the first row." : "No table is open.";
     return html`<div class="message">${word}</div>`;
   }
   if (fields.length === 0) {
@@ -39,7 +39,7 @@ export function message(
     </div>`;
   }
   if (phase === "complete" && numRows === 0) {
-    const why = isFiltered ? "No row passes the filter." : "The result is complete and empty.";
+    const why = isFiltered ? "No rows match the filter." : "The result is empty.";
     return html`<div class="message below-header"><strong>No rows</strong><span>${why}</span></div>`;
   }
   return nothing;

@@ -1,5 +1,5 @@
-// What Lit's build for Node takes from `@lit-labs/ssr-dom-shim`: just enough for the element's module
-// to be imported where there is no DOM. Nothing is rendered there.
+// Replaces `@lit-labs/ssr-dom-shim` in Lit's build for Node: just enough to import the element's module
+// where there is no DOM. Nothing is rendered there.
 
 /** The base of an element that is never created. */
 export const HTMLElement: typeof globalThis.HTMLElement =

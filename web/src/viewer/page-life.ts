@@ -1,6 +1,6 @@
 /**
- * A page that is hidden stops its streams; one that comes back out of the browser's cache for back
- * and forward shows the same rows again.
+ * Restores the rows of a page that returns from the browser's back-forward cache, because streams stop
+ * when the user leaves the page.
  */
 export class PageLife {
   readonly #isRunning: () => boolean;
@@ -8,8 +8,8 @@ export class PageLife {
   #wasRunning = false;
 
   /**
-   * @param isRunning whether something would be stopped
-   * @param onReturn called when the page is back and something was
+   * @param isRunning whether leaving the page would stop anything
+   * @param onReturn called when the page is back and something was stopped
    */
   constructor(isRunning: () => boolean, onReturn: () => void) {
     this.#isRunning = isRunning;

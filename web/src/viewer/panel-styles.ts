@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** Panels in the top layer. */
+/** The panels in the page's top layer. */
 export const panelStyles = css`
   .panel {
     position: fixed;

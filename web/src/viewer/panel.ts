@@ -1,7 +1,7 @@
 /** Space between a panel and the edge of the page. */
 const MARGIN_PX = 8;
 
-/** Opens a panel that was rendered below an element, or above it, with the focus in it. */
+/** Opens a rendered panel at an element, within the page, and gives it the focus. */
 export function placePanel(panel: HTMLElement, anchor: DOMRect): void {
   panel.showPopover();
   const { width, height } = panel.getBoundingClientRect();

@@ -11,7 +11,7 @@ const BYTES_PER_UNIT: Record<string, number> = {
   gib: 2 ** 30,
 };
 
-/** `128MiB`, `1.5 GB` or `1048576` in bytes. */
+/** Parses `128MiB`, `1.5 GB` or `1048576` to bytes. */
 export function parseBytes(text: string): number {
   const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text);
   const unit = BYTES_PER_UNIT[match?.[2]?.toLowerCase() ?? "?"];
@@ -21,7 +21,7 @@ export function parseBytes(text: string): number {
   return Math.floor(Number(match[1]) * unit);
 }
 
-/** A row number as people write it, counted from 1: digits, grouped or not. */
+/** Parses a row number, counted from 1: digits, grouped or not. Undefined for anything else. */
 export function parseRowNumber(text: string): number | undefined {
   const digits = text.trim().replace(/[,._\s'’](?=\d{3}(\D|$))/g, "");
   if (!/^\d{1,15}$/.test(digits)) return undefined;

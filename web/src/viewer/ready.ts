@@ -1,7 +1,7 @@
 import type { Table } from "../api/table.js";
 import { cancelledError } from "../model/errors.js";
 
-/** The promise of a table, renewed whenever another one is opened. */
+/** The promise of a table, renewed whenever another table is opened. */
 export class Ready {
   #awaited = quiet(Promise.withResolvers<Table>());
 
@@ -24,7 +24,7 @@ export class Ready {
   }
 }
 
-/** Nobody has to wait for it. */
+/** Prevents unhandled rejections if nobody awaits the promise. */
 function quiet(awaited: PromiseWithResolvers<Table>): PromiseWithResolvers<Table> {
   awaited.promise.catch(() => undefined);
   return awaited;

@@ -4,7 +4,7 @@ import type { Table } from "../api/table.js";
 export class RowReacher {
   #row: number | undefined;
 
-  /** Requests a row, once; none with undefined, or where rows arrive by themselves. */
+  /** Requests a row, once. Does nothing if it is undefined, or if rows arrive by themselves. */
   reach(table: Table | undefined, row: number | undefined): void {
     if (table?.state !== "windowed" || row === undefined || row === this.#row) return;
     this.#row = row;

@@ -2,9 +2,9 @@ import type { RowRange } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
 import type { Selection, SelectionKind } from "../grid/selection.js";
 
-/** The selected cells of a viewer: ranges that exclude their ends, counted from 0. */
+/** The selected cells of a viewer, as ranges `[start, end)` counted from 0. */
 export interface ViewerSelection {
-  /** `rows` has all columns, `columns` all rows, also those that are still to come; `all` both. */
+  /** `rows` includes all columns; `columns` all rows, even those that arrive later; `all` both. */
   kind: SelectionKind;
   rows: RowRange;
   columns: { start: number; end: number };
@@ -26,7 +26,7 @@ export function viewerSelection({
   };
 }
 
-/** The selection of the grid for one that the page sets. */
+/** The grid's selection for one that the page sets. */
 export function gridSelection({ kind, rows, columns }: ViewerSelection): Selection {
   return {
     kind,

@@ -7,18 +7,18 @@ import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./cli
 import type { CopyFormat } from "./formats.js";
 import type { Totals } from "./totals.js";
 
-/** Who shows the bar. */
+/** The viewer of the bar. */
 export interface SelectionBarHost {
   requestUpdate(): void;
-  /** The rows that are shown; undefined where there are none. */
+  /** The shown rows; undefined if there are none. */
   shown(): ShownRows | undefined;
-  /** The cells that are selected; undefined where there are none. */
+  /** The selected cells; undefined if there are none. */
   rect(): CellRect | undefined;
 }
 
-/** Numbers of a larger selection are not summed by themselves. */
+/** A larger selection gets no totals. */
 const MAX_SUMMED_CELLS = 1_000_000;
-/** A selection that changes faster than this is still being made. */
+/** Totals are computed once the selection has not changed for this long. */
 const REST_MS = 200;
 /** How long the confirmation of a copy is shown. */
 const NOTICE_MS = 5000;
@@ -30,7 +30,7 @@ const FORMAT_NAMES: readonly [CopyFormat, string][] = [
   ["markdown", "Markdown"],
 ];
 
-/** The selection's size and totals, and copying it, in the bar below the rows. */
+/** The part of the bar below the rows with the selection's size, totals and Copy button. */
 export class SelectionBar {
   readonly #host: SelectionBarHost;
   #totals: Totals | undefined;
@@ -48,7 +48,7 @@ export class SelectionBar {
     this.#host = host;
   }
 
-  /** Other cells are selected, or there are more rows. */
+  /** Call it when the selection or its number of cells changes. */
   follow(): void {
     const rect = this.#host.rect();
     this.#numCells = rect === undefined ? 0 : numCells(rect);
@@ -60,13 +60,13 @@ export class SelectionBar {
     this.#host.requestUpdate();
   }
 
-  /** Rows arrived: a selection of whole columns has grown. */
+  /** Call it when rows arrive, because a selection of whole columns then grows. */
   grow(): void {
     const rect = this.#host.rect();
     if (rect !== undefined && numCells(rect) !== this.#numCells) this.follow();
   }
 
-  /** Stops copying; false where nothing is being copied. */
+  /** Stops copying; false if nothing is being copied. */
   cancel(): boolean {
     this.#copying?.abort.abort();
     return this.#copying !== undefined;
@@ -79,7 +79,7 @@ export class SelectionBar {
     this.follow();
   }
 
-  /** Copies cells. Must begin within a user's gesture. Rejects with a {@link ColonnadeError}. */
+  /** Copies cells. Must be called within a user's gesture. Rejects with a {@link ColonnadeError}. */
   async copy(rect: CellRect, options: CopyOptions): Promise<void> {
     const shown = this.#host.shown();
     if (shown === undefined) throw new ColonnadeError("nothing_selected", "No cell is selected.");
@@ -95,7 +95,7 @@ export class SelectionBar {
     };
     try {
       const all = { ...options, signal: abort.signal };
-      // Loaded when something is first copied; the clipboard must be called within the gesture.
+      // Not awaited: the module loads at the first copy, but the clipboard must be called within the gesture.
       const written = import("./copy.js").then(({ writeCells }) =>
         writeCells(shown, rect, all, onProgress),
       );
@@ -141,7 +141,7 @@ export class SelectionBar {
     );
     return html`${facts}
       <div class="copy">
-        <select aria-label="Format of copies" @change=${this.#onFormat}>
+        <select aria-label="Copy format" @change=${this.#onFormat}>
           ${options}</select
         ><button @click=${this.#onCopy}>Copy</button>
       </div>`;
@@ -170,7 +170,7 @@ export class SelectionBar {
         `max ${groupDigits(totals.max)}`,
       );
     } else if (this.#numCells > MAX_SUMMED_CELLS) {
-      facts.push(`not summed beyond ${formatCount(MAX_SUMMED_CELLS)}`);
+      facts.push(`no totals above ${formatCount(MAX_SUMMED_CELLS)}`);
     } else if (!this.#hasTotals) facts.push("…");
     return facts;
   }
@@ -191,7 +191,7 @@ export class SelectionBar {
         totals = await totalsOf(shown, rect, summing.signal);
       }
     } catch {
-      // The grid reports rows that cannot be read.
+      // The grid reports rows that could not be read.
     }
     if (summing.signal.aborted) return;
     this.#totals = totals;
@@ -200,7 +200,7 @@ export class SelectionBar {
     this.#host.requestUpdate();
   }
 
-  /** Shows a text for a while instead of the selection. */
+  /** Shows a text instead of the selection for 5 s. */
   show(text: string, isError: boolean): void {
     this.#notice = { text, isError };
     this.#announced = text;

@@ -4,8 +4,8 @@ import { type Field, isSortableType } from "../model/schema.js";
 import { columnsOf } from "./filters.js";
 
 /**
- * The keys after a header was chosen: ascending, descending, none. Without `isAdded` its column is
- * the only key; with it the others stay, and it comes after them or changes where it is.
+ * The sort keys after a click on a header, which cycles through ascending, descending and none. Without
+ * `isAdded` its column becomes the only key; with it the others stay, and a new key comes last.
  */
 export function toggledSort(
   keys: readonly SortKey[],
@@ -23,7 +23,7 @@ export function toggledSort(
   return keys.map((key) => (key === found ? { column, descending: true } : key));
 }
 
-/** An arrangement in words: `sorted by l_quantity descending, l_tax, filtered by l_shipmode`. */
+/** An arrangement as text: `sorted by l_quantity descending, l_tax, filtered by l_shipmode`. */
 export function describe({ sort, filter }: Arrangement): string {
   const keys = sort.map(({ column, descending }) => `${column}${descending ? " descending" : ""}`);
   const columns = [...columnsOf(filter)];
@@ -33,7 +33,7 @@ export function describe({ sort, filter }: Arrangement): string {
   ].join(", ");
 }
 
-/** The marks of an arrangement in the headers. */
+/** The marks in the headers for an arrangement. */
 export function headerMarks(
   fields: readonly Field[],
   { sort, filter }: Arrangement,

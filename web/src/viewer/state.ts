@@ -2,21 +2,21 @@ import type { SortKey } from "../model/arrangement.js";
 import { type Predicate, predicateJson } from "../model/predicate.js";
 import type { ColumnsState } from "./column-order.js";
 
-/** A state that can be stored as JSON and restored. */
+/** The state of a viewer, which can be stored as JSON and restored. */
 export interface ViewerState {
   /** The sort keys, the most important first. */
   sort: readonly SortKey[];
-  /** Which rows are shown; null for all. */
+  /** The filter of the rows; null for all rows. */
   filter: Predicate | null;
   /** Which columns are shown, in which order, and how. */
   columns: ColumnsState;
   /** The first visible row, counted from 0. */
   row: number;
-  /** Whether column summaries are shown; by default, where there is room. */
+  /** Whether column summaries are shown; by default, if there is room. */
   summaries: boolean;
 }
 
-/** Some of a state: absent members stay as they are. */
+/** A part of a state; absent members stay as they are. */
 export interface ViewerStateInput extends Partial<Omit<ViewerState, "columns">> {
   columns?: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined };
 }

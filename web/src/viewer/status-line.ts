@@ -3,7 +3,7 @@ import type { Table, TableProgress } from "../api/table.js";
 import { formatCount } from "../model/counts.js";
 import { facts, interruptionText, phaseWord, rowWord, type ViewerPhase } from "./status.js";
 
-/** How far the table is, below the rows. */
+/** The status line below the rows. */
 export function statusLine(
   phase: ViewerPhase,
   table: Table | undefined,
@@ -28,8 +28,8 @@ export function statusLine(
     ${
       warning === undefined
         ? nothing
-        : html`<span class="warning" title="The producer did not mark the end of the stream."
-            >end not marked</span
+        : html`<span class="warning" title="The stream has no end-of-stream marker."
+            >no end marker</span
           >`
     }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
     >${facts(phase, progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;

@@ -2,7 +2,7 @@ import type { TableProgress, TableState } from "../api/table.js";
 import { formatCount } from "../model/counts.js";
 import type { ColonnadeError } from "../model/errors.js";
 
-/** Where a viewer is: before there is a table, and then with its table. */
+/** The phase of a viewer: before there is a table, and then the table's. */
 export type ViewerPhase =
   | "idle"
   | "connecting"
@@ -53,14 +53,14 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(digits)} ${UNITS[unit]}`;
 }
 
-/** A memory budget, in the units in which it is given: `64 MiB`, `1.5 GiB`. */
+/** A memory budget in binary units: `64 MiB`, `1.5 GiB`. */
 export function formatMemory(bytes: number): string {
   const unit = [30, 20, 10].find((power) => bytes >= 2 ** power) ?? 0;
   const count = Math.round((bytes / 2 ** unit) * 10) / 10;
   return `${count} ${["B", "KiB", "MiB", "GiB"][unit / 10]}`;
 }
 
-/** A duration for people: `41 ms`, `3.2 s`, `2 min 5 s`. */
+/** A duration as text: `41 ms`, `3.2 s`, `2 min 5 s`. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;
@@ -76,11 +76,11 @@ export function fraction(progress: TableProgress | undefined): number | undefine
 }
 
 const PHASE_WORDS: Record<ViewerPhase, string> = {
-  idle: "Nothing opened",
+  idle: "No table open",
   connecting: "Connecting",
   streaming: "Streaming",
   interrupted: "Connection lost",
-  waiting: "Waiting while other tables arrive",
+  waiting: "Waiting for other tables",
   paused: "Paused: the memory budget is full",
   arranging: "Sorting and filtering",
   complete: "Complete",
@@ -89,7 +89,7 @@ const PHASE_WORDS: Record<ViewerPhase, string> = {
   cancelled: "Cancelled",
 };
 
-/** The words for a phase. */
+/** The text for a phase. */
 export function phaseWord(phase: ViewerPhase): string {
   return PHASE_WORDS[phase];
 }
@@ -103,7 +103,7 @@ export function interruptionText({ rows, interruption }: TableProgress): string 
 export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   const { bytes, elapsedMs, firstRowMs } = progress;
   const shown: string[] = [];
-  // Rows are read when they are shown, so a rate would say nothing.
+  // Rows are read only when they are shown, so a rate would be meaningless.
   if (phase === "windowed") return [`${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
   if (phase === "waiting") return shown;
@@ -125,12 +125,12 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
       : "";
   const atLeast = phase === "windowed" && totalRows === undefined ? "at least " : "";
   const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
-  // Rows that scrolling loads are not announced each time.
+  // The bytes that scrolling loads are not announced each time.
   const more = phase === "windowed" ? [] : facts(phase, progress);
   return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...more].join(", ");
 }
 
-/** Whether the result that the rows were of is not there any more; its source may be. */
+/** Whether the result no longer exists or changed, although its source may still exist. */
 export function isGone(error: ColonnadeError | undefined): boolean {
   return /^(?:source_changed|rows_expired|unknown_query)$/.test(error?.code ?? "");
 }

@@ -1,8 +1,8 @@
 import { css } from "lit";
 
 /**
- * Colours come in pairs by `light-dark()`, which follows `color-scheme`; hosts change them by the
- * `--colonnade-*` properties, which is the whole interface of theming beside the parts.
+ * The styles of the viewer. Colours are pairs in `light-dark()`, which follows `color-scheme`. Hosts
+ * theme the viewer only with the `--colonnade-*` properties and the parts.
  */
 export const viewerStyles = css`
   :host {
@@ -102,7 +102,7 @@ export const viewerStyles = css`
   }
   .progress.unknown > div {
     width: 30%;
-    /* Each frame costs processor time, which the rows need, the first ones most. */
+    /* In steps, because each frame takes processor time from the rows, above all from the first ones. */
     animation: sweep 1.2s steps(12) 0.5s infinite backwards;
   }
   .progress.waiting > div,
@@ -124,7 +124,7 @@ export const viewerStyles = css`
     }
   }
 
-  /* The bar below */
+  /* The bar below the rows */
   .toolbar {
     display: flex;
     align-items: center;
@@ -139,7 +139,7 @@ export const viewerStyles = css`
     font-size: 12px;
     font-variant-numeric: tabular-nums;
   }
-  /* What does not fit goes whole, the last fact first: it wraps out of sight. */
+  /* Facts that do not fit are hidden whole, the last ones first, because they wrap out of sight. */
   .line {
     display: flex;
     flex-wrap: wrap;
@@ -175,7 +175,7 @@ export const viewerStyles = css`
   .line > .dot + span {
     max-width: calc(100% - 16px);
   }
-  /* Words keep their order in a page that is read from right to left. */
+  /* Words keep their order in a right-to-left page. */
   .picked > span,
   .message > *,
   .alert p,
@@ -424,7 +424,7 @@ export const viewerStyles = css`
       display: none;
     }
   }
-  /* The state stands above what can be done. */
+  /* The status line is above the controls. */
   @container (max-width: 440px) {
     .toolbar {
       flex-wrap: wrap;

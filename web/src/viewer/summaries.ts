@@ -8,16 +8,16 @@ import { framePainted } from "../rpc/event-loop.js";
 import type { ArrangedRows, Arranger } from "./arranger.js";
 import { withConjuncts } from "./filters.js";
 
-/** Texts with more different values have no frequent ones worth the memory to count them. */
+/** Text columns with more distinct values get no frequent values, to save the memory for counting. */
 const MAX_COUNTED = 1 << 16;
-/** In a viewer that is narrower or lower, rows have more use of the room. */
+/** In a smaller viewer, summaries are hidden by default to leave the room to rows. */
 const MIN_WIDTH_PX = 560;
 const MIN_HEIGHT_PX = 320;
-/** The most rows that a server summarises without the user opening summaries. */
+/** The most rows that a server summarises unless the user turned summaries on. */
 const MAX_SERVER_ROWS = 100_000_000;
-/** While rows come, a column is summarised again no sooner than this. */
+/** While rows arrive, a column is summarised again after this time at the earliest. */
 const REFRESH_MS = 500;
-/** While rows come, summaries take at most a tenth of the time. */
+/** While rows arrive, the pause is 9 times the work, so summaries take at most a tenth of the time. */
 const REST_SHARE = 9;
 
 /** The viewer of the summaries. */
@@ -25,32 +25,32 @@ export interface SummariesHost {
   filter: Predicate | null;
 }
 
-/** A summary, and of how many rows it is. */
+/** A summary, and the number of rows that it covers. */
 interface Known {
-  /** Infinite where it is the server's, of all. */
+  /** Infinite for the server's summary of all rows. */
   numRows: number;
-  /** Nothing where it could not be made. */
+  /** Undefined if it could not be made. */
   summary: Summary | undefined;
 }
 
-/** Summarises the columns in sight, one at a time, and again as rows come. */
+/** Summarises the visible columns, one at a time, and again as rows arrive. */
 export class Summaries {
   readonly #host: SummariesHost;
   readonly #grid: Grid;
   readonly #arranger: Arranger;
   #choice: boolean | undefined;
-  /** Undefined when it has to be measured, which makes the page lay itself out. */
+  /** Undefined until it is measured, because measuring forces a layout. */
   #hasRoom: boolean | undefined;
   #table: ArrangedRows["table"] | undefined;
   #view: ArrangedRows["view"];
   #ofTable = new Map<Field, Known>();
   #ofView = new Map<Field, Known>();
-  /** How summaries are put into words: loaded with the first one. */
+  /** Turns summaries into texts; loaded with the first summary. */
   #words: typeof import("./summary-words.js") | undefined;
   #work: AbortController | undefined;
   #restUntilMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** The server would have to look at very many rows. */
+  /** Whether the server would have to read more than {@link MAX_SERVER_ROWS}. */
   #isHuge = false;
 
   constructor(host: SummariesHost, grid: Grid, arranger: Arranger) {
@@ -73,7 +73,7 @@ export class Summaries {
     }).observe(grid.element);
   }
 
-  /** Whether they are shown: as was chosen, else where there is room. */
+  /** Whether summaries are shown: the user's choice, or else if there is room. */
   get isShown(): boolean {
     if (this.#choice !== undefined) return this.#choice;
     if (this.#hasRoom === undefined) {
@@ -88,11 +88,11 @@ export class Summaries {
     this.follow();
   }
 
-  /** Looks whether there are other rows, other columns in sight, or another filter. */
+  /** Call it when the rows, the visible columns or the filter may have changed. */
   follow(): void {
     const grid = this.#grid;
     const { shown: rows, applied } = this.#arranger;
-    // A view that is only sorted holds what its table does.
+    // A view that is only sorted has the same rows as its table.
     const view = applied.filter === null ? undefined : rows?.view;
     if (rows?.table !== this.#table || view !== this.#view) {
       this.#work?.abort();
@@ -104,7 +104,7 @@ export class Summaries {
       this.#restUntilMs = 0;
     }
     const { state, progress } = rows?.table ?? {};
-    // Of how many rows a server's filter leaves, nobody knows; it has to look at as many as before.
+    // With a filter the total may be unknown; then the server reads as many rows as before.
     if (state !== "windowed") this.#isHuge = false;
     else if (progress?.totalRows !== undefined) {
       this.#isHuge = progress.totalRows > MAX_SERVER_ROWS;
@@ -150,7 +150,7 @@ export class Summaries {
     return table?.state === "streaming" && table.paused === undefined;
   }
 
-  /** Summarises visible columns without a summary first, then those with one of fewer rows. */
+  /** Summarises visible columns without a summary first, then those whose summary covers fewer rows. */
   async #summarise(): Promise<void> {
     const next = this.#work === undefined ? this.#next() : undefined;
     if (next === undefined) return;
@@ -201,7 +201,7 @@ export class Summaries {
   }
 }
 
-/** Summaries are drawn after the first rows were painted. */
+/** Loads the texts after the first rows are painted, so that rows come first. */
 async function loadWords() {
   await framePainted();
   return import("./summary-words.js");

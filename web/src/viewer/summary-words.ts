@@ -7,27 +7,27 @@ import { conjunctsOfColumn, formOfConjuncts } from "./filters.js";
 import { formatRows } from "./status.js";
 
 const POWERS = ["", "K", "M", "B", "T"] as const;
-/** Below it, counts are written out where there is little room. */
+/** Where room is little, counts from here on are shortened. */
 const MAX_WRITTEN = 100_000;
 
-/** Longer numbers are rounded where there is little room. */
+/** Where room is little, longer numbers are rounded. */
 const MAX_NUMBER_CHARS = 9;
-/** Longer texts are cut. */
+/** Texts longer than this are cut. */
 const MAX_TEXT_CHARS = 100;
 
-/** A column and its summary, which is shown below its name. */
+/** A column and its summary, to be shown below its name. */
 export interface Summarised {
   field: Field;
-  /** Of all rows. */
+  /** The summary of all rows. */
   summary: Summary;
-  /** Of the rows that a filter leaves, by the same bins. */
+  /** The summary of the rows that pass the filter, with the same bins. */
   within: Summary | undefined;
   filter: Predicate | null;
-  /** Whether more rows may come. */
+  /** Whether more rows may arrive. */
   isGrowing: boolean;
 }
 
-/** A column summary, in the words of the screen. */
+/** A column summary as the texts and bins to show. */
 export function columnSummary(subject: Summarised): ColumnSummary {
   const { field, summary, within, filter } = subject;
   const { histogram, top } = summary;
@@ -60,12 +60,12 @@ export function columnSummary(subject: Summarised): ColumnSummary {
   };
 }
 
-/** Durations are not compared, and the widest decimals have edges that are floats. */
+/** Not for durations, which cannot be compared, nor for decimal256, whose bin edges are floats. */
 function canFilterByBins({ type }: Field): boolean {
   return filterKindOf(type) !== "nulls" && !type.includes("decimal256");
 }
 
-/** The predicates for the values of bins `[first, last]`; none where there are no such bins. */
+/** The predicates for the values of bins `[first, last]`; none if there are no such bins. */
 export function conjunctsOfBins(
   { histogram, top, max }: Summary,
   { name, type }: Field,
@@ -95,7 +95,7 @@ export function conjunctsOfBins(
   ];
 }
 
-/** The bins of a filter, where it is one of {@link conjunctsOfBins}. */
+/** The bins of a filter, if {@link conjunctsOfBins} made it. */
 export function chosenBins(
   summary: Summary,
   field: Field,
@@ -126,7 +126,7 @@ export function chosenBins(
   return JSON.stringify(wanted) === JSON.stringify(conjuncts) ? bins : undefined;
 }
 
-/** The counts of the bins or values of all rows among the filtered rows. */
+/** How many filtered rows are in each bin, or have each frequent value, of all rows. */
 function countsOf({ top }: Summary, within: Summary | undefined): number[] | undefined {
   if (within === undefined) return undefined;
   if (within.histogram !== undefined) return within.histogram.counts;
@@ -145,7 +145,7 @@ function labelOf({ histogram, top, max }: Summary, first: number, last: number):
   return values.join(", ");
 }
 
-/** Texts below the plot: the extremes, or the most frequent value. */
+/** The texts below the plot: minimum and maximum, or the most frequent value and its share. */
 function axisOf({ type, top, min, max, rows }: Summary): [string, string] {
   const [most] = top ?? [];
   if (most !== undefined) return [quoted(most.value), percent(most.count, rows)];
@@ -154,7 +154,7 @@ function axisOf({ type, top, min, max, rows }: Summary): [string, string] {
   return min === max ? [short(min), ""] : [short(min), short(max)];
 }
 
-/** A number that takes much room, rounded to three digits. */
+/** A number as text; long numbers are rounded to three digits. */
 function shortNumber(text: string): string {
   const value = Number(text);
   const size = Math.abs(value);
@@ -164,7 +164,7 @@ function shortNumber(text: string): string {
     : compactNumber(value);
 }
 
-/** A number below 10^15 by three digits, e.g. `12.3M`. */
+/** A number below 10^15 with three digits, e.g. `12.3M`. */
 function compactNumber(value: number): string {
   let rounded = Number(value.toPrecision(3));
   let power = 0;
@@ -182,7 +182,7 @@ function isOnOneDay(min: string, max: string): boolean {
   return dayOf(min) === dayOf(max);
 }
 
-/** Texts of which as many are shown as fit. */
+/** The pieces of the line above the plot; as many are shown as fit. */
 function captionOf({ nulls, rows, distinct, top }: Summary): string[] {
   const isNull = nulls > 0 ? [`${percent(nulls, rows)} null`] : [];
   const isExact = top !== undefined && sumOf(top) === rows - nulls;
@@ -196,7 +196,7 @@ function sumOf(top: readonly { count: number }[]): number {
   return top.reduce((total, { count }) => total + count, 0);
 }
 
-/** Everything in words, exactly. */
+/** The whole summary as exact texts. */
 function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
   const { rows, nulls, distinct, min, max, mean, nan = 0, infinite = 0 } = within ?? summary;
   const counted = isGrowing ? `the first ${formatRows(summary.rows)}` : formatRows(rows);
@@ -216,7 +216,7 @@ function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
   ];
 }
 
-/** A share of a whole: `14.3 %`; `0 %` only for none, `100 %` only for all. */
+/** A share as percentage: `14 %`; `0 %` only for none, `100 %` only for all. */
 export function percent(count: number, whole: number): string {
   if (count === 0 || whole === 0) return "0 %";
   if (count === whole) return "100 %";
@@ -226,7 +226,7 @@ export function percent(count: number, whole: number): string {
   return `${share < 10 || share > 99 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-/** A text as it is, unless nothing would be seen of it, or too much. */
+/** A text, cut if it is long and in quotation marks if it is blank. */
 function quoted(value: string): string {
   if (value.length > MAX_TEXT_CHARS) return `${value.slice(0, MAX_TEXT_CHARS)}…`;
   return value.trim() === "" ? `“${value}”` : value;

@@ -15,8 +15,8 @@ export interface ToolsHost {
 }
 
 /**
- * Tools for the cells that are shown: selecting, copying, inspecting, finding. The last two
- * are loaded when they are first used, so that rows need not wait for them.
+ * Tools for the shown cells: selecting, copying, inspecting, finding. The last two are loaded at their
+ * first use, so that they do not delay the rows.
  */
 export class Tools {
   readonly bar: SelectionBar;
@@ -26,7 +26,7 @@ export class Tools {
   #inspector: Inspector | undefined;
   #find: FindBar | undefined;
 
-  /** @param shown the rows that are shown; undefined where there are none */
+  /** @param shown the shown rows; undefined if there are none */
   constructor(host: ToolsHost, grid: Grid, shown: () => ShownRows | undefined) {
     this.#host = host;
     this.#grid = grid;
@@ -39,7 +39,7 @@ export class Tools {
     this.bar = new SelectionBar({ ...this.#common, rect: () => grid.selecting.rect });
   }
 
-  /** The selected cells; null where there are none. */
+  /** The selected cells; null if there are none. */
   get selection(): ViewerSelection | null {
     return viewerSelection(this.#grid.selecting);
   }
@@ -54,7 +54,7 @@ export class Tools {
     await this.bar.copy(this.#grid.selecting.rect ?? one, options);
   }
 
-  /** Shows a cell whole. */
+  /** Shows a whole cell in the inspector. */
   async inspect(position: CellPosition): Promise<void> {
     const loaded = await this.load(import("./inspector.js"));
     if (loaded === undefined) return;
@@ -62,7 +62,7 @@ export class Tools {
     await this.#inspector.open(position);
   }
 
-  /** Opens the bar that finds a text. */
+  /** Opens the find bar. */
   async find(): Promise<void> {
     const loaded = await this.load(import("./find-bar.js"));
     if (loaded === undefined) return;
@@ -90,24 +90,24 @@ export class Tools {
     }
   }
 
-  /** The find bar, where it is open. */
+  /** The find bar, if it is open. */
   renderFind() {
     return this.#find?.render() ?? nothing;
   }
 
-  /** The inspector, where it is open. */
+  /** The inspector, if it is open. */
   renderInspector() {
     return this.#inspector?.render() ?? nothing;
   }
 
-  /** Forgets everything: other rows follow. */
+  /** Resets all tools, because other rows follow. */
   reset(): void {
     this.bar.reset();
     this.#inspector?.close();
     this.#find?.again();
   }
 
-  /** A tool with its styles; undefined, with a message in the bar, where it cannot be loaded. */
+  /** Loads a tool with its styles; undefined, with a message in the bar, if that fails. */
   async load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined> {
     try {
       const loaded = await loading;

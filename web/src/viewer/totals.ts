@@ -1,4 +1,4 @@
-// Loaded when something is first selected.
+// Loaded at the first selection.
 
 import type { ColumnValues } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
@@ -6,9 +6,9 @@ import { isNumericType } from "../model/schema.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { ShownRows } from "./clipboard.js";
 
-/** Totals of the numbers of a selection. Texts are exact unless the flag beside them is set. */
+/** Totals of the numbers in a selection. Texts are exact unless their flag is set. */
 export interface Totals {
-  /** How many numbers there are; nulls and NaN are none. */
+  /** How many numbers there are, without nulls and NaN. */
   count: number;
   sum: string;
   /** Whether the sum is rounded, as sums of floats are. */
@@ -19,7 +19,7 @@ export interface Totals {
   max: string;
 }
 
-/** A finite number: `digits` / 10^`scale`, and as a double for comparing with floats. */
+/** A finite number: `digits` / 10^`scale`. */
 interface Decimal {
   digits: bigint;
   scale: number;
@@ -27,7 +27,7 @@ interface Decimal {
 
 const VALUES_PER_SLICE = 16_384;
 
-/** Of the numbers among the cells, in slices; undefined where there are none, or after an abort. */
+/** Totals of the numbers among the cells, computed in slices; undefined if there are none, or on abort. */
 export async function totalsOf(
   { rows, fields, columns }: ShownRows,
   rect: CellRect,
@@ -36,7 +36,7 @@ export async function totalsOf(
   const counter = new TotalsCounter();
   for (const column of columns.slice(rect.columnStart, rect.columnEnd)) {
     const type = fields[column]?.type ?? "";
-    // An extension's values need not be the numbers that it is stored as.
+    // An extension type's values need not be the numbers that store them.
     if (type.startsWith("extension<") || !isNumericType(type)) continue;
     for (let start = rect.rowStart; start < rect.rowEnd; start += VALUES_PER_SLICE) {
       const end = Math.min(start + VALUES_PER_SLICE, rect.rowEnd);
@@ -49,12 +49,12 @@ export async function totalsOf(
   return counter.totals;
 }
 
-/** Digits of a mean behind the point, where it does not end before. */
+/** Decimal places of a mean that would need more. */
 const MEAN_DIGITS = 6;
 
 /**
- * Sums numbers: integers and decimals exactly, floats as doubles with compensated rounding
- * (Neumaier's way). Both may be added; then the sum is rounded.
+ * Sums numbers: integers and decimals exactly, floats as doubles with Neumaier's compensated summation.
+ * If both are added, the sum is rounded.
  */
 export class TotalsCounter {
   #count = 0;
@@ -65,7 +65,7 @@ export class TotalsCounter {
   #min: Decimal | number | undefined;
   #max: Decimal | number | undefined;
 
-  /** Adds the values of a column, as `values` gives them. */
+  /** Adds the values of a column, as returned by `values`. */
   add({ values, validity }: ColumnValues): void {
     for (let index = 0; index < validity.length; index++) {
       const value = values[index];
@@ -78,7 +78,7 @@ export class TotalsCounter {
     }
   }
 
-  /** The totals; undefined where there was no number. */
+  /** The totals; undefined if there was no number. */
   get totals(): Totals | undefined {
     if (this.#count === 0) return undefined;
     const { digits, scale } = this.#exact;
@@ -155,7 +155,7 @@ function numberText(value: Decimal | number | undefined): string {
   return typeof value === "number" ? String(value) : decimalText(value.digits, value.scale);
 }
 
-/** `digits` / 10^`scale`, written out. */
+/** `digits` / 10^`scale` as decimal text. */
 function decimalText(digits: bigint, scale: number): string {
   if (scale === 0) return digits.toString();
   const sign = digits < 0n ? "-" : "";

@@ -33,39 +33,40 @@ import { Summaries } from "./summaries.js";
 import { Tools } from "./tools.js";
 
 const ROW_HEIGHTS_PX: Record<string, number> = { compact: 24, normal: 30, comfortable: 38 };
-/** Cells show at most about 70 characters; the rest is for the hover text. */
+/** Cells show at most about 70 characters; the others are for the hover text. */
 const MAX_CELL_CHARS = 300;
 
 /**
  * `<colonnade-viewer>`: shows a table while it arrives.
  *
- * @attr src - address of an Arrow IPC stream; changing it opens another table
+ * @attr src - URL of an Arrow IPC stream or file; a change opens another table
  * @attr theme - `auto` (default), `light` or `dark`
  * @attr density - `compact`, `normal` (default) or `comfortable`
- * @attr row - the row to show first, counted from 0
- * @attr total-rows - rows to expect, where known: makes progress definite
- * @attr memory - budget of the rows, e.g. `128MiB`; default `1GiB`; beyond it rows come and go
- * @attr credentials - as for fetch; default `same-origin`
- * @attr worker-src - where `worker.js` is, if not beside the module
- * @attr wasm-src - where `colonnade.wasm` is, if not beside the worker
+ * @attr row - first row to show, counted from 0
+ * @attr total-rows - expected number of rows, if known; used only for progress
+ * @attr memory - memory budget of the rows, e.g. `128MiB`; default `1GiB`; in a larger table, rows load on
+ *   demand or reading pauses
+ * @attr credentials - like `credentials` of `fetch`; default `same-origin`
+ * @attr worker-src - URL of `worker.js`, if not beside the module
+ * @attr wasm-src - URL of `colonnade.wasm`, if not beside the worker
  *
  * @fires colonnade-schema - the columns are known
  * @fires colonnade-progress - rows arrived, or the state changed
  * @fires colonnade-complete - all rows arrived
- * @fires colonnade-error - the stream failed; rows that arrived stay
- * @fires colonnade-sort - rows are shown in another order
- * @fires colonnade-filter - other rows are shown
+ * @fires colonnade-error - the stream failed; rows that arrived stay readable
+ * @fires colonnade-sort - the sort changed, and its rows are shown
+ * @fires colonnade-filter - the filter changed, and its rows are shown
  * @fires colonnade-state - columns, order, filter or the first visible row changed
- * @fires colonnade-selection - other cells are selected, or none
+ * @fires colonnade-selection - the selection changed; null if nothing is selected
  *
  * @csspart grid - header and rows
  * @csspart header - the row of column names
  * @csspart row - a row
  * @csspart cell - a cell
  * @csspart toolbar - the bar below the rows
- * @csspart status - the line in it
+ * @csspart status - the status line in the toolbar
  * @csspart find - the find bar
- * @csspart inspector - the dialog that shows a cell whole
+ * @csspart inspector - the dialog that shows a whole cell
  * @csspart selection - the size and totals of the selection
  */
 export class ColonnadeViewer extends ViewerAttributes {
@@ -118,7 +119,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
-  /** Why rows that are shown could not be read. */
+  /** The error of visible rows that could not be read. */
   #unread: ColonnadeError | undefined;
   #abort: AbortController | undefined;
   #startMs = 0;
@@ -140,7 +141,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.addEventListener("keydown", (event) => this.#tools.onKey(event), { capture: true });
   }
 
-  /** The table that is shown. Setting one shows it; its opener closes it. */
+  /** The shown table. A table that the page sets is shown, and the page has to close it. */
   get table(): Table | undefined {
     return this.#table;
   }
@@ -150,12 +151,12 @@ export class ColonnadeViewer extends ViewerAttributes {
     else this.#show(table, false);
   }
 
-  /** Resolves with the table once its schema is known; rejects when it cannot be opened. */
+  /** Resolves with the table once its schema is known; rejects if it cannot be opened. */
   get ready(): Promise<Table> {
     return this.#ready.promise;
   }
 
-  /** The view as JSON; setting it, or some of it, shows the same again. */
+  /** The view as JSON; setting all or some of it restores that view. */
   override get state(): ViewerState {
     return {
       ...this.#arranger.arrangement,
@@ -170,7 +171,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /** The selected cells; null where there are none. Positions are those on the screen. */
+  /** The selected cells, by their position on the screen; null if there are none. */
   get selection(): ViewerSelection | null {
     return this.#tools.selection;
   }
@@ -179,27 +180,27 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   /**
-   * Copies the selected cells, or the active one: exact texts in the requested format, with
-   * a table of HTML beside TSV. Must be called within a user's gesture.
+   * Copies the selected cells, or the active one, as exact texts in the requested format. TSV comes
+   * with an HTML table. Must be called within a user's gesture.
    */
   copy(options: CopyOptions = {}): Promise<void> {
     return this.#tools.copy(options);
   }
 
-  /** Opens the bar that finds a text, as Ctrl+F does. */
+  /** Opens the find bar, as Ctrl+F does. */
   find(): void {
     void this.#tools.find();
   }
 
   /**
-   * The request to a Colonnade server for the rows and columns that are shown, a `POST …/v1/query`;
-   * undefined where they come from elsewhere. The server keeps the result that it names.
+   * Returns the `POST …/v1/query` for the shown rows and columns; undefined if they do not come from a
+   * Colonnade server. The result that it names is then kept when the table is closed.
    */
   shownRequest(): Request | undefined {
     return this.#arranger.shownRequest(this.#columns.hidesOrMoves ? this.columns : undefined);
   }
 
-  /** Stops the stream, here and at the server; rows that arrived stay. Sorting is stopped first. */
+  /** Stops sorting and filtering, or else the stream, here and at the server. Rows that arrived stay. */
   cancel(): void {
     if (this.#arranger.isWorking) this.#arranger.cancel();
     else {
@@ -208,7 +209,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     }
   }
 
-  /** Goes on where a failed table can; otherwise opens the source again, from the first row. */
+  /** Resumes a failed table if possible; otherwise opens the source again from the first row. */
   retry(): void {
     const source = this.#given;
     const { arrangement } = this.#arranger;
@@ -223,7 +224,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     return this.source ?? this.src;
   }
 
-  /** Puts the focus on the active cell. */
+  /** Moves the focus to the active cell. */
   override focus(): void {
     this.#grid.focus();
   }
@@ -237,7 +238,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#pageLife.disconnect();
-    // An element that is only moved comes back within the same task.
+    // An element that is only moved is connected again within the same task.
     queueMicrotask(() => {
       const isLeft = this.#arranger.isOwned || this.#phase === "connecting";
       if (!this.isConnected && isLeft) this.#reset();
@@ -256,14 +257,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (this.#table !== undefined) void this.#restore();
   }
 
-  /** Applies the changes since the last update. */
+  /** Applies the state that was set since the last update. */
   async #restore(): Promise<void> {
     const { sort, filter, row, columns, summaries } = this.#stateToShow;
     this.#stateToShow = {};
     if (summaries !== undefined) this.#summaries.isShown = summaries;
     const { arrangement, applied: before } = this.#arranger;
     const isOther = sort !== undefined || filter !== undefined;
-    // First, because a report of the columns must not say that the order is gone.
+    // First, because the report of the columns must include the requested order.
     const arranged =
       isOther &&
       this.#arranger.arrange({
@@ -386,7 +387,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#emit("colonnade-schema", table.schema);
   }
 
-  /** Shows the table, or a view of it, in the columns that are there. */
+  /** Shows the rows of a table, or of a view of it, in the present columns. */
   #showRows({ table, view }: ArrangedRows): void {
     const isOther = table !== this.#table;
     this.#table = table;
@@ -413,14 +414,14 @@ export class ColonnadeViewer extends ViewerAttributes {
     table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
   }
 
-  /** The progress of the table that is shown. */
+  /** The progress of the shown table. */
   get #progress(): TableProgress | undefined {
     const progress = this.#table?.progress;
     if (progress === undefined || this.#view === undefined) return progress;
     return { ...progress, rows: this.#view.numRows, totalRows: this.#view.numRows };
   }
 
-  /** Other rows are requested, or shown. */
+  /** Call it when other rows are requested or shown. */
   #onArranging(): void {
     this.#summaries.follow();
     this.#grid.setMarks(headerMarks(this.#columns.shownFields, this.#arranger.arrangement));
@@ -439,7 +440,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /** The rows that are shown. */
+  /** The shown rows. */
   get #shown(): ShownRows | undefined {
     const rows = this.#view ?? this.#table;
     if (rows === undefined || this.#table === undefined) return undefined;
@@ -447,7 +448,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     return { rows, numRows: rows.numRows, fields, columns: this.#grid.columns };
   }
 
-  /** Reads failed rows again; all rows where the result is gone. */
+  /** Reads failed rows again, or opens the source again if the result is gone. */
   #readAgain(): void {
     const source = this.#given;
     const { state } = this;

@@ -24,7 +24,7 @@ export interface WasmDecoder extends WasmKernels {
   free(): void;
 }
 
-/** Body bytes in, rows out. After a trap every call fails with `decoder_crashed`. */
+/** Decodes the bytes of a body to rows. After a trap every call fails with `decoder_crashed`. */
 export class BodyDecoder {
   readonly #decoder: WasmDecoder;
   readonly #memory: WebAssembly.Memory;
@@ -35,12 +35,12 @@ export class BodyDecoder {
   #numBytes = 0;
   #numRows = 0;
   #numBatches = 0;
-  /** The bytes that a push left when the memory budget was full. */
+  /** The bytes of a push that were not taken when the memory budget was full. */
   #rest: Uint8Array | undefined;
-  /** Reading, sorting, filtering of what has arrived. */
+  /** Reads, sorts and filters the rows that have arrived. */
   readonly kernels = new Kernels((work) => this.#guard(work));
 
-  /** @param onCrash called once, by whichever call trapped */
+  /** @param onCrash called once, when a call traps */
   constructor(
     decoder: WasmDecoder,
     memory: WebAssembly.Memory,
@@ -79,14 +79,14 @@ export class BodyDecoder {
   }
 
   /**
-   * A further response begins: the rest of the result from `firstRow` on, numbered as the server
-   * numbers them. The half-read message and any error but a crash are forgotten.
+   * Begins a further response: the rest of the result from `firstRow` on, in the server's numbering.
+   * Drops the half-read message and any error except a crash.
    */
   resume(firstRow: number): void {
     this.#guard((decoder) => decoder.resume(firstRow));
   }
 
-  /** An Arrow file begins. Returns its messages in the order of its footer, to be pushed. */
+  /** Begins an Arrow file. Returns its messages in the order of its footer, to be pushed. */
   openFile({ file, bytes, start }: FileFooter): ReadableStream<Uint8Array> {
     return streamOfRanges(
       file,
@@ -94,7 +94,7 @@ export class BodyDecoder {
     );
   }
 
-  /** A decoder for other rows of the same result, from its row `firstRow` on. */
+  /** Makes a decoder for other rows of the same result, from its row `firstRow` on. */
   block(firstRow: number, memoryBytes: number): BodyDecoder {
     const block = this.#guard((decoder) => decoder.block(firstRow, memoryBytes));
     return new BodyDecoder(block, this.#memory, this.#onCrash);
@@ -120,7 +120,7 @@ export class BodyDecoder {
   }
 
   /**
-   * Copies bytes straight to where the decoder wants them: the one copy that wasm needs. After
+   * Copies bytes straight into the decoder's memory: the one copy that wasm needs. After
    * `memory_budget_exceeded`, {@link grow} takes the rest of them.
    */
   push(bytes: Uint8Array): void {
@@ -155,7 +155,7 @@ export class BodyDecoder {
         if (numBytes === 0) return;
         // Pointers above 2 GiB arrive as negative numbers.
         const pointer = decoder.spacePtr() >>> 0;
-        // The buffer is replaced whenever the memory grows, which asking for space may do.
+        // The buffer is replaced whenever the memory grows, which the request for space may cause.
         if (this.#view.buffer !== this.#memory.buffer) {
           this.#view = new Uint8Array(this.#memory.buffer);
         }
@@ -171,8 +171,8 @@ export class BodyDecoder {
   }
 
   /**
-   * The body has ended. Throws unless that completes the table; returns the warning when it does
-   * so without the end-of-stream marker.
+   * Ends the body. Throws unless the table is complete; returns a warning if it is complete without
+   * the end-of-stream marker.
    */
   end(rule: EndRule): "no_end_of_stream" | undefined {
     return this.#guard((decoder) => {

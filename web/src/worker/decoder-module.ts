@@ -6,13 +6,13 @@ import { BodyDecoder } from "./body-decoder.js";
 /** One module for all tables of a thread. */
 let loading: ReturnType<typeof init> | undefined;
 
-/** A new decoder; the module is loaded once. Rejects with `wasm_unavailable`. */
+/** Makes a decoder. The module is loaded once. Rejects with `wasm_unavailable`. */
 export async function loadDecoder(
   memoryBytes: number,
   wasm: Requests["open"]["params"]["wasm"],
   onCrash: (error: ColonnadeError) => void,
 ): Promise<BodyDecoder> {
-  // Bundlers know this expression and place the file; this package's own build leaves it alone.
+  // Bundlers recognise this expression and emit the file; this package's own build leaves it alone.
   const address = wasm ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
   try {
     loading ??= readModule(address).then(async (module) => {

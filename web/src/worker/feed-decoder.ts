@@ -6,14 +6,14 @@ import type { BodyDecoder } from "./body-decoder.js";
 const MAX_BUSY_MS = 8;
 
 /**
- * How long a body may take to end after its marker. One that is read to its end is not an aborted
- * request in the browser's log and the server's.
+ * How long a body may take to end after its marker. If it is read to its end, the logs of browser and
+ * server do not show an aborted request.
  */
 const CLOSING_MS = 100;
 
 /**
- * Reads a body into a decoder, with a turn for the worker's other requests every 8 ms. Resolves with
- * true at the end-of-stream marker, with false where the body ends or is aborted before it.
+ * Reads a body into a decoder and yields to the worker's other requests every 8 ms. Resolves with true
+ * at the end-of-stream marker, with false if the body ends or is aborted before it.
  *
  * @param onPiece decodes a piece
  * @param abort aborts the body
@@ -29,7 +29,7 @@ export async function feedDecoder(
   for await (const piece of pieces) {
     await onPiece(piece);
     if (abort.signal.aborted) break;
-    // The marker is the end; bytes after it are ignored.
+    // Bytes after the marker are ignored.
     if (decoder.isComplete) {
       if (!(await settlesWithin(pieces.next(), CLOSING_MS))) abort.abort();
       return true;

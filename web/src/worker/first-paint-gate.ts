@@ -5,7 +5,7 @@ const MAX_AWAITED_MS = 50;
 /** How long reading waits for the first rows to be painted. */
 const MAX_PAINT_MS = 250;
 
-/** Leaves the processor to the page that shows a table until it has painted the first rows. */
+/** Pauses reading until the page has painted the first rows, so that painting gets the processor. */
 export class FirstPaintGate {
   /** Whether the page has yet to paint rows. */
   isWanted = false;
@@ -18,15 +18,15 @@ export class FirstPaintGate {
   }
 
   /**
-   * Whether to report the schema together with the first rows, so that one frame shows both; when
-   * these do not arrive soon, `onLate` is called.
+   * Whether to report the schema together with the first rows, so that one frame shows both. If the
+   * rows do not arrive soon, `onLate` is called.
    */
   awaitsRows(onLate: () => void): boolean {
     if (this.isWanted) this.#awaiting ??= setTimeout(onLate, MAX_AWAITED_MS);
     return this.isWanted;
   }
 
-  /** To be called when the first rows are painted. */
+  /** Call it when the first rows are painted. */
   painted(): void {
     this.#onPainted();
   }

@@ -32,7 +32,7 @@ export function joinWindows(windows: readonly PackedWindow[]): Uint8Array<ArrayB
   return joined;
 }
 
-/** Joins values of consecutive rows; null where they are not numeric. */
+/** Joins values of consecutive rows; null if they are not numeric. */
 export function joinValues(values: readonly (RawValues | null)[]): RawValues | null {
   const raw = values.filter((value) => value !== null);
   const [first] = raw;

@@ -6,7 +6,7 @@ import type { FindParams, KernelWork, SummaryWork, ViewInfo } from "../rpc/messa
 /** How long the worker computes before it yields to its event loop. */
 const SLICE_MS = 8;
 
-/** The least time between two progress reports of a job. */
+/** Minimum time between two progress reports of a job. */
 const PROGRESS_INTERVAL_MS = 50;
 
 /** Each summary may keep some megabytes of counted values besides the rows. */
@@ -107,14 +107,14 @@ export class Kernels {
   ): Promise<string> {
     const key = `${maxCounted} ${column}`;
     const kept = this.#summaries.get(key);
-    // While it runs, another summary of the same column has to begin anew.
+    // While it runs, another summary of the same column starts from the first row.
     this.#summaries.delete(key);
     const job = kept ?? this.#use((decoder) => decoder.summary(column, maxCounted));
     if (kept !== undefined) this.#use((decoder) => decoder.resumeSummary(kept));
     const { text, within } = await this.#finish(job, signal, report, () => {
       this.#keep(key, job);
       const begin = (decoder: WasmKernels, rows: WasmView) => decoder.summaryWithin(job, rows);
-      // Before the text, which drops the counts of very many values.
+      // Before `summaryText`, which drops the counts if there are very many values.
       const within = view === 0 ? undefined : this.#with(view, begin);
       return { text: this.#use((decoder) => decoder.summaryText(job)), within };
     });
@@ -201,7 +201,7 @@ export class Kernels {
     });
   }
 
-  /** Null where the values are not numeric. */
+  /** The values as numbers; null if they are not numeric. */
   numbers(view: number, column: number, start: number, end: number): RawValues | null {
     return this.#with(view, (decoder, rows) => {
       const values = decoder.values(rows, column, start, end);

@@ -7,7 +7,7 @@ import type { BodyDecoder } from "./body-decoder.js";
 import { feedDecoder } from "./feed-decoder.js";
 import { connectionLost, Reconnector, type RetryPolicy, readError } from "./reconnector.js";
 
-/** Reads one range of a result's rows into a decoder, and reconnects where the connection is lost. */
+/** Reads one range of a result's rows into a decoder, and reconnects if the connection is lost. */
 export class RangeReader {
   readonly #source: UrlSource;
   readonly #policy: RetryPolicy;
@@ -24,7 +24,7 @@ export class RangeReader {
   }
 
   /**
-   * Reads all rows of the range; rejects with why that failed, or with `cancelled`.
+   * Reads all rows of the range. Rejects with the error, or with `cancelled`.
    *
    * @param isRepeatable whether the same request gives the same rows again
    * @param onInterruption called while the connection is lost, and with undefined once it is back
@@ -44,7 +44,7 @@ export class RangeReader {
     this.#reconnector = reconnector;
     let lastPieceMs = 0;
     const request = resumeRequest(this.#source, range, 0);
-    // Where it fails, the reconnector requests the rows again, and its error then counts.
+    // If it fails, the reconnector requests the rows again, and its error then counts.
     let next: Body | ColonnadeError = await openBody(request, signal, stallMs).catch(
       connectionLost,
     );

@@ -13,7 +13,7 @@ export interface RetryPolicy {
   firstWaitMs: number;
   /** Longest wait between two tries. */
   maxWaitMs: number;
-  /** Timeout of the next row, from the loss of the connection on. */
+  /** How long after the loss of the connection the next row may take. */
   giveUpMs: number;
 }
 
@@ -24,10 +24,10 @@ export const RETRY_POLICY: RetryPolicy = {
   giveUpMs: 60_000,
 };
 
-/** The connection was lost: result and bytes may be sound. */
+/** The connection was lost; the result and the bytes may be intact. */
 const CONNECTION_LOST = new Set(["network_error", "missing_end_of_stream", "truncated_message"]);
 
-/** The bytes are not those that the server sent. */
+/** The bytes differ from those that the server sent. */
 const DAMAGED = new Set([
   "row_gap",
   "row_overlap",
@@ -39,10 +39,10 @@ const DAMAGED = new Set([
   "invalid_data",
 ]);
 
-/** Statuses of a server, or of a proxy before it, that runs but is not ready. */
+/** HTTP statuses of a server, or of a proxy in front of it, that is running but not ready. */
 const NOT_READY = new Set([429, 502, 503, 504]);
 
-/** The next response, or why there is none; `canResume`: a later try may succeed. */
+/** The next response, or the error; `canResume`: a later try may succeed. */
 export type Reconnection = Continuation | { error: ColonnadeError; canResume: boolean };
 
 /** A response that continues from `firstRow` of the result. */
@@ -67,7 +67,7 @@ export class Reconnector {
   #openedMs = 0;
   #wasDamaged = false;
   #endPause: () => void = () => undefined;
-  /** The same request gives the same rows again: their order does not depend on the run. */
+  /** Whether the same request gives the same rows again, because their order does not depend on the run. */
   isRepeatable = false;
 
   constructor(
@@ -107,7 +107,7 @@ export class Reconnector {
     } else if (!CONNECTION_LOST.has(error.code)) {
       return { error, canResume: false };
     }
-    // A response with heartbeats only is progress as well: the query is slow.
+    // A response with heartbeats only counts as progress too, because the query is just slow.
     const wasSteady = lastPieceMs - this.#openedMs >= this.#policy.stallMs / 2;
     if (numRows > this.#numRows || wasSteady) {
       this.#numRows = numRows;
@@ -134,7 +134,7 @@ export class Reconnector {
     }
   }
 
-  /** Requests the rows after `numRows` where this side closed the connection. */
+  /** Requests the rows after `numRows`, if this side closed the connection. */
   async reconnect(numRows: number): Promise<Continuation | ColonnadeError> {
     try {
       const body = await this.#request(numRows);
@@ -151,7 +151,7 @@ export class Reconnector {
     return this.#query.firstRow + numRows;
   }
 
-  /** The same in the table, of which this may be a range. */
+  /** The same row's number in the whole table, of which this may be a range. */
   #tableRow(numRows: number): number {
     const { whole } = this.#query;
     return whole === undefined ? numRows : this.#row(numRows) - whole.firstRow;
@@ -177,16 +177,16 @@ export class Reconnector {
     const request = restartRequest(this.#source, whole ?? this.#query, whole ? 0 : numRows);
     const body = await openBody(request, this.#signal, stallMs);
     if (whole === undefined) return body;
-    // Now the server knows the result again: the next try gets these rows by its id.
+    // The server has the result again, so the next try gets these rows by its id.
     void body.stream.cancel().catch(() => undefined);
-    throw new ColonnadeError("network_error", "The result has just begun again.");
+    throw new ColonnadeError("network_error", "The result was just restarted.");
   }
 
   #waitMs({ retryAfterMs = 0 }: ColonnadeError): number {
     if (this.#attempt === 1) return retryAfterMs;
     const { firstWaitMs, maxWaitMs } = this.#policy;
     const waitMs = Math.min(firstWaitMs * 2 ** (this.#attempt - 2), maxWaitMs);
-    // Jitter: clients of a server that restarts must not reconnect all at once.
+    // Jitter, so that the clients of a restarted server do not all reconnect at once.
     return Math.max(retryAfterMs, waitMs * (0.5 + Math.random() / 2));
   }
 
@@ -215,7 +215,7 @@ export class Reconnector {
   }
 }
 
-/** Why a body could not be read: any error of the browser means that the connection was lost. */
+/** The error of a failed read. Any error of the browser's own means that the connection was lost. */
 export function readError(thrown: unknown): ColonnadeError {
   return thrown instanceof ColonnadeError ? thrown : connectionLost();
 }

@@ -6,7 +6,7 @@ export interface RowBlock {
   free(): void;
 }
 
-/** Of the six connections that a browser gives an origin; the page and other tables need some. */
+/** Fetches at once. A browser gives an origin six connections; the page and other tables need some. */
 const MAX_FETCHES = 2;
 
 interface Waiter<B> {
@@ -48,8 +48,8 @@ export class RowBlockCache<B extends RowBlock> {
   }
 
   /**
-   * Works on a block as soon as it is cached; it may be evicted afterwards. Rejects with why it cannot
-   * be fetched, or with `cancelled`; another call tries again.
+   * Calls `work` on a block as soon as it is cached; the block may be evicted afterwards. Rejects with
+   * the error of the fetch, or with `cancelled`; another call tries again.
    */
   use<T>(index: number, signal: AbortSignal, work: (block: B) => T): Promise<T> {
     return new Promise((resolve, reject) => {

@@ -13,7 +13,7 @@ import type { WindowedTable } from "./windowed-table.js";
 /** The answer to a request without a result. */
 const DONE = { result: null };
 
-/** Serves one table through `endpoint`; the returned function ends that and frees the rows. */
+/** Serves one table through `endpoint`. The returned function stops it and frees the rows. */
 export function serve(endpoint: Endpoint): () => void {
   let stream: TableStream | undefined;
   const pool = new PoolClient((notice) => responder.notify("slot", notice));
@@ -40,7 +40,7 @@ export function serve(endpoint: Endpoint): () => void {
       try {
         return { result: await read.run(work, signal, report) };
       } catch (thrown) {
-        // The table became windowed meanwhile: the server does the work, or its error says what to do.
+        // If the table became windowed meanwhile, the server does the work, or its error says what to do.
         if (signal.aborted || read === rows()) throw thrown;
         return { result: await rows().run(work, signal, report) };
       }

@@ -21,7 +21,7 @@ import {
 } from "./reconnector.js";
 import { type ResultAccess, WindowedTable } from "./windowed-table.js";
 
-/** The least time between two progress reports: each of them draws the page. */
+/** Minimum time between two progress reports, because each of them redraws the page. */
 const PROGRESS_INTERVAL_MS = 100;
 /** A pause this long closes the connection, which other requests may need. */
 const MAX_PAUSE_MS = 5000;
@@ -29,9 +29,9 @@ const MAX_PAUSE_MS = 5000;
 type Notify = <N extends keyof Notices>(name: N, data: Notices[N]) => void;
 
 /**
- * One stream inside the worker: reads a body into a decoder and reports progress. Where the source is
- * a Colonnade server's, it reconnects when the connection is lost, and becomes windowed when the memory
- * budget is full; for other sources it then pauses until it gets a larger budget.
+ * One stream inside the worker: reads a body into a decoder and reports progress. If a Colonnade
+ * server answers, it reconnects after a lost connection, and becomes windowed when the memory budget is
+ * full. With other sources, a full budget pauses it until it gets a larger one.
  */
 export class TableStream {
   readonly #source: WireSource;
@@ -40,12 +40,12 @@ export class TableStream {
   readonly #policy: RetryPolicy;
   readonly #reconnector: Reconnector | undefined;
   readonly #pool: PoolClient;
-  /** The slot of the connection that rows come by. */
+  /** The slot of the connection for the rows. */
   #slot: ClientSlot;
-  /** Ends the reading of a body where the rows after it can be requested later. */
+  /** Ends the reading of a body whose remaining rows can be requested later. */
   #leaving = new AbortController();
   #isWaiting = false;
-  /** How long the next bytes may take. */
+  /** Timeout of the next bytes. */
   readonly #stallMs: number | undefined;
   readonly #startMs = performance.now();
   #decoder: BodyDecoder | undefined;
@@ -88,7 +88,7 @@ export class TableStream {
     return this.#windowed ?? this.#decoder?.kernels;
   }
 
-  /** Set once the memory budget was full and rows load on demand. */
+  /** Set once the memory budget is full and rows load on demand. */
   get windowed(): WindowedTable | undefined {
     return this.#windowed;
   }
@@ -113,7 +113,7 @@ export class TableStream {
    * Resolves once the schema is known and continues reading; the end comes as a notice. A failure
    * before the schema rejects, and is not reported again.
    *
-   * @param isShown the schema is reported with the first rows where these come soon, and reading
+   * @param isShown the schema is reported with the first rows if they arrive soon, and reading
    *   pauses until they are painted
    */
   async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Opened> {
@@ -164,7 +164,7 @@ export class TableStream {
     this.#reportEnd(decoder, await this.#run(decoder, failure));
   }
 
-  /** As {@link #readAll}, and then releases the slot. */
+  /** Like {@link #readAll}, and then releases the slot. */
   async #run(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
     try {
       return await this.#readAll(decoder, start);
@@ -207,7 +207,7 @@ export class TableStream {
     }
   }
 
-  /** The next response, or why there is none; the slot may be released meanwhile. */
+  /** The next response, or the error; the slot may be released meanwhile. */
   async #reconnect(error: ColonnadeError, numRows: number): Promise<Reconnection | undefined> {
     const { yielding, release } = this.#slot;
     const onYield = () => this.#canYield && release();
@@ -219,8 +219,8 @@ export class TableStream {
   }
 
   /**
-   * Releases the slot and waits for another one. Resolves with the response with the next rows, or
-   * with why there is none; with undefined when the stream is stopped meanwhile.
+   * Releases the slot and waits for another one. Resolves with the response that has the next rows, or
+   * with the error; with undefined if the stream is stopped meanwhile.
    */
   async #yieldAndReconnect(
     decoder: BodyDecoder,
@@ -246,7 +246,7 @@ export class TableStream {
     return this.#reconnector?.isRepeatable === true;
   }
 
-  /** Undefined where the slot was yielded before the end. */
+  /** Reads one body; undefined if the slot was yielded before the end. */
   async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd | undefined> {
     const { signal } = this.#abort;
     const slot = this.#slot;
@@ -261,7 +261,7 @@ export class TableStream {
       try {
         await this.#push(decoder, piece);
       } finally {
-        // A table whose first piece is bad after good rows opens with those rows.
+        // If the first piece has good rows before bad bytes, the table opens with those rows.
         const report = () => this.#reportSchema(decoder);
         const isEarly = decoder.schema !== undefined && decoder.numRows === 0;
         if (!isEarly || !this.#paintGate.awaitsRows(report)) await report();
@@ -292,7 +292,7 @@ export class TableStream {
     return warning === undefined ? { state: "complete" } : { state: "complete", warning };
   }
 
-  /** Where the budget is full and the table cannot be windowed, waits for a larger one. */
+  /** Pushes a piece. If the budget is full and the table cannot be windowed, waits for a larger one. */
   async #push(decoder: BodyDecoder, piece: Uint8Array): Promise<void> {
     let work = () => decoder.push(piece);
     for (;;) {
@@ -339,7 +339,7 @@ export class TableStream {
     return this.#reconnector !== undefined && decoder.numRows > 0;
   }
 
-  /** Makes the table windowed where the memory budget is full; false for any other error. */
+  /** Makes the table windowed if the memory budget is full; false for any other error. */
   async #becomeWindowed(decoder: BodyDecoder, thrown: unknown): Promise<boolean> {
     const { kind } = this.#source;
     if (!isBudgetFull(thrown) || !this.#canBeWindowed(decoder) || kind !== "url") return false;
@@ -372,7 +372,7 @@ export class TableStream {
     return true;
   }
 
-  /** Does work that needs a connection, in a slot; again where another request has to go first. */
+  /** Does work that needs a connection, in a slot. Does it again if another request had to go first. */
   async #withSlot<T>(
     priority: SlotPriority,
     hasRows: boolean,

@@ -12,7 +12,7 @@ import { RowBlockCache } from "./row-block-cache.js";
 
 /** The share of the budget that the first rows keep. */
 const HEAD_SHARE = 1 / 4;
-/** Large enough for few requests, small enough that the first cells after a jump arrive soon. */
+/** Large enough that requests are few, small enough that the first cells after a jump arrive soon. */
 const BLOCK_BYTES = 2 * 1024 * 1024;
 /** The number of blocks that fit the smallest budget. */
 const MIN_BLOCKS = 8;
@@ -29,8 +29,8 @@ export interface ResultAccess {
   source: UrlSource;
   query: QueryRange;
   /**
-   * Reads the rows of a range into a decoder. Where the connection is lost it reconnects and reports
-   * the interruption; rejects with why that failed.
+   * Reads the rows of a range into a decoder. If the connection is lost, it reconnects and reports
+   * the interruption. Rejects with the error if that fails.
    */
   read(
     query: QueryRange,
@@ -40,15 +40,15 @@ export interface ResultAccess {
   ): Promise<void>;
   /**
    * Fetches JSON about the result; `path` is appended to its address. A request that is not urgent
-   * yields to those that are, and is made again.
+   * yields to urgent ones, and is repeated afterwards.
    */
   fetchJson(path: string, isUrgent: boolean, signal: AbortSignal): Promise<string>;
 }
 
 /**
  * A table larger than its memory budget: its first rows stay in memory, all others load from the
- * server in row blocks, which are evicted when the budget is full. Reads as {@link Kernels} do, but
- * asynchronously.
+ * server in row blocks, which are evicted when the budget is full. Has the methods of {@link Kernels},
+ * but asynchronous.
  */
 export class WindowedTable {
   readonly #head: BodyDecoder;
@@ -58,7 +58,7 @@ export class WindowedTable {
   readonly #abort = new AbortController();
   readonly #interruptions = new Map<number, Interruption>();
   readonly #headRows: number;
-  /** Whether the total is the expected one, because the server does not know it yet. */
+  /** Whether the total is only expected, because the server does not know it yet. */
   #isTotalExpected: boolean;
   #progress: StreamProgress;
   #blockRows: number;
@@ -82,7 +82,7 @@ export class WindowedTable {
     this.#notify = notify;
     const { memoryBytes, numRows } = head;
     head.keepFirst(numRows * HEAD_SHARE);
-    // Few huge batches: keeping one would take too much of the budget.
+    // If the batches are few and huge, even one would take too much of the budget.
     if (head.numRows > numRows / 2) head.keepFirst(0);
     this.#headRows = head.numRows;
     const { expectedRows } = result.query;
@@ -103,7 +103,7 @@ export class WindowedTable {
     return { ...this.#progress, interruption };
   }
 
-  /** As {@link Kernels.window}. */
+  /** Like {@link Kernels.window}. */
   async window(
     view: number,
     start: number,
@@ -119,7 +119,7 @@ export class WindowedTable {
     return joinWindows(windows);
   }
 
-  /** As {@link Kernels.values}; repeated texts are as others. */
+  /** Like {@link Kernels.values}, but without a special form for repeated texts. */
   async values(
     view: number,
     column: number,
@@ -145,7 +145,7 @@ export class WindowedTable {
     return this.#progress.rows;
   }
 
-  /** The server summarises and searches; views are refused, because they would hold all rows. */
+  /** Summarises and searches on the server. Rejects views, because they would hold all rows. */
   async run(
     work: KernelWork,
     signal: AbortSignal,
@@ -173,7 +173,7 @@ export class WindowedTable {
   /** Views ended when the table became windowed. */
   release(): void {}
 
-  /** Fetches the number of rows, as far as the server knows it. */
+  /** Fetches the number of rows that the server knows. */
   async fetchTotal(): Promise<void> {
     const { source, query } = this.#result;
     const record = await fetchQueryRecord(source, query, this.#abort.signal, fetchOf(source)).catch(
@@ -194,7 +194,7 @@ export class WindowedTable {
     return this.#progress.totalRows !== undefined && !this.#isTotalExpected;
   }
 
-  /** Rows `[0, numRows)` exist; `totalRows` in all, where that is known. */
+  /** Takes that rows `[0, numRows)` exist, and the total if it is known. */
   #learn(numRows: number, totalRows?: number): void {
     if (this.#isTotalKnown) return;
     const { limit = Number.POSITIVE_INFINITY } = this.#result.query;
@@ -378,9 +378,9 @@ function quoted(name: string): string {
 function tooLarge(): ColonnadeError {
   return new ColonnadeError(
     "windowed",
-    "The table is larger than its memory budget, so not all of its rows can be worked on here.",
+    "The table is larger than its memory budget, so its rows cannot all be processed here.",
     {
-      hint: "Open a request with sort and filter for the server, or give open() more memoryBytes.",
+      hint: "Send sort and filter to the server with the request, or pass open() more memoryBytes.",
     },
   );
 }
