@@ -26,7 +26,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.goto(`${demo.origin}/?table=flights&view=details`);
       const columns = page.getByRole("region", { name: "Columns", exact: true });
       await expect(columns.getByRole("row", { name: /^distance/ }).getByRole("img")).toBeVisible();
-      await page.getByText("Columns as they are stored").click();
+      await page.getByText("Column storage").click();
       await expectAccessible(page);
 
       await page.getByRole("textbox", { name: "SQL" }).click();

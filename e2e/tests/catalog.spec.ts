@@ -56,9 +56,9 @@ test("rows of a file that has changed are said to be old, and read again", async
     await writeFile(join(folder, "next"), "n,m\n2,3\n");
     await rename(join(folder, "next"), join(folder, "one.csv"));
     await page.getByRole("button", { name: "Refresh the list" }).click();
-    await expect(page.getByText("one has changed since these rows were read.")).toBeVisible();
+    await expect(page.getByText("one has changed since these rows were loaded.")).toBeVisible();
     await expect(cell(page, 0, 1)).toHaveText("1");
-    await page.getByRole("button", { name: "Read again" }).click();
+    await page.getByRole("button", { name: "Reload" }).click();
     await expect(cell(page, 0, 2)).toHaveText("3");
     await expect(page.getByText("has changed since")).toBeHidden();
   });
@@ -80,16 +80,17 @@ test("details of a table: columns in short, first rows, how it is stored", async
   // TPC-H: between 1 and 50.
   await expect(quantity.getByRole("cell").nth(3)).toHaveText("1.00");
   await expect(quantity.getByRole("cell").nth(4)).toHaveText("50.00");
-  await expect(quantity.getByRole("img")).toHaveAccessibleName(/From 1\.00 to 50\.00/);
+  await expect(quantity.getByRole("img")).toHaveAccessibleName(/from 1\.00 to 50\.00/);
   await expect(quantity).toContainText("17.00 · 36.00");
   await expect(columns.getByRole("row", { name: /^l_returnflag/ })).toContainText("N 51 %");
 
   const { parquet } = (await (await fetch(`${demo.origin}/v1/tables/lineitem`)).json()) as {
     parquet: { num_row_groups: number; columns: { compression: string[] }[] };
   };
-  await expect(page.getByText(`${parquet.num_row_groups} of `)).toBeVisible();
-  await page.getByText("Columns as they are stored").click();
-  const stored = page.getByRole("region", { name: "Columns as they are stored" });
+  const rowGroups = new RegExp(`^${parquet.num_row_groups}, .* rows each$`);
+  await expect(page.getByText(rowGroups)).toBeVisible();
+  await page.getByText("Column storage").click();
+  const stored = page.getByRole("region", { name: "Column storage" });
   await expect(stored.getByRole("row", { name: /^l_comment/ })).toContainText(
     parquet.columns[0]?.compression[0] ?? "?",
   );
@@ -133,7 +134,7 @@ test("a table that is not there is an error that helps", async ({ page, demo }) 
 
 test("the first page explains itself, and leads on", async ({ page, demo }) => {
   await page.goto(demo.origin);
-  await expect(page.getByRole("heading", { name: "Look at a table" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Open a table" })).toBeVisible();
   await page.getByRole("link", { name: /^Open flights/ }).click();
   await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
   await page.goBack();

@@ -165,7 +165,7 @@ test("a brush filters the table and the other charts, and is cleared in either p
   await expect(bars).toBeVisible();
   await expect(status(page)).toContainText("Complete: 3,000,000 rows");
   await drag(page, line, 0.3, 0.5);
-  await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
   const marked = () =>
     JSON.parse(new URL(page.url()).searchParams.get("chart") ?? "[]")[0]?.[5]?.x as
       | [string, string]
@@ -198,7 +198,7 @@ test("a brush filters the table and the other charts, and is cleared in either p
   await page.locator("colonnade-viewer").evaluate((viewer) => {
     (viewer as unknown as { filter: null }).filter = null;
   });
-  await expect(page.getByRole("button", { name: "Clear the marked range" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Clear selection" })).toHaveCount(0);
   await expect(status(page)).toContainText("3,000,000 rows");
 });
 
@@ -249,7 +249,7 @@ test("the keyboard walks, marks, applies and clears", async ({ page, demo }) => 
   await line.press("ArrowRight");
   await expect(live).toContainText("week of 2001-01-08: 115,245");
   await line.press("Shift+ArrowRight");
-  await expect(live).toContainText("Marked");
+  await expect(live).toContainText("Selected");
   await line.press("Enter");
   await expect(status(page)).toContainText(rowsText(115_245 + 113_687));
   await line.press("Escape");
@@ -320,7 +320,7 @@ test("a statement's rows, odd names and nothing to show", async ({ page, demo })
   expect((await valuesOf(card(page, title)))[0]).toEqual(first?.map(String));
   const none = "select delay, origin from flights where false";
   await page.goto(`${demo.origin}/?${new URLSearchParams({ sql: none, chart: "" })}`);
-  await expect(page.getByText("There is nothing to show in these columns.").first()).toBeVisible();
+  await expect(page.getByText("These columns have no values to show.").first()).toBeVisible();
 });
 
 test("every column that can be charted can be, and what fails says so", async ({ page, demo }) => {
@@ -338,8 +338,8 @@ test("every column that can be charted can be, and what fails says so", async ({
     const alert = region.getByRole("alert");
     if ((await alert.count()) > 0) failed.push(`${name}: ${await alert.textContent()}`);
   }
-  // Times that no calendar holds have no place on an axis.
-  expect(failed.filter((text) => !text.includes("no calendar"))).toEqual([]);
+  // Times outside the calendar's range cannot be shown on an axis.
+  expect(failed.filter((text) => !text.includes("calendar's range"))).toEqual([]);
 });
 
 test("work that is not wanted any more ends at the server", async ({ page, demo }) => {
@@ -347,15 +347,15 @@ test("work that is not wanted any more ends at the server", async ({ page, demo 
   const charts = JSON.stringify([["histogram", "l_tax"]]);
   await page.goto(`${demo.origin}/?${new URLSearchParams({ sql, chart: charts })}`);
   const region = card(page, "Rows by l_tax");
-  await expect(region.getByText("Asking the server…")).toBeVisible();
+  await expect(region.getByText("Loading…")).toBeVisible();
   const running = async () =>
     (await demo.queries()).filter(({ state }) => state === "running").map(({ id }) => id);
   const before = await running();
   await region.getByRole("button", { name: "Cancel" }).click();
-  await expect(region.getByText("Stopped.")).toBeVisible();
+  await expect(region.getByText("Cancelled.")).toBeVisible();
   await expect.poll(async () => (await running()).length).toBeLessThan(before.length);
-  await region.getByRole("button", { name: "Load" }).click();
-  await expect(region.getByText("Asking the server…")).toBeVisible();
+  await region.getByRole("button", { name: "Load again" }).click();
+  await expect(region.getByText("Loading…")).toBeVisible();
   const again = await running();
   await page.getByRole("button", { name: "Close charts" }).click();
   await expect.poll(async () => (await running()).length).toBeLessThan(again.length);
@@ -373,7 +373,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await valuesOf(card(page, "Rows by origin"));
       await card(page, "Rows by origin").getByRole("button", { name: "Table" }).click();
       await drag(page, chart(page, "Mean of delay by date"), 0.3, 0.5);
-      await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+      await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
       await expectAccessible(page);
     });
   });

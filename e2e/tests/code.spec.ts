@@ -55,7 +55,7 @@ async function copied(page: Page, language: string, limit?: number): Promise<str
   await page.getByRole("button", { name: "Copy as code" }).click();
   const dialog = page.getByRole("dialog", { name: "Copy as code" });
   await dialog.getByRole("tab", { name: language }).click();
-  await dialog.getByLabel("The most rows").fill(limit === undefined ? "" : String(limit));
+  await dialog.getByLabel("Row limit").fill(limit === undefined ? "" : String(limit));
   await dialog.getByRole("button", { name: "Copy", exact: true }).click();
   await expect(dialog.getByText("Copied")).toBeVisible();
   const text = await page.evaluate(() => navigator.clipboard.readText());

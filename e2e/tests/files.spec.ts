@@ -167,7 +167,7 @@ test("several files at once are sent each in a row of its own", async ({ page, s
     page,
     files.map((name) => join(folder, name)),
   );
-  await expect(row(page, "page.html")).toContainText("What can be opened");
+  await expect(row(page, "page.html")).toContainText("Supported are Arrow");
   await expect(row(page, "trips.ndjson").getByRole("textbox")).toHaveValue("trips_2");
   await tray(page).getByRole("button", { name: "Upload all 3" }).click();
   for (const [file, name] of [
@@ -194,7 +194,7 @@ test("a table is replaced only where that is asked for, and never one of the ser
   await choose(page, [join(folder, "tabs.tsv")]);
   const file = row(page, "tabs.tsv");
   await file.getByRole("textbox").fill("source");
-  await expect(file).toContainText("The server itself has a table of that name");
+  await expect(file).toContainText("The server has its own table with this name");
   await expect(file.getByRole("button", { name: "Upload" })).toHaveAttribute(
     "aria-disabled",
     "true",
@@ -228,7 +228,7 @@ test("an upload shows how far it is, and a cancelled one leaves no table", async
   await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0.05);
   await expect(file).toContainText(/[\d.]+ \w?B of 13 MB sent/);
   await file.getByRole("button", { name: "Cancel" }).click();
-  await expect(file).toContainText("The server kept nothing of it");
+  await expect(file).toContainText("The server kept no part of the file");
   expect(await tableNames(server)).not.toContain("fits");
   await client.send("Network.emulateNetworkConditions", { ...speed, uploadThroughput: -1 });
   await file.getByRole("button", { name: "Upload again" }).click();
@@ -241,7 +241,7 @@ test("what the server does not take is explained", async ({ page, stage: { serve
   await page.goto(server.origin);
   await choose(page, [join(folder, "large.csv"), join(folder, "broken.csv")]);
   await expect(row(page, "large.csv")).toContainText(
-    "It has 20 MB; the server takes at most 17 MB. Start the server with a larger --max-upload.",
+    "The file has 20 MB; the server accepts at most 17 MB. Start the server with a larger --max-upload.",
   );
   const broken = row(page, "broken.csv");
   await broken.getByRole("button", { name: "Upload" }).click();
@@ -279,7 +279,7 @@ test("folders and other files are refused in words", async ({
   await expect(inList(page, "source")).toBeVisible();
   await drop(page, [folder, join(folder, "page.html")], async () => undefined);
   await expect(tray(page)).toContainText(/“colonnade-files-\w+” is a folder/);
-  await expect(row(page, "page.html")).toContainText("is no kind of table that is known here");
+  await expect(row(page, "page.html")).toContainText("is not a supported file type");
   await row(page, "page.html").getByRole("button", { name: "Remove page.html" }).click();
   await expect(row(page, "page.html")).toBeHidden();
 });
@@ -287,7 +287,7 @@ test("folders and other files are refused in words", async ({
 test("a server that is not writable says how it would be", async ({ page, demo, stage }) => {
   await page.goto(demo.origin);
   await choose(page, [join(stage.folder, "trips.parquet")]);
-  await expect(row(page, "trips.parquet")).toContainText("takes no uploads");
+  await expect(row(page, "trips.parquet")).toContainText("does not accept uploads");
   await expect(row(page, "trips.parquet")).toContainText("colonnade serve --writable");
   await expect(row(page, "trips.parquet").getByRole("button", { name: "Upload" })).toBeHidden();
 });
@@ -309,7 +309,7 @@ test("an Arrow file can be uploaded, and an upload be removed", async ({
   await page.getByRole("button", { name: "Remove gone" }).click();
   const dialog = page.getByRole("dialog", { name: "Remove gone" });
   await expectAccessible(page);
-  await dialog.getByRole("button", { name: "Keep it" }).click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
   expect(await tableNames(server)).toContain("gone");
   await page.getByRole("button", { name: "Remove gone" }).press("Enter");
   await dialog.getByRole("button", { name: "Remove" }).click();

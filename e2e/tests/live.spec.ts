@@ -47,7 +47,7 @@ test.describe("queries", () => {
   test("are listed with what they are, one by one, and can be cancelled", async ({ page }) => {
     await page.goto(server.origin);
     const dialog = await openQueries(page);
-    await expect(dialog).toContainText("Nothing runs, and nothing is kept");
+    await expect(dialog).toContainText("No running queries or stored results");
     await expectAccessible(page);
 
     const others = [
@@ -57,7 +57,7 @@ test.describe("queries", () => {
     const items = dialog.getByRole("listitem");
     await expect(items).toHaveCount(2);
     await expect(items.nth(0)).toContainText("lineitem · 2 columns · filtered");
-    await expect(items.nth(1)).toContainText("lineitem · by l_extendedprice ↓");
+    await expect(items.nth(1)).toContainText("lineitem · sorted by l_extendedprice ↓");
     for (const item of await items.all()) {
       await expect(item).toContainText("Running");
       await expect(item).toContainText(/[\d,]+ (?:of [\d,]+ )?rows/);
@@ -74,12 +74,12 @@ test.describe("queries", () => {
     await expect(items).toHaveCount(1);
     expect(await server.queries()).toHaveLength(1);
     for (const other of others) other.abort();
-    await expect(items.nth(0)).toContainText("Stopped");
+    await expect(items.nth(0)).toContainText("Cancelled");
     await items
       .nth(0)
-      .getByRole("button", { name: /^Forget/ })
+      .getByRole("button", { name: /^Delete/ })
       .click();
-    await expect(dialog).toContainText("Nothing runs");
+    await expect(dialog).toContainText("No running queries");
   });
 
   test("open where their rows are looked at", async ({ page }) => {
@@ -126,7 +126,7 @@ test.describe("queries", () => {
   test("a server that does not answer is said, and asked again", async ({ page }) => {
     await page.goto(server.origin);
     const dialog = await openQueries(page);
-    await expect(dialog).toContainText("Nothing runs");
+    await expect(dialog).toContainText("No running queries");
     const { port } = new URL(server.origin);
     await server.kill();
     await expect(dialog.getByRole("alert")).toContainText("Could not reach the server");
@@ -186,11 +186,11 @@ test.describe("a server that is killed and started again", () => {
     await page.clock.install();
     await restart(async () => {
       await expect(page.getByRole("status")).toContainText("Connection lost at row");
-      await expect(page.getByText("Rows go on by themselves")).toBeVisible();
+      await expect(page.getByText("Rows continue to load")).toBeVisible();
       await expect(page.getByRole("alert")).toContainText("not restored within 60 s");
     });
     await page.clock.runFor(3000);
-    await expect(page.getByText("Rows go on by themselves")).toBeHidden();
+    await expect(page.getByText("Rows continue to load")).toBeHidden();
     await expect(page.getByRole("alert")).toBeHidden();
     await expect(page.getByRole("status")).toContainText(/Streaming|Complete/);
   });
@@ -219,14 +219,14 @@ for (const colorScheme of ["light", "dark"] as const) {
     await page.keyboard.press("?");
     const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
     for (const does of [
-      "Filter the tables",
-      "Run it",
-      "Copy what is selected",
+      "Filter tables",
+      "Run the selection",
+      "Copy the exact values",
       "Sort by the column",
     ]) {
       await expect(sheet).toContainText(does);
     }
-    await expect(sheet).toContainText(/First rows [\d.]+ m?s after this page was asked for/);
+    await expect(sheet).toContainText(/First rows shown after [\d.]+ m?s/);
     await expectAccessible(page);
     await page.setViewportSize({ width: 400, height: 700 });
     await expectAccessible(page);
@@ -248,10 +248,10 @@ test("a sheet that is opened before the first rows says when they came", async (
   await expect(page.getByRole("status")).toContainText("Connecting");
   await page.keyboard.press("?");
   const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-  await expect(sheet).toContainText("Filter the tables");
+  await expect(sheet).toContainText("Filter tables");
   await expect(sheet).not.toContainText("First rows");
   letIn();
-  await expect(sheet).toContainText(/First rows [\d.]+ m?s after this page was asked for/);
+  await expect(sheet).toContainText(/First rows shown after [\d.]+ m?s/);
 });
 
 test("single keys lead to the parts of the page, but never while something is typed", async ({
@@ -285,7 +285,7 @@ test("single keys lead to the parts of the page, but never while something is ty
   await page.keyboard.press("Escape");
 
   await page.keyboard.press("?");
-  await page.getByLabel("Single keys are shortcuts of the page").uncheck();
+  await page.getByLabel("Enable single-key shortcuts").uncheck();
   await page.keyboard.press("Escape");
   await page.keyboard.press("/");
   await expect(filter).not.toBeFocused();

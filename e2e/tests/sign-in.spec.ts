@@ -39,7 +39,7 @@ test("a token is asked for before anything else, and leads to where one was goin
 }) => {
   const address = `${guarded.origin}/?table=flights&columns=origin,delay&sort=-delay&row=40`;
   await page.goto(address);
-  await expect(dialog(page)).toContainText("This server asks for a token.");
+  await expect(dialog(page)).toContainText("This server requires a token.");
   await expect(dialog(page).getByLabel("Token")).toBeFocused();
   await expectAccessible(page);
   await page.keyboard.press("Escape");
@@ -161,7 +161,7 @@ test("signing out ends the session, and leaves the address", async ({ page, guar
   await signIn(page);
   await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
   await page.getByRole("button", { name: "Sign out" }).click();
-  await expect(dialog(page)).toContainText("This server asks for a token.");
+  await expect(dialog(page)).toContainText("This server requires a token.");
   await expect(page.getByRole("gridcell")).toHaveCount(0);
   await expect(page).toHaveURL(/table=every_type/);
   await signIn(page);

@@ -261,7 +261,7 @@ test("a plan is shown, and measured when asked for", async ({ page, demo }) => {
   await page.getByRole("button", { name: "Tree" }).click();
   await expect(page.getByRole("region", { name: "Physical plan" })).toContainText("┌──");
   await page.getByRole("button", { name: "Analyze" }).click();
-  await expect(page.getByRole("region", { name: /carried out/ })).toContainText("output_rows=229");
+  await expect(page.getByRole("region", { name: /with metrics/ })).toContainText("output_rows=229");
   await page.getByRole("tab", { name: "Rows" }).click();
   await expect(page.getByRole("status")).toContainText("Complete: 229 rows");
 });

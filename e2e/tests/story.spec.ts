@@ -111,7 +111,7 @@ test("from a folder of files to an answer that somebody else sees", async ({
     // The first bar is the city of the most flights.
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
     rows = ROWS.ORD;
     await expect(status(page)).toContainText(rowsText(rows));
     await expect(cell(page, 0, 1)).toHaveText("Chicago");
@@ -141,7 +141,7 @@ test("from a folder of files to an answer that somebody else sees", async ({
     await expect(cell(other, 0, 1)).toHaveText("Chicago");
     await expect(cell(other, 3, 2)).toHaveText(shown ?? "");
     await expect(other.getByRole("application", { name: "Rows by city" })).toBeVisible();
-    await expect(other.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+    await expect(other.getByRole("button", { name: "Clear selection" })).toBeVisible();
     await context.close();
   });
 });

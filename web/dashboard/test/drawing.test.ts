@@ -77,7 +77,7 @@ test("a chart is said in words and in a table of exact values", () => {
   const drawing = draw(data, 400, measure);
   if (drawing === undefined) throw new Error("there is no drawing");
   expect(summaryOf(data, drawing)).toBe(
-    "Line of mean of price by day (each month): 12 points, lowest 5 (1992-01), highest 16 (1992-12), rising.",
+    "Line chart of mean of price by day (per month): 12 points, lowest 5 (1992-01), highest 16 (1992-12), rising.",
   );
   expect(tableOf(data).headers).toEqual(["day", "mean of price", "rows"]);
   expect(tableOf(data).rows[0]).toEqual(["1992-01", "5.00", "10"]);

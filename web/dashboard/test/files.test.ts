@@ -42,8 +42,8 @@ test.each([
   ["a.db", bytes("SQLite format 3\0"), "SQLite"],
   ["a.duckdb", bytes("12345678DUCK"), "DuckDB"],
   ["a.csv", bytes("\xff\xfea\0,\0"), "UTF-16"],
-  ["a.json", utf8('[{"a": 1}]'), "one object a line"],
-  ["a.json", utf8('{\n  "a": 1\n}'), "one object a line"],
+  ["a.json", utf8('[{"a": 1}]'), "one object per line"],
+  ["a.json", utf8('{\n  "a": 1\n}'), "one object per line"],
   ["a.html", utf8("<!doctype html><p>hello, there</p>\n"), "Arrow (.arrow"],
   ["a.png", bytes("\x89PNG\r\n\x1a\n\0\0"), "Arrow (.arrow"],
 ])("%s is refused in words", (name, head, why) => {

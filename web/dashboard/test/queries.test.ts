@@ -39,7 +39,7 @@ test("a result is named by what was asked for", () => {
     "t · 1 column · filtered · from row 10 · at most 1 row",
   );
   const sort = [{ column: "a", descending: true }, { column: "b" }];
-  expect(title({ query: base.id, sort })).toBe("select 1 · by a ↓, b");
+  expect(title({ query: base.id, sort })).toBe("select 1 · sorted by a ↓, b");
   expect(title({ query: "01234567-89ab" })).toBe("result 01234567");
   expect(title(undefined)).toBe("Result b");
 });

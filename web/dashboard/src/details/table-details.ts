@@ -107,7 +107,7 @@ export class TableDetails extends LitElement {
                     this.isRequested = true;
                   }}
                 >
-                  Summarise the columns
+                  Summarise columns
                 </button>`
           }
         </div>
