@@ -27,7 +27,7 @@ export class TablesList extends LitElement {
   /** Undefined while the list is being read. */
   declare tables: readonly CatalogTable[] | undefined;
   declare error: ColonnadeError | undefined;
-  /** Whether the error is an alert; false where the viewer shows the same error. */
+  /** Whether the error is an alert; false if the viewer shows the same error. */
   declare isAlert: boolean;
   declare current: string | undefined;
   declare filter: string;
