@@ -7,11 +7,11 @@ export default defineConfig({
   globalSetup: "./global-setup.ts",
   outputDir: "results",
   fullyParallel: false,
-  // Two cores: the server and a browser are enough for them.
+  // One worker: the server and a browser use both cores.
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   timeout: 120_000,
-  // Real browsers, engines and sockets on two busy cores: what passes the second time is told as flaky.
+  // Tests use real browsers, engines and sockets; one that passes on the retry is reported as flaky.
   retries: 1,
   expect: { timeout: 30_000 },
   reporter: [["list"]],
