@@ -1,6 +1,6 @@
 import { Server } from "./tests/server.js";
 
-/** Has a server write the demo tables, which tests read as files too, whichever of them run. */
+/** Starts a server once so that it writes the demo tables, because tests also read their files. */
 export default async function globalSetup(): Promise<void> {
   const server = await Server.start();
   await server.kill();

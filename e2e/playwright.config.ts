@@ -8,7 +8,7 @@ export default defineConfig({
   outputDir: "results",
   snapshotPathTemplate: "../docs/pictures/{arg}{ext}",
   fullyParallel: false,
-  // Two cores: the server and a browser are enough for them.
+  // One worker: the server and a browser use both cores.
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   timeout: 120_000,

@@ -1,7 +1,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page } from "@playwright/test";
 
-/** Fails for whatever axe finds in the page as it is now, or in what `narrow` makes of it. */
+/** Expects that axe finds no violations in the page; `narrow` restricts what axe checks. */
 export async function expectAccessible(
   page: Page,
   narrow = (axe: AxeBuilder) => axe,
@@ -10,7 +10,7 @@ export async function expectAccessible(
   expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
 }
 
-/** What is in the element alone. */
+/** Restricts axe to the viewer element. */
 export function elementAlone(axe: AxeBuilder): AxeBuilder {
   return axe.include("colonnade-viewer");
 }

@@ -2,13 +2,16 @@ import { expectAccessible } from "./accessible.js";
 import { cell, chooseTable, expect, test } from "./fixtures.js";
 import { expectGrid } from "./grid-contract.js";
 
-// States that only a server that misbehaves brings are in states.spec.ts.
+// States that need a misbehaving server are in states.spec.ts.
 
 for (const colorScheme of ["light", "dark"] as const) {
   test.describe(`in ${colorScheme}`, () => {
     test.use({ colorScheme });
 
-    test("the list, a stream, its end and an error are accessible", async ({ page, demo }) => {
+    test("the list of tables, a stream, a complete table and an error are accessible", async ({
+      page,
+      demo,
+    }) => {
       await page.goto(demo.origin);
       await expect(page.getByRole("link", { name: /^flights\b/ })).toBeVisible();
       await expectAccessible(page);
@@ -26,7 +29,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await page.goto(`${demo.origin}/?table=flights&view=details`);
       const columns = page.getByRole("region", { name: "Columns", exact: true });
       await expect(columns.getByRole("row", { name: /^distance/ }).getByRole("img")).toBeVisible();
-      await page.getByText("Columns as they are stored").click();
+      await page.getByText("Column storage").click();
       await expectAccessible(page);
 
       await page.getByRole("textbox", { name: "SQL" }).click();
@@ -50,7 +53,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await expectAccessible(page);
     });
 
-    test("what opens over the rows is accessible", async ({ page, demo }) => {
+    test("menus, the inspector and the find bar are accessible", async ({ page, demo }) => {
       await page.goto(`${demo.origin}/?table=every_type`);
       await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
       await page.getByRole("columnheader").first().click({ button: "right" });

@@ -1,4 +1,4 @@
-// A billion rows, read by their number from a Parquet file, in a tab that holds 128 MiB of them.
+// A billion rows of a Parquet file, read by row number in a tab with a memory budget of 128 MiB.
 
 import { existsSync, readFileSync } from "node:fs";
 import type { Browser, Page } from "@playwright/test";
@@ -8,13 +8,13 @@ import { test as base, cell, expect, goToRow } from "./viewer.js";
 
 const NUM_ROWS = 1_000_000_000;
 const FILE = demoFile("billion.parquet");
-/** What is resident beside it is the browser's program, which all its tabs share. */
+/** The limit for the tab's own memory. Other resident memory is the browser's, shared by all tabs. */
 const MAX_TAB_BYTES = 300 * 2 ** 20;
 
 const test = base.extend<object, { origin: string }>({
   origin: [
     async ({ pages }, use) => {
-      // Writing takes half a minute, once.
+      // Writing the file takes half a minute, so it is kept.
       if (!existsSync(FILE)) pythonFile(inCheckout("fixtures/make_billion.py"), [FILE]);
       const server = await Server.start([FILE, "--allow-origin", pages.origin]);
       await use(server.origin);
@@ -24,7 +24,7 @@ const test = base.extend<object, { origin: string }>({
   ],
 });
 
-test.skip(!hasPython && !existsSync(FILE), "pyarrow is not here; npm test said so");
+test.skip(!hasPython && !existsSync(FILE), "pyarrow is not installed");
 
 test.beforeEach(async ({ page, pages, origin }) => {
   const src = `${origin}/v1/tables/billion/rows`;
@@ -32,7 +32,7 @@ test.beforeEach(async ({ page, pages, origin }) => {
   await expect(page.getByRole("status")).toContainText("Windowed", { timeout: 60_000 });
 });
 
-/** The 0-based numbers of the rows in sight, top first, once each of them shows its own values. */
+/** The 0-based numbers of the visible rows, in order, once each of them shows its values. */
 async function rowsInSight(page: Page): Promise<number[]> {
   let rows: { row: number; texts: string[] }[] = [];
   await expect(async () => {
@@ -59,15 +59,15 @@ async function rowsInSight(page: Page): Promise<number[]> {
   return numbers;
 }
 
-/** What row `row` of the file holds. */
+/** The texts of row `row` of the file. */
 function textsOf(row: number): string[] {
   const at = new Date(row * 1000).toISOString().replace("T", " ");
   return [String(row), at, String(Math.floor(row / 2 ** 20))];
 }
 
 /**
- * What the tab's process holds, in bytes: what is its alone, and with all that it shares with others.
- * Of the renderers it is the largest; Chromium keeps a spare one for the next tab.
+ * The memory of the tab's process in bytes: `own` is private, `resident` includes shared memory. The tab
+ * is the largest renderer process, because Chromium keeps a spare one for the next tab.
  */
 async function tabBytes(browser: Browser): Promise<{ own: number; resident: number }> {
   const session = await browser.newBrowserCDPSession();
@@ -83,7 +83,10 @@ async function tabBytes(browser: Browser): Promise<{ own: number; resident: numb
   return sizes.reduce((a, b) => (b.own > a.own ? b : a));
 }
 
-test("each row is where its number says, and the tab stays small", async ({ page, browser }) => {
+test("go to row shows the right rows, and the tab stays within its memory", async ({
+  page,
+  browser,
+}) => {
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", `${NUM_ROWS + 1}`);
   for (const number of [1, 500_000_000, NUM_ROWS, 123_456_789]) {
     await goToRow(page, number);
@@ -130,7 +133,11 @@ for (const number of [1, 500_000_000, NUM_ROWS]) {
 }
 
 for (const numRows of [1, 1000, 333_334, 10_000_000]) {
-  test(`${numRows} of them are exact, too`, async ({ page, pages, origin }) => {
+  test(`a result of ${numRows} rows has an exact row count and last row`, async ({
+    page,
+    pages,
+    origin,
+  }) => {
     const src = `${origin}/v1/tables/billion/rows?limit=${numRows}`;
     await page.goto(`${pages.origin}/?${new URLSearchParams({ memory: "128MiB", src })}`);
     await expect(page.getByRole("status")).toContainText(

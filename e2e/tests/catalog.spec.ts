@@ -19,7 +19,7 @@ function listOf(page: Page) {
   return page.getByRole("navigation", { name: "Tables" });
 }
 
-/** A server of one folder, which goes with it. */
+/** Runs `work` with a server of a temporary folder, and removes both. */
 async function withFolder(work: (folder: string, server: Server) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "colonnade-"));
   await writeFile(join(folder, "one.csv"), "n\n1\n");
@@ -32,7 +32,7 @@ async function withFolder(work: (folder: string, server: Server) => Promise<void
   }
 }
 
-test("the list is looked at again, and says nothing while nothing has changed", async ({
+test("the list of tables is polled, and the server answers 304 while it is unchanged", async ({
   page,
   demo,
 }) => {
@@ -49,22 +49,22 @@ test("the list is looked at again, and says nothing while nothing has changed", 
   expect(answers.slice(1).every((status) => status === 304)).toBe(true);
 });
 
-test("rows of a file that has changed are said to be old, and read again", async ({ page }) => {
+test("a note says that a file has changed, and Reload shows its new rows", async ({ page }) => {
   await withFolder(async (folder, server) => {
     await page.goto(`${server.origin}/?table=one`);
     await expect(cell(page, 0, 1)).toHaveText("1");
     await writeFile(join(folder, "next"), "n,m\n2,3\n");
     await rename(join(folder, "next"), join(folder, "one.csv"));
     await page.getByRole("button", { name: "Refresh the list" }).click();
-    await expect(page.getByText("one has changed since these rows were read.")).toBeVisible();
+    await expect(page.getByText("one has changed since these rows were loaded.")).toBeVisible();
     await expect(cell(page, 0, 1)).toHaveText("1");
-    await page.getByRole("button", { name: "Read again" }).click();
+    await page.getByRole("button", { name: "Reload" }).click();
     await expect(cell(page, 0, 2)).toHaveText("3");
     await expect(page.getByText("has changed since")).toBeHidden();
   });
 });
 
-test("details of a table: columns in short, first rows, how it is stored", async ({
+test("details of a table show column summaries, first rows and Parquet metadata", async ({
   page,
   demo,
 }) => {
@@ -80,30 +80,31 @@ test("details of a table: columns in short, first rows, how it is stored", async
   // TPC-H: between 1 and 50.
   await expect(quantity.getByRole("cell").nth(3)).toHaveText("1.00");
   await expect(quantity.getByRole("cell").nth(4)).toHaveText("50.00");
-  await expect(quantity.getByRole("img")).toHaveAccessibleName(/From 1\.00 to 50\.00/);
+  await expect(quantity.getByRole("img")).toHaveAccessibleName(/from 1\.00 to 50\.00/);
   await expect(quantity).toContainText("17.00 · 36.00");
   await expect(columns.getByRole("row", { name: /^l_returnflag/ })).toContainText("N 51 %");
 
   const { parquet } = (await (await fetch(`${demo.origin}/v1/tables/lineitem`)).json()) as {
     parquet: { num_row_groups: number; columns: { compression: string[] }[] };
   };
-  await expect(page.getByText(`${parquet.num_row_groups} of `)).toBeVisible();
-  await page.getByText("Columns as they are stored").click();
-  const stored = page.getByRole("region", { name: "Columns as they are stored" });
+  const rowGroups = new RegExp(`^${parquet.num_row_groups}, .* rows each$`);
+  await expect(page.getByText(rowGroups)).toBeVisible();
+  await page.getByText("Column storage").click();
+  const stored = page.getByRole("region", { name: "Column storage" });
   await expect(stored.getByRole("row", { name: /^l_comment/ })).toContainText(
     parquet.columns[0]?.compression[0] ?? "?",
   );
-  // What was asked for the details is forgotten when they are left.
+  // The rows are shown after the details are closed.
   await page.getByRole("tab", { name: "Rows" }).click();
   await expect(cell(page, 0, 1)).toHaveText("1");
 });
 
-test("details show the metadata of fields, and every type", async ({ page, demo }) => {
+test("details show the metadata of fields, and summaries of every type", async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=every_type&view=details`);
   const columns = page.getByRole("region", { name: "Columns", exact: true });
   const last = columns.getByRole("row").last();
   await last.scrollIntoViewIfNeeded();
-  // It is summarised once it is seen.
+  // A column is summarised once it is visible.
   await expect(last.getByRole("cell")).toHaveCount(7);
 
   await withFolder(async (folder) => {
@@ -112,10 +113,10 @@ test("details show the metadata of fields, and every type", async ({ page, demo 
     const schema = new Schema([field]);
     const rows = makeData({ type: new Struct([field]), length: 2, children: [data] });
     const bytes = tableToIPC(new Table(new RecordBatch(schema, rows)), "file");
-    await writeFile(join(folder, "told.arrow"), bytes);
-    const again = await Server.start([join(folder, "told.arrow")]);
+    await writeFile(join(folder, "fields.arrow"), bytes);
+    const again = await Server.start([join(folder, "fields.arrow")]);
     try {
-      await page.goto(`${again.origin}/?table=told&view=details`);
+      await page.goto(`${again.origin}/?table=fields&view=details`);
       await expect(columns.getByRole("row", { name: /^n\b/ })).toContainText("unit furlong");
       await expect(columns.getByRole("row", { name: /^n\b/ })).toContainText("1 · 2");
     } finally {
@@ -124,16 +125,16 @@ test("details show the metadata of fields, and every type", async ({ page, demo 
   });
 });
 
-test("a table that is not there is an error that helps", async ({ page, demo }) => {
+test("an unknown table is an error that suggests a similar name", async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=lineitm`);
   await expect(page.getByRole("alert")).toContainText("lineitem");
   await page.getByRole("tab", { name: "Details" }).click();
   await expect(page.getByText("There is no table “lineitm”")).toBeVisible();
 });
 
-test("the first page explains itself, and leads on", async ({ page, demo }) => {
+test("the start page has links to a table and to an example statement", async ({ page, demo }) => {
   await page.goto(demo.origin);
-  await expect(page.getByRole("heading", { name: "Look at a table" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Open a table" })).toBeVisible();
   await page.getByRole("link", { name: /^Open flights/ }).click();
   await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
   await page.goBack();
@@ -142,7 +143,7 @@ test("the first page explains itself, and leads on", async ({ page, demo }) => {
   await expect(page.getByRole("tab", { name: "Query 1" })).toBeVisible();
 });
 
-// What of the page's own files comes at first, compressed.
+// Compressed bytes of the page's own files.
 test("the first load is small", async ({ page, demo }) => {
   const answers: Response[] = [];
   page.on("response", (response) => {
@@ -161,7 +162,7 @@ test("the first load is small", async ({ page, demo }) => {
   expect(scripts).toBeLessThan(100_000);
 });
 
-test("a table is chosen by its columns' names", async ({ page, demo }) => {
+test("the list of tables is filtered by column names", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await page.getByRole("searchbox", { name: "Filter tables" }).fill("l_comm");
   await expect(listOf(page).getByRole("listitem")).toHaveCount(1);

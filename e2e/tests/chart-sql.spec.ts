@@ -24,7 +24,7 @@ async function rowsOf(server: Server, sql: string): Promise<number[] | string> {
   return rows;
 }
 
-test("a predicate in a chart's SQL means the rows that it means everywhere", async () => {
+test("a predicate in a chart's SQL selects the same rows as elsewhere", async () => {
   const server = await Server.start([`cases=${inCheckout("fixtures/predicates.arrows")}`]);
   try {
     const catalog = await (await fetch(`${server.origin}/v1/tables/cases`)).json();

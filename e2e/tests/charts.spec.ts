@@ -5,7 +5,7 @@ import { expectAccessible } from "./accessible.js";
 import { test as base, chooseTable, expect } from "./fixtures.js";
 import type { Server } from "./server.js";
 
-/** A page that reports what its policy refuses. */
+/** Tests that fail if the page violates its content security policy. */
 const test = base.extend<{ failOnViolations: undefined }>({
   failOnViolations: [
     async ({ page }, use) => {
@@ -20,7 +20,7 @@ const test = base.extend<{ failOnViolations: undefined }>({
   ],
 });
 
-/** The rows of a statement, asked for apart from the page. */
+/** The rows of a statement, requested by the test itself. */
 async function answer(server: Server, sql: string): Promise<unknown[][]> {
   const response = await fetch(`${server.origin}/v1/query`, {
     method: "POST",
@@ -50,7 +50,7 @@ function addressOf(demo: Server, table: string, charts: unknown): string {
   return `${demo.origin}/?${new URLSearchParams({ table, chart: JSON.stringify(charts) })}`;
 }
 
-/** The cells of the table of values behind a chart, row by row. */
+/** The cells of a chart's table of values, row by row. */
 async function valuesOf(region: Locator): Promise<string[][]> {
   await region.getByRole("button", { name: "Table", exact: true }).click();
   await expect(region.getByRole("table")).toBeVisible();
@@ -64,7 +64,7 @@ async function valuesOf(region: Locator): Promise<string[][]> {
   return rows.map((row) => row.map((text) => text.replaceAll(",", "")));
 }
 
-/** Drags over a chart, in parts of its width and height. */
+/** Drags over a chart; `from` and `to` are fractions of its width. */
 async function drag(page: Page, where: Locator, from: number, to: number): Promise<void> {
   await where.scrollIntoViewIfNeeded();
   const box = await where.boundingBox();
@@ -77,7 +77,7 @@ async function drag(page: Page, where: Locator, from: number, to: number): Promi
   await page.mouse.up();
 }
 
-test("charts suggest themselves, and their values are the server's", async ({ page, demo }) => {
+test("charts are suggested, and their values equal SQL results", async ({ page, demo }) => {
   await openCharts(page, demo, "flights");
   await expect(chart(page, "Mean of delay by date")).toBeVisible();
   const line = await valuesOf(card(page, "Mean of delay by date"));
@@ -103,7 +103,7 @@ test("charts suggest themselves, and their values are the server's", async ({ pa
   expect(bars[12]).toEqual(["others", String(others)]);
 });
 
-test("every kind of chart of decimals, dates and texts has the server's values", async ({
+test("charts of decimals, dates and texts equal SQL results, for every kind", async ({
   page,
   demo,
 }) => {
@@ -131,7 +131,7 @@ test("every kind of chart of decimals, dates and texts has the server's values",
     demo,
     "select l_discount, count(*) from lineitem group by 1 order by 1",
   );
-  // Bins are narrower than a cent; each value has one of its own, wherever doubles round.
+  // Bins are narrower than a cent, so each value has its own bin, however doubles round.
   expect(bins.map(([, n]) => n)).toEqual(discounts.map(([, n]) => String(n)));
 
   await expect(chart(page, "l_quantity against l_discount")).toBeVisible();
@@ -154,7 +154,7 @@ test("every kind of chart of decimals, dates and texts has the server's values",
   );
 });
 
-test("a brush filters the table and the other charts, and is cleared in either place", async ({
+test("a brush filters the table and the other charts, and can be cleared in both", async ({
   page,
   demo,
 }) => {
@@ -165,7 +165,7 @@ test("a brush filters the table and the other charts, and is cleared in either p
   await expect(bars).toBeVisible();
   await expect(status(page)).toContainText("Complete: 3,000,000 rows");
   await drag(page, line, 0.3, 0.5);
-  await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
   const marked = () =>
     JSON.parse(new URL(page.url()).searchParams.get("chart") ?? "[]")[0]?.[5]?.x as
       | [string, string]
@@ -190,7 +190,7 @@ test("a brush filters the table and the other charts, and is cleared in either p
   const both = await answer(demo, `select count(*) from flights where ${where} and origin = 'ORD'`);
   await expect(status(page)).toContainText(rowsText(both[0]?.[0]));
 
-  // Taken out of the table's filter, a brush is gone from its chart, too.
+  // A brush that is removed from the table's filter is also removed from its chart.
   await line.focus();
   await line.press("Escape");
   const ord = await answer(demo, "select count(*) from flights where origin = 'ORD'");
@@ -198,11 +198,11 @@ test("a brush filters the table and the other charts, and is cleared in either p
   await page.locator("colonnade-viewer").evaluate((viewer) => {
     (viewer as unknown as { filter: null }).filter = null;
   });
-  await expect(page.getByRole("button", { name: "Clear the marked range" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Clear selection" })).toHaveCount(0);
   await expect(status(page)).toContainText("3,000,000 rows");
 });
 
-test("the table's own filter applies to charts, and stays when brushes go", async ({
+test("the table's own filter applies to charts, and stays when a brush is cleared", async ({
   page,
   demo,
 }) => {
@@ -237,7 +237,10 @@ test("the table's own filter applies to charts, and stays when brushes go", asyn
   await expect(status(page)).toContainText(rowsText(all[0]?.[0]));
 });
 
-test("the keyboard walks, marks, applies and clears", async ({ page, demo }) => {
+test("the keyboard moves between values, and selects, applies and clears a range", async ({
+  page,
+  demo,
+}) => {
   await page.goto(addressOf(demo, "flights", [["line", "date", 0, "count"]]));
   const line = chart(page, "Rows by date");
   await expect(line).toBeVisible();
@@ -249,14 +252,14 @@ test("the keyboard walks, marks, applies and clears", async ({ page, demo }) => 
   await line.press("ArrowRight");
   await expect(live).toContainText("week of 2001-01-08: 115,245");
   await line.press("Shift+ArrowRight");
-  await expect(live).toContainText("Marked");
+  await expect(live).toContainText("Selected");
   await line.press("Enter");
   await expect(status(page)).toContainText(rowsText(115_245 + 113_687));
   await line.press("Escape");
   await expect(status(page)).toContainText("3,000,000 rows");
 });
 
-test("pictures are saved as PNG and as a true SVG", async ({ page, demo }) => {
+test("a chart is saved as a PNG file and as a valid SVG file", async ({ page, demo }) => {
   await page.goto(addressOf(demo, "flights", [["line", "date", "delay", "mean", "origin"]]));
   await expect(chart(page, "Mean of delay by date, by origin")).toBeVisible();
   const save = async (name: string) => {
@@ -287,7 +290,7 @@ test("pictures are saved as PNG and as a true SVG", async ({ page, demo }) => {
   expect(parsed.texts).toContain("ORD");
 });
 
-test("charts and brushes are in the address and come back from it", async ({ page, demo }) => {
+test("charts and brushes are restored from the address", async ({ page, demo }) => {
   const charts = [
     ["histogram", "distance"],
     ["bar", "origin", 0, "count", 0, { values: ["ORD", "LAX"] }],
@@ -307,7 +310,10 @@ test("charts and brushes are in the address and come back from it", async ({ pag
   await expect(status(page)).toContainText(rowsText(count));
 });
 
-test("a statement's rows, odd names and nothing to show", async ({ page, demo }) => {
+test("charts of a statement with odd names, and of a statement without rows", async ({
+  page,
+  demo,
+}) => {
   const sql = `select delay as "odd ""name""", origin as "it's" from flights where delay > 1000; -- few`;
   const state = JSON.stringify([["bar", "it's", 'odd "name"', "max"]]);
   await page.goto(`${demo.origin}/?${new URLSearchParams({ sql, chart: state })}`);
@@ -320,10 +326,10 @@ test("a statement's rows, odd names and nothing to show", async ({ page, demo })
   expect((await valuesOf(card(page, title)))[0]).toEqual(first?.map(String));
   const none = "select delay, origin from flights where false";
   await page.goto(`${demo.origin}/?${new URLSearchParams({ sql: none, chart: "" })}`);
-  await expect(page.getByText("There is nothing to show in these columns.").first()).toBeVisible();
+  await expect(page.getByText("These columns have no values to show.").first()).toBeVisible();
 });
 
-test("every column that can be charted can be, and what fails says so", async ({ page, demo }) => {
+test("every suitable column can be charted, or an alert says why not", async ({ page, demo }) => {
   await page.goto(addressOf(demo, "every_type", [["histogram", "int64"]]));
   await expect(chart(page, "Rows by int64")).toBeVisible();
   const x = page.getByRole("combobox", { name: "X" });
@@ -338,24 +344,27 @@ test("every column that can be charted can be, and what fails says so", async ({
     const alert = region.getByRole("alert");
     if ((await alert.count()) > 0) failed.push(`${name}: ${await alert.textContent()}`);
   }
-  // Times that no calendar holds have no place on an axis.
-  expect(failed.filter((text) => !text.includes("no calendar"))).toEqual([]);
+  // Times outside the calendar's range cannot be shown on an axis.
+  expect(failed.filter((text) => !text.includes("calendar's range"))).toEqual([]);
 });
 
-test("work that is not wanted any more ends at the server", async ({ page, demo }) => {
+test("cancelling a chart or closing the charts cancels their queries at the server", async ({
+  page,
+  demo,
+}) => {
   const sql = "select a.l_tax from lineitem a join lineitem b on a.l_suppkey = b.l_suppkey";
   const charts = JSON.stringify([["histogram", "l_tax"]]);
   await page.goto(`${demo.origin}/?${new URLSearchParams({ sql, chart: charts })}`);
   const region = card(page, "Rows by l_tax");
-  await expect(region.getByText("Asking the server…")).toBeVisible();
+  await expect(region.getByText("Loading…")).toBeVisible();
   const running = async () =>
     (await demo.queries()).filter(({ state }) => state === "running").map(({ id }) => id);
   const before = await running();
   await region.getByRole("button", { name: "Cancel" }).click();
-  await expect(region.getByText("Stopped.")).toBeVisible();
+  await expect(region.getByText("Cancelled.")).toBeVisible();
   await expect.poll(async () => (await running()).length).toBeLessThan(before.length);
-  await region.getByRole("button", { name: "Load" }).click();
-  await expect(region.getByText("Asking the server…")).toBeVisible();
+  await region.getByRole("button", { name: "Load again" }).click();
+  await expect(region.getByText("Loading…")).toBeVisible();
   const again = await running();
   await page.getByRole("button", { name: "Close charts" }).click();
   await expect.poll(async () => (await running()).length).toBeLessThan(again.length);
@@ -373,7 +382,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       await valuesOf(card(page, "Rows by origin"));
       await card(page, "Rows by origin").getByRole("button", { name: "Table" }).click();
       await drag(page, chart(page, "Mean of delay by date"), 0.3, 0.5);
-      await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+      await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
       await expectAccessible(page);
     });
   });

@@ -7,7 +7,7 @@ import { expectAccessible } from "./accessible.js";
 import { chooseTable, expect, test } from "./fixtures.js";
 import { hasPython, python } from "./readers.js";
 
-/** What comes behind the code of a language, to print its rows as JSON. */
+/** Code that is appended to a language's code and prints its rows as JSON. */
 const PRINT = `
 import json
 print("ROWS", json.dumps([[None if v is None else str(v) for v in row.values()]
@@ -43,19 +43,19 @@ function rowsIn(printed: Buffer): Rows {
   return JSON.parse(line?.slice(5) ?? "null") as Rows;
 }
 
-/** Whether Python has a module beside pyarrow; tests say so where it has not. */
+/** Whether Python has pyarrow and this module. */
 function has(module: string): boolean {
   const env = { ...process.env, PYTHONPATH: process.env.COLONNADE_PYTHON_PACKAGES };
   return hasPython && spawnSync("python3", ["-c", `import ${module}`], { env }).status === 0;
 }
 
-/** The code of a language for what is shown, out of the clipboard. */
+/** Copies the code of a language for the shown rows; returns the clipboard's text. */
 async function copied(page: Page, language: string, limit?: number): Promise<string> {
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.getByRole("button", { name: "Copy as code" }).click();
   const dialog = page.getByRole("dialog", { name: "Copy as code" });
   await dialog.getByRole("tab", { name: language }).click();
-  await dialog.getByLabel("The most rows").fill(limit === undefined ? "" : String(limit));
+  await dialog.getByLabel("Row limit").fill(limit === undefined ? "" : String(limit));
   await dialog.getByRole("button", { name: "Copy", exact: true }).click();
   await expect(dialog.getByText("Copied")).toBeVisible();
   const text = await page.evaluate(() => navigator.clipboard.readText());
@@ -94,7 +94,7 @@ const STATEMENT =
   "select l_orderkey, l_shipmode, l_extendedprice, l_comment\nfrom lineitem\n" +
   "where l_comment like '%it''s%' or l_orderkey < 2000 order by l_orderkey, l_linenumber";
 
-/** Cases: what is shown, and the questions that give the same. */
+/** The shown rows, and requests that return the same rows. */
 const CASES: {
   name: string;
   sql?: string;
@@ -141,10 +141,10 @@ async function ask(origin: string, question: object): Promise<Rows> {
   return rowsIn(python(READ, [], new Uint8Array(await response.arrayBuffer())));
 }
 
-test.skip(!hasPython, "pyarrow is not here; npm test said so");
+test.skip(!hasPython, "pyarrow is not installed");
 
 for (const { name, sql, state, limit, question } of CASES) {
-  test(`the code for ${name} gives the same rows in every language`, async ({ page, demo }) => {
+  test(`the code for ${name} returns the same rows in every language`, async ({ page, demo }) => {
     await page.goto(demo.origin);
     if (sql === undefined) {
       await chooseTable(page, "lineitem");
@@ -163,7 +163,9 @@ for (const { name, sql, state, limit, question } of CASES) {
     expect(expected.length).toBeGreaterThan(20);
     for (const [language, module] of Object.entries(MODULES)) {
       if (!has(module)) {
-        console.log(`left out: the code for ${language} is not run, ${module} is not installed`);
+        console.log(
+          `skipped: the code for ${language} is not run, because ${module} is not installed`,
+        );
         continue;
       }
       const code = await copied(page, language, limit);
@@ -174,7 +176,7 @@ for (const { name, sql, state, limit, question } of CASES) {
   });
 }
 
-test("the languages are tabs, and the last one is remembered", async ({ page, demo }) => {
+test("the languages are tabs, and the last used one is remembered", async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=every_type`);
   await expect(page.getByRole("gridcell").first()).toBeVisible();
   const button = page.getByRole("button", { name: "Copy as code" });

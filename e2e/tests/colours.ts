@@ -15,20 +15,21 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 
-/** Rows of a batch. */
+/** The number of rows of a batch. */
 const LENGTH = 20_000;
 const COLOURS = Array.from({ length: 500 }, (_, index) => `colour ${index} of five hundred`);
 const colourOf = (n: number) => (Math.imul(n, 2654435761) >>> 8) % COLOURS.length;
 
-/** Where the list of a batch's row begins: they have no item, one, two, three, and so on. */
+/** The index of a row's first list item in its batch; lists have 0, 1, 2 or 3 items in turn. */
 function itemOffset(position: number): number {
   const rest = position % 4;
   return ((position - rest) / 4) * 6 + (rest * (rest - 1)) / 2;
 }
 
 /**
- * Writes an Arrow file of `numBatches` × 20,000 rows: `n` (the row's number, plus `start`), `colour`
- * (a dictionary of texts), `path` (a list) and `place` (a struct), both null in every 40th row.
+ * Writes an Arrow file of `numBatches` × 20,000 rows with the columns `n` (the row's number plus
+ * `start`), `colour` (a dictionary of texts), `path` (a list) and `place` (a struct). The last two are
+ * null in every 40th row.
  */
 export function writeColours(file: string, numBatches: number, start = 0): void {
   const int = new Int32();
@@ -67,7 +68,7 @@ export function writeColours(file: string, numBatches: number, start = 0): void 
   writeFileSync(file, tableToIPC(new Table(schema, batches), "file"));
 }
 
-/** The rows of such a file from `start` to before `end`. */
+/** The rows `[start, end)` of such a file. */
 export function colourRows(start: number, end: number): object[] {
   return Array.from({ length: end - start }, (_, index) => {
     const n = start + index;

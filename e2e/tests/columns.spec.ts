@@ -21,7 +21,7 @@ const shownHeaders = (page: Page) =>
 const widthPx = async (page: Page, name: string) =>
   (await header(page, name).boundingBox())?.width ?? 0;
 
-test("columns are made wider, moved and hidden, and the state brings it all back", async ({
+test("columns are resized, moved and hidden, and the state restores them", async ({
   page,
   pages,
   server,
@@ -86,7 +86,11 @@ test("columns are made wider, moved and hidden, and the state brings it all back
   await expect.poll(() => getState(page)).toMatchObject({ columns: state.columns });
 });
 
-test("hidden columns are found and shown by the list", async ({ page, pages, server }) => {
+test("hidden columns are found and shown in the list of columns", async ({
+  page,
+  pages,
+  server,
+}) => {
   await show({ page, pages, server }, "/v1/tables/every_type/rows");
   await expect(status(page)).toContainText("Complete: 24 rows");
   await page.locator("colonnade-viewer").evaluate((viewer) => {
@@ -107,7 +111,7 @@ test("hidden columns are found and shown by the list", async ({ page, pages, ser
   await expect(page.getByRole("grid")).toHaveAttribute("aria-colcount", "57");
 });
 
-test("a pinned column stays in sight, with its cells", async ({ page, pages, server }) => {
+test("a pinned column and its cells stay visible", async ({ page, pages, server }) => {
   await show({ page, pages, server }, "/v1/tables/every_type/rows");
   await expect(status(page)).toContainText("Complete: 24 rows");
   await openMenu(page, "int8");
@@ -134,7 +138,7 @@ test("a pinned column stays in sight, with its cells", async ({ page, pages, ser
   await expect.poll(() => getState(page)).toMatchObject({ columns: { pinned: [] } });
 });
 
-/** The page around the element is not a whole one. */
+/** The test page has no landmarks, so the rule for regions is off. */
 const elementWithin = (axe: AxeBuilder) => elementAlone(axe).disableRules("region");
 
 for (const colorScheme of ["light", "dark"] as const) {

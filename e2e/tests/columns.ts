@@ -25,7 +25,7 @@ declare global {
   var reported: [string, unknown][];
 }
 
-/** Tests of the columns of an element whose events of sort, filter and state are recorded. */
+/** Tests with a viewer whose sort, filter and state events are recorded in `reported`. */
 export const test = testOn(PAGE);
 
 export const header = (page: Page, name: string) =>
@@ -50,7 +50,7 @@ export async function show(
   await page.goto(`${pages.origin}/?${query}`);
 }
 
-/** Texts of the first rows of a request, as another reader of the server has them. */
+/** Texts of the first 8 rows of a request, read by a second table. */
 export function answered(page: Page, server: Server, body: object, columns: string[]) {
   return page.evaluate(
     async ({ address, json, names }) => {

@@ -11,7 +11,7 @@ import { PageServer } from "./package.js";
 import { CuttingProxy } from "./proxy.js";
 import { demoFile, Server } from "./server.js";
 
-// Connections between the real element and the real server that break, and servers that die.
+// Connections between the viewer and the server that break, and servers that are killed.
 
 const SEED = Number(process.env.COLONNADE_SEED ?? Date.now() % 1_000_000);
 const NUM_CUTS = 6;
@@ -56,7 +56,7 @@ const test = base.extend<object, { stage: Stage }>({
   ],
 });
 
-/** The demo's lineitem beside a file of ours. */
+/** Starts a server of the demo table `lineitem` and of the file `colours`. */
 function serve({ page, folder, colours }: Stage, data: string, port = 0): Promise<Server> {
   const args = ["--allow-origin", page.origin, "--data-dir", join(folder, data)];
   return Server.start(
@@ -65,7 +65,7 @@ function serve({ page, folder, colours }: Stage, data: string, port = 0): Promis
   );
 }
 
-/** What `open` takes for a result, in the page. */
+/** A request for a result's rows, as a value that can be passed to the page. */
 interface RowsRequest {
   url: string;
   body: string | null;
@@ -77,7 +77,7 @@ function rowsRequestOf(origin: string, result: string | { sql: string }): RowsRe
     : { url: `${origin}/v1/query`, body: JSON.stringify(result) };
 }
 
-/** Puts into the page what the tests call there. */
+/** Defines the functions and variables in the page that the tests use. */
 async function prepare(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await customElements.whenDefined("colonnade-viewer");
@@ -87,7 +87,7 @@ async function prepare(page: Page): Promise<void> {
       const headers = { "content-type": "application/json" };
       return body === null ? url : new Request(url, { method: "POST", headers, body });
     };
-    /** A hash of all texts, by way of the public `text`. */
+    /** The number of rows and a hash of all texts. */
     const digest = async (table: Table) => {
       let hash = new Uint8Array();
       for (let start = 0; start < table.numRows; start += 5000) {
@@ -123,7 +123,7 @@ declare const digest: (table: Table) => Promise<string>;
 declare const viewer: ColonnadeViewer;
 declare const announced: string[];
 
-/** A result without a cut: a digest of its rows, and how many bytes it took. */
+/** Reads a result without cuts; returns a digest of its rows and the number of bytes received. */
 function readUncut(
   page: Page,
   rowsRequest: RowsRequest,
@@ -144,13 +144,13 @@ function show(page: Page, rowsRequest: RowsRequest): Promise<void> {
   }, rowsRequest);
 }
 
-/** Waits for the first rows; a reset takes away what the page has not read. */
+/** Waits for the first rows, because a reset discards data that the page has not read. */
 async function rowsArrive(page: Page): Promise<void> {
   const count = () => page.evaluate(async () => (await viewer.ready).numRows);
   await expect.poll(count).toBeGreaterThan(0);
 }
 
-/** Waits for the last row of what the element shows, and digests it. */
+/** Waits until the viewer's table is complete; returns a digest of its rows. */
 function readShown(page: Page): Promise<string> {
   return page.evaluate(async () => {
     const table = await viewer.ready;
@@ -168,7 +168,10 @@ async function expectCalm(page: Page): Promise<void> {
 }
 
 for (const [name, result] of Object.entries(RESULTS)) {
-  test(`${name}: every row once, however often the connection breaks`, async ({ page, stage }) => {
+  test(`${name}: every row arrives once although the connection breaks`, async ({
+    page,
+    stage,
+  }) => {
     console.log(`COLONNADE_SEED=${SEED}`);
     const random = seededRandom(SEED);
     const server = await serve(stage, "cuts");
@@ -193,7 +196,10 @@ for (const [name, result] of Object.entries(RESULTS)) {
     }
   });
 
-  test(`${name}: every row once, though the server dies twice`, async ({ page, stage }) => {
+  test(`${name}: every row arrives once although the server is killed twice`, async ({
+    page,
+    stage,
+  }) => {
     console.log(`COLONNADE_SEED=${SEED}`);
     const random = seededRandom(SEED);
     let server = await serve(stage, "deaths");
@@ -227,11 +233,11 @@ for (const [name, result] of Object.entries(RESULTS)) {
   });
 }
 
-test("a file that is replaced meanwhile: the rows stay, and the alert says why no more come", async ({
+test("a file that is replaced while it streams: the rows stay, and the alert says why no more arrive", async ({
   page,
   stage,
 }) => {
-  // More than all buffers of a connection hold: the server cannot have read it to its end.
+  // The file is larger than all buffers of a connection, so the server cannot have read all of it.
   const numBatches = 80;
   writeColours(stage.colours, numBatches);
   const other = join(stage.folder, "other");
@@ -264,7 +270,7 @@ test("a file that is replaced meanwhile: the rows stay, and the alert says why n
   }
 });
 
-test("a query that somebody deletes ends with that word, and is not run again", async ({
+test("a deleted query ends with an alert that says so, and is not run again", async ({
   page,
   stage,
 }) => {

@@ -9,8 +9,8 @@ import { hasPython } from "./readers.js";
 import { inCheckout, Server } from "./server.js";
 import { writeWords } from "./words.js";
 
-// Every example of the pages, as it stands there, but for where the server listens. The first ID and
-// the token are variables of the shell.
+// Every example of the pages runs unchanged, except for the server's address. The environment variables
+// `ID` and `TOKEN` are set.
 
 const PAGES = ["docs/http.md", "README.md"];
 const ADDRESS = /localhost:7878/g;
@@ -22,7 +22,7 @@ interface Example {
   text: string;
 }
 
-/** The blocks of a page in its order: those fenced as `python`, and indented ones that call curl. */
+/** The examples of a page in order: blocks fenced as `python`, and indented blocks that call curl. */
 function examplesOf(page: string): Example[] {
   const blocks = /^```(\w*)\n([\s\S]*?)^```$|((?:^ {4}.*\n(?:\n(?= {4}))?)+)/gm;
   const examples: Example[] = [];
@@ -39,7 +39,7 @@ interface Stage {
   folder: string;
   server: Server;
   guarded: Server;
-  /** The id that stands in one example, for all that follow. */
+  /** The id that an example sets for later ones. */
   id?: string | undefined;
 }
 
@@ -58,7 +58,7 @@ const test = base.extend<{ stage: Stage }>({
   },
 });
 
-/** Runs an example; a status of 400 or more is a failure with exit code 22, as `curl --fail` has it. */
+/** Runs an example; for a status of 400 or more, its exit code is 22, as with `curl --fail`. */
 async function run({ language, text }: Example, stage: Stage) {
   const { folder, server, guarded } = stage;
   const { host } = new URL(text.includes("$TOKEN") ? guarded.origin : server.origin);
@@ -76,14 +76,14 @@ async function run({ language, text }: Example, stage: Stage) {
   );
 }
 
-/** Runs an example, which succeeds, or answers what is shown with it. */
+/** Expects that an example succeeds, or that it fails with the response that the page shows. */
 async function expectWorks(example: Example, stage: Stage): Promise<void> {
   const [, call, shown] = /^\$ (.*\n)([\s\S]*)$/.exec(example.text) ?? [];
   if (call === undefined) {
     const { code, stdout, stderr } = await run(example, stage);
     expect(code, `${stdout}\n${stderr}`).toBe(0);
   } else {
-    // What is shown with its answer is refused.
+    // Examples that show their response are refused requests.
     const { code, stdout } = await run({ ...example, text: call }, stage);
     expect(code, stdout).toBe(22);
     expect(JSON.parse(stdout)).toEqual(JSON.parse(shown ?? ""));
@@ -94,7 +94,7 @@ for (const page of PAGES) {
   const text = readFileSync(inCheckout(page), "utf8");
   const examples = examplesOf(text);
 
-  test(`${page}: no example is overlooked`, () => {
+  test(`${page}: all examples are found`, () => {
     const count = (text: string) => text.match(/\bcurl -|^import [a-z]/gm)?.length ?? 0;
     const code = text.replace(/`[^`\n]+`/g, "");
     const inExamples = examples.map((example) => count(example.text));
@@ -102,7 +102,7 @@ for (const page of PAGES) {
     expect(examples.length).toBeGreaterThan(0);
   });
 
-  // One after the other, since some use what others before them made.
+  // In order, because some examples use results of earlier ones.
   test(`${page}: every example works`, async ({ stage }) => {
     for (const example of examples) {
       const wantsPython = example.language === "python" || example.text.includes("python3");

@@ -18,17 +18,17 @@ import { inCheckout } from "./server.js";
 
 const run = promisify(execFile);
 
-/** What the examples use beside the package. */
+/** The libraries that the examples use in addition to the package. */
 const LIBRARIES = ["@types", "esbuild", "react", "react-dom", "typescript", "vite", "webpack"];
 
 /**
- * Somebody who uses the package: a folder outside of the checkout with the examples in it, the packed
- * package unpacked among its modules, and nothing of this checkout but the examples' own libraries.
+ * A project that uses the package: a folder outside of the checkout with the examples and the packed
+ * package in its `node_modules`. Of this checkout it uses only the examples' libraries.
  */
 export class Embedder {
   private constructor(readonly folder: string) {}
 
-  /** Packs the package and copies the examples, with `addresses` put in the place of theirs. */
+  /** Packs the package and copies the examples; replaces the keys of `addresses` by their values. */
   static async make(addresses: Record<string, string>): Promise<Embedder> {
     const folder = mkdtempSync(join(tmpdir(), "colonnade-embedder-"));
     const modules = join(folder, "node_modules");
@@ -49,12 +49,12 @@ export class Embedder {
     return new Embedder(folder);
   }
 
-  /** A folder of an example, or what is in it. */
+  /** The path of a file or folder of the project. */
   path(...names: string[]): string {
     return join(this.folder, ...names);
   }
 
-  /** Runs a script of an example's `package.json`; gives what it prints, rejects where it fails. */
+  /** Runs a script of an example's `package.json`; resolves with its output, rejects if it fails. */
   async run(example: string, script: string): Promise<string> {
     const PATH = `${inCheckout("node_modules/.bin")}${delimiter}${process.env.PATH}`;
     const cwd = this.path(example);

@@ -20,7 +20,7 @@ const PAGE = `<!doctype html><title>Plain page</title>
 
 let pages: HttpServer;
 
-/** A plain page of another's, with the built package and the fixtures beside it. */
+/** Serves a plain page with the built package and the fixtures. */
 test.beforeAll(async () => {
   pages = createServer(async (request, response) => {
     const path = request.url ?? "/";
@@ -42,7 +42,7 @@ test.afterAll(() => {
 });
 
 for (const name of ["every_type", "every_type_lz4", "every_type_zstd", "zones"]) {
-  test(`${name}: the package shows what pyarrow holds, cell by cell`, async ({ page }) => {
+  test(`${name}: the package's texts equal pyarrow's values, cell by cell`, async ({ page }) => {
     await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
     await page.waitForFunction(() => "open_" in window);
     const { fields, rows } = await page.evaluate(async (url) => {

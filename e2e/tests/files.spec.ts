@@ -15,7 +15,7 @@ interface Stage {
   server: Server;
 }
 
-/** A server that takes uploads, with one table of its own, and files of all kinds. */
+/** Tests with a server that accepts uploads and has one table of its own, and with files of all kinds. */
 const test = base.extend<{ failOnPolicy: undefined }, { stage: Stage }>({
   stage: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
@@ -44,21 +44,21 @@ const test = base.extend<{ failOnPolicy: undefined }, { stage: Stage }>({
   ],
 });
 
-test.skip(!hasPython, "pyarrow is not here; npm test said so");
+test.skip(!hasPython, "pyarrow is not installed");
 
 const inList = (page: Page, name: string) =>
   page.getByRole("navigation", { name: "Tables" }).getByRole("link", { name, exact: true });
 const tray = (page: Page) => page.getByRole("region", { name: "Files" });
 const row = (page: Page, name: string) => tray(page).getByRole("listitem", { name, exact: true });
 
-/** Chooses files as the keyboard does. */
+/** Opens files with the keyboard. */
 async function choose(page: Page, paths: string[]): Promise<void> {
   const chooser = page.waitForEvent("filechooser");
   await page.getByRole("button", { name: "Open files" }).press("Enter");
   await (await chooser).setFiles(paths);
 }
 
-/** Drags files or folders of the disk over the page, and drops them. */
+/** Drags files or folders over the page and drops them. */
 async function drop(page: Page, paths: string[], whileDragged: () => Promise<void>): Promise<void> {
   const client = await page.context().newCDPSession(page);
   const data = { items: [], files: paths, dragOperationsMask: 1 };
@@ -85,7 +85,7 @@ async function tableNames({ origin }: Server): Promise<string[]> {
   return tables.map(({ name }) => name);
 }
 
-/** What the server itself sends for a question. */
+/** The rows of a request to the server, read without the page. */
 async function rowsOf({ server, folder }: Stage, question: object): Promise<FileContents> {
   const response = await fetch(`${server.origin}/v1/query`, {
     method: "POST",
@@ -97,7 +97,7 @@ async function rowsOf({ server, folder }: Stage, question: object): Promise<File
   return readTableFile(path, "arrows");
 }
 
-test("Arrow files and streams are opened in the tab; nothing of them is sent", async ({
+test("Arrow files and streams open in the tab, and nothing is sent", async ({
   page,
   stage: { server, folder },
 }) => {
@@ -124,7 +124,7 @@ test("Arrow files and streams are opened in the tab; nothing of them is sent", a
   await row(page, "local.feather").getByRole("button", { name: "Show" }).click();
   await expect(page.getByRole("tab", { name: "local.feather" })).toBeVisible();
   expect(requested).toEqual([]);
-  // The browser's buttons lead back to what was open, and its state is in the address.
+  // The browser's Back button returns to the file that was open before.
   await page.goBack();
   await expect(page.getByRole("tab", { name: "stream.bin" })).toBeVisible();
   await page.getByRole("button", { name: "Export" }).click();
@@ -140,7 +140,7 @@ for (const [file, rows, texts] of [
   ["trips.ndjson", "2,000 rows", ["9007199254740993", 'wörd, "1"']],
   ["tabs.tsv", "2,000 rows", ["9007199254740993", "w1"]],
 ] as const) {
-  test(`${file} becomes a table, which is then shown`, async ({ page, stage }) => {
+  test(`${file} is uploaded as a table and shown`, async ({ page, stage }) => {
     const { server, folder } = stage;
     await page.goto(server.origin);
     const name = `from ${file}`;
@@ -159,7 +159,7 @@ for (const [file, rows, texts] of [
   });
 }
 
-test("several files at once are sent each in a row of its own", async ({ page, stage }) => {
+test("several files are uploaded at once, each with its own entry", async ({ page, stage }) => {
   const { server, folder } = stage;
   await page.goto(server.origin);
   const files = ["trips.parquet", "trips-2024.csv", "trips.ndjson", "page.html"];
@@ -167,7 +167,7 @@ test("several files at once are sent each in a row of its own", async ({ page, s
     page,
     files.map((name) => join(folder, name)),
   );
-  await expect(row(page, "page.html")).toContainText("What can be opened");
+  await expect(row(page, "page.html")).toContainText("Supported are Arrow");
   await expect(row(page, "trips.ndjson").getByRole("textbox")).toHaveValue("trips_2");
   await tray(page).getByRole("button", { name: "Upload all 3" }).click();
   for (const [file, name] of [
@@ -183,7 +183,7 @@ test("several files at once are sent each in a row of its own", async ({ page, s
   await expect(tray(page)).toBeHidden();
 });
 
-test("a table is replaced only where that is asked for, and never one of the server's", async ({
+test("an uploaded table is replaced only after confirmation, and the server's own tables never", async ({
   page,
   stage,
 }) => {
@@ -194,7 +194,7 @@ test("a table is replaced only where that is asked for, and never one of the ser
   await choose(page, [join(folder, "tabs.tsv")]);
   const file = row(page, "tabs.tsv");
   await file.getByRole("textbox").fill("source");
-  await expect(file).toContainText("The server itself has a table of that name");
+  await expect(file).toContainText("The server has its own table with this name");
   await expect(file.getByRole("button", { name: "Upload" })).toHaveAttribute(
     "aria-disabled",
     "true",
@@ -211,7 +211,7 @@ test("a table is replaced only where that is asked for, and never one of the ser
   expect((await rowsOf(stage, { table: "source" })).rows).toHaveLength(2000);
 });
 
-test("an upload shows how far it is, and a cancelled one leaves no table", async ({
+test("an upload shows its progress, and a cancelled upload leaves no table", async ({
   page,
   stage: { server, folder },
 }) => {
@@ -228,7 +228,7 @@ test("an upload shows how far it is, and a cancelled one leaves no table", async
   await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0.05);
   await expect(file).toContainText(/[\d.]+ \w?B of 13 MB sent/);
   await file.getByRole("button", { name: "Cancel" }).click();
-  await expect(file).toContainText("The server kept nothing of it");
+  await expect(file).toContainText("The server kept no part of the file");
   expect(await tableNames(server)).not.toContain("fits");
   await client.send("Network.emulateNetworkConditions", { ...speed, uploadThroughput: -1 });
   await file.getByRole("button", { name: "Upload again" }).click();
@@ -237,18 +237,18 @@ test("an upload shows how far it is, and a cancelled one leaves no table", async
   expect(await tableNames(server)).toContain("fits");
 });
 
-test("what the server does not take is explained", async ({ page, stage: { server, folder } }) => {
+test("refused uploads show the reason", async ({ page, stage: { server, folder } }) => {
   await page.goto(server.origin);
   await choose(page, [join(folder, "large.csv"), join(folder, "broken.csv")]);
   await expect(row(page, "large.csv")).toContainText(
-    "It has 20 MB; the server takes at most 17 MB. Start the server with a larger --max-upload.",
+    "The file has 20 MB; the server accepts at most 17 MB. Start the server with a larger --max-upload.",
   );
   const broken = row(page, "broken.csv");
   await broken.getByRole("button", { name: "Upload" }).click();
   await expect(broken).toContainText(/3002/);
   await expect(broken.getByRole("button", { name: "Try again" })).toBeVisible();
   expect(await tableNames(server)).not.toContain("broken");
-  // The server's own words: the list was read before its limit, or a source of that name came.
+  // The server's own errors are shown too, e.g. if its tables changed after the page read their list.
   for (const [status, code, detail] of [
     [409, "name_in_use", 'a source has the name "late"'],
     [413, "body_too_large", "an upload is at most 5 bytes"],
@@ -271,7 +271,7 @@ test("what the server does not take is explained", async ({ page, stage: { serve
   }
 });
 
-test("folders and other files are refused in words", async ({
+test("folders and unsupported files are refused with a reason", async ({
   page,
   stage: { server, folder },
 }) => {
@@ -279,20 +279,24 @@ test("folders and other files are refused in words", async ({
   await expect(inList(page, "source")).toBeVisible();
   await drop(page, [folder, join(folder, "page.html")], async () => undefined);
   await expect(tray(page)).toContainText(/“colonnade-files-\w+” is a folder/);
-  await expect(row(page, "page.html")).toContainText("is no kind of table that is known here");
+  await expect(row(page, "page.html")).toContainText("is not a supported file type");
   await row(page, "page.html").getByRole("button", { name: "Remove page.html" }).click();
   await expect(row(page, "page.html")).toBeHidden();
 });
 
-test("a server that is not writable says how it would be", async ({ page, demo, stage }) => {
+test("a server that is not writable shows the command that allows uploads", async ({
+  page,
+  demo,
+  stage,
+}) => {
   await page.goto(demo.origin);
   await choose(page, [join(stage.folder, "trips.parquet")]);
-  await expect(row(page, "trips.parquet")).toContainText("takes no uploads");
+  await expect(row(page, "trips.parquet")).toContainText("does not accept uploads");
   await expect(row(page, "trips.parquet")).toContainText("colonnade serve --writable");
   await expect(row(page, "trips.parquet").getByRole("button", { name: "Upload" })).toBeHidden();
 });
 
-test("an Arrow file can be uploaded, and an upload be removed", async ({
+test("an Arrow file can be uploaded, and an uploaded table can be removed", async ({
   page,
   stage: { server, folder },
 }) => {
@@ -309,7 +313,7 @@ test("an Arrow file can be uploaded, and an upload be removed", async ({
   await page.getByRole("button", { name: "Remove gone" }).click();
   const dialog = page.getByRole("dialog", { name: "Remove gone" });
   await expectAccessible(page);
-  await dialog.getByRole("button", { name: "Keep it" }).click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
   expect(await tableNames(server)).toContain("gone");
   await page.getByRole("button", { name: "Remove gone" }).press("Enter");
   await dialog.getByRole("button", { name: "Remove" }).click();
@@ -317,7 +321,7 @@ test("an Arrow file can be uploaded, and an upload be removed", async ({
   expect(await tableNames(server)).not.toContain("gone");
 });
 
-test("a question to remove an upload stays about that one while others come", async ({
+test("the dialog that removes a table keeps its table while new tables appear", async ({
   page,
   stage: { server, folder },
 }) => {
@@ -341,7 +345,7 @@ test("a question to remove an upload stays about that one while others come", as
   expect(await tableNames(server)).toContain("kept_a");
 });
 
-/** Exports what is shown; answers where it was saved, under which name. */
+/** Exports the shown rows; returns the path of the saved file and its suggested name. */
 async function exported(page: Page, label: RegExp, folder: string) {
   await page.getByRole("button", { name: "Export" }).click();
   const download = page.waitForEvent("download");
@@ -362,7 +366,7 @@ const FILTER = {
 const SORT = [{ column: "price", descending: true }];
 const COLUMNS = ["word", "price", "id"];
 
-/** Arranges the rows that are shown, as the header's menus do. */
+/** Filters and sorts the shown rows, and chooses columns. */
 async function arrange(viewer: Locator): Promise<void> {
   await viewer.evaluate(
     (element, state) => {
@@ -378,7 +382,7 @@ for (const [format, label] of [
   ["arrow", /^Arrow/],
   ["ndjson", /^NDJSON/],
 ] as const) {
-  test(`what is shown is saved as ${format}, value by value`, async ({ page, stage }) => {
+  test(`the shown rows are exported as ${format}, with equal values`, async ({ page, stage }) => {
     const { server, folder } = stage;
     await page.goto(server.origin);
     await chooseTable(page, "source");
@@ -404,7 +408,7 @@ for (const [format, label] of [
   });
 }
 
-test("a statement's rows are saved, and go on being saved when something else is shown", async ({
+test("an export of a statement's rows continues while something else is shown", async ({
   page,
   stage,
 }) => {
@@ -423,7 +427,10 @@ test("a statement's rows are saved, and go on being saved when something else is
   expect(rows).toEqual(Array.from({ length: 10 }, (_, d) => [String(d), "200", "True"]));
 });
 
-test("types that Parquet lacks are named before anything is saved", async ({ page, demo }) => {
+test("an export to Parquet names unsupported types before a file is saved", async ({
+  page,
+  demo,
+}) => {
   await page.goto(demo.origin);
   await chooseTable(page, "every_type");
   await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
@@ -434,7 +441,7 @@ test("types that Parquet lacks are named before anything is saved", async ({ pag
   await expect(file.getByRole("button", { name: "Try again" })).toBeVisible();
 });
 
-test("an export shows how far it is and can be cancelled", async ({ page, demo }) => {
+test("an export shows its progress and can be cancelled", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
   await expect(page.getByRole("gridcell").first()).toBeVisible();

@@ -14,7 +14,7 @@ import {
 } from "./columns.js";
 
 for (const [where, memory] of [
-  ["here", "1GiB"],
+  ["in the browser", "1GiB"],
   ["at the server", "16MiB"],
 ] as const) {
   test(`columns are filtered by type, ${where}`, async ({ page, pages, server }) => {
@@ -54,7 +54,7 @@ for (const [where, memory] of [
   });
 }
 
-test("a filter that nothing passes can be taken back by keyboard", async ({
+test("a filter without matching rows can be removed by keyboard", async ({
   page,
   pages,
   server,

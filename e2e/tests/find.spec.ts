@@ -3,7 +3,10 @@ import { cell, expect, test, viewer } from "./viewer.js";
 const LINEITEM = "/v1/tables/lineitem/rows?columns=l_orderkey,l_shipmode,l_comment";
 
 for (const memory of ["1GiB", "16MiB"]) {
-  test(`a text is found in ${memory}, next and previous`, async ({ page, stage }) => {
+  test(`a text is found with a memory budget of ${memory}, next and previous`, async ({
+    page,
+    stage,
+  }) => {
     await stage.show(LINEITEM, { memory });
     await cell(page, 0, 1).click();
     await page.keyboard.press("Control+f");
@@ -41,7 +44,7 @@ for (const memory of ["1GiB", "16MiB"]) {
   });
 }
 
-test("match case, names of columns, and nothing at all", async ({ page, stage }) => {
+test("Match case, column names and no matches", async ({ page, stage }) => {
   await stage.show(`${LINEITEM}&limit=1000`);
   await page.getByRole("button", { name: "Find" }).click();
   const input = page.getByLabel("Find in cells and column names");
@@ -57,10 +60,7 @@ test("match case, names of columns, and nothing at all", async ({ page, stage })
   await expect(cell(page, 0, 2)).toHaveAttribute("aria-selected", "true");
 });
 
-test("what is looked for is looked for again when rows or columns are others", async ({
-  page,
-  stage,
-}) => {
+test("the search is repeated when the rows or columns change", async ({ page, stage }) => {
   await stage.show(`${LINEITEM}&limit=1000`);
   await page.getByRole("button", { name: "Find" }).click();
   const words = page.locator(".found");
@@ -81,10 +81,7 @@ test("what is looked for is looked for again when rows or columns are others", a
   await expect(page.locator('[data-mark="current"]')).toHaveText("TRUCK");
 });
 
-test("only the columns that are selected are searched, where that is wanted", async ({
-  page,
-  stage,
-}) => {
+test("a search can be limited to the selected columns", async ({ page, stage }) => {
   await stage.show(`${LINEITEM}&limit=1000`);
   await page.getByRole("columnheader", { name: /^l_orderkey/ }).click({ modifiers: ["Control"] });
   await page.keyboard.press("Control+f");

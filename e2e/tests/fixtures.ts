@@ -3,7 +3,7 @@ import { Server } from "./server.js";
 
 export { expect } from "@playwright/test";
 
-/** A page whose errors fail the test, and one server with the demo tables for all tests of a file. */
+/** Tests that fail on errors of the page, with one server of the demo tables for all tests of a file. */
 export const test = base.extend<{ failOnErrors: undefined }, { demo: Server }>({
   demo: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
@@ -33,7 +33,7 @@ export async function chooseTable(page: Page, name: string): Promise<void> {
     .click();
 }
 
-/** The cell of `column` (1 is the first, the header's place in ARIA) in 0-based row `row`. */
+/** The cell in the 0-based row `row` and the column with the 1-based `aria-colindex` `column`. */
 export function cell(page: Page, row: number, column: number): Locator {
   // aria-rowindex counts from 1 and the header is the first.
   return page.locator(

@@ -43,7 +43,7 @@ test("each example runs beside its source", async ({ page, site }) => {
   }
 });
 
-test("two viewers are linked, and sorting keeps them so", async ({ page, site }) => {
+test("a selection in one viewer filters the other, also after sorting", async ({ page, site }) => {
   await page.goto(`${site.origin}/linked.html`);
   const [airports, flights] = [
     page.locator("colonnade-viewer").first(),
@@ -67,7 +67,7 @@ test("two viewers are linked, and sorting keeps them so", async ({ page, site })
   }
 });
 
-test("a view comes back after a reload", async ({ page, site }) => {
+test("a saved view is restored after a reload", async ({ page, site }) => {
   await page.goto(`${site.origin}/state.html`);
   const delay = page.getByRole("columnheader", { name: /^delay/ });
   await expect(delay).toHaveAttribute("aria-sort", "descending");
@@ -78,7 +78,10 @@ test("a view comes back after a reload", async ({ page, site }) => {
   await expect(delay).toHaveAttribute("aria-sort", "none");
 });
 
-test("what is selected is told, and rows come and go", async ({ page, site }) => {
+test("the selection example reports cells, and the windowed example shows its start row", async ({
+  page,
+  site,
+}) => {
   await page.goto(`${site.origin}/selection.html`);
   await cell(page, 1, 2).click();
   await cell(page, 3, 3).click({ modifiers: ["Shift"] });

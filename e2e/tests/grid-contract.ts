@@ -10,12 +10,12 @@ export async function expectElementAccessible(page: Page): Promise<void> {
   await page.emulateMedia({ colorScheme: null });
 }
 
-/** Expects of the grid what the ARIA grid pattern asks of one whose rows and columns come and go. */
+/** Expects that the grid follows the ARIA grid pattern, with rows and columns rendered on demand. */
 export async function expectGrid(page: Page): Promise<void> {
   await expect.poll(() => gridProblems(page)).toEqual([]);
 }
 
-/** What the grid in the page does not hold of its contract. */
+/** The ways in which the page's grid violates the pattern. */
 function gridProblems(page: Page): Promise<string[]> {
   return page.getByRole("grid").evaluate((grid) => {
     const problems: string[] = [];
@@ -32,7 +32,10 @@ function gridProblems(page: Page): Promise<string[]> {
     const rowCount = number(grid, "aria-rowcount");
     const columnCount = number(grid, "aria-colcount");
     check(rowCount === -1 || rowCount >= 1, `aria-rowcount is ${rowCount}`);
-    check(/^(?:true|false)$/.test(grid.getAttribute("aria-busy") ?? ""), "aria-busy is no boolean");
+    check(
+      /^(?:true|false)$/.test(grid.getAttribute("aria-busy") ?? ""),
+      "aria-busy is not a boolean",
+    );
     check(grid.getAttribute("aria-label") !== null, "the grid has no name");
 
     const rows = shown("[role=row]");
@@ -56,7 +59,10 @@ function gridProblems(page: Page): Promise<string[]> {
             ? /^(?:true|false)$/.test(cell.getAttribute("aria-selected") ?? "")
             : /^(?:|none|ascending|descending)$/.test(cell.getAttribute("aria-sort") ?? "");
         check(states, `a ${role} has no state`);
-        check(cell.closest("[aria-hidden=true]") === null, `a ${role} is hidden from readers`);
+        check(
+          cell.closest("[aria-hidden=true]") === null,
+          `a ${role} is hidden from screen readers`,
+        );
       }
     });
     const stops = [grid, ...shown("*")].filter((each) => (each as HTMLElement).tabIndex >= 0);

@@ -12,9 +12,9 @@ import { inCheckout } from "./server.js";
 import { trappingModule } from "./trap.js";
 
 const SEED = Number(process.env.COLONNADE_SEED ?? Date.now() % 2 ** 31);
-/** What has not ended after this long never will; its name is told before the test's own time is up. */
+/** A case that takes longer has hung; it is reported before the test's own timeout. */
 const HUNG_MS = 20_000;
-/** Flipped bits for each small stream; the tests of the decoder flip all of them. */
+/** The number of flipped bits for each small stream; the decoder's tests flip every bit. */
 const NUM_FLIPS = 12;
 
 const PAGE = `<!doctype html><title>Hostile</title><script type="module" src="/define.js"></script>
@@ -23,7 +23,7 @@ const PAGE = `<!doctype html><title>Hostile</title><script type="module" src="/d
 declare const open: typeof import("colonnade").open;
 declare const ColonnadeError: typeof import("colonnade").ColonnadeError;
 
-/** Files that the page may fetch, by path. */
+/** The files that the page can fetch, by path. */
 const files = new Map<string, Buffer | ((response: ServerResponse) => void)>();
 let pages: HttpServer;
 
@@ -60,17 +60,17 @@ function readFolder(folder: string): [string, Buffer][] {
   return readdirSync(folder).map((name) => [name, readFileSync(`${folder}/${name}`)]);
 }
 
-/** Opens and uses what is served as `paths`, some at a time; tells what came of each. */
+/** Opens and uses the files at `paths`, two at a time; resolves with the outcome of each. */
 function openAll(page: Page, paths: string[]): Promise<{ outcome: string; elapsedMs: number }[]> {
   return page.evaluate(
     async ([paths, maxMs]) => {
-      /** The code of a rejection; anything but a ColonnadeError is a fault. */
+      /** The code of a ColonnadeError; rethrows other errors and crashes. */
       const codeOf = (thrown: unknown) => {
         if (!(thrown instanceof ColonnadeError)) throw thrown;
         if (thrown.code === "decoder_crashed" || thrown.code === "worker_failed") throw thrown;
         return thrown.code;
       };
-      /** A message that claims more than the budget waits for a larger one: an end, here. */
+      /** Resolves when the table pauses because a message needs more than the memory budget. */
       const paused = (table: Table) =>
         new Promise<string>((resolve) => {
           if (table.paused !== undefined) return resolve(table.paused.code);
@@ -115,7 +115,7 @@ function openAll(page: Page, paths: string[]): Promise<{ outcome: string; elapse
         return { outcome, elapsedMs: performance.now() - startMs };
       };
       let next = 0;
-      const lane = async () => {
+      const runNext = async () => {
         while (next < paths.length) {
           const index = next++;
           const path = paths[index] ?? "";
@@ -126,14 +126,16 @@ function openAll(page: Page, paths: string[]): Promise<{ outcome: string; elapse
           }
         }
       };
-      await Promise.all([lane(), lane()]);
+      await Promise.all([runNext(), runNext()]);
       return outcomes;
     },
     [paths, HUNG_MS] as const,
   );
 }
 
-test("hostile bytes end in a table or a ColonnadeError, and the page lives", async ({ page }) => {
+test("hostile bytes result in a table or a ColonnadeError, and the page keeps working", async ({
+  page,
+}) => {
   console.log(`COLONNADE_SEED=${SEED}`);
   const random = seededRandom(SEED);
   const cases: [string, Buffer][] = readFolder(inCheckout("fixtures/bombs"));
@@ -159,7 +161,7 @@ test("hostile bytes end in a table or a ColonnadeError, and the page lives", asy
   for (const { outcome } of outcomes) counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
   const slowestMs = Math.max(...outcomes.map(({ elapsedMs }) => elapsedMs));
   console.log(`${cases.length} cases, the slowest ${Math.round(slowestMs)} ms:`, counts);
-  // Slow is what takes over a second however often it is tried: a machine does other things, too.
+  // A case is slow if it takes over a second in each of four tries, because the machine may be busy.
   let slow = paths.filter((_, index) => (outcomes[index]?.elapsedMs ?? 0) > 1000);
   for (let tries = 0; tries < 3 && slow.length > 0; tries++) {
     const again = await openAll(page, slow);
@@ -172,7 +174,7 @@ test("hostile bytes end in a table or a ColonnadeError, and the page lives", asy
 
 const BATCH_ROWS = 100_000;
 
-/** An Arrow stream of `numBatches` × 100,000 integers: its first batch, and the rest. */
+/** An Arrow stream of `numBatches` × 100,000 integers, split after its first batch. */
 function numbers(numBatches: number): [Buffer, Buffer] {
   const values = Int32Array.from({ length: BATCH_ROWS }, (_, index) => index);
   const batch = new ArrowTable({ n: makeVector(values) });
@@ -203,7 +205,7 @@ function readState(page: Page): Promise<[string, string | undefined, string]> {
   }) as Promise<[string, string | undefined, string]>;
 }
 
-test("a module that traps in the middle of a stream: what is shown stays, and a retry reads it whole", async ({
+test("a wasm module that traps during a stream: the shown rows stay, and Retry reads the whole stream", async ({
   page,
 }) => {
   const [first, rest] = numbers(100);
@@ -217,7 +219,7 @@ test("a module that traps in the middle of a stream: what is shown stays, and a 
     await shown;
     response.end(rest);
   });
-  // 20 MiB of memory are enough for half of the stream.
+  // The trap at 20 MiB of memory is about halfway through the stream.
   files.set("/trap.wasm", trappingModule("decoder_advance", 320));
   await visit(page);
   await show(page, "/numbers", "/trap.wasm");
@@ -241,7 +243,7 @@ test("a module that traps in the middle of a stream: what is shown stays, and a 
   await expect(cell(page, 3, 1)).toHaveText("3");
 });
 
-test("a module that traps in work on a complete table: the page is told, and what is shown stays", async ({
+test("a wasm module that traps on a complete table: an alert appears, and the shown rows stay", async ({
   page,
 }) => {
   const [first, rest] = numbers(2);

@@ -4,7 +4,7 @@ import { cell, expect, test, viewer } from "./viewer.js";
 
 const dialog = (page: Page) => page.getByRole("dialog");
 
-/** A table of one row, by SQL, as the element's source. */
+/** Shows the one-row result of a statement. */
 async function show(page: Page, sql: string): Promise<void> {
   await viewer(page).evaluate((element, statement) => {
     const { src } = element as unknown as { src: string };
@@ -18,7 +18,10 @@ async function show(page: Page, sql: string): Promise<void> {
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
-test("every type is shown whole, and Escape gives the focus back", async ({ page, stage }) => {
+test("values of every type are shown in full, and Escape returns the focus to the cell", async ({
+  page,
+  stage,
+}) => {
   await stage.show("/v1/tables/every_type/rows");
   const fields = await viewer(page).evaluate((element) => {
     const { table } = element as unknown as {
@@ -39,7 +42,7 @@ test("every type is shown whole, and Escape gives the focus back", async ({ page
   }
 });
 
-test("nested values are a tree, and copied as they are", async ({ page, stage }) => {
+test("nested values are shown as a tree and copied as JSON", async ({ page, stage }) => {
   await stage.show("/v1/tables/lineitem/rows?columns=l_comment&limit=10");
   await show(
     page,
@@ -61,14 +64,14 @@ test("nested values are a tree, and copied as they are", async ({ page, stage })
   await expect(dialog(page)).toHaveCount(0);
 });
 
-test("long texts are not cut", async ({ page, stage }) => {
+test("long texts are shown in full", async ({ page, stage }) => {
   await stage.show("/v1/tables/lineitem/rows?columns=l_comment&limit=10");
   await show(page, "select repeat('0123456789', 100000) as long");
   await cell(page, 0, 1).filter({ visible: true }).dblclick();
   await expect(dialog(page).locator("pre")).toHaveText(/^(?:0123456789){100000}$/);
 });
 
-test("bytes are shown in hex, and an image as one", async ({ page, stage }) => {
+test("bytes are shown in hex, and images as images", async ({ page, stage }) => {
   const gif =
     "47494638396101000100800000ff0000ffffff21f90400000000002c00000000010001000002024401003b";
   await stage.show("/v1/tables/lineitem/rows?columns=l_comment&limit=10");

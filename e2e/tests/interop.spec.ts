@@ -10,7 +10,7 @@ import { hasPython, plain, python, READERS, type Rows } from "./readers.js";
 import { demoFile, inCheckout, Server } from "./server.js";
 import { wordRows, writeWords } from "./words.js";
 
-// What others read of the server's streams: every value.
+// Other Arrow readers read every value of the server's streams.
 
 const test = base.extend<object, { server: Server }>({
   server: [
@@ -42,7 +42,7 @@ async function fetchStream(server: Server, path: string, codec?: string): Promis
   return new Uint8Array(await response.arrayBuffer());
 }
 
-/** Compares row by row: a difference in one of thousands is shown alone. */
+/** Compares row by row; reports only the first row that differs. */
 function expectRows(rows: Rows, expected: object[]): void {
   expect(rows.length).toBe(expected.length);
   const index = rows.findIndex((row, at) => JSON.stringify(row) !== JSON.stringify(expected[at]));
@@ -51,7 +51,7 @@ function expectRows(rows: Rows, expected: object[]): void {
 
 for (const [name, read] of Object.entries(READERS)) {
   test.describe(name, () => {
-    test.skip(name === "pyarrow" && !hasPython, "pyarrow is not here; npm test said so");
+    test.skip(name === "pyarrow" && !hasPython, "pyarrow is not installed");
 
     test("a table: dictionary, list and struct, in many batches", async ({ server }) => {
       expectRows(read(await fetchStream(server, COLOURS)), colourRows(0, 40_000));
@@ -62,7 +62,7 @@ for (const [name, read] of Object.entries(READERS)) {
       expectRows(read(stream), colourRows(0, 40_000));
     });
 
-    test("rows of a result from the middle of a batch on", async ({ server }) => {
+    test("rows of a result that start in the middle of a batch", async ({ server }) => {
       await fetchStream(server, `${COLOURS}&id=${ID}`);
       const rest = await fetchStream(server, `/v1/query/${ID}/rows?offset=12345&limit=20001`);
       expectRows(read(rest), colourRows(12_345, 32_346));
@@ -80,9 +80,9 @@ for (const [name, read] of Object.entries(READERS)) {
     });
 
     for (const codec of ["lz4", "zstd"]) {
-      test(`bodies that are compressed with ${codec}`, async ({ server }) => {
+      test(`bodies compressed with ${codec}`, async ({ server }) => {
         const stream = await fetchStream(server, COLOURS, codec);
-        // Readers without the codec say so.
+        // The JavaScript readers have no codecs and throw an error.
         if (name === "pyarrow") expectRows(read(stream), colourRows(0, 40_000));
         else expect(() => read(stream)).toThrow(/codec|compress/i);
       });
@@ -90,7 +90,7 @@ for (const [name, read] of Object.entries(READERS)) {
   });
 }
 
-/** The kinds of a stream's dictionary messages, in their order. */
+/** The kinds of a stream's dictionary batches, in order. */
 function dictionariesOf(stream: Uint8Array): ("whole" | "delta")[] {
   const kinds: ("whole" | "delta")[] = [];
   const messages = new MessageReader(stream);
@@ -111,7 +111,7 @@ with ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
     stream.write(table)
 `;
 
-/** A table's columns by JavaScript's readers, and those of `every_type` that they do not know. */
+/** JavaScript readers of columns; `unknown` matches unsupported columns of `every_type`. */
 const COLUMN_READERS = {
   "apache-arrow": {
     read: (bytes: Uint8Array) => {
@@ -129,7 +129,7 @@ const COLUMN_READERS = {
   },
 };
 
-/** What a reader says about a cell; some refuse values that JavaScript's numbers cannot hold. */
+/** A cell's value or the reader's error, e.g. for values that JavaScript's numbers cannot hold. */
 function valueOrRefusal(read: () => unknown): unknown {
   try {
     return plain(read());
@@ -139,8 +139,8 @@ function valueOrRefusal(read: () => unknown): unknown {
 }
 
 for (const [name, { read, unknown }] of Object.entries(COLUMN_READERS)) {
-  test(`${name} reads every type as from pyarrow`, async ({ demo }) => {
-    test.skip(!hasPython, "pyarrow is not here; npm test said so");
+  test(`${name} reads every type as in pyarrow's own stream`, async ({ demo }) => {
+    test.skip(!hasPython, "pyarrow is not installed");
     const table = await (await fetch(`${demo.origin}/v1/tables/every_type`)).json();
     const columns = (table.fields as { name: string }[])
       .map((field) => field.name)
@@ -179,7 +179,7 @@ for (const [table, file, numRows] of [
   ["every_type", "every_type.arrow", 24],
 ] as const) {
   test(`pyarrow reads ${table}: every value, in file order`, async ({ demo }) => {
-    test.skip(!hasPython, "pyarrow is not here; npm test said so");
+    test.skip(!hasPython, "pyarrow is not installed");
     const printed = python(COMPARE, [`${demo.origin}/v1/tables/${table}/rows`, demoFile(file)]);
     expect(String(printed).trim()).toBe(String(numRows));
   });
@@ -200,19 +200,19 @@ while True:
 print(rows, *sorted(f"{k.decode()}={v.decode()}" for k, v in metadata.items() if k != b"colonnade.xxh3"))
 `;
 
-test("pyarrow and apache-arrow read messages that are numbered in front", async () => {
+test("pyarrow and apache-arrow read messages whose metadata has row numbers", async () => {
   const file = inCheckout("fixtures/numbered.arrows");
   let numRows = 0;
   for (const batch of RecordBatchReader.from(await readFile(file))) numRows += batch.numRows;
   expect(numRows).toBe(300);
 
-  test.skip(!hasPython, "pyarrow is not here; npm test said so");
+  test.skip(!hasPython, "pyarrow is not installed");
   expect(String(python(READ_NUMBERED, [file])).trim()).toMatch(
     /^300 colonnade.first_row=300 colonnade.seq=\d+ colonnade.total_batches=30 colonnade.total_rows=300$/,
   );
 });
 
-test("the columns and rows asked for come in the order asked for", async ({ demo }) => {
+test("requested columns and rows are returned in the requested order", async ({ demo }) => {
   const response = await fetch(
     `${demo.origin}/v1/tables/lineitem/rows?columns=l_linenumber,l_orderkey&offset=6001213&limit=2`,
   );

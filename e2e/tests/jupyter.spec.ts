@@ -7,12 +7,12 @@ import { expect, type Page, test } from "@playwright/test";
 import { cell, goToRow } from "./fixtures.js";
 import { freePort, inCheckout } from "./server.js";
 
-// The Python of `npm test`, in which JupyterLab and the package's requirements are.
+// The Python environment of `npm test`, which has JupyterLab and the package's requirements.
 const python = process.env.COLONNADE_PYTHON;
 const TOKEN = "a-token-of-the-test";
 const NUM_ROWS = 10_000_000;
 
-test.skip(python === undefined, "COLONNADE_PYTHON is not set: JupyterLab is left out");
+test.skip(python === undefined, "COLONNADE_PYTHON is not set, so JupyterLab is not available");
 test.setTimeout(300_000);
 
 let lab: { folder: string; origin: string; process: ChildProcess };
@@ -56,7 +56,9 @@ test.afterAll(async () => {
   await rm(lab.folder, { recursive: true, force: true });
 });
 
-test("ten million rows of pandas: at once, to the last, filtered, selected", async ({ page }) => {
+test("ten million pandas rows are shown to the last, filtered, selected and sorted", async ({
+  page,
+}) => {
   await openNotebook(page, "many", [
     `import pandas, numpy, colonnade
 n = ${NUM_ROWS}
@@ -68,7 +70,7 @@ frame = pandas.DataFrame({
 viewer = colonnade.show(frame, height=420)
 viewer`,
     `print("read back:", viewer.selection["rows"], viewer.selected().to_pylist())`,
-    `viewer.sort = ["-price"]; print("told")`,
+    `viewer.sort = ["-price"]; print("sorted")`,
     `print("order:", viewer.sort, viewer.shown().slice(0, 1).to_pylist())`,
   ]);
   await runCell(page, 0);
@@ -95,7 +97,7 @@ viewer`,
   );
 
   await runCell(page, 2);
-  await expect(output(page, 2)).toContainText("told");
+  await expect(output(page, 2)).toContainText("sorted");
   await expect
     .poll(() => viewer.evaluate((element) => JSON.stringify(Reflect.get(element, "sort"))))
     .toContain("price");
@@ -106,7 +108,7 @@ viewer`,
   );
 });
 
-test("a table larger than its budget is read, sorted and filtered by the kernel", async ({
+test("the kernel reads, sorts and filters a table larger than its memory budget", async ({
   page,
 }) => {
   await openNotebook(page, "large", [
@@ -140,7 +142,9 @@ viewer`,
     .toBe(1000);
 });
 
-test("a restart of the kernel leaves the rows and says what to do", async ({ page }) => {
+test("after a restart of the kernel, the rows stay and a notice says what to do", async ({
+  page,
+}) => {
   await openNotebook(page, "restart", [
     `import pyarrow, colonnade
 colonnade.show(pyarrow.table({"id": range(1000)}), height=300)`,

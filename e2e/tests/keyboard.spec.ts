@@ -7,7 +7,7 @@ test.beforeEach(async ({ page, demo }) => {
   });
 });
 
-test("the whole grid can be walked by keyboard", async ({ page }) => {
+test("every cell of the grid can be reached by keyboard", async ({ page }) => {
   await cell(page, 0, 1).click();
   await expect(cell(page, 0, 1)).toBeFocused();
   await page.keyboard.press("ArrowDown");
@@ -30,7 +30,7 @@ test("the whole grid can be walked by keyboard", async ({ page }) => {
   await expect(cell(page, 0, 1)).toHaveCount(0);
 });
 
-test("go to row lands exactly, and the wheel goes on from there", async ({ page }) => {
+test("Go to row shows exactly that row, and the wheel scrolls on from there", async ({ page }) => {
   await goToRow(page, 1_500_000);
   await expect(cell(page, 1_499_999, 1)).toBeVisible();
   await cell(page, 1_499_999, 1).hover();
@@ -39,7 +39,7 @@ test("go to row lands exactly, and the wheel goes on from there", async ({ page 
   await expect(cell(page, 1_400_000, 1)).toHaveCount(0);
 });
 
-test("focus survives being scrolled out of sight", async ({ page }) => {
+test("a focused cell that is scrolled out of view keeps the keyboard usable", async ({ page }) => {
   await cell(page, 0, 1).click();
   await goToRow(page, 2_000_000);
   await expect(cell(page, 0, 1)).toHaveCount(0);
@@ -48,7 +48,9 @@ test("focus survives being scrolled out of sight", async ({ page }) => {
   await expect(cell(page, 0, 1)).toBeFocused();
 });
 
-test("Ctrl with arrows goes to the edge, Tab leaves the grid and comes back", async ({ page }) => {
+test("Ctrl with arrow keys goes to the edge, and Tab leaves the grid and returns", async ({
+  page,
+}) => {
   const columns = Number(await page.getByRole("grid").getAttribute("aria-colcount"));
   await cell(page, 5, 2).click();
   await page.keyboard.press("Control+ArrowRight");

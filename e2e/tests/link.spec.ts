@@ -5,17 +5,17 @@ import { inCheckout, Server } from "./server.js";
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
-/** What was copied last. */
+/** The clipboard's text. */
 function copied(page: Page): Promise<string> {
   return page.evaluate(() => navigator.clipboard.readText());
 }
 
-/** Sorts by a column, by the keyboard at its header. */
+/** Sorts by a column with a click on its header. */
 async function sortBy(page: Page, column: string): Promise<void> {
   await page.getByRole("columnheader", { name: new RegExp(`^${column}\\b`) }).click();
 }
 
-/** A table in an order, with a filter and without a column, at a row. */
+/** The address of a table with a sort order, a filter, chosen columns and a row. */
 const ARRANGED =
   "/?table=flights&columns=origin,delay,distance&pinned=origin&sort=-delay,distance" +
   `&filter=${encodeURIComponent('{"op":"eq","column":"origin","value":"SEA"}')}&row=1000`;
@@ -30,7 +30,7 @@ async function expectArranged(page: Page): Promise<void> {
   await expect(cell(page, 1000, 1)).toBeInViewport();
 }
 
-test("a link shows the same columns, order, filter and row to somebody else", async ({
+test("a copied link shows the same columns, order, filter and row in another browser", async ({
   page,
   demo,
   browser,
@@ -50,7 +50,7 @@ test("a link shows the same columns, order, filter and row to somebody else", as
   await context.close();
 });
 
-test("the address is short, and says what is changed", async ({ page, demo }) => {
+test("the address contains only what differs from the defaults", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "flights");
   await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
@@ -62,7 +62,10 @@ test("the address is short, and says what is changed", async ({ page, demo }) =>
   await expect(page).toHaveURL(`${demo.origin}/?table=flights&sort=delay`);
 });
 
-test("a link whose filter is refused becomes one to what is shown", async ({ page, demo }) => {
+test("a link with an invalid filter is replaced by the address of the shown rows", async ({
+  page,
+  demo,
+}) => {
   await page.goto(demo.origin);
   const filter = JSON.stringify({ op: "eq", column: "no_such", value: "1" });
   await page.goto(`${demo.origin}/?${new URLSearchParams({ table: "flights", filter })}`);
@@ -74,7 +77,7 @@ test("a link whose filter is refused becomes one to what is shown", async ({ pag
   await expect(page).toHaveURL(`${demo.origin}/`);
 });
 
-test("back and forward go through what was looked at", async ({ page, demo }) => {
+test("Back and Forward go through the shown tables and sort orders", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "flights");
   await expect(page.getByRole("status")).toContainText("Complete");
@@ -97,7 +100,7 @@ test("back and forward go through what was looked at", async ({ page, demo }) =>
   await expect(page.getByRole("heading", { name: /Tables of any size/ })).toBeVisible();
 });
 
-test("a statement is in its link, with its own order and row", async ({ page, demo }) => {
+test("a link to a statement contains the statement and its sort order", async ({ page, demo }) => {
   const sql = "select origin, count(*) as n from flights group by origin";
   const query = new URLSearchParams({ sql, sort: "-n" });
   await page.goto(`${demo.origin}/?${query}`);
@@ -105,7 +108,7 @@ test("a statement is in its link, with its own order and row", async ({ page, de
   await expect(cell(page, 0, 1)).toHaveText("ORD");
 });
 
-test("the embed code shows a table's rows as they are shown here", async ({ page }) => {
+test("the embed code of a table shows the same rows", async ({ page }) => {
   const site = new Site();
   await site.listen();
   const server = await Server.start(["--allow-origin", site.origin]);

@@ -1,5 +1,5 @@
-// What the dashboard knows of its server and of itself: queries, a server that goes away, shortcuts,
-// print, and how soon the first rows are there.
+// The list of queries, a server that stops and restarts, keyboard shortcuts, printing, and the time to
+// the first rows.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { Server } from "./server.js";
 
 const LINEITEM = "/v1/tables/lineitem/rows";
 
-/** Lets the page's workers, whose clock Playwright cannot turn, live ten times as fast. */
+/** Makes clocks and timers in the page's workers ten times as fast; Playwright cannot control them. */
 async function hasten(page: Page): Promise<void> {
   const clock = `{
     const [now, wait] = [performance.now.bind(performance), setTimeout];
@@ -24,13 +24,13 @@ async function hasten(page: Page): Promise<void> {
   });
 }
 
-/** Opens the queries of the server. */
+/** Opens the list of queries. */
 async function openQueries(page: Page): Promise<Locator> {
   await page.getByRole("button", { name: "Queries" }).click();
   return page.getByRole("dialog", { name: "Queries" });
 }
 
-/** Some other program's query, which reads nothing until it is let go. */
+/** Starts a query like another program, and reads no rows until it is aborted. */
 async function stall(server: Server, path: string): Promise<AbortController> {
   const abort = new AbortController();
   await fetch(`${server.origin}${path}`, { signal: abort.signal });
@@ -44,10 +44,10 @@ test.describe("queries", () => {
   });
   test.afterEach(() => server.kill());
 
-  test("are listed with what they are, one by one, and can be cancelled", async ({ page }) => {
+  test("are listed with their details and can be cancelled and deleted", async ({ page }) => {
     await page.goto(server.origin);
     const dialog = await openQueries(page);
-    await expect(dialog).toContainText("Nothing runs, and nothing is kept");
+    await expect(dialog).toContainText("No running queries or stored results");
     await expectAccessible(page);
 
     const others = [
@@ -57,7 +57,7 @@ test.describe("queries", () => {
     const items = dialog.getByRole("listitem");
     await expect(items).toHaveCount(2);
     await expect(items.nth(0)).toContainText("lineitem · 2 columns · filtered");
-    await expect(items.nth(1)).toContainText("lineitem · by l_extendedprice ↓");
+    await expect(items.nth(1)).toContainText("lineitem · sorted by l_extendedprice ↓");
     for (const item of await items.all()) {
       await expect(item).toContainText("Running");
       await expect(item).toContainText(/[\d,]+ (?:of [\d,]+ )?rows/);
@@ -74,15 +74,15 @@ test.describe("queries", () => {
     await expect(items).toHaveCount(1);
     expect(await server.queries()).toHaveLength(1);
     for (const other of others) other.abort();
-    await expect(items.nth(0)).toContainText("Stopped");
+    await expect(items.nth(0)).toContainText("Cancelled");
     await items
       .nth(0)
-      .getByRole("button", { name: /^Forget/ })
+      .getByRole("button", { name: /^Delete/ })
       .click();
-    await expect(dialog).toContainText("Nothing runs");
+    await expect(dialog).toContainText("No running queries");
   });
 
-  test("open where their rows are looked at", async ({ page }) => {
+  test("link to their rows", async ({ page }) => {
     await fetch(`${server.origin}/v1/query`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -103,7 +103,9 @@ test.describe("queries", () => {
     await expect(page).toHaveURL(/table=every_type/);
   });
 
-  test("a statement's result is looked at itself, and not run again", async ({ page }) => {
+  test("a stored result of a statement is shown without running the statement again", async ({
+    page,
+  }) => {
     const sql = "select origin, count(*) as n from flights group by origin order by n desc, origin";
     const answer = await fetch(`${server.origin}/v1/query`, {
       method: "POST",
@@ -123,10 +125,10 @@ test.describe("queries", () => {
     expect(await server.queries()).toHaveLength(1);
   });
 
-  test("a server that does not answer is said, and asked again", async ({ page }) => {
+  test("an alert says that the server does not respond, until it is back", async ({ page }) => {
     await page.goto(server.origin);
     const dialog = await openQueries(page);
-    await expect(dialog).toContainText("Nothing runs");
+    await expect(dialog).toContainText("No running queries");
     const { port } = new URL(server.origin);
     await server.kill();
     await expect(dialog.getByRole("alert")).toContainText("Could not reach the server");
@@ -147,7 +149,7 @@ test.describe("a server that is killed and started again", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** Ends the server as a crash does, and starts it again at the same address. */
+  /** Kills the server as a crash would, runs `meanwhile`, and restarts it at the same address. */
   async function restart(meanwhile: () => Promise<void>): Promise<void> {
     const { port } = new URL(server.origin);
     await server.kill();
@@ -155,7 +157,7 @@ test.describe("a server that is killed and started again", () => {
     server = await Server.start(["--data-dir", folder], Number(port));
   }
 
-  test("the rows that were coming go on by themselves", async ({ page }) => {
+  test("a running stream resumes without user action", async ({ page }) => {
     test.setTimeout(180_000);
     await page.goto(`${server.origin}/?table=lineitem`);
     await expect(cell(page, 0, 1)).toHaveText("1");
@@ -171,7 +173,7 @@ test.describe("a server that is killed and started again", () => {
     await expect(page.getByRole("link", { name: /^lineitem\b/ })).toBeVisible();
   });
 
-  test("the list of tables comes, too, where the page found no server", async ({ page }) => {
+  test("the list of tables is loaded once the server can be reached", async ({ page }) => {
     await page.route("**/v1/tables", (route) => route.abort());
     await page.goto(server.origin);
     await expect(page.getByText("Could not reach the server")).toBeVisible();
@@ -179,18 +181,18 @@ test.describe("a server that is killed and started again", () => {
     await expect(page.getByRole("link", { name: /^flights\b/ })).toBeVisible();
   });
 
-  test("rows that were given up go on when the server is back", async ({ page }) => {
+  test("a stream whose retries have ended resumes when the server is back", async ({ page }) => {
     await hasten(page);
     await page.goto(`${server.origin}/?table=lineitem`);
     await expect(cell(page, 0, 1)).toHaveText("1");
     await page.clock.install();
     await restart(async () => {
       await expect(page.getByRole("status")).toContainText("Connection lost at row");
-      await expect(page.getByText("Rows go on by themselves")).toBeVisible();
+      await expect(page.getByText("Rows continue to load")).toBeVisible();
       await expect(page.getByRole("alert")).toContainText("not restored within 60 s");
     });
     await page.clock.runFor(3000);
-    await expect(page.getByText("Rows go on by themselves")).toBeHidden();
+    await expect(page.getByText("Rows continue to load")).toBeHidden();
     await expect(page.getByRole("alert")).toBeHidden();
     await expect(page.getByRole("status")).toContainText(/Streaming|Complete/);
   });
@@ -212,21 +214,24 @@ test("a reload shows the same table at the same row", async ({ page, demo }) => 
 });
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`a sheet says what keys do, accessibly (${colorScheme})`, async ({ page, demo }) => {
+  test(`the help lists the shortcuts and is accessible (${colorScheme})`, async ({
+    page,
+    demo,
+  }) => {
     await page.emulateMedia({ colorScheme });
     await page.goto(`${demo.origin}/?table=every_type`);
     await expect(page.getByRole("gridcell").first()).toBeVisible();
     await page.keyboard.press("?");
     const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
     for (const does of [
-      "Filter the tables",
-      "Run it",
-      "Copy what is selected",
+      "Filter tables",
+      "Run the selection",
+      "Copy the exact values",
       "Sort by the column",
     ]) {
       await expect(sheet).toContainText(does);
     }
-    await expect(sheet).toContainText(/First rows [\d.]+ m?s after this page was asked for/);
+    await expect(sheet).toContainText(/First rows shown after [\d.]+ m?s/);
     await expectAccessible(page);
     await page.setViewportSize({ width: 400, height: 700 });
     await expectAccessible(page);
@@ -235,7 +240,10 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-test("a sheet that is opened before the first rows says when they came", async ({ page, demo }) => {
+test("a help dialog that is opened before the first rows then shows their time", async ({
+  page,
+  demo,
+}) => {
   let letIn = () => {};
   const opened = new Promise<void>((resolve) => {
     letIn = resolve;
@@ -248,13 +256,13 @@ test("a sheet that is opened before the first rows says when they came", async (
   await expect(page.getByRole("status")).toContainText("Connecting");
   await page.keyboard.press("?");
   const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-  await expect(sheet).toContainText("Filter the tables");
+  await expect(sheet).toContainText("Filter tables");
   await expect(sheet).not.toContainText("First rows");
   letIn();
-  await expect(sheet).toContainText(/First rows [\d.]+ m?s after this page was asked for/);
+  await expect(sheet).toContainText(/First rows shown after [\d.]+ m?s/);
 });
 
-test("single keys lead to the parts of the page, but never while something is typed", async ({
+test("single-key shortcuts go to the parts of the page, but not while the user types", async ({
   page,
   demo,
 }) => {
@@ -279,19 +287,19 @@ test("single keys lead to the parts of the page, but never while something is ty
   await expect(cell(page, 1, 1)).toBeFocused();
   await page.keyboard.press("q");
   await expect(page.getByRole("dialog", { name: "Queries" })).toBeVisible();
-  // A dialog has the keys to itself.
+  // While a dialog is open, single-key shortcuts are off.
   await page.keyboard.press("/");
   await expect(page.getByRole("dialog", { name: "Queries" })).toBeVisible();
   await page.keyboard.press("Escape");
 
   await page.keyboard.press("?");
-  await page.getByLabel("Single keys are shortcuts of the page").uncheck();
+  await page.getByLabel("Enable single-key shortcuts").uncheck();
   await page.keyboard.press("Escape");
   await page.keyboard.press("/");
   await expect(filter).not.toBeFocused();
 });
 
-test("a narrow page opens its list for the shortcut", async ({ page, demo }) => {
+test("on a narrow page, the shortcut / opens the list of tables", async ({ page, demo }) => {
   await page.setViewportSize({ width: 400, height: 700 });
   await page.goto(`${demo.origin}/?table=every_type`);
   await expect(page.getByRole("gridcell").first()).toBeVisible();
@@ -300,10 +308,7 @@ test("a narrow page opens its list for the shortcut", async ({ page, demo }) => 
   await expect(page.getByLabel("Filter tables")).toBeFocused();
 });
 
-test("a print shows the rows in sight as a plain table, and nothing else", async ({
-  page,
-  demo,
-}) => {
+test("a print shows only the visible rows, as a plain table", async ({ page, demo }) => {
   const sorted = "table=lineitem&sort=-l_orderkey";
   const filter = encodeURIComponent(JSON.stringify({ op: "eq", column: "l_linenumber", value: 7 }));
   await page.goto(`${demo.origin}/?${sorted}&filter=${filter}`);
@@ -332,14 +337,17 @@ test("a print shows the rows in sight as a plain table, and nothing else", async
   expect(pdf.match(/\/Type \/Page\b(?!s)/g)).toHaveLength(1);
 });
 
-test("how soon the first rows are painted (printed, not judged)", async ({ page, demo }) => {
+test("the time until the first rows are painted (logged, without a limit)", async ({
+  page,
+  demo,
+}) => {
   test.setTimeout(240_000);
   const times: number[] = [];
   const violations: string[] = [];
   page.on("console", (message) => {
     if (/content security policy/i.test(message.text())) violations.push(message.text());
   });
-  // The first visit fills the caches of browser and server.
+  // The first visit only fills the caches of the browser and the server.
   for (let visit = 0; visit <= 10; visit++) {
     await page.goto("about:blank");
     await page.goto(`${demo.origin}/?table=flights`);

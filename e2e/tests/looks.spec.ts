@@ -2,7 +2,7 @@ import type { Locator, Page } from "@playwright/test";
 import { expectGrid } from "./grid-contract.js";
 import { cell, expect, test, viewer } from "./viewer.js";
 
-// How the element looks where the page, the system or the screen is another: by what is computed.
+// The viewer's computed styles and layout under different page, system and screen settings.
 
 const FLIGHTS = "/v1/tables/flights/rows?limit=100000";
 const NAMES = `select arrow_cast(column1, 'Utf8') as name, column2 as n, column3 as latin from (values
@@ -21,7 +21,7 @@ async function boxOf(locator: Locator): Promise<Box> {
   return box;
 }
 
-/** What of an element's style is computed. */
+/** The computed value of a CSS property. */
 function styleOf(locator: Locator, property: string): Promise<string> {
   return locator.evaluate(
     (element, name) => getComputedStyle(element).getPropertyValue(name),
@@ -29,7 +29,7 @@ function styleOf(locator: Locator, property: string): Promise<string> {
   );
 }
 
-/** The boxes of everything that can be pressed, by its name; checkboxes with their labels. */
+/** The boxes of all controls with their names; a checkbox's box includes its label. */
 function targets(page: Page): Promise<({ name: string } & Box)[]> {
   return viewer(page).evaluate((element) =>
     [...(element.shadowRoot?.querySelectorAll<HTMLElement>("button, input, select, .handle") ?? [])]
@@ -42,7 +42,7 @@ function targets(page: Page): Promise<({ name: string } & Box)[]> {
   );
 }
 
-/** Expects that what can be pressed below the rows is inside the element and large enough. */
+/** Expects that all controls are large enough and, except for header menus, inside the viewer. */
 async function expectReachable(page: Page, minPx = 24): Promise<void> {
   const { x, width } = await boxOf(viewer(page));
   for (const target of await targets(page)) {
@@ -84,7 +84,9 @@ test.describe("right to left", () => {
     await expect(cell(page, 0, 1)).toHaveText("שלום, עולם!");
   });
 
-  test("the grid stays from left to right, what is around it is mirrored", async ({ page }) => {
+  test("the grid stays left to right, and the toolbar and status are mirrored", async ({
+    page,
+  }) => {
     await expect(page.getByRole("grid")).toHaveCSS("direction", "ltr");
     const [first, second] = [await boxOf(cell(page, 0, 1)), await boxOf(cell(page, 0, 2))];
     expect(second.x).toBeGreaterThan(first.x);
@@ -102,7 +104,9 @@ test.describe("right to left", () => {
     await expectGrid(page);
   });
 
-  test("texts are shown in their own direction, numbers at their last digit", async ({ page }) => {
+  test("texts have their own direction, and numbers are aligned at their last digit", async ({
+    page,
+  }) => {
     const textBox = (row: number, column: number) =>
       cell(page, row, column).evaluate((element) => {
         const range = document.createRange();
@@ -116,7 +120,7 @@ test.describe("right to left", () => {
       expect((await textBox(row, 2)).right).toBeLessThan(13);
       expect((await textBox(row, 3)).left).toBeLessThan(13);
     }
-    // The exclamation mark ends a Hebrew sentence at its left.
+    // The exclamation mark at the end of a Hebrew sentence is at its left.
     const markX = await cell(page, 0, 1).evaluate((element) => {
       const text = [...element.childNodes].find((node) => node.nodeType === Node.TEXT_NODE) as Text;
       const range = document.createRange();
@@ -130,7 +134,9 @@ test.describe("right to left", () => {
     expect(markX).toBeLessThan(0);
   });
 
-  test("arrows go where they point, and the menu opens within the window", async ({ page }) => {
+  test("arrow keys move in their direction, and the menu opens inside the window", async ({
+    page,
+  }) => {
     await cell(page, 0, 1).click();
     await page.keyboard.press("ArrowRight");
     await expect(cell(page, 0, 2)).toBeFocused();
@@ -148,7 +154,7 @@ test.describe("right to left", () => {
     expect(left.x).toBeLessThan(right.x);
   });
 
-  test("columns scroll sideways as everywhere", async ({ page, stage }) => {
+  test("columns scroll horizontally as in left-to-right pages", async ({ page, stage }) => {
     await stage.show("/v1/tables/every_type/rows");
     await page.evaluate(() => {
       document.documentElement.dir = "rtl";
@@ -166,7 +172,7 @@ test.describe("right to left", () => {
 });
 
 for (const colorScheme of ["light", "dark"] as const) {
-  test(`more contrast, ${colorScheme}: lines and minor texts are plain to see`, async ({
+  test(`more contrast, ${colorScheme}: lines and minor texts have a high contrast`, async ({
     page,
     stage,
   }) => {
@@ -188,7 +194,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     expect(contrast(text, selected)).toBeGreaterThan(7);
   });
 
-  test(`${colorScheme}: texts keep WCAG's contrast, selected and found ones too`, async ({
+  test(`${colorScheme}: texts have WCAG's contrast, also in selections and matches`, async ({
     page,
     stage,
   }) => {
@@ -221,7 +227,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   });
 }
 
-test("forced colours: columns are as wide, focus and selection are seen", async ({
+test("forced colours: columns keep their widths, and focus and selection are visible", async ({
   page,
   stage,
 }) => {
@@ -249,7 +255,7 @@ for (const [density, heightPx] of Object.entries({ compact: 24, normal: 30, comf
   });
 }
 
-test("numbers stand below one another digit by digit", async ({ page, stage }) => {
+test("numbers are right-aligned with tabular figures", async ({ page, stage }) => {
   await stage.show(FLIGHTS);
   await expect(cell(page, 0, 2)).toHaveCSS("text-align", "right");
   await expect(cell(page, 0, 2)).toHaveCSS("font-variant-numeric", "tabular-nums");
@@ -261,7 +267,11 @@ for (const [name, viewport] of Object.entries({
   "400 px wide": { width: 400, height: 700 },
   "320 px wide": { width: 320, height: 600 },
 })) {
-  test(`${name}: everything is there, nothing overlaps`, async ({ browser, pages, server }) => {
+  test(`${name}: all controls are visible and do not overlap`, async ({
+    browser,
+    pages,
+    server,
+  }) => {
     const context = await browser.newContext({ viewport, deviceScaleFactor: 2 });
     const page = await context.newPage();
     const src = server.origin + FLIGHTS;
@@ -297,7 +307,7 @@ for (const [name, viewport] of Object.entries({
     await expectReachable(page);
     await page.keyboard.press("Escape");
 
-    // An alert leaves room for the rows.
+    // An alert takes at most half of the height.
     await viewer(page).evaluate((element) => {
       Object.assign(element, { filter: { op: "lt", column: "delay", value: "late ".repeat(200) } });
     });
@@ -308,7 +318,10 @@ for (const [name, viewport] of Object.entries({
   });
 }
 
-test("pinned columns that are wider than the screen do not lock it", async ({ page, stage }) => {
+test("pinned columns that are wider than the screen do not block horizontal scrolling", async ({
+  page,
+  stage,
+}) => {
   await stage.show("/v1/tables/lineitem/rows?limit=1000");
   await viewer(page).evaluate((element) => {
     const { columns } = element as unknown as { columns: string[] };
@@ -331,7 +344,7 @@ test("pinned columns that are wider than the screen do not lock it", async ({ pa
   await expect.poll(pinned).toBe(6);
 });
 
-test("by finger: scroll, select, extend, open the menu and a cell", async ({
+test("touch: scroll, select, extend the selection, open the menu and sort", async ({
   browser,
   pages,
   server,

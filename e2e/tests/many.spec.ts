@@ -1,4 +1,4 @@
-// A page with more tables than a browser has connections to a server.
+// A page with more tables than the browser's connections to one server.
 
 import { Transform } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,21 +9,21 @@ import { inCheckout, Server } from "./server.js";
 
 const LINEITEM_ROWS = 6_001_215;
 const FLIGHTS_ROWS = 3_000_000;
-/** Slow enough that four streams take seconds, as over a network. */
+/** So slow that four streams take seconds, as over a network. */
 const PACE_BYTES_PER_S = 6_000_000;
 
 const PAGE = `<!doctype html><title>Many</title>
 <style>colonnade-viewer { height: 180px }</style>
 <script type="module" src="/package/define.js"></script>`;
 
-/** What the site saw of requests for rows. */
+/** Counts the site's requests for rows. */
 class Traffic {
   numOpen = 0;
   maxOpen = 0;
-  /** Streams that were gone on with by the result's id. */
+  /** The number of streams that were resumed by the result's id. */
   numResumed = 0;
 
-  /** Paces and counts a stream; blocks of rows of a windowed table have a limit. */
+  /** Slows and counts a stream; requests with a limit are row blocks of windowed tables and pass. */
   readonly through = (path: string): Transform | undefined => {
     const { pathname, searchParams } = new URL(path, "http://localhost");
     if (!pathname.endsWith("/rows") || searchParams.has("limit")) return undefined;
@@ -70,7 +70,7 @@ interface Wanted {
   memory?: string;
 }
 
-/** Puts a viewer for each of them into the page. */
+/** Adds a viewer for each table to the page. */
 async function show(page: Page, tables: Wanted[]): Promise<void> {
   await page.evaluate((all) => {
     for (const { src, memory } of all) {
@@ -88,7 +88,7 @@ interface Shown {
   connection: string | undefined;
 }
 
-/** How far each viewer's table is. */
+/** The state of each viewer's table. */
 function shown(page: Page): Promise<Shown[]> {
   return page.locator("colonnade-viewer").evaluateAll((viewers) =>
     viewers.map((viewer) => {
@@ -101,7 +101,7 @@ function shown(page: Page): Promise<Shown[]> {
   );
 }
 
-/** The texts of a row of each viewer's table. */
+/** The texts of one row of each viewer's table; `row` computes it from the number of rows. */
 function textsOf(page: Page, row: (numRows: number) => number): Promise<(string | null)[][]> {
   const code = row.toString();
   return page.locator("colonnade-viewer").evaluateAll((viewers, source) => {
@@ -133,7 +133,7 @@ const windowed: Wanted[] = Array.from({ length: 4 }, () => ({
   memory: "16MiB",
 }));
 
-test("twelve viewers share four streams, and each gets all its rows", async ({
+test("twelve viewers share four streams, and each shows all its rows", async ({
   page,
   site,
   traffic,
@@ -142,7 +142,7 @@ test("twelve viewers share four streams, and each gets all its rows", async ({
   await page.goto(site.origin);
   await show(page, [...streams, ...windowed]);
 
-  // First rows come early: of all, before the first has ended.
+  // All tables have their first rows before the streams end.
   await expect
     .poll(async () => (await shown(page)).filter(({ numRows }) => numRows > 0).length, {
       intervals: [50],
@@ -152,7 +152,7 @@ test("twelve viewers share four streams, and each gets all its rows", async ({
   const numEnded = early.filter(({ state }) => state === "complete").length;
   expect(numEnded).toBeLessThan(4);
 
-  // A row far down in a windowed table, while other streams may run.
+  // A far row of a windowed table is loaded while other streams may run.
   await expect
     .poll(async () => (await shown(page)).filter(({ state }) => state === "windowed").length)
     .toBe(4);
@@ -180,7 +180,7 @@ test("twelve viewers share four streams, and each gets all its rows", async ({
   expect(traffic.maxOpen).toBe(4);
   expect(traffic.numResumed).toBeGreaterThan(0);
 
-  // The last rows, and one in the middle, are those of an undivided stream.
+  // The last rows and one in the middle equal those of separate requests.
   for (const row of [(numRows: number) => numRows - 1, () => 1_234_567]) {
     const texts = await textsOf(page, row);
     const wanted = await Promise.all(
@@ -192,7 +192,7 @@ test("twelve viewers share four streams, and each gets all its rows", async ({
   }
 });
 
-/** A row as a request for it alone gives it. */
+/** The texts of one row, read with its own request. */
 function rowFrom(page: Page, src: string, row: number): Promise<(string | null)[]> {
   return page.evaluate(
     async ([address, offset]) => {
@@ -211,7 +211,7 @@ function rowFrom(page: Page, src: string, row: number): Promise<(string | null)[
   );
 }
 
-test("a page out of sight keeps one stream; the others go on when it is seen again", async ({
+test("a hidden page keeps one stream; the others resume when it is visible again", async ({
   page,
   site,
   traffic,
@@ -236,7 +236,7 @@ test("a page out of sight keeps one stream; the others go on when it is seen aga
     .toEqual(Array.from({ length: 3 }, () => `complete ${LINEITEM_ROWS}`));
 });
 
-/** Makes the page believe that it is out of sight, or in it; Playwright's pages always are. */
+/** Simulates a hidden or visible page; Playwright's pages are always visible. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
   await page.evaluate((isHidden) => {
     Object.defineProperty(document, "hidden", { value: isHidden, configurable: true });
@@ -244,7 +244,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
   }, hidden);
 }
 
-test("a viewer that waits for its turn can be cancelled, and takes no place", async ({
+test("a viewer that waits for a connection can be cancelled and releases its slot", async ({
   page,
   site,
   traffic,

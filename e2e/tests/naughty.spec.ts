@@ -1,5 +1,5 @@
-// Names and texts that programs stumble over: shown, found, sorted, filtered, copied, exported and
-// inspected as they are, and never run.
+// Names and texts that often break programs are shown, found, sorted, filtered, copied, exported and
+// inspected unchanged, and are never run as code.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -30,7 +30,7 @@ const PAGE = `<!doctype html><title>Names and texts</title>
 <script type="module" src="/package/define.js"></script>
 <colonnade-viewer></colonnade-viewer>`;
 
-/** What is asked of the element, as the page has it. */
+/** The parts of the viewer that the tests use in the page. */
 interface Element extends HTMLElement {
   source: unknown;
   columns: readonly string[] | null;
@@ -56,13 +56,13 @@ interface Stage {
   server: Server;
 }
 
-/** CSV cannot tell the empty text from null, and every column of it has a name, to which no byte order mark belongs. */
+/** The table as read from CSV: empty texts are null, empty names are replaced, without byte order marks. */
 const AS_CSV: TextTable = {
   names: WIDE.names.map((name, index) => name.replace(/^\ufeff/, "") || `column_${index + 1}`),
   columns: WIDE.columns.map((column) => column.map((text) => text || null)),
 };
 
-/** Where tables are opened from, and what they hold there. */
+/** The sources of the tables with their expected contents. */
 const PLACES = [
   { place: "a file", source: "/doubled.arrow", table: DOUBLED },
   { place: "Parquet at the server", source: "/v1/tables/wide.parquet/rows", table: WIDE },
@@ -115,7 +115,7 @@ const test = base.extend<{ trapped: undefined }, { stage: Stage }>({
         const set = () => onTrapped("window.pwned");
         Object.defineProperty(globalThis, "pwned", { set, get: () => undefined });
         document.addEventListener("securitypolicyviolation", (event) => {
-          // What spreadsheets read of a copied number: the browser takes it, and reports it.
+          // Copied HTML has inline styles for spreadsheets; the browser copies them and reports a violation.
           if (event.violatedDirective === "style-src-attr") return;
           onTrapped(`the policy was violated: ${event.violatedDirective} ${event.blockedURI}`);
         });
@@ -128,12 +128,12 @@ const test = base.extend<{ trapped: undefined }, { stage: Stage }>({
 });
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] });
-test.skip(!hasPython, "pyarrow is not here; npm test said so");
+test.skip(!hasPython, "pyarrow is not installed");
 
 const viewer = (page: Page) => page.locator("colonnade-viewer");
 const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText());
 
-/** Opens what the site has at a path: an answer of the server, anything else as a File. */
+/** Shows a path of the site: a table of the server by `src`, any other file as a File. */
 async function show(page: Page, { site }: Stage, path: string): Promise<void> {
   await page.goto(site.origin);
   await page.waitForFunction(() => customElements.get("colonnade-viewer") !== undefined);
@@ -146,7 +146,7 @@ async function show(page: Page, { site }: Stage, path: string): Promise<void> {
   );
 }
 
-/** The names by which columns are asked for: the second `a` is `a (2)`, or the first that is free. */
+/** The distinct names of columns: the second `a` is `a (2)`, or the first free name after it. */
 function distinct(names: readonly string[]): string[] {
   const taken = new Set(names);
   const seen = new Set<string>();
@@ -161,7 +161,7 @@ function distinct(names: readonly string[]): string[] {
   });
 }
 
-/** The texts of a table's cells in markup, row by row; read on a page of its own, without a policy. */
+/** The texts of an HTML table's cells, row by row; parsed in a page without a content security policy. */
 async function cellsOf(page: Page, markup: string): Promise<string[][]> {
   const other = await page.context().newPage();
   const cells = await other.evaluate((text) => {
@@ -175,7 +175,7 @@ async function cellsOf(page: Page, markup: string): Promise<string[][]> {
   return cells;
 }
 
-/** By UTF-8 bytes, nulls last; ties as they are. */
+/** The row indexes sorted by UTF-8 bytes, with nulls last and ties in row order. */
 function order(column: readonly (string | null)[], isDescending: boolean): number[] {
   const direction = isDescending ? -1 : 1;
   const compare = (a: string | null, b: string | null) => {
@@ -189,7 +189,7 @@ for (const { place, source, table } of PLACES) {
   const rows = rowsOf(table);
   const names = distinct(table.names);
 
-  test(`${place}: names and cells are shown as they are`, async ({ page, stage }) => {
+  test(`${place}: names and cells are shown unchanged`, async ({ page, stage }) => {
     await show(page, stage, source);
     const read = await viewer(page).evaluate(async ({ table }: Element) => ({
       names: table.schema.fields.map(({ name }) => name),
@@ -197,7 +197,7 @@ for (const { place, source, table } of PLACES) {
     }));
     expect(read.names).toEqual(table.names);
     expect(read.rows).toEqual(rows);
-    // The first ones are drawn, then those are asked for that come next.
+    // Show the columns in groups that fit on the screen.
     const numDrawn = 11;
     for (let start = 0; start < names.length; start += numDrawn) {
       const end = Math.min(start + numDrawn, names.length);
@@ -236,7 +236,7 @@ for (const { place, source, table } of PLACES) {
     }
   });
 
-  test(`${place}: every column is sorted, filtered and summarised`, async ({ page, stage }) => {
+  test(`${place}: every column can be sorted, filtered and summarised`, async ({ page, stage }) => {
     test.setTimeout(240_000);
     await show(page, stage, source);
     const requests = names.map((name, index) => ({
@@ -293,7 +293,7 @@ for (const { place, source, table } of PLACES) {
       expect(errors).toEqual([]);
       expect(data).toEqual([table.names, ...texts]);
     }
-    // HTML and Markdown have one kind of line break, and no NUL.
+    // HTML and Markdown have only one kind of line break, and cannot contain NUL.
     const inMarkup = (text: string) => text.replace(/\r\n|\r/g, "\n").replaceAll("\0", "\ufffd");
     const html = await page.evaluate(async () => {
       const [item] = await navigator.clipboard.read();
@@ -320,7 +320,7 @@ for (const { place, source, table } of PLACES) {
 }
 
 for (const source of ["/tall.arrow", "/v1/tables/tall/rows"]) {
-  test(`${source}: every text is found where it is`, async ({ page, stage }) => {
+  test(`${source}: every text is found in its rows`, async ({ page, stage }) => {
     await show(page, stage, source);
     const texts = STRINGS.filter((text) => text !== "" && text.length < 10_000);
     const found = await viewer(page).evaluate(async ({ table }: Element, wanted) => {
@@ -338,7 +338,7 @@ for (const source of ["/tall.arrow", "/v1/tables/tall/rows"]) {
     expect(found).toEqual(wanted);
   });
 
-  test(`${source}: header, menu, find bar and inspector take names and texts as they are`, async ({
+  test(`${source}: header, menu, find bar and inspector show names and texts unchanged`, async ({
     page,
     stage,
   }) => {
@@ -411,7 +411,9 @@ test("exports hold every name and value", async ({ stage: { server } }) => {
   }
 });
 
-test("two columns of one name are refused by name", async ({ stage }, info) => {
+test("two columns with the same name are refused with an error that names them", async ({
+  stage,
+}, info) => {
   const path = info.outputPath("doubled.parquet");
   mkdirSync(info.outputDir, { recursive: true });
   writeTable(path, DOUBLED);
@@ -421,7 +423,7 @@ test("two columns of one name are refused by name", async ({ stage }, info) => {
   );
 });
 
-test("lone surrogates are no text, and that is said", async ({ page, stage }) => {
+test("a text with a lone surrogate is refused as invalid UTF-8", async ({ page, stage }) => {
   await page.goto(stage.site.origin);
   await page.waitForFunction(() => customElements.get("colonnade-viewer") !== undefined);
   await viewer(page).evaluate(async (element: Element) => {

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { python } from "./readers.js";
 import { inCheckout } from "./server.js";
 
-/** Columns of text under names of any kind. */
+/** A table of text columns with any names. */
 export interface TextTable {
   names: string[];
   columns: (string | null)[][];
@@ -10,7 +10,7 @@ export interface TextTable {
 
 const LIST = JSON.parse(readFileSync(inCheckout("fixtures/naughty/blns.json"), "utf8")) as string[];
 
-/** Texts that programs stumble over, each once: the list, and what a table could stumble over besides. */
+/** Distinct texts that often break programs: those of the list, and more that may break tables. */
 export const STRINGS: readonly string[] = [
   ...new Set([
     ...["", "__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "length"],
@@ -64,7 +64,7 @@ export const STRINGS: readonly string[] = [
       "&amp;",
     ],
     ...["</td></table><svg onload=window.pwned=1>", "<!--", "]]>", "javascript:window.pwned=1"],
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it must not be one
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text is meant to contain it
     ...["${window.pwned=1}", "{{constructor.constructor('window.pwned=1')()}}", "#{1}", "%s%n"],
     ...["=cmd|' /C calc'!A0", "+1+1", "-1", "@SUM(1)", "\t=1+1", "\r=1+1"],
     ...["*a*", "_a_", "~~a~~", "[a](javascript:window.pwned=1)", "![](x)", "# a", "a <br> b"],
@@ -72,7 +72,7 @@ export const STRINGS: readonly string[] = [
   ]),
 ];
 
-/** Five rows of as many columns as there are such texts, each named by one. */
+/** Five rows, with one column named after each of the texts. */
 export const WIDE: TextTable = {
   names: [...STRINGS],
   columns: STRINGS.map((_, index) => [
@@ -82,7 +82,7 @@ export const WIDE: TextTable = {
   ]),
 };
 
-/** As many rows as there are such texts, in columns whose names are such too. */
+/** One row for each of the texts, in three columns whose names are such texts. */
 export const TALL: TextTable = {
   names: ["__proto__", "=cmd|' /C calc'!A0", "<img src=x onerror=window.pwned=1>"],
   columns: [0, 1, 2].map((by) =>
@@ -90,7 +90,7 @@ export const TALL: TextTable = {
   ),
 };
 
-/** The same with names that stand twice and thrice. */
+/** As {@link WIDE}, with more columns whose names occur two or three times. */
 export const DOUBLED: TextTable = {
   names: [...WIDE.names, "a", "a", "", "__proto__", "a", "x".repeat(10_000)],
   columns: [...WIDE.columns, ...WIDE.columns.slice(10, 16)],
@@ -112,7 +112,7 @@ else:
     csv.write_csv(table, path)
 `;
 
-/** Writes a table with pyarrow, as what the path ends with: `.arrow`, `.parquet` or `.csv`. */
+/** Writes a table with pyarrow; the path's extension is `.arrow`, `.parquet` or `.csv`. */
 export function writeTable(path: string, table: TextTable): void {
   python(WRITE, [path], Buffer.from(JSON.stringify(table)));
 }
@@ -128,7 +128,7 @@ with pa.OSFile(sys.argv[1], "wb") as file, pa.ipc.new_stream(file, batch.schema)
     writer.write(batch)
 `;
 
-/** Writes an Arrow stream with a lone surrogate in the place of a text. */
+/** Writes an Arrow stream with a text that is a lone surrogate, which is invalid UTF-8. */
 export function writeInvalid(path: string): void {
   python(WRITE_INVALID, [path]);
 }
@@ -142,12 +142,12 @@ table.validate(full=True)
 json.dump({"names": table.column_names, "columns": [c.to_pylist() for c in table.columns]}, sys.stdout)
 `;
 
-/** Reads a file of Parquet or Arrow with pyarrow. */
+/** Reads a Parquet or Arrow file with pyarrow. */
 export function readTable(format: "parquet" | "arrow", bytes: Uint8Array): TextTable {
   return JSON.parse(String(python(READ, [format], bytes))) as TextTable;
 }
 
-/** The table row by row. */
+/** The rows of a table. */
 export function rowsOf({ columns }: TextTable): (string | null)[][] {
   return (columns[0] ?? []).map((_, row) => columns.map((column) => column[row] ?? null));
 }

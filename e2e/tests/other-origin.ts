@@ -2,7 +2,7 @@ import { test as base } from "./fixtures.js";
 import { PageServer } from "./package.js";
 import { Server } from "./server.js";
 
-/** Tests on a page of another origin than the server's, and that server with the demo tables. */
+/** Tests with a page of another origin, and a server of the demo tables that allows that origin. */
 export function testOn(html: string) {
   return base.extend<object, { pages: PageServer; server: Server }>({
     pages: [

@@ -1,4 +1,4 @@
-// The packed package, in each of the examples, as whoever copies that example has it.
+// Each example works with the packed package.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { test as base, type Page } from "@playwright/test";
@@ -11,14 +11,14 @@ import { inCheckout, Server } from "./server.js";
 const STRICT =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
 
-/** What stands in the first row of the flights. */
+/** The first cell of `flights`. */
 const FIRST_DATE = "2001-01-01 00:01:00.000000";
 
 interface Stage {
   embedder: Embedder;
-  /** Where the page comes from. */
+  /** Serves the page, and forwards requests for tables to the server. */
   site: Site;
-  /** A server of files alone, on another origin. */
+  /** Serves the package's files on another origin. */
   far: Site;
 }
 
@@ -42,7 +42,7 @@ const test = base.extend<{ words: string[] }, { stage: Stage }>({
     },
     { scope: "worker" },
   ],
-  /** What the page's console and the browser say that is no good; there must be nothing. */
+  /** Errors and warnings of the page and its console; none are expected. */
   words: async ({ page }, use) => {
     const words: string[] = [];
     page.on("pageerror", (error) => words.push(error.message));
@@ -53,7 +53,7 @@ const test = base.extend<{ words: string[] }, { stage: Stage }>({
   },
 });
 
-/** Opens `folder` of an example as a site. */
+/** Serves a folder of an example and opens its page. */
 async function show(
   page: Page,
   { site, far, embedder }: Stage,
@@ -69,7 +69,7 @@ async function show(
   await page.goto(`${site.origin}/`);
 }
 
-/** The first row of the flights, decoded in a worker, without a word of complaint. */
+/** Expects the first row of `flights`, decoded in a worker, without errors or warnings. */
 async function expectRows(page: Page, words: string[]): Promise<void> {
   await expect(page.getByRole("columnheader").first()).toContainText("date");
   await expect(cell(page, 0, 1)).toHaveText(FIRST_DATE);
@@ -101,7 +101,7 @@ test("vite: its development server", async ({ page, stage }) => {
       host: "127.0.0.1",
       port: 0,
       proxy: { "/v1": stage.site.upstream ?? "" },
-      // The modules stand beside the examples, not in each.
+      // `node_modules` is beside the examples, not in each of them.
       fs: { allow: [stage.embedder.folder] },
     },
   });
@@ -119,7 +119,7 @@ test("vite: its development server", async ({ page, stage }) => {
 });
 
 for (const name of ["webpack", "esbuild"]) {
-  test(`${name}: built with it`, async ({ page, stage, words }) => {
+  test(`${name}: built with ${name}`, async ({ page, stage, words }) => {
     await stage.embedder.run(name, "build");
     await show(page, stage, name);
     await expectRows(page, words);
@@ -135,21 +135,28 @@ test("styled: properties, parts and events reach the page", async ({ page, stage
   await expect(header).toHaveCSS("text-transform", "uppercase");
 });
 
-test("react: the element tells its parent, and the types fit", async ({ page, stage }) => {
+test("react: events reach the parent component, and the types are correct", async ({
+  page,
+  stage,
+}) => {
   await stage.embedder.run("react", "check");
   await stage.embedder.run("react", "build");
   await show(page, stage, "react", "dist");
   await expect(page.getByRole("heading", { name: /^[1-9]\d* columns$/ })).toBeVisible();
 });
 
-test("server-side: what Node renders is a table in the browser", async ({ page, stage, words }) => {
+test("server-side: HTML that Node renders shows a table in the browser", async ({
+  page,
+  stage,
+  words,
+}) => {
   const html = await stage.embedder.run("server-side", "start");
   writeFileSync(stage.embedder.path("server-side", "index.html"), html);
   await show(page, stage, "server-side");
   await expectRows(page, words);
 });
 
-test("a policy without workers from afar: the page's own thread", async ({
+test("a policy that forbids blob workers: the page's main thread decodes", async ({
   page,
   stage,
   words,
@@ -164,7 +171,7 @@ test("a policy without workers from afar: the page's own thread", async ({
   expect(words.some((text) => text.includes("on the page's own thread"))).toBe(true);
 });
 
-test("two copies of the package in one page get along", async ({ page, stage, words }) => {
+test("two copies of the package work in one page", async ({ page, stage, words }) => {
   await show(page, stage, "one-file");
   await expectRows(page, words);
   await page.addScriptTag({
@@ -176,7 +183,7 @@ test("two copies of the package in one page get along", async ({ page, stage, wo
   expect(words).toEqual([]);
 });
 
-test("the manifest is in the package, by the name that tools look for", ({ stage }) => {
+test("the package contains the custom elements manifest that package.json names", ({ stage }) => {
   const read = (name: string) =>
     JSON.parse(
       readFileSync(stage.embedder.path("node_modules", "colonnade", name), "utf8"),
@@ -186,13 +193,13 @@ test("the manifest is in the package, by the name that tools look for", ({ stage
   expect(read(customElements as string)).toHaveProperty("modules");
 });
 
-test("docs/embedding.md shows the examples as they are, and all of them", () => {
+test("docs/embedding.md contains all examples unchanged", () => {
   const text = readFileSync(inCheckout("docs/embedding.md"), "utf8");
   const shown = [...text.matchAll(/^`(examples\/[^`]+)`:\n\n```\w+\n([\s\S]*?)^```$/gm)];
   for (const [, path = "", code] of shown) {
     expect(code, path).toBe(readFileSync(inCheckout(path), "utf8"));
   }
-  // The gallery shows its sources itself.
+  // The gallery shows its own sources.
   const folders = ["gallery", ...shown.map(([, path]) => path?.split("/")[1])];
   expect(new Set(folders)).toEqual(new Set(readdirSync(inCheckout("examples"))));
 });

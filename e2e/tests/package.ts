@@ -4,7 +4,7 @@ import { inCheckout } from "./server.js";
 
 const TYPES: Record<string, string> = { js: "text/javascript", wasm: "application/wasm" };
 
-/** `html` at `/`, and the built package's files beside it. */
+/** The file at a path: `html` at `/`, otherwise a file of the built package. */
 export function packageFile(
   path: string,
   html: string,
@@ -16,7 +16,7 @@ export function packageFile(
   return { type, bytes: readFileSync(file) };
 }
 
-/** A web server of somebody who uses the package in a page of their own. */
+/** A web server with a page that uses the built package. */
 export class PageServer extends Site {
   constructor(html: string) {
     super();

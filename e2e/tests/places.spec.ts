@@ -1,4 +1,4 @@
-// Where the package can stand: under a policy without workers, and as one file.
+// The package under a policy without workers, as one file, and with reused workers.
 
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -14,7 +14,7 @@ const FILE = "/wire/wide_zstd.arrow";
 let server: Server | undefined;
 const requestedPaths: string[] = [];
 
-/** Serves a page with the element in it, and the package and the fixtures beside it. */
+/** Serves and opens a page with the viewer, with the package and the fixtures. */
 async function show(page: Page, script: string, policy: string): Promise<void> {
   const html = `<!doctype html><title>Page</title><script type="module" src="/${script}"></script>
     <style>colonnade-viewer { display: block; height: 400px }</style>
@@ -39,7 +39,7 @@ test.afterEach(() => {
   server?.closeAllConnections();
 });
 
-/** Sees the last row of the file, and what a filter and a sort make of it. */
+/** Expects the number of rows, the first row, and rows that are filtered and sorted. */
 async function expectRows(page: Page, script: string): Promise<void> {
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "5001");
   await expect(page.getByRole("gridcell", { name: "row 0", exact: true })).toBeVisible();
@@ -75,7 +75,7 @@ for (const workers of ["'self'", "'none'"]) {
   });
 }
 
-test("the bundle that is one file needs no other", async ({ page }) => {
+test("the one-file bundle loads no other file", async ({ page }) => {
   await show(page, "inline.js", "default-src 'self' blob: 'unsafe-inline' 'wasm-unsafe-eval'");
   await expectRows(page, "inline.js");
   expect(page.workers().length).toBeGreaterThan(0);
@@ -85,14 +85,12 @@ test("the bundle that is one file needs no other", async ({ page }) => {
   expect(others).toEqual([]);
 });
 
-test("the bundle that is one file does without workers too", async ({ page }) => {
+test("the one-file bundle works without workers", async ({ page }) => {
   await show(page, "inline.js", `${STRICT}; worker-src 'none'`);
   await expectRows(page, "inline.js");
 });
 
-test("a table finds the worker that a closed one left, and never another's rows", async ({
-  page,
-}) => {
+test("a table reuses the worker of a closed table and never reads its rows", async ({ page }) => {
   await show(page, "index.js", `${STRICT}; worker-src 'self'`);
   const lastTexts = await page.evaluate(async (file) => {
     const { open } = await import("/index.js" as string);
@@ -103,7 +101,7 @@ test("a table finds the worker that a closed one left, and never another's rows"
     };
     const first = await open(bytes.slice(0));
     const texts = [await last(first)];
-    // Work that is on its way is nobody's when the next table begins.
+    // A sort that runs when its table is closed must not affect the next table.
     const lost = first.sort([{ column: "n" }]).catch((error: { code: string }) => error.code);
     first.close();
     first.close();
@@ -116,6 +114,6 @@ test("a table finds the worker that a closed one left, and never another's rows"
     return texts;
   }, FILE);
   expect(lastTexts).toEqual(["row 4999", "closed", "row 4999", "row 4999"]);
-  // Of the two that were open together one is kept.
+  // Of the two workers, one is kept for reuse.
   await expect.poll(() => page.workers().length).toBe(1);
 });

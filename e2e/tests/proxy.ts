@@ -1,20 +1,20 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** Where a connection ends: after `at` bytes of answers, counted over all connections. */
+/** A cut of a connection after `at` bytes of responses, counted over all connections. */
 export interface Cut {
   at: number;
-  /** In order, or as when the machine behind it is gone. */
+  /** How the connection ends: with FIN, or with RST as if the machine had failed. */
   by: "fin" | "reset";
-  /** What happens before the client notices. */
+  /** Runs before the client's connection is cut. */
   meanwhile?: () => Promise<void>;
 }
 
-/** A TCP proxy before a server, which ends connections where it is told to. */
+/** A TCP proxy that cuts connections after given numbers of bytes. */
 export class CuttingProxy {
-  /** Ahead, by ascending `at`. */
+  /** The remaining cuts, sorted by `at`. */
   cuts: Cut[] = [];
-  /** Connections that found no server. */
+  /** The number of connections that the server refused because it was not running. */
   numRefused = 0;
   #numBytes = 0;
   readonly #target: URL;
@@ -26,7 +26,7 @@ export class CuttingProxy {
     this.#listener = createServer((client) => this.#join(client));
   }
 
-  /** A proxy on a free port of loopback before the server with that origin. */
+  /** Starts a proxy to the server with that origin, on a free loopback port. */
   static async start(target: string): Promise<CuttingProxy> {
     const proxy = new CuttingProxy(target);
     proxy.#listener.listen(0, "127.0.0.1");
@@ -76,7 +76,7 @@ export class CuttingProxy {
       this.cuts.shift();
       server.removeAllListeners("data");
       server.removeAllListeners("close");
-      // What comes meanwhile stays with the server.
+      // Stop reading, so that the server's further bytes are not forwarded.
       server.pause();
       void this.#cut(cut, client, server);
     });

@@ -1,9 +1,9 @@
-// Whatever can be done with a mouse can be come to by the Tab key.
+// Every control can be reached with the Tab key.
 
 import type { Page } from "@playwright/test";
 import { expect, test } from "./fixtures.js";
 
-/** Controls that are seen and can be used, in all shadow roots, and which of them Tab came to. */
+/** The visible and enabled controls, in all shadow roots, that Tab does not reach. */
 async function unreached(page: Page): Promise<string[]> {
   await page.evaluate(() => {
     const selector =
@@ -19,12 +19,12 @@ async function unreached(page: Page): Promise<string[]> {
     };
     visit(document);
     const isUsable = (element: Element) =>
-      // Behind a dialog everything waits.
+      // Controls behind a modal dialog cannot be used.
       (dialog?.contains(element) ?? true) &&
       element.checkVisibility({ visibilityProperty: true, opacityProperty: true }) &&
       !element.matches(":disabled") &&
       element.closest("[aria-hidden=true], [inert]") === null &&
-      // Radio buttons, tabs and cells share one stop with their group: arrows go on from there.
+      // Radio buttons and tabs share one tab stop with their group; arrow keys reach the others.
       !element.matches("[type=radio], [role=tab][aria-selected=false]");
     const wanted = new Set(found.filter(isUsable));
     const focused = (): Element | null => {
@@ -46,7 +46,7 @@ async function unreached(page: Page): Promise<string[]> {
     });
   });
   const left = () => page.evaluate(() => (globalThis as unknown as { left(): string[] }).left());
-  // Once around, and some: a kept query more is two stops more.
+  // Enough for one round with some more stops, because each stored query adds two.
   const numStops = 20 + 2 * (await left()).length;
   for (let stop = 0; stop < numStops && (await left()).length > 0; stop++) {
     await page.keyboard.press("Tab");
@@ -57,14 +57,14 @@ async function unreached(page: Page): Promise<string[]> {
 
 const COMPLETE = "Complete";
 
-test("the first page", async ({ page, demo }) => {
+test("the start page", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await expect(page.getByRole("heading", { name: /Tables of any size/ })).toBeVisible();
   await expect(page.getByRole("link", { name: /^lineitem\b/ })).toBeVisible();
   expect(await unreached(page)).toEqual([]);
 });
 
-test("rows, with charts beside them", async ({ page, demo }) => {
+test("rows with charts", async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=flights&chart=`);
   await expect(page.getByRole("status")).toContainText(COMPLETE);
   await expect(page.getByRole("application", { name: "Rows by origin" })).toBeVisible();

@@ -2,18 +2,18 @@ import { execFileSync } from "node:child_process";
 import { tableFromIPC as flechetteTable } from "@uwdata/flechette";
 import { tableFromIPC as arrowTable } from "apache-arrow";
 
-/** Columns by name; values as JSON can hold them. */
+/** Rows as objects by column name; values as JSON can hold them. */
 export type Rows = Record<string, unknown>[];
 
-/** A reader of Arrow streams that others have written. */
+/** A reader of Arrow streams from another library. */
 export type Reader = (stream: Uint8Array) => Rows;
 
 const packages = process.env.COLONNADE_PYTHON_PACKAGES;
 
-/** Whether pyarrow is here. */
+/** Whether pyarrow is installed. */
 export const hasPython = packages !== undefined;
 
-/** Runs Python with pyarrow; returns what it prints. */
+/** Runs a Python program with pyarrow; returns its output. */
 export function python(program: string, args: string[], input?: Uint8Array): Buffer {
   return execFileSync("python3", ["-c", program, ...args], {
     env: { ...process.env, PYTHONPATH: packages },
@@ -22,7 +22,7 @@ export function python(program: string, args: string[], input?: Uint8Array): Buf
   });
 }
 
-/** Runs a program in a file likewise. */
+/** Runs a Python file with pyarrow. */
 export function pythonFile(path: string, args: string[]): void {
   execFileSync("python3", [path, ...args], { env: { ...process.env, PYTHONPATH: packages } });
 }
@@ -35,14 +35,14 @@ table.validate(full=True)
 json.dump(table.to_pylist(), sys.stdout)
 `;
 
-/** The readers; those of JavaScript have no decompression unless they are given some. */
+/** The readers by name; those of JavaScript have no built-in codecs for compressed bodies. */
 export const READERS: Record<string, Reader> = {
   pyarrow: (stream) => JSON.parse(String(python(TO_JSON, [], stream))) as Rows,
   "apache-arrow": (stream) => arrowTable(stream).toArray().map(plain) as Rows,
   flechette: (stream) => flechetteTable(stream).toArray().map(plain) as Rows,
 };
 
-/** A value as JSON can hold it; what JSON lacks becomes text. */
+/** A value as JSON can hold it; bigints and non-finite numbers become texts. */
 export function plain(value: unknown): unknown {
   if (value === null || value === undefined) return null;
   if (typeof value === "number") return Number.isFinite(value) ? value : String(value);

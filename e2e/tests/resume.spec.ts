@@ -6,7 +6,7 @@ import { packageFile } from "./package.js";
 const PAGE = `<!doctype html><title>Resume</title><script type="module" src="/define.js"></script>
 <colonnade-viewer style="height: 400px" src="/v1/tables/numbered/rows"></colonnade-viewer>`;
 
-/** The element in a page of a server that breaks off as it is told. */
+/** Tests with a page of a server that fails as `server.faults` says. */
 const test = base.extend<{ server: ReplayServer }>({
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
   server: async ({}, use) => {
@@ -18,14 +18,14 @@ const test = base.extend<{ server: ReplayServer }>({
   },
 });
 
-// A page out of the browser's cache is looked at below; Playwright switches that cache off.
+// A test below needs the browser's back/forward cache, which Playwright disables.
 test.use({
   launchOptions: async ({ launchOptions }, use) => {
     await use({ ...launchOptions, ignoreDefaultArgs: ["--disable-back-forward-cache"] });
   },
 });
 
-/** Waits until the rows of a response that stalls are there, then breaks the connection. */
+/** Waits until the viewer has the rows of a stalled response, then breaks the connection. */
 async function cutAfterRows(page: Page, server: ReplayServer, numRows: number): Promise<void> {
   const rows = () =>
     page.locator("colonnade-viewer").evaluate((viewer) => {
@@ -38,7 +38,10 @@ async function cutAfterRows(page: Page, server: ReplayServer, numRows: number): 
 const REFUSAL = { kind: "refuse", status: 503, code: "too_many_streams" } as const;
 const status = (page: Page) => page.getByRole("status");
 
-test("a lost connection is told calmly, and the rest comes by itself", async ({ page, server }) => {
+test("a lost connection is shown in the status line without an alert, and the stream resumes", async ({
+  page,
+  server,
+}) => {
   server.faults = [{ kind: "stall", at: 20_000 }, ...Array.from({ length: 50 }, () => REFUSAL)];
   await page.goto(server.origin);
   await cutAfterRows(page, server, 140);
@@ -52,7 +55,7 @@ test("a lost connection is told calmly, and the rest comes by itself", async ({ 
   await expect(cell(page, 299, 1)).toHaveText("299");
 });
 
-test("Retry goes on from where a failure left off", async ({ page, server }) => {
+test("Retry resumes from the row after a failure", async ({ page, server }) => {
   const flip = { kind: "flip", at: 2000 } as const;
   server.faults = [{ kind: "stall", at: 20_000 }, flip, flip];
   await page.goto(server.origin);
@@ -67,7 +70,7 @@ test("Retry goes on from where a failure left off", async ({ page, server }) => 
   expect(Number(again?.params.offset)).toBeGreaterThan(0);
 });
 
-test("Cancel ends the tries, here and at the server", async ({ page, server }) => {
+test("Cancel ends the retries, and deletes the result at the server", async ({ page, server }) => {
   server.faults = [{ kind: "stall", at: 20_000 }, ...Array.from({ length: 50 }, () => REFUSAL)];
   await page.goto(server.origin);
   await cutAfterRows(page, server, 140);
@@ -79,7 +82,10 @@ test("Cancel ends the tries, here and at the server", async ({ page, server }) =
   expect(server.seen.at(-1)?.path).toBe(`/v1/query/${id}`);
 });
 
-test("a page that comes back shows its table again, at the same row", async ({ page, server }) => {
+test("a page from the back/forward cache shows its table at the same row", async ({
+  page,
+  server,
+}) => {
   server.faults = [{ kind: "stall", at: 30_000 }];
   await page.goto(server.origin);
   await goToRow(page, 120);

@@ -5,7 +5,7 @@ import { quantile, traceMainThread } from "./trace.js";
 const COMPLETE = "Complete: 6,001,215 rows";
 const PATIENCE = { timeout: 90_000 };
 
-/** Turns the wheel by a notch each frame for so long; resolves with the rows that went by. */
+/** Turns the wheel by one notch per frame for `forMs`; resolves with the number of scrolled rows. */
 async function turnWheel(page: Page, session: CDPSession, forMs: number): Promise<number> {
   const box = await page.getByRole("grid").boundingBox();
   if (box === null) throw new Error("there is no grid");
@@ -24,7 +24,7 @@ function topRow(page: Page): Promise<number> {
   return page.evaluate(() => document.querySelector("colonnade-viewer")?.state.row ?? 0);
 }
 
-/** Moves a plain table of cells by a row each frame, with nothing around it, for so many frames. */
+/** Scrolls a plain table of cells by one row per frame, as a baseline. */
 function movePlainTable(page: Page, numFrames: number): Promise<void> {
   return page.evaluate(async (numFrames) => {
     const [numRows, numColumns] = [24, 11];
@@ -53,7 +53,7 @@ function movePlainTable(page: Page, numFrames: number): Promise<void> {
   }, numFrames);
 }
 
-test("scrolling costs a few times what a plain table does, also while rows arrive", async ({
+test("scrolling costs at most a few times as much as a plain table, also while rows arrive", async ({
   page,
   demo,
 }) => {
@@ -86,7 +86,7 @@ test("scrolling costs a few times what a plain table does, also while rows arriv
   }
 });
 
-test("rows that are in memory are never blank while one scrolls", async ({ page, demo }) => {
+test("rows in memory are never blank while scrolling", async ({ page, demo }) => {
   const session = await page.context().newCDPSession(page);
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
@@ -113,7 +113,7 @@ test("rows that are in memory are never blank while one scrolls", async ({ page,
   expect(seen.blank).toBe(0);
 });
 
-test("what is looked at stays where it is while rows come", async ({ page, demo }) => {
+test("the visible rows stay in place while rows arrive", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
   await expect(page.getByRole("gridcell").first()).toBeVisible();

@@ -22,7 +22,7 @@ const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readTe
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
-test("cells are selected by mouse, and rows and columns whole", async ({ page, stage }) => {
+test("cells, rows and columns are selected by mouse", async ({ page, stage }) => {
   await stage.show(LINEITEM);
   await expect(page.getByRole("grid")).toHaveAttribute("aria-multiselectable", "true");
   expect(await selection(page)).toBe("none");
@@ -47,7 +47,7 @@ test("cells are selected by mouse, and rows and columns whole", async ({ page, s
   expect(await selection(page)).toBe("cells 0-1 0-1");
 });
 
-test("a drag beyond the edge scrolls on", async ({ page, stage }) => {
+test("dragging beyond the edge scrolls and extends the selection", async ({ page, stage }) => {
   await stage.show(LINEITEM);
   await cell(page, 2, 1).hover();
   await page.mouse.down();
@@ -99,10 +99,10 @@ test("cells are selected by keyboard", async ({ page, stage }) => {
   expect(reported.at(-1)).toMatchObject({ kind: "cells", rows: { start: 1, end: 2 } });
 });
 
-test.describe("with a finger", () => {
+test.describe("by touch", () => {
   test.use({ hasTouch: true });
 
-  test("a tap selects a cell, and its handle selects more", async ({ page, stage }) => {
+  test("a tap selects a cell, and its handle extends the selection", async ({ page, stage }) => {
     await stage.show(LINEITEM);
     await cell(page, 1, 1).tap();
     expect(await selection(page)).toBe("cells 1-2 0-1");
@@ -143,7 +143,7 @@ test("sums are exact for integers and decimals", async ({ page, stage }) => {
 
 test("copies are exact in every format", async ({ page, stage }) => {
   await stage.show("/v1/tables/every_type/rows");
-  // Row 2 has an integer that no double holds, and its neighbour another type.
+  // The rows have an integer that a double cannot hold, and the next column has another type.
   const rows = { start: 1, end: 3 };
   const { names, start, texts } = await viewer(page).evaluate(async (element, range) => {
     const { table } = element as unknown as {
@@ -191,7 +191,7 @@ test("copies are exact in every format", async ({ page, stage }) => {
   expect(copied.markdown).toContain("| 9007199254740993 |");
 });
 
-test("a million cells are copied without stopping the page", async ({ page, stage }) => {
+test("a million cells are copied without blocking the page", async ({ page, stage }) => {
   await stage.show(LINEITEM);
   await viewer(page).evaluate((element) => {
     const selection = {
@@ -224,7 +224,7 @@ test("a million cells are copied without stopping the page", async ({ page, stag
   console.info(`longest task while a million cells were copied: ${longestMs} ms`);
 });
 
-test("copying is stopped by Escape, and says so", async ({ page, stage }) => {
+test("Escape cancels copying, and a message says so", async ({ page, stage }) => {
   await stage.show(LINEITEM);
   await page.evaluate(() => navigator.clipboard.writeText("before"));
   await cell(page, 0, 1).click();
@@ -237,7 +237,7 @@ test("copying is stopped by Escape, and says so", async ({ page, stage }) => {
   expect(await clipboard(page)).toBe("before");
 });
 
-test("a refused clipboard is told of", async ({ page, stage }) => {
+test("a message says that the browser refused the clipboard", async ({ page, stage }) => {
   await stage.show(LINEITEM);
   await page.evaluate(() => {
     navigator.clipboard.write = () => Promise.reject(new DOMException("no", "NotAllowedError"));

@@ -7,18 +7,18 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A file of the checkout. */
+/** The path of a file of the checkout. */
 export function inCheckout(path: string): string {
   return `${root}/${path}`;
 }
 
-/** A file of the demo tables. */
+/** The path of a file of the demo tables. */
 export function demoFile(name: string): string {
   const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME, HOME } = process.env;
   return `${COLONNADE_CACHE_DIR ?? `${XDG_CACHE_HOME ?? `${HOME}/.cache`}/colonnade`}/${name}`;
 }
 
-/** A port that nobody listens at. */
+/** A free port of loopback. */
 export async function freePort(): Promise<number> {
   const listener = createServer().listen(0, "127.0.0.1");
   await once(listener, "listening");
@@ -28,7 +28,7 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** The state of a query as `GET /v1/query/{id}` tells it. */
+/** A result's record, as returned by `GET /v1/query/{id}`. */
 export interface QueryRecord {
   id: string;
   state: "running" | "done" | "failed" | "cancelled";
@@ -45,8 +45,10 @@ export class Server {
   ) {}
 
   /**
-   * Starts `colonnade serve` with `args`, on a free port unless `port` says otherwise, with `env`
-   * beside this program's variables; resolves once it says where it listens.
+   * Starts `colonnade serve` with `args` and the additional environment variables `env`; resolves when
+   * the server listens.
+   *
+   * @param port 0 for a free port
    */
   static async start(
     args: string[] = [],
@@ -72,19 +74,19 @@ export class Server {
     return new Server(line.replace("listening on ", ""), child);
   }
 
-  /** The memory that is its own: what it holds, without the files that are mapped into it. Linux only. */
+  /** The anonymous memory of the process in bytes, without mapped files. Linux only. */
   ownBytes(): number {
     const status = readFileSync(`/proc/${this.process.pid}/status`, "utf8");
     return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
   }
 
-  /** A counter or gauge of `/metrics`. */
+  /** The value of a counter or gauge of `/metrics`. */
   async metric(name: string): Promise<number> {
     const text = await (await fetch(`${this.origin}/metrics`)).text();
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   }
 
-  /** Ends it at once, as a crash would. */
+  /** Kills the server at once, as a crash would. */
   async kill(): Promise<void> {
     if (this.process.exitCode !== null || this.process.signalCode !== null) return;
     const exit = once(this.process, "exit");
@@ -92,7 +94,7 @@ export class Server {
     await exit;
   }
 
-  /** The running and kept queries. */
+  /** The running and stored results. */
   async queries(): Promise<QueryRecord[]> {
     const response = await fetch(`${this.origin}/v1/query`);
     const body = (await response.json()) as { queries: QueryRecord[] };

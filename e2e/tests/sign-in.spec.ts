@@ -8,7 +8,7 @@ import { Server } from "./server.js";
 
 const TOKEN = "0123456789abcdef-a-token";
 
-/** A server with the demo tables that wants a token. */
+/** Tests with a server of the demo tables that requires a token. */
 const test = base.extend<object, { guarded: Server }>({
   guarded: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
@@ -32,14 +32,14 @@ async function signIn(page: Page, token = TOKEN): Promise<void> {
   await dialog(page).getByRole("button", { name: "Sign in" }).click();
 }
 
-test("a token is asked for before anything else, and leads to where one was going", async ({
+test("the page asks for a token first, and then shows the requested address", async ({
   page,
   context,
   guarded,
 }) => {
   const address = `${guarded.origin}/?table=flights&columns=origin,delay&sort=-delay&row=40`;
   await page.goto(address);
-  await expect(dialog(page)).toContainText("This server asks for a token.");
+  await expect(dialog(page)).toContainText("This server requires a token.");
   await expect(dialog(page).getByLabel("Token")).toBeFocused();
   await expectAccessible(page);
   await page.keyboard.press("Escape");
@@ -64,7 +64,7 @@ test("a token is asked for before anything else, and leads to where one was goin
   expect(stored + cookie?.value + page.url()).not.toContain(TOKEN);
 });
 
-test("with the session there are streams, exports, uploads and code", async ({ page, guarded }) => {
+test("streams, exports, uploads and code work with the session", async ({ page, guarded }) => {
   await page.goto(guarded.origin);
   await signIn(page);
   await chooseTable(page, "every_type");
@@ -90,7 +90,7 @@ test("with the session there are streams, exports, uploads and code", async ({ p
   await expect(code).not.toContainText(TOKEN);
 });
 
-test("an ended session leads to the sign-in, and from there back", async ({
+test("an ended session shows the sign-in, and then the page continues", async ({
   page,
   context,
   guarded,
@@ -106,14 +106,14 @@ test("an ended session leads to the sign-in, and from there back", async ({
   await expect(cell(page, 0, 1)).toHaveText("42");
   await expect(page.getByRole("alert")).toHaveCount(0);
 
-  // The list of tables notices it, too, while nothing is done.
+  // The poll of the list of tables also notices an ended session.
   await context.clearCookies();
   await expect(dialog(page)).toContainText("Your session has ended.");
   await signIn(page);
   await expect(cell(page, 0, 1)).toHaveText("42");
 });
 
-test("charts and plans that meet an ended session come after the sign-in", async ({
+test("charts and plans of an ended session load after the sign-in", async ({
   page,
   context,
   guarded,
@@ -136,7 +136,7 @@ test("charts and plans that meet an ended session come after the sign-in", async
   await expect(page.getByRole("region", { name: "Logical plan" })).toBeVisible();
 });
 
-test("an upload that meets an ended session goes on after the sign-in", async ({
+test("an upload in an ended session continues after the sign-in", async ({
   page,
   context,
   guarded,
@@ -156,19 +156,19 @@ test("an upload that meets an ended session goes on after the sign-in", async ({
   await expect(page.getByRole("region", { name: "Files" })).toContainText("Table late");
 });
 
-test("signing out ends the session, and leaves the address", async ({ page, guarded }) => {
+test("signing out ends the session and keeps the address", async ({ page, guarded }) => {
   await page.goto(`${guarded.origin}/?table=every_type`);
   await signIn(page);
   await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
   await page.getByRole("button", { name: "Sign out" }).click();
-  await expect(dialog(page)).toContainText("This server asks for a token.");
+  await expect(dialog(page)).toContainText("This server requires a token.");
   await expect(page.getByRole("gridcell")).toHaveCount(0);
   await expect(page).toHaveURL(/table=every_type/);
   await signIn(page);
   await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
 });
 
-test("a sign-in in one tab is one in all", async ({ page, context, guarded }) => {
+test("a sign-in in one tab applies to all tabs", async ({ page, context, guarded }) => {
   await page.goto(`${guarded.origin}/?table=every_type`);
   await expect(dialog(page)).toBeVisible();
   const other = await context.newPage();
@@ -179,7 +179,7 @@ test("a sign-in in one tab is one in all", async ({ page, context, guarded }) =>
   await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
 });
 
-test("without a token nobody is asked, and there is no sign-out", async ({ page, demo }) => {
+test("a server without a token shows no sign-in and no sign-out", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await expect(page.getByRole("link", { name: /^flights\b/ })).toBeVisible();
   await expect(dialog(page)).toBeHidden();

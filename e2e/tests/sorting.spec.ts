@@ -13,7 +13,7 @@ import {
 } from "./columns.js";
 import { inCheckout } from "./server.js";
 
-test("a header sorts up, down and not at all, by mouse and by keyboard", async ({
+test("a header sorts ascending, descending and not at all, by mouse and by keyboard", async ({
   page,
   pages,
   server,
@@ -58,7 +58,7 @@ test("a header sorts up, down and not at all, by mouse and by keyboard", async (
   await expect(cell(page, 0, 3)).toBeFocused();
 });
 
-test("the server sorts what is not all here, and nobody sees the difference", async ({
+test("the server sorts a windowed table like a table in memory", async ({
   page,
   pages,
   server,
@@ -103,7 +103,7 @@ test("a statement's rows are sorted by the server while they stream", async ({
   await expect(cell(page, 0, 2)).toHaveText("50.00");
 });
 
-test("the work can be stopped, and what was there stays", async ({ page, pages, server }) => {
+test("sorting can be cancelled, and the shown rows stay", async ({ page, pages, server }) => {
   await show({ page, pages, server }, "/v1/tables/lineitem/rows", { memory: "16MiB" });
   await expect(status(page)).toContainText("Windowed");
   await header(page, "l_quantity").click();
@@ -116,7 +116,10 @@ test("the work can be stopped, and what was there stays", async ({ page, pages, 
   expect(await lastReported(page, "sort")).toBeUndefined();
 });
 
-test("a file that waits for memory says that it cannot be sorted yet", async ({ page, pages }) => {
+test("a file that is paused for memory cannot be sorted, and an alert says so", async ({
+  page,
+  pages,
+}) => {
   await page.goto(`${pages.origin}/?memory=6kB`);
   const response = await page.request.get(`${pages.origin}/`);
   expect(response.ok()).toBe(true);
@@ -135,7 +138,7 @@ test("a file that waits for memory says that it cannot be sorted yet", async ({ 
   await expect(page.getByRole("alert")).toContainText("is full");
 });
 
-test("nested columns offer no order", async ({ page, pages, server }) => {
+test("nested columns cannot be sorted", async ({ page, pages, server }) => {
   await show({ page, pages, server }, "/v1/tables/every_type/rows?columns=row,struct,uint64");
   await expect(status(page)).toContainText("Complete: 24 rows");
   await expect(header(page, "struct")).not.toHaveAttribute("aria-sort");
@@ -146,7 +149,7 @@ test("nested columns offer no order", async ({ page, pages, server }) => {
   await expectRows(page, await answered(page, server, wanted, ["row", "struct", "uint64"]));
 });
 
-test("the module and the server order every type in the same way", async ({
+test("the wasm module and the server sort every type in the same order", async ({
   page,
   pages,
   server,

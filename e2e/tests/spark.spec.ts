@@ -1,4 +1,4 @@
-// The dashboard over a real Spark, whose executors and driver do not always live.
+// The dashboard with a real Spark, also when executors or the driver are killed.
 
 import type { Page } from "@playwright/test";
 import { RecordBatchReader } from "apache-arrow";
@@ -8,21 +8,21 @@ import { Spark } from "./spark.js";
 
 const MIB = 1 << 20;
 
-/** What a stream may hold. */
+/** The memory budget of a stream. */
 const BUDGET_MIB = 64;
 
 /**
- * What stands beside it: 8 MiB of the result's log, 4 MiB that the connection to Spark may hold unread, and
- * a batch of Spark, 4 MiB, as it comes, as it is put together, checked, logged and sent.
+ * Memory in addition to the budget: 8 MiB of the result's spool, 4 MiB that the connection to Spark may
+ * hold unread, and copies of a 4 MiB batch of Spark: received, assembled, checked, spooled and sent.
  */
 const BESIDE_MIB = 32;
 
-/** A predicate that holds, after that time. */
+/** A predicate that is true, and takes `ms` to evaluate. */
 function nap(ms: number): string {
   return `reflect('java.lang.Thread', 'sleep', cast(${ms} as bigint)) is not null`;
 }
 
-/** Rows `[0, numRows)` in parts, each of which takes `partMs` before its first row. */
+/** A statement for the rows `[0, numRows)` in partitions; each takes `partMs` before its first row. */
 function numbered(numRows: number, numParts: number, partMs: number): string {
   return `select id, id * 2 as twice, concat('row ', id) as name
     from range(0, ${numRows}, 1, ${numParts}) where id % ${numRows / numParts} > 0 or ${nap(partMs)}`;
@@ -41,7 +41,7 @@ function ask(server: Server, sql: string): Promise<Response> {
   });
 }
 
-/** Reads a whole stream, none of which is kept; the number of its rows, whose `id` is their place. */
+/** Reads a stream and checks that each `id` is the row number; returns the number of rows. */
 async function rowsInOrder(response: Response): Promise<number> {
   let numRows = 0;
   for await (const batch of await RecordBatchReader.from(response)) {
@@ -52,7 +52,7 @@ async function rowsInOrder(response: Response): Promise<number> {
   return numRows;
 }
 
-/** That the result which the page shows has these rows, each once and in its place. */
+/** Expects that the result that the page shows has these rows, each once and in order. */
 async function expectNumbered(server: Server, numRows: number): Promise<void> {
   const id = (await server.queries())[0]?.id;
   const response = await fetch(`${server.origin}/v1/query/${id}/rows`);
@@ -70,20 +70,20 @@ test.describe("Spark", () => {
   });
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
   test.beforeEach(({}, { skip }) => {
-    skip(spark === undefined, "no real Spark can be had here");
+    skip(spark === undefined, "Spark is not available");
   });
   test.afterAll(async () => {
     await server?.kill();
     await spark?.kill();
   });
 
-  test("ten million rows are looked at while later parts are still computed", async ({ page }) => {
+  test("ten million rows are shown while later partitions are still computed", async ({ page }) => {
     await page.goto(server.origin);
     await run(page, numbered(10_000_000, 40, 300));
     await expect(cell(page, 0, 3)).toHaveText("row 0", { timeout: 60_000 });
     expect(await spark?.runningJobs()).toBe(1);
     expect((await server.queries())[0]?.state).toBe("running");
-    // Spark says how far it is.
+    // Spark reports its progress.
     await expect(page.getByRole("progressbar")).toHaveAttribute("aria-valuenow", /\d/);
     await expect(page.getByRole("status")).toContainText("Complete: 10,000,000 rows", {
       timeout: 120_000,
@@ -93,9 +93,9 @@ test.describe("Spark", () => {
     await expectNumbered(server, 10_000_000);
   });
 
-  test("the first row is on screen before the second part is done", async ({ page }) => {
+  test("the first row is shown before the second partition is done", async ({ page }) => {
     await page.goto(server.origin);
-    // The other executor begins with part 1 when this one begins with part 0.
+    // One executor starts with partition 0 while the other starts with partition 1.
     await run(
       page,
       `select id, concat('row ', id) as name from range(0, 4000, 1, 4)
@@ -111,7 +111,7 @@ test.describe("Spark", () => {
     await expectNumbered(server, 4000);
   });
 
-  test("parts that are ready before the first cost the server no more than a stream may", async () => {
+  test("partitions that are ready before the first one use no more than the stream's memory budget", async () => {
     const fresh = await Server.start([spark?.address ?? "", "--stream-memory", `${BUDGET_MIB}MiB`]);
     try {
       await rowsInOrder(await ask(fresh, numbered(100_000, 4, 1)));
@@ -129,7 +129,7 @@ test.describe("Spark", () => {
       const numRows = numParts * 16_384;
       const reading = async () => {
         try {
-          // 16 MiB a part.
+          // 16 MiB per partition.
           const answer = ask(
             fresh,
             `select id, repeat('x', 1024) as text from range(0, ${numRows}, 1, ${numParts})
@@ -156,7 +156,7 @@ test.describe("Spark", () => {
     }
   });
 
-  test("a mistake has Spark's words and its place", async ({ page }) => {
+  test("an error in a statement shows Spark's message and position", async ({ page }) => {
     await page.goto(server.origin);
     await run(page, "select id,\n nothing from range(3)");
     const alert = page.getByRole("alert");
@@ -164,7 +164,7 @@ test.describe("Spark", () => {
     await expect(alert).toContainText("SQLSTATE: 42703 (line 2, column 2)");
   });
 
-  test("cancel in the page stops Spark's job", async ({ page }, { annotations }) => {
+  test("Cancel in the page stops Spark's job", async ({ page }, { annotations }) => {
     await page.goto(server.origin);
     await run(page, numbered(100_000_000, 1000, 300));
     await expect(cell(page, 0, 3)).toHaveText("row 0", { timeout: 60_000 });
@@ -177,7 +177,7 @@ test.describe("Spark", () => {
     await expect(page.getByRole("status")).toContainText("Cancelled");
   });
 
-  test("an executor that is killed costs time and no row", async ({ page }) => {
+  test("no row is lost when an executor is killed", async ({ page }) => {
     await page.goto(server.origin);
     await run(page, numbered(2_000_000, 20, 500));
     await expect(cell(page, 0, 3)).toHaveText("row 0", { timeout: 60_000 });
@@ -188,16 +188,14 @@ test.describe("Spark", () => {
     await expectNumbered(server, 2_000_000);
   });
 
-  test("a driver that is killed is an error, and the next query is answered by the next driver", async ({
-    page,
-  }) => {
+  test("a killed driver is an error, and the next query uses the new driver", async ({ page }) => {
     await page.goto(server.origin);
     await run(page, numbered(2_000_000, 20, 500));
     await expect(cell(page, 0, 3)).toHaveText("row 0", { timeout: 60_000 });
     const before = spark;
     await before?.kill();
     await expect(page.getByRole("alert")).toContainText(/Spark/, { timeout: 60_000 });
-    // What has come stays, and is not taken for the whole.
+    // The received rows stay, and the result is not shown as complete.
     await expect(cell(page, 0, 3)).toHaveText("row 0");
     await expect(page.getByRole("status")).not.toContainText("Complete");
     spark = await Spark.start(before);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { inCheckout } from "./server.js";
 
-/** A real Spark: a driver and two executors, each a process of its own. */
+/** A real Spark: a driver and two executors in separate processes. */
 export class Spark {
   private constructor(
     readonly address: string,
@@ -12,7 +12,7 @@ export class Spark {
     private readonly child: ChildProcess,
   ) {}
 
-  /** Starts one, on free ports or those of `before`; undefined where none can be had here. */
+  /** Starts Spark on free ports, or on those of `before`; undefined if Spark is not available. */
   static async start(before?: Spark): Promise<Spark | undefined> {
     const ports = before
       ? [before.address, before.page].map((url) => url.split(":").at(-1) ?? "")
@@ -33,7 +33,7 @@ export class Spark {
     return new Spark(address, page, Number(group), child);
   }
 
-  /** Ends all of it at once, as a crash of the machine would. */
+  /** Ends all its processes at once, as a crash of the machine would. */
   async kill(): Promise<void> {
     if (this.child.exitCode !== null) return;
     const exit = once(this.child, "exit");
@@ -41,7 +41,7 @@ export class Spark {
     await exit;
   }
 
-  /** Ends one of the executors at once. */
+  /** Kills one of the executors. */
   killExecutor(): void {
     const lines = execFileSync("ps", ["-eo", "pid,pgid,args"], { encoding: "utf8" }).split("\n");
     const executors = lines.filter((line) => line.includes("CoarseGrainedExecutorBackend"));
@@ -53,12 +53,12 @@ export class Spark {
     process.kill(pids[0], "SIGKILL");
   }
 
-  /** How many jobs run, as Spark itself says. */
+  /** The number of running jobs, from Spark's REST API. */
   async runningJobs(): Promise<number> {
     return (await this.ask("/jobs?status=running")).length;
   }
 
-  /** The tasks of the stages that run, one for each partition, as Spark itself says. */
+  /** The tasks of the active stages, one for each partition, from Spark's REST API. */
   async tasks(): Promise<{ numTasks: number; numDone: number }> {
     const stages = (await this.ask("/stages?status=active")) as {
       numTasks: number;

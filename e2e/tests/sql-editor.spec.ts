@@ -16,7 +16,10 @@ test("a query's result streams into the grid", async ({ page, demo }) => {
   await expect(page.getByRole("status")).toContainText("Complete: 4 rows");
 });
 
-test("Control+Enter runs, and a mistake is explained", async ({ page, demo }) => {
+test("Control+Enter runs a statement, and an error suggests a similar name", async ({
+  page,
+  demo,
+}) => {
   await page.goto(demo.origin);
   const sql = page.getByRole("textbox", { name: "SQL" });
   await sql.fill("select l_returnflg from lineitem");
@@ -26,21 +29,21 @@ test("Control+Enter runs, and a mistake is explained", async ({ page, demo }) =>
   await expect(alert).toContainText("l_returnflag");
 });
 
-test("a statement that would change something is refused", async ({ page, demo }) => {
+test("a statement that would change data is refused", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await page.getByRole("textbox", { name: "SQL" }).fill("drop table lineitem");
   await page.getByRole("button", { name: "Run" }).click();
   await expect(page.getByRole("alert")).toContainText(/read/i);
 });
 
-test("a query without rows says so", async ({ page, demo }) => {
+test("a result without rows says so", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await page.getByRole("textbox", { name: "SQL" }).fill("select * from flights where false");
   await page.getByRole("button", { name: "Run" }).click();
   await expect(page.getByText(/no rows/i).first()).toBeVisible();
 });
 
-/** Tells of what the page's policy forbids. */
+/** Records violations of the page's content security policy; the returned function reads them. */
 async function watchPolicy(page: Page): Promise<() => Promise<string[]>> {
   await page.addInitScript(() => {
     const broken: string[] = [];
@@ -52,7 +55,7 @@ async function watchPolicy(page: Page): Promise<() => Promise<string[]>> {
   return () => page.evaluate(() => (globalThis as unknown as { broken: string[] }).broken);
 }
 
-/** The editor, once it is there; before, a text field stands in its place. */
+/** Focuses the editor and waits until it has replaced the text field. */
 async function openEditor(page: Page): Promise<Locator> {
   const sql = page.getByRole("textbox", { name: "SQL" });
   await sql.click();
@@ -60,7 +63,7 @@ async function openEditor(page: Page): Promise<Locator> {
   return sql;
 }
 
-test("what is written before the editor is there stays, and the policy is kept", async ({
+test("text that is typed before the editor has loaded stays, and the policy is not violated", async ({
   page,
   demo,
 }) => {
@@ -83,7 +86,7 @@ test("what is written before the editor is there stays, and the policy is kept",
   await expect(page.locator(".cm-content")).toHaveText("select 1 AS wuAm");
   await page.keyboard.press("Control+Enter");
   await expect(page.getByRole("columnheader", { name: /wuAm/ })).toBeVisible();
-  // A mistake is underlined, a word completed, a plan shown: nothing of it may break the policy.
+  // Underlining an error and completing a word must not violate the policy.
   await page.keyboard.press("Control+A");
   await page.keyboard.type("select wum from flights");
   await page.keyboard.press("Control+Enter");
@@ -108,7 +111,7 @@ test("columns of the statement's tables and functions are completed", async ({ p
   await page.keyboard.press("Control+A");
   await page.keyboard.type("SELECT approx_dis");
   await expect(options.first()).toContainText("approx_distinct");
-  // A list that has only just come takes no keys yet.
+  // A completion list that has just opened ignores keys at first.
   await expect(async () => {
     await page.keyboard.press("Tab");
     await expect(page.locator(".cm-content")).toHaveText("SELECT approx_distinct()", {
@@ -127,7 +130,7 @@ test("columns of the statement's tables and functions are completed", async ({ p
   await expect(options.first()).toContainText("origin");
 });
 
-test("what is selected is run alone", async ({ page, demo }) => {
+test("only the selected text is run", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select 'all' as x; select 'part' as y");
@@ -146,15 +149,18 @@ for (const { sql, mark } of [
   { sql: "select\n\n  foo(1)", mark: "foo" },
   { sql: "select 1 +", mark: "+" },
 ]) {
-  test(`a mistake is shown at its place: ${sql.replaceAll("\n", " ")}`, async ({ page, demo }) => {
-    // The editor is not there yet: the mistake brings it.
+  test(`an error is underlined at its position: ${sql.replaceAll("\n", " ")}`, async ({
+    page,
+    demo,
+  }) => {
+    // The editor is not loaded yet; the error loads it.
     await page.goto(`${demo.origin}/?${new URLSearchParams({ sql })}`);
     await expect(page.getByRole("alert")).toBeVisible();
     await expect(page.locator(".cm-lintRange-error")).toHaveText(mark);
   });
 }
 
-test("Escape stops a statement, at the server too", async ({ page, demo }) => {
+test("Escape cancels a statement, also at the server", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select * from lineitem a");
@@ -167,7 +173,7 @@ test("Escape stops a statement, at the server too", async ({ page, demo }) => {
     .toBe(0);
 });
 
-test("statements have tabs, which the browser keeps", async ({ page, demo }) => {
+test("statements have tabs, which the browser stores", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select 'one' as x");
@@ -198,7 +204,7 @@ test("statements have tabs, which the browser keeps", async ({ page, demo }) => 
 
   await chooseTable(page, "every_type");
   await expect(tabs).toHaveText(["every_type", "The first"]);
-  // No statement of another tab stands above the table.
+  // The editor of a table does not show a statement of another tab.
   await expect(page.locator(".cm-content")).toHaveText("SELECT * FROM every_type LIMIT 100");
   await expect(page.locator(".cm-placeholder")).toBeVisible();
   await page.reload();
@@ -207,7 +213,7 @@ test("statements have tabs, which the browser keeps", async ({ page, demo }) => 
   await expect(cell(page, 0, 1)).toHaveText("one");
 });
 
-test("what was written and not run stays, wherever one goes", async ({ page, demo }) => {
+test("text that was not run stays when the page shows something else", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select 'draft' as x");
@@ -229,7 +235,7 @@ test("what was written and not run stays, wherever one goes", async ({ page, dem
   await expect(page.locator(".cm-content")).toHaveText("select 'written' as x");
 });
 
-test("the history is searched, and gives statements back", async ({ page, demo }) => {
+test("the history can be searched, and an entry opens its statement", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   for (const word of ["apple", "pear"]) {
@@ -249,7 +255,7 @@ test("the history is searched, and gives statements back", async ({ page, demo }
   await expect(page.locator(".cm-content")).toBeFocused();
 });
 
-test("a plan is shown, and measured when asked for", async ({ page, demo }) => {
+test("a plan is shown as text and as a tree, and with metrics", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select origin, count(*) from flights group by 1");
@@ -261,12 +267,12 @@ test("a plan is shown, and measured when asked for", async ({ page, demo }) => {
   await page.getByRole("button", { name: "Tree" }).click();
   await expect(page.getByRole("region", { name: "Physical plan" })).toContainText("┌──");
   await page.getByRole("button", { name: "Analyze" }).click();
-  await expect(page.getByRole("region", { name: /carried out/ })).toContainText("output_rows=229");
+  await expect(page.getByRole("region", { name: /with metrics/ })).toContainText("output_rows=229");
   await page.getByRole("tab", { name: "Rows" }).click();
   await expect(page.getByRole("status")).toContainText("Complete: 229 rows");
 });
 
-test("a statement that is measured is cancelled, at the server too", async ({ page, demo }) => {
+test("Analyze can be cancelled, also at the server", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select sum(a.l_quantity * b.l_quantity) from lineitem a cross join lineitem b");
@@ -286,7 +292,7 @@ test("a statement that is measured is cancelled, at the server too", async ({ pa
   await expect.poll(running).toBe(0);
 });
 
-test("a result is walked while it still comes", async ({ page, demo }) => {
+test("the keyboard moves in a result while it streams", async ({ page, demo }) => {
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select * from lineitem where l_quantity > 1");

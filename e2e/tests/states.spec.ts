@@ -9,24 +9,24 @@ import { CuttingProxy } from "./proxy.js";
 import { demoFile, inCheckout, Server } from "./server.js";
 import { cell, expect, goToRow, test, viewer } from "./viewer.js";
 
-// Every state of the element in a real page: what is drawn, what is said, and the next step.
+// Every state of the viewer in a real page: its rows, its announcements and its actions.
 
 const ROWS = 600_000;
 const FLIGHTS = `/v1/tables/flights/rows?limit=${ROWS}`;
-/** Of some 27 MB. */
+/** The number of bytes after which the stream is cut; all of it has about 27 MB. */
 const PART_BYTES = 6_000_000;
 
 const status = (page: Page) => page.getByRole("status");
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 const progressBar = (page: Page) => page.getByRole("progressbar");
 
-/** Shows an address in the element, whatever comes of it. */
+/** Opens the page with a viewer with these attributes, without waiting for rows. */
 async function show(page: Page, origin: string, attributes: Record<string, string>): Promise<void> {
   await page.goto(`${origin}/?${new URLSearchParams(attributes)}`);
   await viewer(page).waitFor();
 }
 
-/** Gives the element bytes. */
+/** Sets the viewer's source to a Blob of bytes. */
 async function give(page: Page, bytes: Buffer): Promise<void> {
   await viewer(page).evaluate((element, base64) => {
     const source = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
@@ -34,7 +34,7 @@ async function give(page: Page, bytes: Buffer): Promise<void> {
   }, bytes.toString("base64"));
 }
 
-/** A promise, and what fulfils it. */
+/** A promise, and the function that fulfils it. */
 function gate(): { opened: Promise<void>; open: () => void } {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-/** Collects, from now on, what the status says and when. */
+/** Starts to record the texts of the status line with their times. */
 async function listen(page: Page): Promise<void> {
   await status(page).evaluate((element) => {
     const heard: { text: string; ms: number }[] = [];
@@ -209,7 +209,11 @@ test("cancelled: rows stay, and they can be loaded again", async ({ page, pages,
   }
 });
 
-test("failed: the alert says why, rows stay, Retry goes on", async ({ page, pages, server }) => {
+test("failed: the alert says why, rows stay, and Retry loads them again", async ({
+  page,
+  pages,
+  server,
+}) => {
   const { opened, open } = gate();
   const proxy = await CuttingProxy.start(server.origin);
   const forget = async () => {
@@ -254,7 +258,7 @@ test("failed before there was a table", async ({ page, pages, server }) => {
   await expectElementAccessible(page);
 });
 
-test("paused: the memory budget is full and the page is asked", async ({ page, pages }) => {
+test("paused: the memory budget is full, and the user chooses", async ({ page, pages }) => {
   await show(page, pages.origin, { memory: "6kB" });
   await give(page, readFileSync(inCheckout("fixtures/numbered.arrows")));
   const alert = page.getByRole("alert");
@@ -268,7 +272,7 @@ test("paused: the memory budget is full and the page is asked", async ({ page, p
   await expect(status(page)).toContainText("Cancelled");
 });
 
-test("windowed: rows load as one scrolls, and that is not said each time", async ({
+test("windowed: rows load while scrolling, without an announcement each time", async ({
   page,
   stage,
 }) => {
@@ -286,7 +290,12 @@ test("windowed: rows load as one scrolls, and that is not said each time", async
   await expectElementAccessible(page);
 });
 
-test("empty: no rows, or none that pass the filter", async ({ page, stage, pages, server }) => {
+test("empty: a result without rows, and a filter without matching rows", async ({
+  page,
+  stage,
+  pages,
+  server,
+}) => {
   await show(page, pages.origin, { src: `${server.origin}/v1/tables/flights/rows?limit=0` });
   await expect(page.getByText("The result is empty.")).toBeVisible();
   await expect(status(page)).toContainText("Complete: 0 rows");
@@ -306,7 +315,7 @@ test("empty: no rows, or none that pass the filter", async ({ page, stage, pages
 });
 
 test("zero columns", async ({ page, pages }) => {
-  // What pyarrow writes for a table without columns: a schema and the end-of-stream marker.
+  // The stream that pyarrow writes for a table without columns: a schema and the end-of-stream marker.
   const base64 =
     "/////zAAAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAAAAAD/////AAAAAA==";
   await show(page, pages.origin, {});
@@ -318,7 +327,7 @@ test("zero columns", async ({ page, pages }) => {
   await expectElementAccessible(page);
 });
 
-test("Go to row says what is wrong with a number, and what happens instead", async ({
+test("Go to row explains an invalid number, and goes to the last row for a number that is too large", async ({
   page,
   stage,
 }) => {
@@ -352,7 +361,7 @@ test("a windowed table that is sorted has as many rows as before", async ({ page
   await expectGrid(page);
 });
 
-test("focus stays through scrolling, sorting and more rows", async ({ page, stage }) => {
+test("the focus is kept while scrolling and sorting", async ({ page, stage }) => {
   await stage.show("/v1/tables/flights/rows?limit=100000");
   await cell(page, 3, 2).click();
   await page.mouse.wheel(0, 30_000);
@@ -369,10 +378,10 @@ test("focus stays through scrolling, sorting and more rows", async ({ page, stag
   await expectGrid(page);
 });
 
-test("taken out while it connects, it waits for nothing any more", async ({ page, pages }) => {
+test("a viewer that is removed while it connects aborts its request", async ({ page, pages }) => {
   let numOpen = 0;
   const silent = createServer(({ method }, response) => {
-    // The word that nobody wants the rows is another request.
+    // The viewer also sends a DELETE request for the result.
     if (method !== "GET") {
       response.writeHead(204).end();
       return;

@@ -1,4 +1,4 @@
-// A table in a bucket of a real S3-compatible server, from its first rows to its last.
+// A table in a bucket of an S3-compatible server, from its first row to its last.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { demoFile, freePort, Server } from "./server.js";
 
 const NUM_ROWS = 3_000_000;
 
-/** moto_server with `flights` in a bucket, or `null` where there is no such program. */
+/** Starts moto_server with `flights` in a bucket; null if the program is not installed. */
 async function startStore(): Promise<{ origin: string; process: ChildProcess } | null> {
   const origin = `http://127.0.0.1:${await freePort()}`;
   const args = ["-H", "127.0.0.1", "-p", new URL(origin).port];
@@ -57,12 +57,12 @@ const test = base.extend<object, { bucket: Server | null }>({
   ],
 });
 
-test("a table of a bucket shows the same rows as the file, to its end", async ({
+test("a table in a bucket shows the same first, middle and last rows as the file", async ({
   page,
   demo,
   bucket,
 }) => {
-  test.skip(bucket === null, "COLONNADE_MOTO_SERVER is not set, and no moto_server is here");
+  test.skip(bucket === null, "COLONNADE_MOTO_SERVER is not set, and moto_server is not installed");
   const texts: string[][] = [];
   for (const origin of [demo.origin, bucket?.origin ?? ""]) {
     await page.goto(origin);
@@ -72,7 +72,7 @@ test("a table of a bucket shows the same rows as the file, to its end", async ({
     await goToRow(page, 1_500_000);
     await expect(cell(page, 1_499_999, 1)).not.toBeEmpty({ timeout: 30_000 });
     const middle = await cell(page, 1_499_999, 1).textContent();
-    // Before that, the end is the last row so far.
+    // Before the table is complete, Control+End goes to the last row that has arrived.
     await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
     await page.getByRole("grid").focus();
     await page.keyboard.press("Control+End");

@@ -1,4 +1,4 @@
-// What somebody does with a folder of files, from the first look to the link that is passed on.
+// A user's session with a folder of files, from opening a table to sharing a link.
 
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ LAX,Los Angeles
 ORD,Chicago
 SEA,Seattle
 `;
-/** Rows of `flights` whose origin is one of them; counted by pyarrow. */
+/** The number of rows of `flights` for some of these origins; counted with pyarrow. */
 const ROWS = { ATL: 124_711, DFW: 157_162, LAX: 115_245, ORD: 166_341 } as const;
 
 const test = base.extend<{ folder: string; server: Server }>({
@@ -38,24 +38,19 @@ test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
 const rowsText = (count: number) => `${count.toLocaleString("en")} rows`;
 
-/** Types into the editor, and takes the name that it offers first. */
+/** Types into the editor and accepts the first completion. */
 async function typeAndTake(page: Page, text: string, name: string): Promise<void> {
   const options = page.getByRole("listbox").getByRole("option");
   await page.keyboard.type(text);
   await expect(options.first()).toContainText(name);
-  // A list that has only just come takes no keys yet.
+  // A completion list that has just opened ignores keys at first.
   await expect(async () => {
     await page.keyboard.press("Tab");
     await expect(options).toHaveCount(0, { timeout: 500 });
   }).toPass();
 }
 
-test("from a folder of files to an answer that somebody else sees", async ({
-  page,
-  folder,
-  server,
-  browser,
-}) => {
+test("from a folder of files to a shared chart", async ({ page, folder, server, browser }) => {
   await test.step("find the table", async () => {
     await page.goto(server.origin);
     await expect(page.getByRole("link", { name: /^airports\b/ })).toBeVisible();
@@ -65,7 +60,7 @@ test("from a folder of files to an answer that somebody else sees", async ({
     await expect(page.getByRole("gridcell").first()).toBeVisible();
   });
 
-  await test.step("look at summaries", async () => {
+  await test.step("read column summaries", async () => {
     await expect(status(page)).toContainText("Complete: 3,000,000 rows");
     await expect(header(page, "origin")).toHaveAttribute(
       "aria-description",
@@ -103,15 +98,15 @@ test("from a folder of files to an answer that somebody else sees", async ({
   });
 
   let rows = 0;
-  await test.step("chart it, and brush", async () => {
+  await test.step("open a chart and brush it", async () => {
     await page.getByRole("button", { name: "Chart", exact: true }).click();
     const bars = page.getByRole("application", { name: "Rows by city" });
     await expect(bars).toBeVisible();
     await bars.focus();
-    // The first bar is the city of the most flights.
+    // The first bar is the city with the most flights.
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    await expect(page.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
     rows = ROWS.ORD;
     await expect(status(page)).toContainText(rowsText(rows));
     await expect(cell(page, 0, 1)).toHaveText("Chicago");
@@ -141,7 +136,7 @@ test("from a folder of files to an answer that somebody else sees", async ({
     await expect(cell(other, 0, 1)).toHaveText("Chicago");
     await expect(cell(other, 3, 2)).toHaveText(shown ?? "");
     await expect(other.getByRole("application", { name: "Rows by city" })).toBeVisible();
-    await expect(other.getByRole("button", { name: "Clear the marked range" })).toBeVisible();
+    await expect(other.getByRole("button", { name: "Clear selection" })).toBeVisible();
     await context.close();
   });
 });

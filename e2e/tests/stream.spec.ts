@@ -12,10 +12,7 @@ test("lists the demo tables with their rows", async ({ page, demo }) => {
   await expect(tables.filter({ hasText: "every_type" })).toBeVisible();
 });
 
-test("shows rows while the rest is still arriving, then counts to the last", async ({
-  page,
-  demo,
-}) => {
+test("shows rows while the rest is still arriving, then the total", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
   await expect(cell(page, 0, 1)).toHaveText("1");
@@ -26,7 +23,7 @@ test("shows rows while the rest is still arriving, then counts to the last", asy
   await expect(page.getByRole("progressbar")).toBeHidden();
 });
 
-test("reaches the last row exactly", async ({ page, demo }) => {
+test("Go to row reaches the last row", async ({ page, demo }) => {
   await page.goto(`${demo.origin}/?table=lineitem`);
   await expect(page.getByRole("status")).toContainText("Complete: 6,001,215 rows", {
     timeout: 90_000,
@@ -38,7 +35,7 @@ test("reaches the last row exactly", async ({ page, demo }) => {
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "6001216");
 });
 
-test("cancel stops the server's work and keeps the rows", async ({ page, demo }) => {
+test("Cancel stops the server's work and keeps the rows", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
   await expect(cell(page, 0, 1)).toHaveText("1");
@@ -50,7 +47,7 @@ test("cancel stops the server's work and keeps the rows", async ({ page, demo })
     .toBe(0);
 });
 
-test("a server that dies mid-stream leaves the rows and says what is done about it", async ({
+test("a server that is killed during a stream: the rows stay, and the status says that it resumes", async ({
   page,
 }) => {
   const server = await Server.start();
@@ -71,7 +68,7 @@ test("a server that dies mid-stream leaves the rows and says what is done about 
   }
 });
 
-test("a source that breaks after its first rows keeps them and names the line", async ({
+test("a source with an error after its first rows: they stay, and the alert names the line", async ({
   page,
 }) => {
   const folder = await mkdtemp(join(tmpdir(), "colonnade-"));
@@ -88,7 +85,7 @@ test("a source that breaks after its first rows keeps them and names the line", 
   }
 });
 
-test("leaving the page ends the query", async ({ page, demo }) => {
+test("leaving the page cancels the query", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
   await expect(cell(page, 0, 1)).toHaveText("1");

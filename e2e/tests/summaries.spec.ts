@@ -23,7 +23,7 @@ document.querySelector("main").append(viewer);
 </script><main></main>`;
 
 declare global {
-  /** Rows that were summarised while they came. */
+  /** The numbers of rows in the summaries that were shown while rows arrived. */
   var seen: number[];
 }
 
@@ -41,7 +41,7 @@ const header = (page: Page, name: string) =>
   page.getByRole("columnheader", { name: new RegExp(`^${name}\\b`) });
 const plot = (page: Page, name: string) =>
   page.getByRole("slider", { name: new RegExp(` of ${name}$`) });
-/** What is said of each column, by its place. */
+/** The description of each column header, by column index. */
 const said = (page: Page) =>
   page
     .getByRole("columnheader")
@@ -71,7 +71,7 @@ async function expectSummaries(page: Page): Promise<void> {
   await expect.poll(numDone).toBeGreaterThan(50);
 }
 
-/** The only row that a statement answers. */
+/** The first row of a statement's result. */
 function answered({ page, server }: Context, sql: string): Promise<(string | null)[]> {
   return page.evaluate(
     async ({ address, json }) => {
@@ -90,7 +90,7 @@ function answered({ page, server }: Context, sql: string): Promise<(string | nul
 
 const counted = (count: unknown) => Number(count).toLocaleString("en");
 
-/** Drags over a part of a plot. */
+/** Drags over a plot; `from` and `to` are fractions of its width. */
 async function brush(page: Page, name: string, from: number, to: number): Promise<void> {
   const box = await plot(page, name).boundingBox();
   if (box === null) throw new Error(`there is no plot of ${name}`);
@@ -100,7 +100,7 @@ async function brush(page: Page, name: string, from: number, to: number): Promis
   await page.mouse.up();
 }
 
-test("summaries appear while rows come, and end as the server's SQL counts", async ({
+test("summaries appear while rows arrive, and finally equal SQL results", async ({
   page,
   pages,
   server,
@@ -132,7 +132,7 @@ test("summaries appear while rows come, and end as the server's SQL counts", asy
   const modes = plot(page, "l_shipmode");
   await expect(header(page, "l_shipmode")).toContainText("7distinct");
   await modes.hover();
-  // Too many texts to count which is the most frequent one.
+  // The column has too many distinct texts for a list of the most frequent ones.
   await expect(plot(page, "l_comment")).toHaveCount(0);
   await expect(header(page, "l_comment")).toContainText(/≈ 4\.\d+Mdistinct/);
 
@@ -148,7 +148,7 @@ test("summaries appear while rows come, and end as the server's SQL counts", asy
   await page.keyboard.press("Enter");
   await expect(status(page)).toContainText(`Complete: ${counted(air)} rows`);
   expect(await filterOf(page)).toEqual({ op: "eq", column: "l_shipmode", value: "AIR" });
-  // The filtered rows over all rows, in the other columns as well.
+  // The other columns also show the filtered rows in front of all rows.
   const shown = new RegExp(`${counted(air)} rows shown$`);
   await expect(header(page, "l_quantity")).toHaveAttribute("aria-description", shown, SUMMARISED);
   const [below, belowByAir] = await answered(
@@ -168,7 +168,7 @@ test("summaries appear while rows come, and end as the server's SQL counts", asy
   await expect(header(page, "l_shipmode")).toBeFocused();
 });
 
-test("a range is brushed by mouse and by keyboard, and the rows are exact", async ({
+test("a range is brushed by mouse and by keyboard, and filters exactly its rows", async ({
   page,
   pages,
   server,
@@ -194,7 +194,7 @@ test("a range is brushed by mouse and by keyboard, and the rows are exact", asyn
     await expect(status(page)).toContainText("3,000,000 rows");
     await expect(status(page)).not.toContainText("filtered");
   }
-  // The header still sorts, and the sort keeps the summary.
+  // The header still sorts, and the summary stays.
   await header(page, "delay").click();
   await expect(header(page, "delay")).toHaveAttribute("aria-sort", "ascending");
   await page.keyboard.press("F2");
@@ -210,7 +210,7 @@ test("a range is brushed by mouse and by keyboard, and the rows are exact", asyn
   await expect(cell(page, 0, 2)).toBeFocused();
 });
 
-test("every type has a summary or none, and what can be chosen can be filtered by", async ({
+test("summaries of every type: each bar that can be chosen filters its rows", async ({
   page,
   pages,
   server,
@@ -239,7 +239,7 @@ test("every type has a summary or none, and what can be chosen can be filtered b
   await expect(page.getByRole("alert")).toHaveCount(0);
 });
 
-test("a table larger than memory is summarised and filtered by its server", async ({
+test("the server summarises and filters a table larger than memory", async ({
   page,
   pages,
   server,
@@ -263,7 +263,7 @@ test("a table larger than memory is summarised and filtered by its server", asyn
   await expect(header(page, "l_quantity")).toHaveAttribute("aria-description", done, SUMMARISED);
 });
 
-test("summaries are shown where there is room, and as was chosen", async ({
+test("summaries can be hidden, and are hidden on a narrow page", async ({
   page,
   pages,
   server,
@@ -304,7 +304,7 @@ test("summaries are shown where there is room, and as was chosen", async ({
   expect(await getState()).toBe(false);
 });
 
-test("a file of the user's own is summarised as the server's table is", async ({
+test("a local file has the same summaries as the server's table", async ({
   page,
   pages,
   server,

@@ -1,6 +1,6 @@
 import { python } from "./readers.js";
 
-/** What the files have: 2,000 rows of exact integers, texts with nulls, decimals and times. */
+/** The files have 2,000 rows of integers beyond 2⁵³, texts with nulls, decimals and times. */
 const WRITE = `
 import decimal, gzip, json, sys
 import pyarrow as pa, pyarrow.csv, pyarrow.feather, pyarrow.parquet
@@ -30,7 +30,7 @@ open(f"{folder}/page.html", "w").write("<!doctype html><p>hello, there</p>")
 open(f"{folder}/large.csv", "w").write("a,b\\n" + "1234567890,1234567890\\n" * 900_000)
 `;
 
-/** Writes files of all kinds into a folder; `trips.parquet` and `local.feather` have all columns. */
+/** Writes files of all types into a folder; `trips.parquet` and `local.feather` have all columns. */
 export function writeTableFiles(folder: string): void {
   python(WRITE, [folder]);
 }
@@ -53,13 +53,13 @@ print(json.dumps({"types": {f.name: str(f.type) for f in table.schema},
     "rows": [[None if v is None else str(v) for v in row.values()] for row in table.to_pylist()]}))
 `;
 
-/** A file's columns, and its rows as Python prints their values. */
+/** The column types of a file, and its rows with values as Python prints them. */
 export interface FileContents {
   types: Record<string, string>;
   rows: (string | null)[][];
 }
 
-/** Reads a file with pyarrow, NDJSON with Python alone. */
+/** Reads a file with pyarrow, or NDJSON with Python's `json`. */
 export function readTableFile(
   path: string,
   format: "parquet" | "arrow" | "arrows" | "csv" | "ndjson",

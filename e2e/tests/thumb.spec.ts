@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { test as base, cell, expect, viewer } from "./viewer.js";
 
-// The tip beside the scrollbar's thumb. Headless browsers hide scrollbars unless told otherwise.
+// The tooltip beside the scrollbar's thumb. Headless browsers hide scrollbars by default.
 
 const test = base.extend({
   launchOptions: [
@@ -13,7 +13,7 @@ const test = base.extend({
 
 const tip = (page: Page) => viewer(page).locator(".thumb-tip");
 
-/** The middle of the vertical scrollbar, near its top. */
+/** A point on the vertical scrollbar's thumb at the top, and the grid's height. */
 async function thumb(page: Page): Promise<{ x: number; y: number; height: number }> {
   const grid = page.getByRole("grid");
   const { x, y, height } = (await grid.boundingBox()) ?? { x: 0, y: 0, height: 0 };
@@ -25,7 +25,7 @@ async function thumb(page: Page): Promise<{ x: number; y: number; height: number
   return { x: x + ((inner ?? 0) + (outer ?? 0)) / 2, y: y + 22, height };
 }
 
-test("dragging the thumb says the first row, exactly, until it is let go", async ({
+test("dragging the thumb shows the exact first row until it is released", async ({
   page,
   stage,
 }) => {
@@ -55,7 +55,7 @@ test("dragging the thumb says the first row, exactly, until it is let go", async
   await expect(tip(page)).toBeHidden();
 });
 
-test("the wheel, keys and short tables have no tip", async ({ page, stage }) => {
+test("the wheel, keys and short tables show no tooltip", async ({ page, stage }) => {
   await stage.show("/v1/tables/flights/rows?limit=100000");
   await cell(page, 0, 1).click();
   await page.keyboard.press("PageDown");

@@ -5,24 +5,24 @@ interface TraceEvent {
   ph: string;
   pid: number;
   tid: number;
-  /** When it began, in µs. */
+  /** The start, in µs. */
   ts: number;
-  /** How long it took, in µs. */
+  /** The duration, in µs. */
   dur?: number;
-  /** How much of that the thread had a processor, in µs. */
+  /** The thread's processor time, in µs. */
   tdur?: number;
   args: { name?: string };
 }
 
-/** What the page's main thread did: processor time, so that a busy machine does not count. */
+/** Processor times of the page's main thread, which do not depend on other load of the machine. */
 export interface MainThread {
-  /** Of each frame, in ms. */
+  /** The time of each frame, in ms. */
   frameMs: number[];
-  /** Of each task, in ms. */
+  /** The time of each task, in ms. */
   taskMs: number[];
 }
 
-/** Traces the page's main thread while `work` is under way. */
+/** Traces the page's main thread while `work` runs. */
 export async function traceMainThread(
   session: CDPSession,
   work: () => Promise<void>,
@@ -44,7 +44,7 @@ export async function traceMainThread(
   return mainThread(events);
 }
 
-/** The `part`-th of the values in their order, e.g. 0.95 of them are at most that large. */
+/** A quantile of the values, e.g. the 95th percentile for 0.95. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
@@ -56,7 +56,7 @@ function thread({ pid, tid }: TraceEvent): string {
 
 function mainThread(events: readonly TraceEvent[]): MainThread {
   const isFrame = ({ ph, name }: TraceEvent) => ph === "X" && name === "ProxyMain::BeginMainFrame";
-  // The page's thread is the one that draws most; the browser has pages of its own.
+  // The page's main thread is the one with the most frames; the browser's own pages have fewer.
   const numFrames = new Map<string, number>();
   for (const event of events.filter(isFrame)) {
     numFrames.set(thread(event), (numFrames.get(thread(event)) ?? 0) + 1);

@@ -7,7 +7,7 @@ const CODE_SECTION = 10;
 const FUNCTION = 0;
 const UNREACHABLE = 0x00;
 
-/** Reads a WebAssembly binary; LEB128 numbers and what they count. */
+/** Reads a WebAssembly binary: LEB128 numbers, bytes and names. */
 class Reader {
   at = 0;
   constructor(readonly bytes: Uint8Array) {}
@@ -36,9 +36,8 @@ function leb(value: number): number[] {
 }
 
 /**
- * The built module with one exported function that traps when it is called, or when the memory has
- * more than `pages` pages of 64 KiB: a real trap in the real module. Spec: WebAssembly Core 2.0,
- * binary format, "Modules".
+ * The built wasm module, changed so that an exported function traps when it is called, or only when the
+ * memory has more than `pages` pages of 64 KiB. Spec: WebAssembly Core 2.0, binary format, "Modules".
  */
 export function trappingModule(exported: string, pages?: number): Buffer {
   const reader = new Reader(readFileSync(inCheckout("web/dist/colonnade.wasm")));
@@ -64,7 +63,7 @@ export function trappingModule(exported: string, pages?: number): Buffer {
   return Buffer.concat(out);
 }
 
-/** Of a number below 2³¹. */
+/** The signed LEB128 bytes of a number from 0 to 2³¹ − 1. */
 function signedLeb(value: number): number[] {
   return value < 0x40 ? [value] : [(value & 0x7f) | 0x80, ...signedLeb(value >> 7)];
 }
@@ -75,7 +74,7 @@ function countImportedFunctions(section: Uint8Array): number {
   for (let left = reader.number(); left > 0; left--) {
     reader.name();
     const name = reader.name();
-    if (reader.number() !== FUNCTION) throw new Error(`${name} is imported, and is no function`);
+    if (reader.number() !== FUNCTION) throw new Error(`the import ${name} is not a function`);
     reader.number();
     count++;
   }
@@ -93,7 +92,7 @@ function functionIndex(section: Uint8Array, exported: string): number | undefine
   return undefined;
 }
 
-/** The code section with instructions before those of one function. */
+/** The code section with `prefix` inserted before the instructions of one function. */
 function withPrefix(section: Uint8Array, position: number, prefix: number[]): Uint8Array {
   const reader = new Reader(section);
   const count = reader.number();

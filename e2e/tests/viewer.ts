@@ -3,7 +3,7 @@ import { testOn } from "./other-origin.js";
 
 export { cell, expect, goToRow } from "./fixtures.js";
 
-/** A page with the element alone; the address's parameters are its attributes. */
+/** A page with only the viewer; the URL's parameters are its attributes. */
 const PAGE = `<!doctype html><html lang="en"><title>Viewer</title>
 <meta name="viewport" content="width=device-width">
 <script type="module">
@@ -14,14 +14,14 @@ for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttr
 document.body.append(viewer);
 </script>`;
 
-/** The element on a page of another origin than the server's, and that server. */
+/** The test page, whose origin is not the server's. */
 export interface Stage {
   origin: string;
-  /** Shows `path` of the server and waits until it is there. */
+  /** Shows `path` of the server and waits until the table is complete or windowed. */
   show(path: string, attributes?: Record<string, string>): Promise<void>;
 }
 
-/** Tests of the element by itself, on the demo tables. */
+/** Tests of the viewer in a page of its own, with the demo tables. */
 export const test = testOn(PAGE).extend<{ stage: Stage }>({
   stage: async ({ page, pages, server }, use) => {
     await use({
@@ -41,7 +41,7 @@ export const test = testOn(PAGE).extend<{ stage: Stage }>({
   },
 });
 
-/** The element. */
+/** The viewer element. */
 export function viewer(page: Page): Locator {
   return page.locator("colonnade-viewer");
 }

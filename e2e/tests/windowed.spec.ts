@@ -6,7 +6,7 @@ import { cell, expect, goToRow } from "./fixtures.js";
 import { PageServer } from "./package.js";
 import { demoFile, inCheckout, Server } from "./server.js";
 
-/** The element, with a worker whose memory can be measured. */
+/** A page with a viewer, and with a worker whose wasm memory can be measured. */
 const PAGE = `<!doctype html><title>Windowed</title>
 <script type="module">
 import { open } from "/index.js";
@@ -67,10 +67,7 @@ const state = (page: Page) =>
   });
 const status = (page: Page) => page.getByRole("status");
 
-test("a table larger than its budget is walked to its end, row for row", async ({
-  page,
-  pages,
-}) => {
+test("every row of a table larger than its memory budget can be read", async ({ page, pages }) => {
   const server = await Server.start(["--allow-origin", pages.origin]);
   const src = `${server.origin}/v1/tables/lineitem/rows?columns=${COLUMNS}`;
   await show(page, pages, src, "64MiB");
@@ -92,7 +89,7 @@ test("a table larger than its budget is walked to its end, row for row", async (
       const at = expected.findIndex((value, row) => value !== values[row]);
       if (at >= 0 || values.length !== expected.length) return `row ${start + at}`;
     }
-    // From the end back to the top, all columns.
+    // Compare all columns of some rows, from the end to the start.
     for (let end = whole.numRows; end > 0; end -= 611_953) {
       const range = { start: Math.max(0, end - 300), end };
       const [got, wanted] = await Promise.all([table.text(range), whole.text(range)]);
@@ -114,7 +111,7 @@ test("a table larger than its budget is walked to its end, row for row", async (
   await server.kill();
 });
 
-test("what needs all rows is the server's work", async ({ page, pages }) => {
+test("the server searches and summarises all rows of a windowed table", async ({ page, pages }) => {
   const server = await Server.start(["--allow-origin", pages.origin]);
   await show(page, pages, `${server.origin}/v1/tables/lineitem/rows?columns=${COLUMNS}`, "8MiB");
   await expect.poll(() => state(page)).toBe("windowed");
@@ -136,13 +133,16 @@ test("what needs all rows is the server's work", async ({ page, pages }) => {
   await server.kill();
 });
 
-test("rows of a filter are found as far as one goes", async ({ page, pages }) => {
+test("rows of a filtered request are loaded on demand, and the total is found at the end", async ({
+  page,
+  pages,
+}) => {
   const server = await Server.start(["--allow-origin", pages.origin]);
   const src = `${server.origin}/v1/tables/lineitem/rows?filter=l_linenumber%3D1`;
   await show(page, pages, src, "4MiB");
   await expect.poll(() => state(page)).toBe("windowed");
   await goToRow(page, 1_400_000);
-  // By SQL: select l_orderkey from lineitem where l_linenumber = 1 limit 1 offset 1399999
+  // In SQL: select l_orderkey from lineitem where l_linenumber = 1 limit 1 offset 1399999
   await expect(cell(page, 1_399_999, 4)).toHaveText("1");
   await expect(page.getByLabel("Go to row")).toBeVisible();
   await goToRow(page, 9_000_000);
@@ -151,7 +151,7 @@ test("rows of a filter are found as far as one goes", async ({ page, pages }) =>
   await server.kill();
 });
 
-test("a server that goes away and comes back is told of, and its rows come", async ({
+test("the status shows a lost connection, and rows load after the server restarts", async ({
   page,
   pages,
 }) => {
@@ -169,7 +169,10 @@ test("a server that goes away and comes back is told of, and its rows come", asy
   await again.kill();
 });
 
-test("a source that changed is never mixed in; Retry opens it anew", async ({ page, pages }) => {
+test("rows of a changed source are not mixed with older rows; Retry opens the new source", async ({
+  page,
+  pages,
+}) => {
   const folder = mkdtempSync(join(tmpdir(), "colonnade-windowed-"));
   const file = join(folder, "changing.parquet");
   copyFileSync(demoFile("lineitem.parquet"), file);
@@ -190,7 +193,10 @@ test("a source that changed is never mixed in; Retry opens it anew", async ({ pa
   rmSync(folder, { recursive: true });
 });
 
-test("a file larger than the budget waits for a choice", async ({ page, pages }) => {
+test("a file larger than the memory budget waits for the user's choice", async ({
+  page,
+  pages,
+}) => {
   await page.goto(`${pages.origin}/?memory=1MiB`);
   const bytes = readFileSync(inCheckout("fixtures/numbered.arrows"));
   const give = (memory: string) =>

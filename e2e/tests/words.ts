@@ -18,7 +18,7 @@ const FIRST = ["a", "b"];
 const GROWN = [...FIRST, "c", ""];
 const OTHER = ["x", "ü", "z"];
 
-/** The words of each batch, of which row k has number k modulo their count. */
+/** The words of each batch; row k of it has word k modulo their number. */
 const BATCHES = [FIRST, GROWN, GROWN, OTHER];
 
 /** Writes an Arrow stream of `n` and `word`, whose dictionary stays, grows and is replaced. */
@@ -43,7 +43,7 @@ export function writeWords(file: string): void {
   writeFileSync(file, RecordBatchStreamWriter.writeAll(batches).toUint8Array(true));
 }
 
-/** Its rows. */
+/** The rows of the stream of {@link writeWords}. */
 export function wordRows(): { n: number; word: string | undefined }[] {
   return BATCHES.flatMap((words, index) =>
     Array.from({ length: ROWS_PER_BATCH }, (_, row) => {

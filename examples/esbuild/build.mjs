@@ -11,7 +11,7 @@ await build({
   format: "esm",
 });
 
-// esbuild leaves the addresses of workers and modules as they are: beside the script.
+// esbuild does not rewrite the URLs of the worker and the module, which are beside the script.
 for (const [name, file] of [
   ["colonnade/worker", "worker.js"],
   ["colonnade/wasm", "colonnade.wasm"],

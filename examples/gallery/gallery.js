@@ -1,4 +1,4 @@
-// Puts each example beside its source, both from the one file.
+// Shows each example beside its source; both come from the same file.
 
 const nav = document.querySelector("nav");
 
@@ -23,7 +23,7 @@ for (const article of document.querySelectorAll("article")) {
   source.setAttribute("aria-label", `Source of “${title}”`);
   const whole = document.createElement("a");
   whole.href = address;
-  whole.textContent = "Open alone";
+  whole.textContent = "Open separately";
   article.append(frame, source, whole);
   void show(address, source);
 }

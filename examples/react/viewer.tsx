@@ -17,7 +17,7 @@ interface ViewerProps {
   onSchema?: (schema: Schema) => void;
 }
 
-/** A table from `src`; the element is registered in the browser alone. */
+/** Shows the table at `src`; the element is registered only in the browser. */
 export function Viewer({ src, onSchema }: ViewerProps) {
   const viewer = useRef<ColonnadeViewer>(null);
 

@@ -1,4 +1,4 @@
-import "colonnade/define"; // registers nothing where there is no DOM
+import "colonnade/define"; // registers nothing without a DOM
 
 console.log(`<!doctype html>
 <title>Rendered on a server</title>

@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from "vite";
 
 const COMPRESSED = new Set([".html", ".js", ".css", ".svg", ".wasm"]);
 
-/** Writes `.br` and `.gz` beside each asset, so that the server compresses nothing. */
+/** Writes `.br` and `.gz` files beside each asset, because the server does not compress assets. */
 function precompress(): Plugin {
   return {
     name: "colonnade-precompress",
@@ -30,7 +30,7 @@ export default defineConfig({
   worker: { format: "es" },
   build: {
     target: "es2022",
-    // The content security policy has no place for data: addresses.
+    // The content security policy forbids data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

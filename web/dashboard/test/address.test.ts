@@ -39,25 +39,25 @@ const addresses: Address[] = [
   },
 ];
 
-test.each(addresses)("address %# is in the address and comes back from it", (address) => {
+test.each(addresses)("address %# is the same after formatting and parsing", (address) => {
   const { search, pathname } = new URL(formatAddress(address), "http://h");
   expect(parseAddress(search)).toEqual(address);
   expect(pathname + search).toBe(formatAddress(address));
 });
 
-test("an address is short where nothing is said", () => {
+test("an address omits parameters that have their default values", () => {
   expect(formatAddress(subjectAddress({ table: "lineitem" }))).toBe("/?table=lineitem");
   const sort = [{ column: "l_tax", descending: true }];
   const address = { ...subjectAddress({ table: "lineitem" }), state: { ...PLAIN_STATE, sort } };
   expect(formatAddress(address)).toBe("/?table=lineitem&sort=-l_tax");
 });
 
-test("what an address says wrongly is left out", () => {
+test("invalid parameters of an address are ignored", () => {
   const address = parseAddress("?table=t&row=-1&filter={&widths=x&view=plan&sort=");
   expect(address).toEqual(subjectAddress({ table: "t" }));
 });
 
-test("columns go unsaid while all are there in their order", () => {
+test("columns are omitted if all are shown in the table's order", () => {
   const columns = { shown: ["a", "b"], pinned: [], widthsPx: {} };
   const state = { ...PLAIN_STATE, columns };
   expect(rowsStateOf(state, ["a", "b"])).toEqual(PLAIN_STATE);
@@ -65,7 +65,7 @@ test("columns go unsaid while all are there in their order", () => {
   expect(rowsStateOf(state, ["a", "b", "c"])).toEqual(state);
 });
 
-test("lists hold any names", () => {
+test("a list of any names is the same after formatting and parsing", () => {
   const names = ["a", "", 'b"', "c,d", " e "];
   expect(parseList(formatList(names))).toEqual(names);
   expect(parseList("")).toEqual([]);

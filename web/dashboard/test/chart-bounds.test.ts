@@ -8,7 +8,7 @@ import { binLabel } from "../src/charts/labels.js";
 
 const field = (type: string) => ({ name: "a", type });
 
-test("a bound of floats is the least of them that is not less", () => {
+test("a bound of floats is rounded up to the next float", () => {
   const next = (value: number) => {
     const bits = new DataView(new ArrayBuffer(4));
     bits.setFloat32(0, value);
@@ -46,7 +46,7 @@ test.each([
   expect(boundText(field(type), bound)).toBe(text);
 });
 
-test.each(["float", "halffloat", "double"])("a brush over %s marks its bins alone", (type) => {
+test.each(["float", "halffloat", "double"])("a brush over %s marks only its bins", (type) => {
   const bins = binsOf(field(type), { low: "0", high: "1" }, 10);
   const data = { bins } as ChartData;
   const brush = brushOf(data, [6, 7], undefined);
@@ -68,12 +68,12 @@ test.each<[string, [string, string], object[]]>([
     ["1600-01-01T00:00:00", "1700-01-01T00:00:00"],
     [{ op: "lt", column: "a", value: "1700-01-01T00:00:00" }],
   ],
-])("a brush over %s has no bound that the type cannot hold", (type, x, and) => {
+])("a brush over %s omits bounds outside the type's range", (type, x, and) => {
   const spec: ChartSpec = { kind: "histogram", x: "a", aggregate: "count", brush: { x } as Brush };
   expect(brushPredicate(spec, [field(type)])).toEqual({ and });
 });
 
-test("what a type can hold is a bound", () => {
+test("bounds within a type's range are kept", () => {
   for (const [type, least, greatest] of [
     ["uint8", "0", "255"],
     ["int16", "-32768", "32767"],

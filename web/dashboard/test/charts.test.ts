@@ -20,7 +20,7 @@ const FLIGHTS: ChartField[] = [
   { name: "origin", type: "large_string" },
 ];
 
-test("names, texts and statements keep what is in them to themselves", () => {
+test("names, texts and statements are quoted for SQL", () => {
   expect(quoteName('a"b; drop')).toBe('"a""b; drop"');
   expect(quoteText("it's")).toBe("'it''s'");
   expect(relation({ table: "dir.a" })).toBe('"dir.a"');
@@ -38,7 +38,7 @@ test.each([
   ["select * from a order by b limit 10", false],
   ["select 'limit' as \"limit\" /* limit */", false],
   ["select * from (select * from a limit 1) as b", false],
-])("%s: the rows are any rows: %s", (sql, isAny) => {
+])("%s: has a LIMIT without ORDER BY: %s", (sql, isAny) => {
   expect(hasUnorderedLimit(sql)).toBe(isAny);
 });
 
@@ -78,16 +78,16 @@ test.each<[Predicate, string]>([
     },
     `(("d" IS NULL) OR ("n" IS NOT NULL))`,
   ],
-])("%o is one expression", (predicate, sql) => {
+])("%o becomes one SQL expression", (predicate, sql) => {
   expect(predicateSql(predicate, FIELDS)).toBe(sql);
 });
 
-test("what cannot be compared is refused by name", () => {
+test("an error names the column or the value that cannot be compared", () => {
   expect(() => predicateSql({ op: "eq", column: "x", value: 1 }, FIELDS)).toThrow("x");
   expect(() => predicateSql({ op: "eq", column: "d", value: "one" }, FIELDS)).toThrow("“one”");
 });
 
-test("types are what they are to charts and to SQL", () => {
+test("a type has a role in charts and a name in SQL", () => {
   expect(roleOf({ name: "a", type: "run_end_encoded<run_ends: int32, values: string>" })).toBe(
     "category",
   );
@@ -102,7 +102,7 @@ function bounds(bins: Bins): string[] {
   return Array.from({ length: bins.to - bins.from + 1 }, (_, k) => bins.text(bins.from + k));
 }
 
-test("bins have bounds that people write, and the exact values of the column", () => {
+test("bins have round bounds and keep exact values", () => {
   const field = (type: string) => ({ name: "a", type });
   expect(bounds(binsOf(field("decimal128(4, 2)"), { low: "0.00", high: "0.10" }, 10))).toEqual([
     "0",
@@ -159,7 +159,7 @@ test.each([
   "date64[ms]",
   "timestamp[s]",
   "timestamp[us, tz=Europe/Paris]",
-])("bounds of %s are the same moments in New York", (type) => {
+])("bounds of %s do not depend on the browser's time zone", (type) => {
   vi.stubEnv("TZ", "America/New_York");
   const perDay = { d: 1, s: 86_400, m: 86_400_000, u: 86_400_000_000 };
   const unit = type.includes("day")
@@ -177,9 +177,9 @@ test.each([
   vi.unstubAllEnvs();
 });
 
-test("columns suggest their charts", () => {
-  const told = suggestions(FLIGHTS).map(({ kind, x, y, aggregate }) => [kind, x, y, aggregate]);
-  expect(told).toEqual([
+test("charts are suggested for the types of the columns", () => {
+  const specs = suggestions(FLIGHTS).map(({ kind, x, y, aggregate }) => [kind, x, y, aggregate]);
+  expect(specs).toEqual([
     ["line", "date", "delay", "mean"],
     ["bar", "origin", undefined, "count"],
     ["histogram", "delay", undefined, "count"],
@@ -191,7 +191,7 @@ test("columns suggest their charts", () => {
   expect(one.map(({ kind }) => kind)).toEqual(["histogram"]);
 });
 
-test("a chart of another kind keeps the columns that it can have", () => {
+test("a chart keeps the columns that fit its new kind", () => {
   const bar: ChartSpec = {
     kind: "bar",
     x: "origin",
@@ -208,7 +208,7 @@ test("a chart of another kind keeps the columns that it can have", () => {
   expect(fitToFields({ ...bar, kind: "line" }, [{ name: "a", type: "string" }])).toBeUndefined();
 });
 
-test("a state comes back from its text, and anything else is no state", () => {
+test("a state is the same after encoding and decoding; invalid texts have no charts", () => {
   const charts: ChartSpec[] = [
     {
       kind: "line",
@@ -234,7 +234,7 @@ test("a state comes back from its text, and anything else is no state", () => {
   }
 });
 
-test("a brush is a predicate, with nulls and others as they are shown", () => {
+test("a brush becomes a predicate, also for nulls and others", () => {
   const bar: ChartSpec = { kind: "bar", x: "origin", aggregate: "count" };
   const of = (brush: ChartSpec["brush"]) => brushPredicate({ ...bar, brush }, FLIGHTS);
   expect(of({ values: ["ORD"] })).toEqual({ op: "eq", column: "origin", value: "ORD" });

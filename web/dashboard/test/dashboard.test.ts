@@ -9,7 +9,7 @@ function table(name: string, ...columns: string[]): CatalogTable {
   return { name, format: "parquet", rows: 1, bytes: 1, version: "1", uploaded: false, fields };
 }
 
-test("tables are found by their name and by their columns", () => {
+test("tables are filtered by their names and column names", () => {
   const tables = [table("lineitem", "l_orderkey", "l_tax"), table("flights", "delay")];
   const found = (filter: string) => filterCatalog(tables, filter).map(({ name }) => name);
   expect(found("")).toEqual(["lineitem", "flights"]);
@@ -18,11 +18,11 @@ test("tables are found by their name and by their columns", () => {
   expect(found("nothing")).toEqual([]);
 });
 
-test("names are one segment of an address", () => {
+test("a table name is encoded as one segment of a URL's path", () => {
   expect(rowsUrl("dir.a/b?c")).toBe("/v1/tables/dir.a%2Fb%3Fc/rows");
 });
 
-test("counts and sizes are for people", () => {
+test("counts and sizes are formatted", () => {
   expect(formatRows(6_001_215)).toBe("6,001,215 rows");
   expect(formatRows(1)).toBe("1 row");
   expect(formatBytes(0)).toBe("0 B");
@@ -30,7 +30,7 @@ test("counts and sizes are for people", () => {
   expect(formatBytes(206_000_000)).toBe("206 MB");
 });
 
-test("themes go round", () => {
+test("the theme button cycles through the themes", () => {
   expect([nextTheme("auto"), nextTheme("light"), nextTheme("dark")]).toEqual([
     "light",
     "dark",

@@ -54,7 +54,7 @@ function bars(): ChartData {
   };
 }
 
-test.each([200, 400, 900])("in %i pixels no text lies on another", (width) => {
+test.each([200, 400, 900])("texts do not overlap in %i pixels", (width) => {
   for (const data of [months(), bars()]) {
     const texts = (draw(data, width, measure)?.shapes ?? []).flatMap((shape) => {
       if (!("text" in shape)) return [];
@@ -72,12 +72,12 @@ test.each([200, 400, 900])("in %i pixels no text lies on another", (width) => {
   }
 });
 
-test("a chart is said in words and in a table of exact values", () => {
+test("a chart has a text summary and a table of exact values", () => {
   const data = months();
   const drawing = draw(data, 400, measure);
   if (drawing === undefined) throw new Error("there is no drawing");
   expect(summaryOf(data, drawing)).toBe(
-    "Line of mean of price by day (each month): 12 points, lowest 5 (1992-01), highest 16 (1992-12), rising.",
+    "Line chart of mean of price by day (per month): 12 points, lowest 5 (1992-01), highest 16 (1992-12), rising.",
   );
   expect(tableOf(data).headers).toEqual(["day", "mean of price", "rows"]);
   expect(tableOf(data).rows[0]).toEqual(["1992-01", "5.00", "10"]);
@@ -91,7 +91,7 @@ test("a chart is said in words and in a table of exact values", () => {
   expect(fileNameOf("dir.a/b", data.spec, "png")).toBe("dir-a-b-Mean-of-price-by-day.png");
 });
 
-test("what is brushed is what is marked", () => {
+test("a brush marks the positions that were brushed", () => {
   const line = months();
   const brush = brushOf(line, [4, 2], undefined);
   expect(brush).toEqual({ x: ["1992-03-01", "1992-06-01"] });
@@ -104,7 +104,7 @@ test("what is brushed is what is marked", () => {
   expect([...(markedBy(bars(), one)?.positions ?? [])]).toEqual([1]);
 });
 
-test("brushes are told from the table's own filter, and are missed when they are gone", () => {
+test("brushes are separated from the table's own filter, and removed ones are reported", () => {
   const own: Predicate = { op: "ge", column: "a", value: "1" };
   const range: Predicate = {
     and: [
@@ -120,9 +120,9 @@ test("brushes are told from the table's own filter, and are missed when they are
   expect(withoutBrushes(null, [])).toEqual({ own: null, missing: new Set() });
 });
 
-test("an SVG file is whole whatever names are in it", () => {
+test("an SVG file escapes the names in it", () => {
   const scene = drawAlone(bars(), 'a\u0000 "b" <c>', 720, measure);
-  if (scene === undefined) throw new Error("there is no picture");
+  if (scene === undefined) throw new Error("there is no drawing");
   const palette = Object.fromEntries(INKS.map((ink) => [ink, "#123456"])) as Parameters<
     typeof svgText
   >[2];

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { PLAIN_STATE, subjectAddress } from "../src/address/address.js";
 import { embedCode } from "../src/link/embed-code.js";
 
-test("a table is one element", () => {
+test("the embed code of a table is one element", () => {
   const code = embedCode(subjectAddress({ table: 'a"b' }), "http://h");
   expect(code).toContain('src="http://h/v1/tables/a%22b/rows"');
   expect(code).not.toContain("state");
 });
 
-test("what is changed is told, and nothing ends the script early", () => {
+test("the embed code sets the changed state, and no text ends its script", () => {
   const address = subjectAddress({ sql: "select '</script><b>'" });
   const sort = [{ column: "x", descending: true }];
   const code = embedCode({ ...address, state: { ...PLAIN_STATE, sort } }, "http://h");

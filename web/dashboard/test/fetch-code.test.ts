@@ -18,7 +18,7 @@ const languages = Object.keys(CODE_LANGUAGES) as CodeLanguage[];
 const pythons = languages.filter((language) => language !== "curl");
 const odd = '\'"\\ $HOME `x` ü\n\t\u2028🙂 "query":"RESULT"';
 
-/** What Python reads in the code's queryBodies. */
+/** The query bodies in Python code, as Python parses them. */
 function asked(code: string): unknown {
   const program = `
 import ast, json, sys
@@ -33,7 +33,7 @@ print(json.dumps([plain(call.args[0]) for call in calls]))
   return JSON.parse(String(execFileSync("python3", ["-c", program], { input: code })));
 }
 
-/** The bodies that a shell would have curl send. */
+/** The query bodies that a shell passes to curl. */
 function posted(code: string): unknown[] {
   const fake = `curl() { for word; do if [ "$found" ]; then printf '%s\\0' "$word" >&2; fi; \
 if [ "$word" = --data-binary ]; then found=1; else found=; fi; done; \
@@ -46,10 +46,10 @@ printf 'x-query-id: the-id\\r\\n'; }\n`;
 }
 
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
-if (!hasPython) console.log("left out: code for Python is not read, there is no python3");
+if (!hasPython) console.log("skipped: the Python code is not checked, because there is no python3");
 const withPython = test.skipIf(!hasPython);
 
-withPython.each(pythons)("%s asks for a table", (language) => {
+withPython.each(pythons)("%s requests a table", (language) => {
   expect(asked(codeFor(language, plain))).toEqual([plain.rows]);
 });
 
@@ -64,7 +64,7 @@ const arrangement = {
   sort: [{ column: odd, descending: true }],
 };
 
-withPython.each(pythons)("%s asks for some rows of a table in another order", (language) => {
+withPython.each(pythons)("%s requests filtered and sorted rows of a table", (language) => {
   const code = codeFor(language, { ...plain, arrangement, limit: 10 });
   expect(asked(code)).toEqual([{ ...plain.rows, ...arrangement, limit: 10 }]);
 });
@@ -75,13 +75,13 @@ withPython.each([
   `select "${odd}"`,
   'select """a\n"""',
   'select "a\nb"',
-])("statements stay as they are: %j", (sql) => {
+])("a statement is passed unchanged: %j", (sql) => {
   const options = { ...plain, rows: { sql } };
   expect(asked(codeFor("pyarrow", options))).toEqual([{ sql }]);
   expect(posted(codeFor("curl", options))).toEqual([{ sql }]);
 });
 
-withPython("a statement's rows in another order are asked for by the id of its result", () => {
+withPython("filtered and sorted rows of a statement are requested by its result's id", () => {
   const options = { ...plain, rows: { sql: odd }, arrangement, limit: 10 };
   const first = { sql: odd, linger_s: 60 };
   expect(asked(codeFor("pandas", options))).toEqual([
@@ -94,13 +94,15 @@ withPython("a statement's rows in another order are asked for by the id of its r
   ]);
 });
 
-test("curl asks for a table", () => {
+test("curl requests a table", () => {
   expect(posted(codeFor("curl", { ...plain, arrangement }))).toEqual([
     { ...plain.rows, ...arrangement },
   ]);
 });
 
-test.each(languages)("%s reads the token from the environment, where there is one", (language) => {
+test.each(
+  languages,
+)("%s reads the token from the environment if the server requires one", (language) => {
   expect(codeFor(language, plain)).not.toContain("COLONNADE_TOKEN");
   const code = codeFor(language, { ...plain, hasToken: true });
   expect(code).toContain("Authorization");

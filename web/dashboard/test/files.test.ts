@@ -42,11 +42,11 @@ test.each([
   ["a.db", bytes("SQLite format 3\0"), "SQLite"],
   ["a.duckdb", bytes("12345678DUCK"), "DuckDB"],
   ["a.csv", bytes("\xff\xfea\0,\0"), "UTF-16"],
-  ["a.json", utf8('[{"a": 1}]'), "one object a line"],
-  ["a.json", utf8('{\n  "a": 1\n}'), "one object a line"],
+  ["a.json", utf8('[{"a": 1}]'), "one object per line"],
+  ["a.json", utf8('{\n  "a": 1\n}'), "one object per line"],
   ["a.html", utf8("<!doctype html><p>hello, there</p>\n"), "Arrow (.arrow"],
   ["a.png", bytes("\x89PNG\r\n\x1a\n\0\0"), "Arrow (.arrow"],
-])("%s is refused in words", (name, head, why) => {
+])("%s is refused with a reason", (name, head, why) => {
   const { refusal } = detectFileType(name, head) as { refusal: string };
   expect(refusal).toContain(`“${name}”`);
   expect(refusal).toContain(why);
@@ -66,17 +66,17 @@ test.each([
   [".csv", "csv"],
   ["…", "table"],
   [`${"x".repeat(300)}.csv`, "x".repeat(124)],
-])("the table of %s is proposed to be %s", (fileName, name) => {
+])("the proposed table name for %s is %s", (fileName, name) => {
   expect(proposeName(fileName, tables)).toBe(name);
   expect(checkName(name, tables).is).not.toBe("wrong");
 });
 
-test("files that come together get names of their own", () => {
+test("files that are added together get different names", () => {
   expect(proposeName("a.csv", tables, ["a", "a_2"])).toBe("a_3");
   expect(checkName("a", tables, ["a"])).toMatchObject({ is: "wrong" });
 });
 
-test("a name is free, an upload's, or wrong", () => {
+test("a name is free, belongs to an upload, or is invalid", () => {
   expect(checkName("new", tables)).toEqual({ is: "free" });
   expect(checkName("trips", tables)).toEqual({ is: "uploaded" });
   for (const name of ["flights", "", " ", "a/b", "a\nb", "ä".repeat(129)]) {
@@ -84,7 +84,7 @@ test("a name is free, an upload's, or wrong", () => {
   }
 });
 
-test("an upload that somebody else made since is not replaced without being asked", async () => {
+test("a table that was uploaded meanwhile is not replaced without confirmation", async () => {
   const fetched = vi.fn(async () => Response.json({ writable: true, tables }));
   const sent = vi.fn();
   vi.stubGlobal("fetch", fetched);
@@ -108,7 +108,7 @@ test("an upload that somebody else made since is not replaced without being aske
   vi.unstubAllGlobals();
 });
 
-test("an export outlives a server that does not answer for a while", async () => {
+test("an export continues after the server did not respond for a while", async () => {
   vi.useFakeTimers();
   const running = { rows: 9, error: null, export: { rows: 1, bytes: 10, state: "running" } };
   const done = { ...running, export: { rows: 9, bytes: 90, state: "done" } };
@@ -139,7 +139,7 @@ test("an export outlives a server that does not answer for a while", async () =>
   vi.unstubAllGlobals();
 });
 
-test("a token is wanted no more where the server was started without one", async () => {
+test("the session has no token once the server does not require one", async () => {
   vi.stubGlobal("localStorage", {
     getItem: () => "1",
     setItem: () => undefined,
@@ -157,14 +157,14 @@ test("a token is wanted no more where the server was started without one", async
   vi.unstubAllGlobals();
 });
 
-test("exported files are named by what is in them", () => {
+test("an exported file is named after the table, or the time for a statement", () => {
   const now = new Date(2026, 0, 2, 3, 4, 5);
   expect(exportName("lineitem", false, now)).toBe("lineitem");
   expect(exportName("a/b:c", true, now)).toBe("a_b_c-filtered");
   expect(exportName(undefined, true, now)).toBe("query-20260102-030405");
 });
 
-test("the server's words are shown as sentences", () => {
+test("the server's errors are shown as sentences", () => {
   const body = JSON.stringify({ code: "bad_upload", detail: "line 3 is cut", hint: "send it" });
   const error = errorFromResponse(400, body);
   expect(error).toMatchObject({ code: "bad_upload", status: 400 });

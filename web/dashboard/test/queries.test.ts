@@ -29,7 +29,7 @@ function record(request: QueryRequest | undefined, more: Partial<QueryRecord> = 
   };
 }
 
-test("a result is named by what was asked for", () => {
+test("the title of a result describes its request", () => {
   const base = record({ sql: " select 1 " });
   const title = (request: QueryRequest | undefined) =>
     queryTitle(record(request, { id: "b" }), [base]);
@@ -39,12 +39,12 @@ test("a result is named by what was asked for", () => {
     "t · 1 column · filtered · from row 10 · at most 1 row",
   );
   const sort = [{ column: "a", descending: true }, { column: "b" }];
-  expect(title({ query: base.id, sort })).toBe("select 1 · by a ↓, b");
+  expect(title({ query: base.id, sort })).toBe("select 1 · sorted by a ↓, b");
   expect(title({ query: "01234567-89ab" })).toBe("result 01234567");
   expect(title(undefined)).toBe("Result b");
 });
 
-test("its facts are those that are known", () => {
+test("the details of a result are the known values", () => {
   expect(queryDetails(record({ table: "t" }))).toEqual([
     "1,000 rows",
     "1.5 MB sent",
@@ -74,7 +74,7 @@ test("its facts are those that are known", () => {
   expect(fractionOf({ ...running, rows: 4 })).toBe(0.25);
 });
 
-test("a result is opened where the same rows are looked at", () => {
+test("a result links to the address of the same rows", () => {
   const base = record({ table: "t" });
   const made = record({ query: base.id, sort: [{ column: "a" }] }, { id: "made" });
   const address = (request: QueryRequest | undefined) => {
@@ -97,7 +97,7 @@ test("a result is opened where the same rows are looked at", () => {
   expect(address(undefined)).toBeUndefined();
 });
 
-test("a statement's result that is kept is looked at itself, once", () => {
+test("a stored result of a statement is reused once", () => {
   expect(hasAllRows(record({ sql: "a" }))).toBe(true);
   expect(hasAllRows(record({ sql: "a", limit: 1 }))).toBe(false);
   expect(hasAllRows(record({ sql: "a" }, { first_row: 1 }))).toBe(false);
@@ -116,7 +116,7 @@ test("a statement's result that is kept is looked at itself, once", () => {
   vi.unstubAllGlobals();
 });
 
-test("a predicate is read as people say it", () => {
+test("a predicate is formatted as text for people", () => {
   expect(
     predicateText({
       and: [
@@ -130,7 +130,7 @@ test("a predicate is read as people say it", () => {
   ).toBe("a ≥ 50 and (b = AIR or not (c is null)) and d is one of 1, 2");
 });
 
-test("rows that never come are asked for less and less, and then no more", () => {
+test("the delays between retries double, and retries end without new rows", () => {
   const delays = new RetryDelays();
   const [one, other] = [{}, {}];
   const next = (source: object, numRows: number, count: number) =>

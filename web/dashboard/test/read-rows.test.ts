@@ -5,7 +5,7 @@ import { readRows } from "../src/server/read-rows.js";
 import { session } from "../src/server/session.js";
 
 vi.mock("colonnade", async (original) => ({ ...(await original<object>()), open: vi.fn() }));
-// Node knows no page that an address would be relative to.
+// Node has no page whose URL would resolve relative URLs.
 vi.stubGlobal("Request", class {});
 
 const { signal } = new AbortController();
@@ -16,7 +16,7 @@ const TABLE = {
   close: () => {},
 } as unknown as Awaited<ReturnType<typeof colonnade.open>>;
 
-test("an answer that needs a sign-in is read once that is done", async () => {
+test("rows are requested again after a sign-in", async () => {
   const open = vi.mocked(colonnade.open);
   open.mockRejectedValueOnce(new ColonnadeError("unauthorized", "No token."));
   open.mockResolvedValueOnce(TABLE);
@@ -26,7 +26,7 @@ test("an answer that needs a sign-in is read once that is done", async () => {
   expect(open).toHaveBeenCalledTimes(2);
 });
 
-test("any other error is the caller's", async () => {
+test("other errors are thrown", async () => {
   vi.mocked(colonnade.open).mockRejectedValueOnce(new ColonnadeError("sql_error", "No."));
   await expect(readRows("SELECT", { signal })).rejects.toMatchObject({ code: "sql_error" });
 });

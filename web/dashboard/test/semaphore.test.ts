@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Semaphore } from "../src/server/semaphore.js";
 
-test("no more than so many at once, the first come first, failures included", async () => {
+test("a limited number of tasks run at once, in the order of the calls, also after failures", async () => {
   const semaphore = new Semaphore(2);
   const begun: number[] = [];
   const ends: (() => void)[] = [];
@@ -22,7 +22,7 @@ test("no more than so many at once, the first come first, failures included", as
   expect(await Promise.all(all)).toEqual([undefined, "failed", undefined, undefined]);
 });
 
-test("what is aborted while it waits keeps nobody else waiting", async () => {
+test("a task that is aborted in the queue does not block later tasks", async () => {
   const semaphore = new Semaphore(2);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -48,7 +48,7 @@ test("what is aborted while it waits keeps nobody else waiting", async () => {
   await Promise.all([...first, last]);
 });
 
-test("what is aborted in the moment its turn comes passes it on", async () => {
+test("a task that is aborted as it leaves the queue lets the next task run", async () => {
   const semaphore = new Semaphore(1);
   const abort = new AbortController();
   const first = semaphore.run(async () => {});

@@ -38,7 +38,7 @@ test.each([
   expect(marked(sql, sql, message)).toBe(word);
 });
 
-test("a diagnostic in a part of the text is marked in that part", () => {
+test("the diagnostic of a part of the text is positioned in that part", () => {
   const text = "select x;\nselect x from t";
   const error = new ColonnadeError("unknown_column", 'there is no column "x"');
   expect(diagnosticOf(text, "select x from t", error)).toMatchObject({ from: 17, to: 18 });
@@ -60,14 +60,14 @@ test("the tables of a statement are those it names", () => {
   expect(names("select x", "a")).toEqual(["a"]);
 });
 
-test("statements are kept, and found again by their tab or text", () => {
+test("statements are stored, and found by their tab or text", () => {
   const statements = new Statements();
   const one = statements.tabFor("select 1", undefined);
   expect(statements.label(one)).toBe("Query 1");
   expect(statements.tabFor("select 1", undefined)).toBe(one);
   const two = statements.open("");
   expect(two.id).toBe(2);
-  // The same tab, another statement: what was run last is what stands there.
+  // An empty or unchanged text is replaced by the statement of the address.
   expect(statements.tabFor("select 2", two.id)).toBe(two);
   expect(two).toMatchObject({ text: "select 2", ran: "select 2" });
   statements.change(one.id, { text: "select 1 -- edited", name: "First" });
@@ -77,13 +77,13 @@ test("statements are kept, and found again by their tab or text", () => {
   expect(again.list.map((each) => again.label(each))).toEqual(["First", "Query 2"]);
   expect(again.close(1)?.id).toBe(2);
   expect(again.close(2)).toBeUndefined();
-  // A number in the browser's history never means another statement.
+  // The browser's history refers to statements by id, so ids are never reused.
   expect(again.open("x").id).toBe(3);
   again.close(3);
   expect(new Statements().open("y").id).toBe(4);
 });
 
-test("what an address brings takes the place of no text that was not run", () => {
+test("the statement of an address never replaces text that was not run", () => {
   const statements = new Statements();
   const one = statements.tabFor("select 1", undefined);
   expect(statements.run("select 2", one.id)).toBe(one);
@@ -117,7 +117,7 @@ test("two windows keep each other's statements", () => {
   expect(new Statements().list.map(({ text }) => text)).toEqual(["select 11", "select 2"]);
 });
 
-test("the history has the newest first, and one line for the same statement twice", () => {
+test("the history is sorted newest first, with one entry for repeated runs of a statement", () => {
   const history = new History();
   history.begin("select 1", 1);
   history.end("select 1", { rows: 1, elapsedMs: 5 });
@@ -135,7 +135,7 @@ test("the history has the newest first, and one line for the same statement twic
   expect(history.matching("2 SEL").map(({ sql }) => sql)).toEqual(["select 2"]);
 });
 
-test("two windows share a history, which does not grow without bound", () => {
+test("two windows share a history of limited size", () => {
   const [one, other] = [new History(), new History()];
   one.begin("select 1", 1);
   other.begin("select 2", 2);
@@ -150,13 +150,13 @@ test("two windows share a history, which does not grow without bound", () => {
   expect(entries[0]?.atMs).toBe(39);
 });
 
-test("a plan is asked for of the statement itself", () => {
+test("EXPLAIN is removed from a statement that is explained", () => {
   expect(withoutExplain("EXPLAIN ANALYZE select 1")).toBe("select 1");
   expect(withoutExplain(" explain format tree\nselect 1")).toBe("select 1");
   expect(withoutExplain("select explain from t")).toBe("select explain from t");
 });
 
-test("arrows go round the tabs", () => {
+test("arrow keys cycle through the tabs", () => {
   expect(tabAfterKey("ArrowRight", 2, 3)).toBe(0);
   expect(tabAfterKey("ArrowLeft", 0, 3)).toBe(2);
   expect(tabAfterKey("End", 0, 3)).toBe(2);

@@ -27,7 +27,7 @@ export class TablesList extends LitElement {
   /** Undefined while the list is being read. */
   declare tables: readonly CatalogTable[] | undefined;
   declare error: ColonnadeError | undefined;
-  /** Whether the error is an alert; false where the viewer shows the same error. */
+  /** Whether the error is an alert; false if the viewer shows the same error. */
   declare isAlert: boolean;
   declare current: string | undefined;
   declare filter: string;
@@ -76,16 +76,17 @@ export class TablesList extends LitElement {
         <button @click=${() => this.dispatchEvent(new CustomEvent("reload"))}>Try again</button>
       </div>`;
     }
-    if (this.tables === undefined) return html`<p class="note">Reading the list of tables…</p>`;
+    if (this.tables === undefined) return html`<p class="note">Loading tables…</p>`;
     if (this.tables.length === 0) {
       return html`<div class="note">
         <p><strong>No tables</strong></p>
-        <p>Start the server with files to look at:</p>
+        <p>Start the server with one or more files:</p>
         <code>colonnade serve data/*.parquet</code>
       </div>`;
     }
     const tables = filterCatalog(this.tables, this.filter);
-    if (tables.length === 0) return html`<p class="note">Nothing matches “${this.filter}”.</p>`;
+    if (tables.length === 0)
+      return html`<p class="note">No table or column matches “${this.filter}”.</p>`;
     return html`<ul class="tables">
       ${repeat(
         tables,

@@ -172,7 +172,9 @@ function timeBins(field: ChartField, low: bigint, high: bigint, count: number): 
     perSecond === 0n ? value * BigInt(DAY_MS) : floorTo(value * 1000n, perSecond) / perSecond;
   const [lowMs, highMs] = [toMs(low), toMs(high)];
   if (lowMs < -MAX_MS || highMs > MAX_MS) {
-    throw new Error(`${field.name} has times that no calendar holds; filter them out to chart it.`);
+    throw new Error(
+      `${field.name} has times outside the calendar's range; filter them out to chart it.`,
+    );
   }
   const spanMs = Number(highMs - lowMs);
   const leastMs = perSecond === 0n ? DAY_MS : perSecond === 1n ? SECOND_MS : 1;

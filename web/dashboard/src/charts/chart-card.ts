@@ -111,10 +111,10 @@ export class ChartCard extends LitElement {
         >
           Table
         </button>
-        <button title="Save the picture as PNG" aria-disabled=${!hasPicture} @click=${() => this.#save("png")}>
+        <button title="Save the chart as PNG" aria-disabled=${!hasPicture} @click=${() => this.#save("png")}>
           PNG
         </button>
-        <button title="Save the picture as SVG" aria-disabled=${!hasPicture} @click=${() => this.#save("svg")}>
+        <button title="Save the chart as SVG" aria-disabled=${!hasPicture} @click=${() => this.#save("svg")}>
           SVG
         </button>
         <button
@@ -145,18 +145,18 @@ export class ChartCard extends LitElement {
         </div>`;
       case "cancelled":
         return html`<div class="note">
-          <p>Stopped.</p>
-          <button @click=${this.#retry}>Load</button>
+          <p>Cancelled.</p>
+          <button @click=${this.#retry}>Load again</button>
         </div>`;
       case "slow":
         return html`<div class="note slow">
-          <p>Asking the server…</p>
+          <p>Loading…</p>
           <button @click=${this.#cancel}>Cancel</button>
         </div>`;
       case "ready":
         if (!isEmpty) return nothing;
         return html`<div class="note">
-          <p>${this.filter === null ? "There is nothing to show in these columns." : "No rows are left by the filter."}</p>
+          <p>${this.filter === null ? "These columns have no values to show." : "No rows match the filter."}</p>
         </div>`;
       default:
         return data === undefined ? html`<div class="note empty"></div>` : nothing;
@@ -183,7 +183,7 @@ export class ChartCard extends LitElement {
       this.spec.brush === undefined
         ? nothing
         : html`<button class="clear" @click=${() => this.#dispatchSpec({ ...this.spec, brush: undefined })}>
-            Clear the marked range
+            Clear selection
           </button>`
     }`;
   }
@@ -192,8 +192,11 @@ export class ChartCard extends LitElement {
     const { categories, group } = data;
     const notes = [...data.notes];
     if (categories?.hasOthers)
-      notes.push(`The ${categories.values.length} most frequent; all else is “others”.`);
-    if (group?.hasOthers) notes.push(`Colours for the ${group.values.length} most frequent.`);
+      notes.push(
+        `Shows the ${categories.values.length} most frequent values; “others” are all other values.`,
+      );
+    if (group?.hasOthers)
+      notes.push(`Colours show the ${group.values.length} most frequent values.`);
     return notes;
   }
 

@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** Styles of the place for charts: at the right of the rows, or below where the page is narrow. */
+/** Styles of the chart drawer: at the right of the rows, or below them on a narrow page. */
 export const drawerStyles = css`
   :host {
     display: flex;

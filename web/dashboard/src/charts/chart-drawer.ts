@@ -92,12 +92,12 @@ export class ChartDrawer extends LitElement {
   #renderPanel() {
     if (this.isFailed) {
       return html`<div class="note" role="alert">
-        <p>The charts cannot be loaded from the server.</p>
+        <p>The charts could not be loaded from the server.</p>
         <button @click=${this.#open}>Retry</button>
       </div>`;
     }
     if (!this.isLoaded || this.source === undefined) {
-      return html`<div class="note"><p>Waiting for the columns…</p></div>`;
+      return html`<div class="note"><p>Loading columns…</p></div>`;
     }
     return html`<chart-panel
       .source=${this.source}

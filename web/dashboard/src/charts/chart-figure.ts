@@ -148,7 +148,7 @@ export class ChartFigure extends LitElement {
       </div>
       <p id="summary" class="unseen">${this.summary}</p>
       <p id="keys" class="unseen">
-        Arrow keys walk the values, Shift with arrows marks, Enter applies, Escape clears.
+        Arrow keys move between values, Shift with arrow keys selects, Enter applies, Escape clears.
       </p>
       <div class="unseen" aria-live="polite">${this.#announcement}</div>`;
   }
@@ -177,7 +177,7 @@ export class ChartFigure extends LitElement {
     const stop = this.#stop;
     if (stop === undefined || !this.matches(":focus-within")) return "";
     const name = stop.name === "" ? "" : `${stop.name}: `;
-    const marked = this.draft ? ". Marked; Enter applies" : "";
+    const marked = this.draft ? ". Selected; Enter applies" : "";
     return `${stop.title}: ${name}${stop.text}${rowsOf(stop)}${marked}`;
   }
 

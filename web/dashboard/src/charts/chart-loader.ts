@@ -93,7 +93,7 @@ const NUM_CATEGORIES = 12;
 const NUM_COLOURS = 6;
 
 const ANY_ROWS =
-  "LIMIT without ORDER BY: these may be other rows of the statement than the table shows.";
+  "The statement has LIMIT without ORDER BY, so the chart may have other rows than the table.";
 
 /** Loads charts and caches their axes, so that brushing another chart does not change them. */
 export class ChartLoader {
@@ -104,7 +104,7 @@ export class ChartLoader {
     const { source, fields, spec, base, filter } = input;
     const field = (name: string | undefined) => fields.find((each) => each.name === name);
     const [x, y] = [field(spec.x), field(spec.y)];
-    if (x === undefined) throw new Error(`There is no column ${spec.x} any more.`);
+    if (x === undefined) throw new Error(`Column ${spec.x} no longer exists.`);
     const axisRows: ChartRows = { source, fields, filter: base };
     const rows: ChartRows = { source, fields, filter };
     const isCategories = spec.kind === "bar" || spec.kind === "box";
@@ -147,7 +147,7 @@ export class ChartLoader {
       points: answer.map(pointOf),
       notes: [
         ...data.notes,
-        ...(isEstimate && y ? ["Medians of so many rows are estimates."] : []),
+        ...(isEstimate && y ? ["Medians are estimates because there are so many rows."] : []),
       ],
     };
   }
@@ -223,7 +223,7 @@ async function scatter(
   const points = answer.map(([position, series, n]) =>
     pointOf([position ?? null, series ?? null, n ?? null, n ?? null]),
   );
-  const note = `Too many rows for points: shade is the number of rows in each field of ${bins.width} × ${yBins.width}.`;
+  const note = `Too many rows for points. The shade is the number of rows in each cell of ${bins.width} × ${yBins.width}.`;
   return { ...data, points, notes: [...data.notes, note] };
 }
 
@@ -263,8 +263,8 @@ async function boxes(
   const isEstimate = numRows > MAX_EXACT_ROWS;
   const notes = [
     ...data.notes,
-    "Whiskers reach to the last value within 1.5 box lengths; what lies beyond is not drawn.",
+    "Whiskers end at the last value within 1.5 box lengths; values beyond them are not drawn.",
   ];
-  if (isEstimate) notes.push("Quartiles of so many rows are estimates.");
+  if (isEstimate) notes.push("Quartiles are estimates because there are so many rows.");
   return { ...data, boxes, notes };
 }

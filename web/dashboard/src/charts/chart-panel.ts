@@ -94,7 +94,7 @@ export class ChartPanel extends LitElement {
         <h2>Charts</h2>
         ${
           entries.some(({ spec }) => spec.brush)
-            ? html`<button @click=${this.#clear}>Clear all marks</button>`
+            ? html`<button @click=${this.#clear}>Clear all selections</button>`
             : nothing
         }
         <button aria-disabled=${next === undefined} @click=${() => this.#add(next)}>Add chart</button>
@@ -113,8 +113,8 @@ export class ChartPanel extends LitElement {
           : html`<p class="note">
               ${
                 next === undefined
-                  ? "None of these columns can be charted: charts want numbers, times or texts."
-                  : "No charts. Add one to see these rows at a glance."
+                  ? "None of these columns can be charted. Charts need numbers, times or texts."
+                  : "No charts. Add a chart of these rows."
               }
             </p>`
       }

@@ -5,12 +5,12 @@ import { type Drawing, seriesOf } from "./drawing.js";
 import { binLabel, categoryLabel, shortNumber } from "./labels.js";
 
 const NAMES: Record<ChartSpec["kind"], string> = {
-  line: "Line",
-  area: "Area",
-  bar: "Bars",
+  line: "Line chart",
+  area: "Area chart",
+  bar: "Bar chart",
   histogram: "Histogram",
   scatter: "Scatter plot",
-  box: "Boxes",
+  box: "Box plot",
 };
 
 /** The title of a chart, e.g. `Mean of delay by date`. */
@@ -34,7 +34,7 @@ export function fileNameOf(name: string, spec: ChartSpec, ending: string): strin
 /** Describes a chart in one or two sentences, also for screen readers. */
 export function summaryOf(data: ChartData, drawing: Drawing): string {
   const { spec, bins, group } = data;
-  const width = bins?.isTime ? ` (each ${bins.width})` : "";
+  const width = bins?.isTime ? ` (per ${bins.width})` : "";
   const title = titleOf(spec);
   const isName = spec.kind === "scatter" || spec.kind === "box";
   const shown = isName ? title : `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
@@ -44,7 +44,7 @@ export function summaryOf(data: ChartData, drawing: Drawing): string {
   if (spec.kind === "scatter") {
     const rows = stops.reduce((sum, stop) => sum + stop.numRows, 0);
     const what =
-      data.dots === undefined ? `${formatCount(stops.length)} fields with rows` : "points";
+      data.dots === undefined ? `${formatCount(stops.length)} cells with rows` : "points";
     return `${start}: ${formatRows(rows)}, ${what}.`;
   }
   if (data.boxes !== undefined) {
@@ -86,7 +86,7 @@ function trendOf({ points, group }: ChartData): string {
     xx += (position - meanX) ** 2;
     yy += (value - meanY) ** 2;
   }
-  if (yy === 0) return ", all the same";
+  if (yy === 0) return ", constant";
   const correlation = xy / Math.sqrt(xx * yy);
   if (Math.abs(correlation) < 0.5) return ", no clear trend";
   return correlation > 0 ? ", rising" : ", falling";
@@ -108,7 +108,7 @@ export function tableOf(data: ChartData): ChartTable {
   }
   if (data.boxes !== undefined) {
     return {
-      headers: [x, "least", "lower quartile", "median", "upper quartile", "greatest", "rows"],
+      headers: [x, "min", "lower quartile", "median", "upper quartile", "max", "rows"],
       rows: data.boxes.map((box) => [
         positionLabel(data, box.position),
         box.least,

@@ -206,7 +206,7 @@ export function drawBoxes(
 /** Describes a distribution. */
 export function boxText({ q1, median, q3, least, greatest, numOutside }: Box): string {
   const outside = numOutside > 0 ? `; ${exactNumber(String(numOutside))} beyond the whiskers` : "";
-  return `median ${shortNumber(median)}, middle half ${shortNumber(q1)} to ${shortNumber(q3)}, all ${exactNumber(least)} to ${exactNumber(greatest)}${outside}`;
+  return `median ${shortNumber(median)}, quartiles ${shortNumber(q1)} and ${shortNumber(q3)}, range ${exactNumber(least)} to ${exactNumber(greatest)}${outside}`;
 }
 
 function sum(values: readonly number[]): number {

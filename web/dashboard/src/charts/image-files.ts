@@ -48,7 +48,7 @@ export async function pngBlob(scene: Scene, palette: Palette): Promise<Blob> {
     Math.ceil(scene.height * PNG_SCALE),
   );
   const context = canvas.getContext("2d");
-  if (context === null) throw new Error("This browser cannot draw the picture.");
+  if (context === null) throw new Error("This browser cannot draw the chart as PNG.");
   context.scale(PNG_SCALE, PNG_SCALE);
   context.lineJoin = "round";
   for (const shape of scene.shapes) {

@@ -169,5 +169,5 @@ function decimalText(unscaled: bigint, scale: number): string {
 }
 
 function notAValue({ name, type }: ChartField, text: string): Error {
-  return new Error(`“${text}” is not a value of column ${name}, which is ${type}.`);
+  return new Error(`“${text}” is not a valid value of column ${name}, which has the type ${type}.`);
 }

@@ -20,11 +20,11 @@ export function columnsTable(
         <tr>
           <th>Column</th>
           <th>Type</th>
-          <th class="number">Null</th>
+          <th class="number">Nulls</th>
           <th class="number">Distinct</th>
-          <th>Least</th>
-          <th>Greatest</th>
-          <th>Values</th>
+          <th>Min</th>
+          <th>Max</th>
+          <th>Distribution</th>
           <th>First rows</th>
         </tr>
       </thead>

@@ -1,7 +1,7 @@
 import { html, nothing } from "lit";
 import { formatBytes, formatCount } from "../text/format.js";
 
-/** How a table of Parquet files is stored, as `GET /v1/tables/{name}` says it. Sizes are in bytes. */
+/** The Parquet metadata of a table in the response of `GET /v1/tables/{name}`. Sizes are in bytes. */
 export interface ParquetMetadata {
   files: number;
   /** The number of files whose metadata was read. */
@@ -31,25 +31,25 @@ export function parquetMetadata(parquet: ParquetMetadata) {
   return html`<section>
     <h3>Parquet</h3>
     <dl>
-      ${entry("Files", `${formatCount(files)}${files_read < files ? `; the first ${formatCount(files_read)} are described` : ""}`)}
-      ${entry("Row groups", row_groups.length === 0 ? "0" : `${formatCount(num_row_groups)} of ${span} rows`)}
+      ${entry("Files", `${formatCount(files)}${files_read < files ? ` (metadata of the first ${formatCount(files_read)})` : ""}`)}
+      ${entry("Row groups", row_groups.length === 0 ? "0" : `${formatCount(num_row_groups)}, ${span} rows each`)}
       ${entry("Compression", `${codecs.join(", ")}${ratio(columns)}`)}
-      ${entry("Written by", created_by.join(", "))}
+      ${entry("Created by", created_by.join(", "))}
       ${metadata.map(([key, value]) => entry(key, value))}
     </dl>
     <details>
-      <summary>Columns as they are stored</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="Columns as they are stored">
+      <summary>Column storage</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="Column storage">
         <table>
           <thead>
             <tr>
               <th>Column</th>
-              <th>Stored as</th>
+              <th>Physical type</th>
               <th>Compression</th>
               <th>Encodings</th>
               <th class="number">Size</th>
               <th class="number">Ratio</th>
-              <th>Helps</th>
+              <th>Pruning</th>
             </tr>
           </thead>
           <tbody>
@@ -65,7 +65,7 @@ function storedColumn(column: ParquetMetadata["columns"][number]) {
   const { name, physical_type, compression, encodings, bytes, uncompressed_bytes } = column;
   const helps = [
     column.statistics ? "statistics" : undefined,
-    column.bloom_filter ? "bloom filter" : undefined,
+    column.bloom_filter ? "Bloom filter" : undefined,
   ].filter((help) => help !== undefined);
   return html`<tr>
     <th scope="row">${name}</th>
@@ -86,7 +86,7 @@ function ratio(columns: ParquetMetadata["columns"]): string {
   const sum = (key: "bytes" | "uncompressed_bytes") =>
     columns.reduce((total, column) => total + column[key], 0);
   const [stored, plain] = [sum("bytes"), sum("uncompressed_bytes")];
-  return stored === 0 ? "" : `, ${formatBytes(plain)} as ${formatBytes(stored)}`;
+  return stored === 0 ? "" : `, ${formatBytes(plain)} compressed to ${formatBytes(stored)}`;
 }
 
 function rangeText(least: number, most: number, format: (count: number) => string): string {

@@ -19,7 +19,7 @@ export function summaryCells(summary: Summary) {
 }
 
 function distribution({ histogram, top, rows, min, max }: Summary) {
-  if (histogram !== undefined) return bars(histogram, `From ${min} to ${max}`);
+  if (histogram !== undefined) return bars(histogram, `Histogram from ${min} to ${max}`);
   if (top === undefined || top.length === 0) return nothing;
   const words = top
     .slice(0, 3)
@@ -31,7 +31,7 @@ function bars({ edges, counts }: NonNullable<Summary["histogram"]>, span: string
   const most = Math.max(1, ...counts);
   const step = WIDTH_PX / counts.length;
   const mostAt = counts.indexOf(most);
-  const label = `${span}, most from ${edges[mostAt]} to ${edges[mostAt + 1]}`;
+  const label = `${span}, highest bar from ${edges[mostAt]} to ${edges[mostAt + 1]}`;
   return html`<svg class="bars" width=${WIDTH_PX} height=${HEIGHT_PX} role="img" aria-label=${label}>
     ${counts.map((count, bin) => {
       const height = count === 0 ? 0 : Math.max(1.5, (count / most) * HEIGHT_PX);

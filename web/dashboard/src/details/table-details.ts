@@ -11,9 +11,9 @@ import { columnsTable } from "./columns-table.js";
 import { type ParquetMetadata, parquetMetadata } from "./parquet-metadata.js";
 import { TableResult } from "./table-result.js";
 
-/** The summaries that are requested at once. */
+/** The largest number of summaries that are requested at once. */
 const MAX_SUMMARIES = 2;
-/** Tables with more rows are summarised only on request. */
+/** Tables with more rows are summarised only if the user requests it. */
 const MAX_ROWS_AUTOMATIC = 50_000_000;
 /** The number of first rows whose values are shown. */
 const SAMPLE_ROWS = 5;
@@ -107,7 +107,7 @@ export class TableDetails extends LitElement {
                     this.isRequested = true;
                   }}
                 >
-                  Summarise the columns
+                  Summarise columns
                 </button>`
           }
         </div>

@@ -6,7 +6,7 @@ import { tray } from "./tray.js";
 export function addFiles() {
   return html`<button
       class="action"
-      title="Open or upload files; or drop them anywhere"
+      title="Open or upload files. You can also drop files anywhere on the page."
       @click=${({ currentTarget }: Event) => {
         ((currentTarget as Element).nextElementSibling as HTMLInputElement).click();
       }}

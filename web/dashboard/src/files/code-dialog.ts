@@ -96,10 +96,10 @@ export class CodeDialog extends LitElement {
       ><code>${text}</code></pre>
       <div class="code-foot">
         <label
-          >At most<input
+          >Limit<input
             type="text"
             inputmode="numeric"
-            aria-label="The most rows"
+            aria-label="Row limit"
             placeholder="all"
             size="9"
             .value=${this.limit}
@@ -111,7 +111,7 @@ export class CodeDialog extends LitElement {
           />rows</label
         >
         <p class="minor">
-          ${session.hasToken ? html`The token is read from <code>COLONNADE_TOKEN</code>.` : nothing}
+          ${session.hasToken ? html`The code reads the token from the environment variable <code>COLONNADE_TOKEN</code>.` : nothing}
         </p>
         <span aria-live="polite">${this.isCopied ? "Copied" : ""}</span>
         <button class="primary" @click=${() => this.#copy(text)}>Copy</button>

@@ -51,8 +51,8 @@ export class ExportMenu extends LitElement {
     if (typeof shown === "string") return html`<p>${shown}</p>`;
     const { totalRows, name } = shown;
     return html`<p class="menu-about">
-        ${totalRows === undefined ? "The rows shown" : formatRows(totalRows)}, in the order and columns
-        shown, as <b>${name}</b>
+        ${totalRows === undefined ? "The shown rows" : formatRows(totalRows)} with the shown columns and
+        sort order, as <b>${name}</b>
       </p>
       <div class="menu-list">
         ${EXPORT_FORMATS.map(
@@ -68,7 +68,7 @@ export class ExportMenu extends LitElement {
           @change=${(event: Event) => {
             this.escapesFormulas = (event.currentTarget as HTMLInputElement).checked;
           }}
-        /><span>CSV for spreadsheets<span class="minor">’ before texts that would run as formulas</span></span></label
+        /><span>Escape formulas in CSV<span class="minor">Puts ' before texts that spreadsheets would run</span></span></label
       >`;
   }
 

@@ -24,7 +24,7 @@ function renderState(item: Export, tray: Tray) {
   switch (state.is) {
     case "preparing":
       return html`${progress(`Export to ${fileName}`, undefined)}
-        <div class="tray-line"><p>The server begins…</p>${cancel}</div>`;
+        <div class="tray-line"><p>Starting…</p>${cancel}</div>`;
     case "running": {
       const { rows, bytes } = state;
       const ofTotal = totalRows === undefined ? "" : ` of ${formatRows(totalRows)}`;
@@ -50,6 +50,6 @@ function renderState(item: Export, tray: Tray) {
           </button>
         </div>`;
     case "cancelled":
-      return html`<p>Cancelled. The browser keeps no whole file of it.</p>`;
+      return html`<p>Cancelled. No complete file was saved.</p>`;
   }
 }

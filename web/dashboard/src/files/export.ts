@@ -12,10 +12,10 @@ export interface ExportFormat {
 
 /** All formats, the most useful first. */
 export const EXPORT_FORMATS: readonly ExportFormat[] = [
-  { id: "parquet", label: "Parquet", about: "Types kept, small" },
+  { id: "parquet", label: "Parquet", about: "Keeps types, compact" },
   { id: "csv", label: "CSV", about: "Text, for spreadsheets" },
-  { id: "arrow", label: "Arrow", about: "Types kept, fastest to open" },
-  { id: "ndjson", label: "NDJSON", about: "One JSON object a line" },
+  { id: "arrow", label: "Arrow", about: "Keeps types, fastest to open" },
+  { id: "ndjson", label: "NDJSON", about: "One JSON object per line" },
 ];
 
 /** The progress of an export. */
@@ -215,8 +215,8 @@ export class Export {
 }
 
 function downloadEnded(): ColonnadeError {
-  return new ColonnadeError("download_ended", "The browser ended the download before its end.", {
-    hint: "Is there room on the disk, and are downloads allowed?",
+  return new ColonnadeError("download_ended", "The browser stopped the download before its end.", {
+    hint: "Check that the disk has free space and that the browser allows downloads.",
   });
 }
 

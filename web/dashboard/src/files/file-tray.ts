@@ -56,7 +56,7 @@ export class FileTray extends LitElement {
     const { subject } = this.shell.address;
     if (subject !== undefined && "file" in subject && localFile(subject.file) === undefined) {
       tray.note(
-        `“${subject.file}” was open in this tab before it was loaded anew. Choose it again.`,
+        `“${subject.file}” was open in this tab before the page was reloaded. Open it again.`,
       );
     }
   }
@@ -80,8 +80,8 @@ export class FileTray extends LitElement {
     return html`<div class="drop-target" aria-hidden="true">
       <div>
         <strong>Drop files to open them</strong>
-        <p>Arrow opens in this tab, without the server.</p>
-        <p>Parquet, CSV, TSV and NDJSON become tables of the server.</p>
+        <p>Arrow files open in this tab; nothing is sent to the server.</p>
+        <p>Parquet, CSV, TSV and NDJSON files are uploaded as tables.</p>
       </div>
     </div>`;
   }
@@ -129,12 +129,10 @@ export class FileTray extends LitElement {
     const texts = [
       note,
       incoming?.state.is === "refused" ? incoming.state.reason : undefined,
-      incoming?.state.is === "named"
-        ? `${incoming.file.name}: confirm its table’s name`
-        : undefined,
-      incoming?.state.is === "done" ? `${incoming.file.name} is uploaded` : undefined,
+      incoming?.state.is === "named" ? `${incoming.file.name}: confirm the table name` : undefined,
+      incoming?.state.is === "done" ? `${incoming.file.name} was uploaded` : undefined,
       incoming?.state.is === "failed" ? errorText(incoming.state.error) : undefined,
-      item?.state.is === "done" ? `${item.fileName} is saved` : undefined,
+      item?.state.is === "done" ? `${item.fileName} was saved` : undefined,
       item?.state.is === "failed" ? errorText(item.state.error) : undefined,
     ];
     return texts.filter((text) => text !== undefined).join(". ");

@@ -25,16 +25,16 @@ const TEXT_FILE_TYPES: Record<string, FileType> = {
 };
 
 const TAKEN =
-  "What can be opened: Arrow (.arrow, .feather, .arrows), Parquet, CSV, TSV and NDJSON.";
+  "Supported are Arrow (.arrow, .feather, .arrows), Parquet, CSV, TSV and NDJSON files.";
 
 /** The first bytes of refused files, and what the user can do. */
 const OTHERS: readonly [magic: string, what: string][] = [
-  ["FEA1", "a Feather file of version 1. Save it again as version 2, which is an Arrow file."],
+  ["FEA1", "a Feather version 1 file. Save it again as version 2, which is an Arrow file."],
   ["PARE", "an encrypted Parquet file. Save it again without encryption."],
   ["SQLite format 3\0", "an SQLite database. Save its tables as CSV or Parquet."],
   ["ORC", "an ORC file. Save it again as Parquet."],
   ["Obj\x01", "an Avro file. Save it again as Parquet."],
-  ["%PDF", "a PDF, which has no table in it that could be read exactly."],
+  ["%PDF", "a PDF file. Tables in a PDF cannot be read exactly."],
   ["BZh", "a bzip2 file. Unpack it first; gzip and zstd need no unpacking."],
   ["\xfd7zXZ", "an xz file. Unpack it first; gzip and zstd need no unpacking."],
   ["\xff\xfe", "text in UTF-16. Save it again as UTF-8."],
@@ -53,7 +53,7 @@ export function detectFileType(name: string, head: Uint8Array): DetectedType {
     if (fileType !== undefined) return known(fileType);
     return refused(
       name,
-      "is compressed as a whole. That is read for CSV, TSV and NDJSON only, such as trips.csv.gz. Unpack it first.",
+      "is compressed as a whole. Only CSV, TSV and NDJSON files can be opened compressed, such as trips.csv.gz. Unpack it first.",
     );
   }
   if (bytes.startsWith("PK\x03\x04")) {
@@ -71,10 +71,10 @@ export function detectFileType(name: string, head: Uint8Array): DetectedType {
   const text = textOf(head);
   const fileType = text === undefined ? undefined : textFileType(text, extension);
   if (fileType === "json") {
-    return refused(name, "is one JSON value. What is read has one object a line (NDJSON).");
+    return refused(name, "is one JSON value. Convert it to NDJSON, with one object per line.");
   }
   return fileType === undefined
-    ? refused(name, `is no kind of table that is known here. ${TAKEN}`)
+    ? refused(name, `is not a supported file type. ${TAKEN}`)
     : known(fileType);
 }
 

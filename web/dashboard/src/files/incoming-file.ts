@@ -9,7 +9,7 @@ import { tooLarge, upload } from "./upload.js";
 
 /** The state of an opened or uploaded file. */
 export type IncomingState =
-  /** Its type is not supported, or the server takes no uploads. */
+  /** Its type is not supported, or the server does not accept uploads. */
   | { is: "refused"; reason: string; command?: string }
   /** Opened in this tab only; nothing was sent to the server. */
   | { is: "local" }
@@ -99,7 +99,7 @@ export class IncomingFile {
     }
   }
 
-  /** Cancels the upload; the server keeps nothing of it. */
+  /** Cancels the upload; the server discards what it received. */
   cancel(): void {
     this.#abort?.abort();
   }
@@ -108,7 +108,7 @@ export class IncomingFile {
   offer(server: ServerTables, others: readonly IncomingFile[]): void {
     const { file } = this;
     if (!server.writable) {
-      const reason = `“${file.name}” would have to be uploaded, and this server takes no uploads. Start it with --writable:`;
+      const reason = `“${file.name}” has to be uploaded, but this server does not accept uploads. Start it with --writable:`;
       this.#setState({ is: "refused", reason, command: "colonnade serve --writable" });
       return;
     }

@@ -54,7 +54,7 @@ function renderState(incoming: IncomingFile, tray: Tray) {
     case "checking":
       return html`${progress(`Upload of ${file.name}`, undefined)}
         <div class="tray-line">
-          <p>The server reads it once…</p>
+          <p>The server is checking the file…</p>
           <button @click=${() => incoming.cancel()}>Cancel</button>
         </div>`;
     case "done": {
@@ -69,7 +69,7 @@ function renderState(incoming: IncomingFile, tray: Tray) {
         <div class="tray-line"><button @click=${() => incoming.rename()}>Try again</button></div>`;
     case "cancelled":
       return html`<div class="tray-line">
-        <p>Cancelled. The server kept nothing of it.</p>
+        <p>Cancelled. The server kept no part of the file.</p>
         <button @click=${() => incoming.rename()}>Upload again</button>
       </div>`;
   }
@@ -91,7 +91,7 @@ function renderName(incoming: IncomingFile, tray: Tray) {
       ><span>Table</span
       ><input
         type="text"
-        aria-label=${`Name of the table of ${incoming.file.name}`}
+        aria-label=${`Table name for ${incoming.file.name}`}
         autocomplete="off"
         autocapitalize="off"
         spellcheck="false"

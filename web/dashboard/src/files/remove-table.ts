@@ -26,17 +26,17 @@ export class RemoveTable extends LitElement {
     return html`<button
         class="icon"
         aria-label=${`Remove ${this.name}`}
-        title="Remove this upload"
+        title="Remove this uploaded table"
         @click=${() => this.#dialog?.showModal()}
       >
         ${trash}
       </button>
       <dialog class="confirm" aria-label=${`Remove ${this.name}`} @close=${this.#onClose}>
         <p><strong>Remove the table ${this.name}?</strong></p>
-        <p>It was uploaded; the server deletes its file. This cannot be undone.</p>
+        <p>The server deletes the uploaded file. This cannot be undone.</p>
         ${this.error === undefined ? nothing : html`<p class="tray-error" role="alert">${this.error}</p>`}
         <div class="confirm-choice">
-          <button autofocus @click=${() => this.#dialog?.close()}>Keep it</button>
+          <button autofocus @click=${() => this.#dialog?.close()}>Cancel</button>
           <button class="danger" @click=${this.#remove}>Remove</button>
         </div>
       </dialog>`;

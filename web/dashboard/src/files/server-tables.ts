@@ -1,11 +1,11 @@
 import type { CatalogTable } from "../catalog/catalog.js";
 import { session } from "../server/session.js";
 
-/** The list of tables with the server's limits of uploads. */
+/** The list of tables and the server's limits for uploads. */
 export interface ServerTables {
-  /** Whether the server takes uploads. */
+  /** Whether the server accepts uploads. */
   writable: boolean;
-  /** The largest upload; null for no limit. */
+  /** The largest upload in bytes; null for no limit. */
   max_upload_bytes: number | null;
   tables: CatalogTable[];
 }

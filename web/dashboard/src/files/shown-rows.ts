@@ -18,11 +18,11 @@ export interface ShownRows {
 export async function shownRows({ address, viewer }: Shell): Promise<ShownRows | string> {
   const { subject } = address;
   if (subject !== undefined && "file" in subject) {
-    return "This file is open in this tab only, and the server knows nothing of it. Upload it first: its entry in the list of files has a button for that.";
+    return "This file is open in this tab only, not on the server. Upload it first, with the Upload button in the list of files.";
   }
   const request = subject === undefined ? undefined : viewer.shownRequest();
   if (subject === undefined || request === undefined) {
-    return "There are no rows yet. Try again when the first ones are shown.";
+    return "No rows have loaded yet. Try again when the first rows are shown.";
   }
   const { sort, filter, columns } = JSON.parse(await request.clone().text()) as {
     sort: unknown[];

@@ -42,13 +42,13 @@ export function checkName(
   otherNames: readonly string[] = [],
 ): NameCheck {
   const wrong = (reason: string): NameCheck => ({ is: "wrong", reason });
-  if (name.trim() === "") return wrong("Give the table a name.");
+  if (name.trim() === "") return wrong("Enter a table name.");
   if ([...name].length > MAX_NAME_CHARS)
-    return wrong(`A name has at most ${MAX_NAME_CHARS} characters.`);
-  if (/[\p{Cc}/]/u.test(name)) return wrong("A name has no / and no control characters.");
-  if (otherNames.includes(name)) return wrong("Another file here has that name.");
+    return wrong(`A table name has at most ${MAX_NAME_CHARS} characters.`);
+  if (/[\p{Cc}/]/u.test(name)) return wrong("A table name cannot contain / or control characters.");
+  if (otherNames.includes(name)) return wrong("Another file in the list has this name.");
   const table = tables.find((other) => other.name === name);
   if (table === undefined) return { is: "free" };
   if (table.uploaded) return { is: "uploaded" };
-  return wrong("The server itself has a table of that name. Choose another.");
+  return wrong("The server has its own table with this name. Choose another name.");
 }

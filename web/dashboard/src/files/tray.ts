@@ -6,7 +6,7 @@ import { type IncomingFile, receive } from "./incoming-file.js";
 import { openLocalFile } from "./local-files.js";
 import { fetchServerTables, type ServerTables } from "./server-tables.js";
 
-/** What the tray requests of the page. */
+/** The actions of the page that the tray uses. */
 export interface TrayHost {
   /** Shows a file that is open in this tab. */
   showFile(name: string): void;
@@ -17,7 +17,7 @@ export interface TrayHost {
 /**
  * The opened files and the exports.
  *
- * @fires change - when anything of it has changed
+ * @fires change - when a file, an export or a message changes
  */
 export class Tray extends EventTarget {
   host: TrayHost | undefined;
@@ -27,7 +27,7 @@ export class Tray extends EventTarget {
   exports: readonly Export[] = [];
   /** The server's tables when files were last added. */
   server: ServerTables | undefined;
-  /** Messages about no single file, e.g. that a folder was dropped. */
+  /** Messages that belong to no file of the list, e.g. that a folder was dropped. */
   notes: readonly string[] = [];
   readonly #onChange = () => this.dispatchEvent(new Event("change"));
 
@@ -46,7 +46,7 @@ export class Tray extends EventTarget {
     this.#note(
       dropped.folderNames.map(
         (name) =>
-          `“${name}” is a folder. Drop the files in it, or serve it: colonnade serve ${name}`,
+          `“${name}” is a folder. Drop its files instead, or serve it: colonnade serve ${name}`,
       ),
     );
     return this.add(dropped.files);

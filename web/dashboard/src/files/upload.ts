@@ -9,7 +9,7 @@ export interface UploadOptions {
   mediaType: string;
   /** Called with the number of sent bytes. */
   onProgress: (sentBytes: number) => void;
-  /** Cancels the upload; the server then keeps nothing of it. */
+  /** Cancels the upload; the server then discards what it received. */
   signal: AbortSignal;
 }
 
@@ -39,8 +39,8 @@ export function upload(
         () => fail(unreachableError()),
         () =>
           fail(
-            new ColonnadeError("file_changed", "The file cannot be read any more.", {
-              hint: "Was it changed or moved? Choose it again.",
+            new ColonnadeError("file_changed", "The file can no longer be read.", {
+              hint: "It may have been changed or moved. Open it again.",
             }),
           ),
       );
@@ -64,7 +64,7 @@ export function tooLarge(
   if (max_upload_bytes === null || file.size <= max_upload_bytes) return undefined;
   return new ColonnadeError(
     "body_too_large",
-    `It has ${formatBytes(file.size)}; the server takes at most ${formatBytes(max_upload_bytes)}.`,
+    `The file has ${formatBytes(file.size)}; the server accepts at most ${formatBytes(max_upload_bytes)}.`,
     { hint: "Start the server with a larger --max-upload." },
   );
 }

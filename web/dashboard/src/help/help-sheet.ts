@@ -24,11 +24,11 @@ export class HelpSheet extends LitElement {
   declare viewer: ColonnadeViewer;
   declare isOpen: boolean;
   readonly #keys: readonly PageKey[] = [
-    { key: "?", does: "Show this sheet", act: () => void this.show() },
-    { key: "/", does: "Filter the tables", act: () => focusIn("tables-list input") },
-    { key: "s", does: "Write a statement", act: () => focusIn("sql-editor") },
+    { key: "?", does: "Show the keyboard shortcuts", act: () => void this.show() },
+    { key: "/", does: "Filter tables", act: () => focusIn("tables-list input") },
+    { key: "s", does: "Go to the SQL editor", act: () => focusIn("sql-editor") },
     { key: "r", does: "Go to the rows", act: () => this.viewer.focus() },
-    { key: "q", does: "Show the queries of the server", act: showQueries },
+    { key: "q", does: "Show the queries", act: showQueries },
   ];
   readonly #onKey = (event: KeyboardEvent) => {
     const found = pageKeyOf(event, this.#keys);
@@ -115,7 +115,7 @@ export class HelpSheet extends LitElement {
             @change=${(event: Event) =>
               setSingleKeys((event.currentTarget as HTMLInputElement).checked)}
           />
-          Single keys are shortcuts of the page</label
+          Enable single-key shortcuts</label
         >
         <span>${this.#about()}</span>
       </div>`;
@@ -127,7 +127,7 @@ export class HelpSheet extends LitElement {
 
   #about(): string {
     const ms = firstRowsMs();
-    return ms === undefined ? "" : `First rows ${formatDuration(ms)} after this page was asked for`;
+    return ms === undefined ? "" : `First rows shown after ${formatDuration(ms)}`;
   }
 }
 

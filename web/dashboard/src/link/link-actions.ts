@@ -20,7 +20,7 @@ export function linkActions(shell: Shell) {
     </button>
     <button
       class="action"
-      title="A piece of HTML that shows the same in another page"
+      title="Copy HTML that shows these rows in another page"
       @click=${() => copyText(viewer, embedCode(shell.address, location.origin), "Embed code copied")}
     >
       ${code}<span>Copy embed code</span>

@@ -21,10 +21,10 @@ export class RowsVersion {
   }
 }
 
-/** A note that the rows are of an earlier version of the files. */
+/** A note that the table's files have changed since the shown rows were loaded. */
 export function staleRowsNote(name: string, readAgain: () => void) {
   return html`<div class="changed">
-    <span><strong>${name}</strong> has changed since these rows were read.</span>
-    <button class="action" @click=${readAgain}>Read again</button>
+    <span><strong>${name}</strong> has changed since these rows were loaded.</span>
+    <button class="action" @click=${readAgain}>Reload</button>
   </div>`;
 }

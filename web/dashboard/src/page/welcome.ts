@@ -15,24 +15,24 @@ export function welcome(
   return html`<div class="welcome">
     <div class="welcome-head">
       ${mark}
-      <h2>Tables of any size, while they arrive</h2>
-      <p>Rows appear at once and the rest streams in behind them.</p>
+      <h2>Tables of any size, shown while they load</h2>
+      <p>The first rows appear at once; the rest streams in.</p>
     </div>
     <ol>
       <li>
-        <h3>Look at a table</h3>
-        <p>Scroll it, sort it by a header, filter it by a column's menu.</p>
+        <h3>Open a table</h3>
+        <p>Scroll, click a header to sort, and filter in a column's menu.</p>
         ${first.map((table) => exampleLink({ table: table.name }, `Open ${table.name}`, countOf(table), go))}
         <p>Or drop a file anywhere on this page.</p>
       </li>
       <li>
-        <h3>Ask in SQL</h3>
-        <p>Write a statement above, with completion, or begin with one of these.</p>
+        <h3>Run SQL</h3>
+        <p>Write a statement above, or start with an example:</p>
         ${examples(first).map((sql) => exampleLink({ sql }, sql, undefined, go))}
       </li>
       <li>
-        <h3>Pass it on</h3>
-        <p>The address holds all that you see: its rows, order, filters and place. Send it to somebody.</p>
+        <h3>Share the view</h3>
+        <p>The page's address stores the rows, columns, sort order, filters and scroll position. Copy it to share the view.</p>
       </li>
     </ol>
   </div>`;

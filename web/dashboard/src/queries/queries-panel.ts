@@ -83,7 +83,7 @@ export class QueriesPanel extends LitElement {
         <button class="icon" aria-label="Close" @click=${() => this.#close()}>${cross}</button>
       </div>
       <div class="sheet-body">${this.#renderError()} ${this.#renderList()}</div>
-      <p class="sheet-foot">Results are kept for 10 minutes after they were last asked for.</p>
+      <p class="sheet-foot">Results are kept for 10 minutes after the last request.</p>
       <div class="unseen" role="status">${this.status}</div>`;
   }
 
@@ -91,19 +91,19 @@ export class QueriesPanel extends LitElement {
     const { error } = this.#watch;
     if (error === undefined) return nothing;
     return html`<p class="note note-error" role="alert">
-      ${error.message} It is tried again every second.
+      ${error.message} Retrying every second.
     </p>`;
   }
 
   #renderList() {
     const { records, error } = this.#watch;
     if (records === undefined) {
-      return error === undefined ? html`<p class="note">Reading the list of queries…</p>` : nothing;
+      return error === undefined ? html`<p class="note">Loading queries…</p>` : nothing;
     }
     if (records.length === 0) {
       return html`<div class="note">
-        <p><strong>Nothing runs, and nothing is kept</strong></p>
-        <p>Open a table or run a statement, here or from any other program.</p>
+        <p><strong>No running queries or stored results</strong></p>
+        <p>Open a table or run a statement, here or in another program.</p>
       </div>`;
     }
     return html`<ul class="queries">
@@ -141,11 +141,11 @@ export class QueriesPanel extends LitElement {
       </div>
       <button
         class="action"
-        aria-label=${`${state === "running" ? "Cancel" : "Forget"} ${title}`}
+        aria-label=${`${state === "running" ? "Cancel" : "Delete"} ${title}`}
         ?disabled=${isDeleting}
         @click=${() => this.#delete(record, title)}
       >
-        ${state === "running" ? "Cancel" : "Forget"}
+        ${state === "running" ? "Cancel" : "Delete"}
       </button>
     </li>`;
   }
@@ -154,7 +154,7 @@ export class QueriesPanel extends LitElement {
     const { records } = this.#watch;
     if (records === undefined) return "";
     const running = records.filter(({ state }) => state === "running").length;
-    return `${running} running, ${records.length - running} ended`;
+    return `${running} running, ${records.length - running} finished`;
   }
 
   /** Goes to an address without loading the page again. */
@@ -172,7 +172,7 @@ export class QueriesPanel extends LitElement {
     this.requestUpdate();
     try {
       await deleteQuery(id);
-      this.status = `${state === "running" ? "Cancelled" : "Forgotten"}: ${title}`;
+      this.status = `${state === "running" ? "Cancelled" : "Deleted"}: ${title}`;
       this.#watch.records = this.#watch.records?.filter((record) => record.id !== id);
     } catch (thrown) {
       this.status = thrown instanceof Error ? thrown.message : String(thrown);

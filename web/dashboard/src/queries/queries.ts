@@ -59,10 +59,10 @@ export async function deleteQuery(id: string): Promise<void> {
   );
 }
 
-const STATE_LABELS = { running: "Running", done: "Done", failed: "Failed", cancelled: "Stopped" };
+const STATE_LABELS = { running: "Running", done: "Done", failed: "Failed", cancelled: "Cancelled" };
 const ORDER_LABELS = {
   total: "in a fixed order",
-  partition: "in the order of the source",
+  partition: "in source order",
   none: "in no fixed order",
 };
 
@@ -108,7 +108,7 @@ function changesOf({ columns, filter, sort, offset, limit }: QueryRequest): stri
   const changes: string[] = [];
   if (columns) changes.push(`${columns.length} ${columns.length === 1 ? "column" : "columns"}`);
   if (filter !== undefined) changes.push("filtered");
-  if (sort?.length) changes.push(`by ${sort.map(sortText).join(", ")}`);
+  if (sort?.length) changes.push(`sorted by ${sort.map(sortText).join(", ")}`);
   if (offset !== undefined) changes.push(`from row ${formatCount(offset + 1)}`);
   if (limit !== undefined) changes.push(`at most ${formatRows(limit)}`);
   return changes;

@@ -62,8 +62,8 @@ export class ServerWatch extends LitElement {
     return html`<div class="away" aria-live="polite">
       ${
         this.isUnreachable
-          ? html`<span>The server does not answer. Rows go on by themselves when it is back.</span>
-              <button class="action" @click=${() => this.#end()}>Do not wait</button>`
+          ? html`<span>The server does not respond. Rows continue to load when it is back.</span>
+              <button class="action" @click=${() => this.#end()}>Stop waiting</button>`
           : nothing
       }
     </div>`;

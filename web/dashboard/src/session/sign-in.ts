@@ -61,8 +61,8 @@ export class SignIn extends LitElement {
         <p>
           ${
             session.wasSignedIn
-              ? "Your session has ended. Sign in to go on where you were."
-              : "This server asks for a token."
+              ? "Your session has ended. Sign in to continue."
+              : "This server requires a token."
           }
         </p>
         <input type="text" name="username" value="Colonnade" autocomplete="username" hidden />
@@ -80,7 +80,7 @@ export class SignIn extends LitElement {
           aria-invalid=${this.error === undefined ? nothing : "true"}
         />
         <p id="token-about" class="about-token">
-          The text of the file that the server was started with: <code>--token-file</code>
+          The content of the file that the server was started with: <code>--token-file</code>
         </p>
         <div role="alert">
           ${this.error && html`<p class="sign-in-error">${errorText(this.error)}</p>`}

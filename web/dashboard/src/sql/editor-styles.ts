@@ -1,6 +1,6 @@
 import { css } from "lit";
 
-/** The text field that stands until the editor is there, with the editor's measures. */
+/** Styles of the text field that the editor replaces; it has the editor's font and padding. */
 export const editorStyles = css`
   :host {
     display: block;

@@ -45,7 +45,7 @@ export class HistoryDialog extends LitElement {
         <h2>History</h2>
         <input
           type="search"
-          aria-label="Search the history"
+          aria-label="Search history"
           placeholder="Search"
           .value=${this.filter}
           @input=${(event: InputEvent) => {
@@ -56,7 +56,7 @@ export class HistoryDialog extends LitElement {
       </div>
       ${
         entries.length === 0
-          ? html`<p class="note">${this.filter === "" ? "Statements that you run are listed here. They stay in this browser." : `Nothing matches “${this.filter}”.`}</p>`
+          ? html`<p class="note">${this.filter === "" ? "Statements that you run are listed here. They are stored in this browser only." : `No statement matches “${this.filter}”.`}</p>`
           : html`<ul>
               ${entries.map((entry) => this.#renderEntry(entry))}
             </ul>`
@@ -72,7 +72,7 @@ export class HistoryDialog extends LitElement {
                   this.requestUpdate();
                 }}
               >
-                Clear the history
+                Clear history
               </button>
             </div>`
       }

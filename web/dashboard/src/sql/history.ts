@@ -2,7 +2,7 @@ import { load, store } from "../shell/storage.js";
 
 const KEY = "colonnade-history";
 const MAX_ENTRIES = 200;
-/** The length of all stored statements in UTF-16 units; browsers store about five million a page. */
+/** The total length of stored statements, in UTF-16 units; browsers store about 5 million per origin. */
 const MAX_LENGTH = 2 ** 20;
 
 /** A statement that was run. */

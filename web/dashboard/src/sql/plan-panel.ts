@@ -3,7 +3,7 @@ import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValu
 import { readRows } from "../server/read-rows.js";
 import { errorAlert } from "../ui/error-alert.js";
 
-/** The kinds of EXPLAIN. */
+/** The forms of EXPLAIN. */
 type PlanKind = "text" | "tree" | "analyze";
 
 const KINDS: { kind: PlanKind; label: string; sql: string }[] = [
@@ -15,10 +15,10 @@ const KINDS: { kind: PlanKind; label: string; sql: string }[] = [
 const TITLES: Record<string, string> = {
   logical_plan: "Logical plan",
   physical_plan: "Physical plan",
-  "Plan with Metrics": "Physical plan, as it was carried out",
+  "Plan with Metrics": "Physical plan with metrics",
 };
 
-/** The plan of a statement, or with `analyze` the plan with its metrics. */
+/** The plan of a statement; `analyze` runs the statement and adds metrics. */
 export class PlanPanel extends LitElement {
   static override properties: PropertyDeclarations = {
     sql: { attribute: false },
@@ -69,12 +69,12 @@ export class PlanPanel extends LitElement {
 
   protected override render() {
     return html`<div class="plan">
-      <div class="plan-kinds" role="group" aria-label="Kind of plan">
+      <div class="plan-kinds" role="group" aria-label="Plan format">
         ${KINDS.map(
           ({ kind, label }) => html`<button
             class="action"
             aria-pressed=${kind === this.kind}
-            title=${kind === "analyze" ? "Carries the statement out, and measures it" : nothing}
+            title=${kind === "analyze" ? "Runs the statement and shows its metrics" : nothing}
             @click=${() => {
               this.kind = kind;
             }}
@@ -101,7 +101,7 @@ export class PlanPanel extends LitElement {
     if (plans === undefined) {
       const isRunning = this.kind === "analyze";
       return html`<div class="plan-wait" role="status">
-        <p class="note">${isRunning ? "Carrying the statement out…" : "Planning…"}</p>
+        <p class="note">${isRunning ? "Running the statement…" : "Planning…"}</p>
         <button class="action" @click=${() => this.cancel()}>Cancel</button>
       </div>`;
     }

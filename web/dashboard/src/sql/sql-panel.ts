@@ -70,7 +70,7 @@ export class SqlPanel extends LitElement {
         <button
           class="action"
           aria-disabled=${isEmpty ? "true" : nothing}
-          title="How the server means to answer it"
+          title="Show the query plan"
           @click=${() => this.#dispatchStatement("explain")}
         >
           Explain
@@ -78,7 +78,7 @@ export class SqlPanel extends LitElement {
         <button
           class="primary"
           aria-disabled=${isEmpty ? "true" : nothing}
-          title=${`${SHORTCUT}: what is selected, or all`}
+          title=${`Run the selection or the whole text (${SHORTCUT})`}
           @click=${() => this.#dispatchStatement("run")}
         >
           Run
