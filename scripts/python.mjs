@@ -12,8 +12,15 @@ export const pythonFolder = join(root, "python");
 
 /** Builds the wheel with the interpreter `python`; the web package must be built before. */
 export async function buildPython(python) {
-  const inline = join(root, "web", "dist", "inline.js");
-  copyFileSync(inline, join(pythonFolder, "src", "colonnade", "inline.js"));
+  const copies = {
+    "web/dist/inline.js": "src/colonnade/inline.js",
+    // The licences of what is in it (`license-files` of pyproject.toml), which must lie below python/.
+    "web/LICENSE": "LICENSE",
+    "web/THIRD_PARTY_LICENCES.md": "THIRD_PARTY_LICENCES.md",
+  };
+  for (const [from, to] of Object.entries(copies)) {
+    copyFileSync(join(root, from), join(pythonFolder, to));
+  }
   rmSync(join(pythonFolder, "dist"), { recursive: true, force: true });
   const options = ["--wheel", "--sdist", "--no-isolation", "--outdir", "dist"];
   await run(python, ["-m", "build", ...options], { cwd: pythonFolder });

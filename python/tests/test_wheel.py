@@ -17,6 +17,8 @@ def test_the_wheel() -> None:
         names = archive.namelist()
         inline = archive.read("colonnade/inline.js")
         metadata = archive.read("colonnade-0.1.0.dist-info/METADATA").decode()
+    for licence in ("LICENSE", "THIRD_PARTY_LICENCES.md"):
+        assert f"colonnade-0.1.0.dist-info/licenses/{licence}" in names
     assert "colonnade/py.typed" in names
     assert "colonnade/widget.js" in names
     # The viewer and nothing that runs by itself: no server, no library.
