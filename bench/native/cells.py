@@ -1,4 +1,4 @@
-"""Prints the first and the last rows of an Arrow stream as pyarrow's texts: JSON.
+"""Prints the texts of the first and last rows of an Arrow stream, made by pyarrow, as JSON.
 
 `cells.py STREAM NUM_ROWS`
 """
