@@ -1,10 +1,10 @@
 // `npm run bench [-- --quick | --full] [-- --only NAME] [-- --continue]`: reads the same tables with
 // Colonnade, its peers and the physical floor.
 //
-// Compared readers alternate within each round. `--continue` continues an interrupted run. A complete
-// run writes `bench/RESULTS.md` with its plots, `bench/results.json` and `bench/floors.json`. `--quick`
-// runs each benchmark once and small: it checks that all readers read the same, and fails if a ratio
-// to its floor has fallen by half.
+// Compared readers alternate within each round. A complete run writes `bench/RESULTS.md` with its plots,
+// and `bench/floors.json`. Its raw numbers are in `bench/results.json` of the cache folder (`cacheDir`),
+// where `--continue` finds those of an interrupted run. `--quick` runs each benchmark once and small: it
+// checks that all readers read the same, and fails if the ratio of a time to its floor has doubled.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -27,11 +27,11 @@ import { measureReaders } from "./readers.mjs";
 import { provideLineitem } from "./server.mjs";
 import { measureSpark } from "./spark.mjs";
 
-/** The benchmarks besides the workloads in a browser. */
+/** The benchmarks besides the tables and workloads in a browser. */
 const SECTIONS = ["readers", "engines", "spark", "stream"];
 /** The share of the rounds that slower benchmarks run. */
 const FEWER_SHARE = 0.6;
-/** The tables of `--quick`: without large files and installed peers. */
+/** The tables of `--quick`, which need no large files and no installed peers. */
 const QUICK_TABLES = ["start", "frame", "wide", "tall"];
 
 async function main() {
@@ -58,7 +58,7 @@ async function main() {
   if (Object.values(plan).every(({ length }) => length === 0)) {
     const names = [...WORKLOADS, ...TABLES].map(({ name }) => name);
     throw new Obstacle(
-      `there is no benchmark "${only}"; there are ${[...names, ...SECTIONS].join(", ")}`,
+      `there is no benchmark "${only}"; choose one of ${[...names, ...SECTIONS].join(", ")}`,
     );
   }
   await build();
@@ -78,7 +78,6 @@ async function main() {
   process.stdout.write(text);
   if (!isWhole) return;
   writeFileSync(join(root, "bench/RESULTS.md"), text);
-  writeFileSync(join(root, "bench/results.json"), `${JSON.stringify(results, null, 1)}\n`);
   writeRatios(results.workloads);
   mkdirSync(join(root, "bench/plots"), { recursive: true });
   for (const [name, svg] of Object.entries(files)) {
@@ -93,7 +92,7 @@ async function requireQuietMachine() {
   const othersShare = others.share() ?? 0;
   if (!isNoisy({ othersShare }) || process.env.COLONNADE_BENCH_NOISY) return;
   throw new Obstacle(
-    `other programs take ${Math.round(othersShare * 100)} % of the processors: nothing can be compared; end them, or set COLONNADE_BENCH_NOISY to see it run`,
+    `other programs use ${Math.round(othersShare * 100)} % of the processors, so results cannot be compared; end them, or set COLONNADE_BENCH_NOISY to run all the same`,
   );
 }
 
@@ -157,7 +156,7 @@ async function measure({ workloads, tables, sections }, options) {
   return results;
 }
 
-/** The file with the results of an unfinished run. */
+/** The file with the raw results of the last complete or interrupted run. */
 function progressFile() {
   mkdirSync(join(cacheDir(), "bench"), { recursive: true });
   return join(cacheDir(), "bench", "results.json");
@@ -192,7 +191,7 @@ function measureStream(isQuick, numRounds) {
   return String(execFileSync(binary, options, { stdio: ["ignore", "pipe", "inherit"] }));
 }
 
-/** pyarrow's texts of a stream's first and last rows; undefined without pyarrow. */
+/** The texts of a stream's first and last rows as pyarrow prints them; undefined without pyarrow. */
 async function cellsOf(path) {
   const environment = await setUpPython();
   if (environment === undefined) return undefined;

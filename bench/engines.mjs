@@ -1,4 +1,4 @@
-// Compares our server with native engines over the same rows: Spark's collect, toPandas and
+// Compares our server with native engines on the same rows: Spark's collect, toPandas and
 // createDataFrame, pyarrow, Flight, and writing one Parquet file.
 
 import { say } from "../scripts/run.mjs";
@@ -14,7 +14,7 @@ const SLOW_ROUNDS = 3;
 const series = (rows) => `(select value as id from generate_series(0, ${rows - 1}))`;
 const FRAME_ROWS = 2 ** 25;
 
-/** Each workload's tasks by who does them; the first is ours. `target` is the most of the best peer's. */
+/** Each workload's tasks by who runs them; the first is ours. `limit` bounds our ratio to the best peer. */
 function workloads({ origin, site, lineitem }) {
   const frame = `select id, id * 0.5 as a, id * 0.25 as b, id * 0.125 as c, id * 2.5 as d from ${series(FRAME_ROWS)}`;
   const collect = (rows) => ({
@@ -75,7 +75,7 @@ function workloads({ origin, site, lineitem }) {
       },
     },
     {
-      title: "lineitem (1 GB) to nowhere",
+      title: "lineitem (1 GB), read and discarded",
       tasks: {
         "Colonnade, an Arrow file": { task: "drain", url: `${origin}/v1/tables/arrow/rows` },
         "static file (Node)": { task: "drain", url: `${site}/files/lineitem.arrows` },
@@ -87,7 +87,7 @@ function workloads({ origin, site, lineitem }) {
   ];
 }
 
-/** Milliseconds by workload and by who does it; undefined where the peers cannot be had. */
+/** Results of all workloads; undefined if the peers cannot be installed. */
 export async function measureEngines({ site, lineitem, numRounds }) {
   const python = await setUpPeers();
   if (python === undefined) return undefined;
@@ -119,7 +119,7 @@ export async function measureEngines({ site, lineitem, numRounds }) {
   return results;
 }
 
-/** Times and errors by name, of so many rounds in which `run` is called for each name. */
+/** Calls `run` for each name in each round; returns times in milliseconds and errors by name. */
 export async function measureAlternately(title, names, numRounds, run) {
   const others = new OtherLoad();
   const times = Object.fromEntries(names.map((name) => [name, []]));
@@ -138,7 +138,7 @@ export async function measureAlternately(title, names, numRounds, run) {
   return { times, errors, othersShare: others.share() };
 }
 
-/** One table for each workload; ratios are ours to the best of the others. */
+/** One table for each workload; the ratio is our time to that of the best peer. */
 export function enginesSection(results) {
   const sections = results.map((result) => {
     const { title, times, errors } = result;
@@ -149,9 +149,9 @@ export function enginesSection(results) {
       ms.length === 0 ? (errors[name] ?? "") : spread(ms),
       name === ours && !isNoisy(result) ? fraction(median(ms) / best) : "",
     ]);
-    return `## ${title}\n\n${markdown(["", "ms", "of the best peer's"], rows)}`;
+    return `## ${title}\n\n${markdown(["", "ms", "ratio to the best peer"], rows)}`;
   });
-  return ["# Beside Spark, pyarrow and Flight", ABOUT, ...sections].join("\n\n");
+  return ["# Compared with Spark, pyarrow and Flight", ABOUT, ...sections].join("\n\n");
 }
 
 /** Rows of the table of targets. */
@@ -167,6 +167,6 @@ export function engineTargets(results) {
   });
 }
 
-const ABOUT = `One Python process asks our server, over HTTP from loopback, and its peers in the same process: Spark with two
-threads, Flight and pyarrow's HTTP server with the table in memory. Sessions, servers and what is sent are made
-before; rows that are computed are computed anew each time.`;
+const ABOUT = `One Python process reads from our server over HTTP (loopback), and from peers that it runs itself: Spark with two
+threads, and Flight and an HTTP server of pyarrow with the table in memory. Sessions, servers and the data to send are
+created before the measurement. Computed rows are computed anew each time.`;

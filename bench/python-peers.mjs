@@ -1,4 +1,4 @@
-// The native peers: a Python process that runs one task after the other, and its packages.
+// The native peers: a Python process that runs one task after another, and its packages.
 
 import { spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
@@ -24,14 +24,14 @@ const MAX_MS = 240_000;
 const MIN_FREE_BYTES = 1.5 * 2 ** 30;
 const POLL_MS = 200;
 
-/** Installs the peers' packages in an environment; its `python3`, or undefined without Java or venv. */
+/** Installs the peers' packages; returns the environment's `python3`, or undefined without Java or venv. */
 export async function setUpPeers() {
   const folder = join(cacheDir(), "bench", "python");
   const python = join(folder, "bin", "python3");
   const stamp = join(folder, `${PACKAGES.join("_")}.installed`);
   if (existsSync(stamp)) return python;
   if (!has("python3", ["-m", "venv", "--help"]) || !has("java", ["-version"])) {
-    say("no python3 with venv, or no Java: the native peers are left out");
+    say("no python3 with venv, or no Java: the native peers are skipped");
     return undefined;
   }
   say(`installing ${PACKAGES.join(", ")} for the native peers`);
@@ -61,8 +61,8 @@ export class Peers {
     const refused = new Promise((resolve) => {
       const startMs = performance.now();
       timer = setInterval(() => {
-        if (performance.now() - startMs > MAX_MS) resolve(`no end within ${MAX_MS / 1000} s`);
-        else if (freemem() < MIN_FREE_BYTES) resolve("took all of the machine's memory");
+        if (performance.now() - startMs > MAX_MS) resolve(`not finished within ${MAX_MS / 1000} s`);
+        else if (freemem() < MIN_FREE_BYTES) resolve("stopped: the machine's memory was full");
       }, POLL_MS);
     });
     this.#child.stdin.write(`${JSON.stringify(task)}\n`);

@@ -1,4 +1,4 @@
-// Measures the server with many readers: throughput, processor time and memory, beside a static file.
+// Measures the server with many readers: throughput, processor time and memory, compared with a static file.
 
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -87,7 +87,7 @@ export async function measureReaders({ site, lineitem, numRounds }) {
   return results;
 }
 
-/** The section of the report: one line for each number of readers. */
+/** The section of the report, with one line for each number of readers. */
 export function readersSection(results) {
   const rows = results.map(({ numReaders, samples }) => {
     const of = (key) => samples.map((sample) => sample[key]);
@@ -102,11 +102,11 @@ export function readersSection(results) {
   const head = [
     "readers",
     "first byte, ms",
-    "GB/s in all",
+    "GB/s in total",
     "processor s / GB",
-    "memory at most, MB",
+    "peak memory, MB",
   ];
-  return `# The server and its readers\n\nlineitem from an Arrow file to so many curls at once, on the same processors.\n\n${markdown(head, rows)}`;
+  return `# The server and its readers\n\nlineitem from an Arrow file, read by that many curl processes at once on the same machine.\n\n${markdown(head, rows)}`;
 }
 
 /** Rows of the table of targets. */
@@ -116,7 +116,7 @@ export function readerTargets([alone]) {
   const ratio = median(ratios);
   return [
     [
-      "an Arrow file's throughput, by curl",
+      "throughput of an Arrow file, read by one curl",
       "at least 0.80 of a static file's",
       ratio.toFixed(2),
       verdict(ratio >= 0.8),

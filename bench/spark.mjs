@@ -1,4 +1,4 @@
-// Compares reading a Spark cluster's rows in the browser and with Spark's own client.
+// Compares reading a Spark cluster's rows in the browser with reading them in Spark's own client.
 
 import { setUpSpark, startSpark } from "../scripts/spark.mjs";
 import { measureAlternately } from "./engines.mjs";
@@ -8,7 +8,7 @@ import { startServer } from "./server.mjs";
 const NUM_ROWS = 2 ** 25;
 /** Enough partitions for an executor's memory. */
 const NUM_PARTITIONS = 32;
-/** Spark's driver holds a whole result. */
+/** Spark's driver keeps the whole result in memory. */
 const SETTINGS = { "spark.driver.memory": "4g", "spark.driver.maxResultSize": "0" };
 const SQL = `select id, id * 0.5D as a, id * 0.25D as b, id * 0.125D as c, id * 2.5D as d from range(0, ${NUM_ROWS}, 1, ${NUM_PARTITIONS})`;
 
@@ -19,7 +19,7 @@ export async function measureSpark({ browser, site, numRounds }) {
   const spark = await startSpark(home, undefined, SETTINGS);
   const server = await startServer([spark.address, "--allow-origin", site.origin]);
   const peers = new Peers(python);
-  const title = "2^25 rows × 5 columns of a Spark cluster, to a complete table";
+  const title = "2^25 rows × 5 columns of a Spark cluster, read to a complete table";
   const task = { reader: "open(url)", url: `${server.origin}/v1/query`, sql: SQL };
   const readers = {
     "Colonnade, in the browser": () => readInBrowser(browser, site, task),

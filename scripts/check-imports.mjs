@@ -1,5 +1,6 @@
-// Checks the imports of the Rust crates: siblings never import each other in a circle, and a room imports
-// only rooms on lower floors, as the tables of ARCHITECTURE.md say. (Biome checks TypeScript: biome.json.)
+// Checks the imports of the Rust crates: the modules of a folder never import each other in a circle, and a
+// room (a module of the crate's root) imports only rooms on lower floors, by the tables of ARCHITECTURE.md.
+// Biome checks TypeScript: biome.json.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -8,7 +9,7 @@ import { Obstacle, root, say, script } from "./run.mjs";
 
 const crates = ["core", "wasm", "server"];
 
-/** The modules of a crate: path such as `source::csv` ("" is the root) to its text without comments and tests. */
+/** The code of a crate's modules, without comments and tests, by path: `source::csv`, "" for the root. */
 function readModules(folder) {
   const modules = new Map();
   for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
@@ -23,7 +24,7 @@ function readModules(folder) {
   return modules;
 }
 
-/** The paths of a use tree, each as its segments and the name that it binds: `a::{b, c as d}` is two paths. */
+/** The paths of a use tree with their segments and the names that they bind: `a::{b, c as d}` has two. */
 function usePaths(tree, prefix = []) {
   const group = /^((?:\w+::)*)\{(.*)\}$/s.exec(tree.trim());
   if (!group) {
@@ -47,7 +48,7 @@ function usePaths(tree, prefix = []) {
   return paths;
 }
 
-/** The arrows between a crate's modules, `[from, to]`: re-exported names lead to the module that defines them. */
+/** The imports between modules as `[from, to]`; `to` is the module that defines a re-exported name. */
 function readArrows(modules) {
   const imports = new Map();
   const exports = new Map();
@@ -101,7 +102,7 @@ function readArrows(modules) {
   return arrows;
 }
 
-/** The arrows between the direct children of each module, as `{parent, from, to, example}`. */
+/** The imports between the direct children of each module, as `{parent, from, to, example}`. */
 function siblingArrows(arrows) {
   const found = new Map();
   for (const [from, to] of arrows) {
@@ -118,7 +119,7 @@ function siblingArrows(arrows) {
   return [...found.values()];
 }
 
-/** One circle among the siblings that `arrows` connect, as names; undefined where there is none. */
+/** The names of one import circle in `arrows`; undefined if there is none. */
 function findCircle(arrows) {
   const done = new Set();
   const walk = (name, path) => {
@@ -138,7 +139,7 @@ function findCircle(arrows) {
   return undefined;
 }
 
-/** Floor numbers by room from the table under the heading of `folder` in ARCHITECTURE.md; none where there is no table. */
+/** The floor of each room, by the table below the heading of `folder` in ARCHITECTURE.md, if there is one. */
 function readFloors(folder) {
   const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
   const section = text.split(/^#+ /m).find((section) => section.startsWith(`\`${folder}\``));
@@ -149,7 +150,7 @@ function readFloors(folder) {
   return floors;
 }
 
-/** What is wrong with the imports of a crate, a line each. */
+/** The faults of a crate's imports, one line each. */
 export function importFaults(crate) {
   const folder = join(root, crate, "src");
   const modules = readModules(folder);
@@ -175,19 +176,21 @@ export function importFaults(crate) {
   }
   for (const { parent, from, to, example } of arrows) {
     if (parent === "" && floors.get(to) >= floors.get(from)) {
-      faults.push(`${crate}/src: ${from} may not import ${to}, which is not below it (${example})`);
+      faults.push(
+        `${crate}/src: ${from} may not import ${to}, which is not on a lower floor (${example})`,
+      );
     }
   }
   return faults;
 }
 
-/** Fails where an import of a Rust crate goes against the order. */
+/** Throws if an import of a Rust crate is not allowed. */
 export function checkImports() {
   const faults = crates.flatMap(importFaults);
   if (faults.length > 0) {
-    throw new Obstacle(`imports against the order of ARCHITECTURE.md:\n  ${faults.join("\n  ")}`);
+    throw new Obstacle(`imports that ARCHITECTURE.md does not allow:\n  ${faults.join("\n  ")}`);
   }
-  say("imports go one way");
+  say("all imports go to lower floors");
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

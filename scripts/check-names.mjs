@@ -1,4 +1,4 @@
-// Fails where an identifier that was renamed comes back: one idea has one name.
+// Fails if an identifier that was renamed is used again, so that one thing keeps one name.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { Obstacle, root, say, script } from "./run.mjs";
 
 const list = "scripts/retired-names.txt";
 
-/** The retired identifiers of each folder, with the names that took their places. */
+/** The retired identifiers of each list of folders, with the names to use instead. */
 function readSections() {
   const sections = readFileSync(join(root, list), "utf8")
     .split(/^\[(.+)\]$/m)
@@ -22,7 +22,7 @@ function readSections() {
   });
 }
 
-/** The code of a file: its lines without comments. */
+/** The lines of a file without comments. */
 function codeLines(file) {
   return readFileSync(join(root, file), "utf8")
     .replace(/\/\*.*?\*\//gs, (comment) => comment.replace(/[^\n]/g, ""))
@@ -30,7 +30,7 @@ function codeLines(file) {
     .split("\n");
 }
 
-/** Fails where the code, comments left out, has a retired identifier. */
+/** Throws if the code, without comments, has a retired identifier. */
 export function checkNames() {
   const found = readSections().flatMap(({ folders, names }) => {
     const pattern = new RegExp(`\\b(?:${[...names.keys()].join("|")})\\b`, "g");
@@ -44,7 +44,7 @@ export function checkNames() {
       .flatMap((file) =>
         codeLines(file).flatMap((line, index) =>
           [...line.matchAll(pattern)].map(
-            ([name]) => `${file}:${index + 1}: ${name}; say ${names.get(name)}`,
+            ([name]) => `${file}:${index + 1}: ${name}; use ${names.get(name)}`,
           ),
         ),
       );
@@ -52,7 +52,7 @@ export function checkNames() {
   if (found.length > 0) {
     throw new Obstacle(`retired names (${list}):\n  ${found.join("\n  ")}`);
   }
-  say("no retired name came back");
+  say("no retired name is used");
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {

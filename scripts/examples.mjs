@@ -1,4 +1,4 @@
-// `npm run examples`: sets up, builds, and serves `examples/gallery` beside a server with the demo tables.
+// `npm run examples`: sets up, builds, and serves `examples/gallery` together with a server of the demo tables.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { provideFlights, serverBinary } from "./start.mjs";
 
 const PORT = 7880;
 
-/** A site with the gallery and the installed package; its pages also request a server's `/v1`. */
+/** A site with the gallery and the built package; set `upstream` so that its pages reach a server's `/v1`. */
 export function gallery() {
   const site = new Site();
   site.folders = {

@@ -10,7 +10,7 @@ import { setUpPython } from "./setup.mjs";
 /** The folder of the Python package. */
 export const pythonFolder = join(root, "python");
 
-/** Builds the wheel with the interpreter `python`; the web package must be built before. */
+/** Builds the wheel with the interpreter `python`; build the web package first. */
 export async function buildPython(python) {
   const copies = {
     "web/dist/inline.js": "src/colonnade/inline.js",
@@ -30,7 +30,7 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   await script(async () => {
     const environment = await setUpPython();
     if (environment === undefined)
-      throw new Obstacle("the wheel is built with Python 3.11 or later");
+      throw new Obstacle("the wheel needs Python 3.11 or later to build (python3)");
     await build(["wasm", "web"]);
     await buildPython(environment.python);
   });

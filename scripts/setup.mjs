@@ -7,7 +7,7 @@ import { has, Obstacle, read, root, run, say } from "./run.mjs";
 
 const wasmTarget = "wasm32-unknown-unknown";
 
-/** Rust with the wasm target, and a linker. */
+/** Checks for Rust and a C compiler, and adds the wasm target. */
 export async function setUpRust() {
   if (!has("cargo")) {
     throw new Obstacle(
@@ -23,14 +23,14 @@ export async function setUpRust() {
   if (sysroot && existsSync(join(sysroot, "lib", "rustlib", wasmTarget))) return;
   if (!has("rustup")) {
     throw new Obstacle(
-      `Rust's target ${wasmTarget} is missing and there is no rustup to add it: install it as your Rust came`,
+      `Rust's target ${wasmTarget} is missing, and there is no rustup to add it: install it from the source of your Rust`,
     );
   }
   say(`adding Rust's target ${wasmTarget}`);
   await run("rustup", ["target", "add", wasmTarget]);
 }
 
-/** rustfmt and clippy, which rustup's minimal profile does not include. */
+/** Adds rustfmt and clippy, which rustup's minimal profile does not include. */
 export async function setUpRustLints() {
   await setUpRust();
   const missing = ["rustfmt", "clippy"].filter((name) => {
@@ -38,13 +38,15 @@ export async function setUpRustLints() {
   });
   if (missing.length === 0) return;
   if (!has("rustup")) {
-    throw new Obstacle(`the tests need ${missing.join(" and ")}: install it as your Rust came`);
+    throw new Obstacle(
+      `the tests need ${missing.join(" and ")}: install it from the source of your Rust`,
+    );
   }
   say(`adding ${missing.join(" and ")}`);
   await run("rustup", ["component", "add", ...missing]);
 }
 
-/** The JavaScript packages of the lock file. */
+/** Installs the JavaScript packages of the lock file. */
 export async function setUpNode() {
   const major = Number(process.versions.node.split(".")[0]);
   if (major < 20) {
@@ -59,7 +61,7 @@ export async function setUpNode() {
   writeFileSync(stamp, digest);
 }
 
-/** The path of a Chromium for the tests: named by the user, installed, or installed now by apt. */
+/** The path of a Chromium for the tests: named by the user, already installed, or installed with apt. */
 export async function setUpChromium() {
   const found = () => {
     const own = process.env.COLONNADE_CHROMIUM;
@@ -84,12 +86,11 @@ export async function setUpChromium() {
 }
 
 /**
- * A Python environment with exactly `python/requirements-dev.txt`: its interpreter and the folder of its
- * packages. Undefined if it cannot be set up; then a line says why, and which tests are left out.
+ * Sets up a Python environment with exactly `python/requirements-dev.txt`. Returns its interpreter and the
+ * folder of its packages; undefined if it cannot be set up, with a line about the reason and the skipped tests.
  */
 export async function setUpPython() {
-  const leftOut =
-    "the Python package and the tests that read our streams with pyarrow are left out";
+  const leftOut = "the Python package and the tests that read our streams with pyarrow are skipped";
   const environment = await setUpEnvironment("python", "python/requirements-dev.txt", leftOut);
   if (environment === undefined) return undefined;
   const python = join(environment, "python");
@@ -98,11 +99,11 @@ export async function setUpPython() {
 }
 
 /**
- * The engines for the server's tests that pip installs: environment variables with the paths of their
- * programs. None if they cannot be set up; then a line says why, and which tests are left out.
+ * Installs the engines for the server's tests with pip. Returns environment variables with the paths of
+ * their programs; none if they cannot be set up, with a line about the reason and the skipped tests.
  */
 export async function setUpEngines() {
-  const leftOut = "the tests with a real Sail and a real S3-compatible server are left out";
+  const leftOut = "the tests with a real Sail and a real S3-compatible server are skipped";
   const environment = await setUpEnvironment("engines", "server/tests/requirements.txt", leftOut);
   if (environment === undefined) return {};
   return {
@@ -112,8 +113,8 @@ export async function setUpEngines() {
 }
 
 /**
- * A Python environment `.cache/{name}` with exactly the packages of a file of the checkout: the folder
- * of its programs. Undefined if it cannot be set up; then a line says why, and what is `leftOut`.
+ * Sets up the Python environment `.cache/{name}` with exactly the packages of a requirements file. Returns
+ * the folder of its programs; undefined if it cannot be set up, with a line about the reason and `leftOut`.
  */
 async function setUpEnvironment(name, requirements, leftOut) {
   const without = (reason) => {
@@ -121,7 +122,7 @@ async function setUpEnvironment(name, requirements, leftOut) {
     return undefined;
   };
   if (!has("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"])) {
-    return without("no Python 3.11 or later here (python3)");
+    return without("Python 3.11 or later is missing (python3)");
   }
   const folder = join(root, ".cache", name);
   const programs = join(folder, "bin");
@@ -137,7 +138,7 @@ async function setUpEnvironment(name, requirements, leftOut) {
     await run(join(programs, "python"), ["-m", "pip", "install", ...options]);
   } catch (error) {
     if (!(error instanceof Obstacle)) throw error;
-    return without("they cannot be installed");
+    return without(`the Python packages of ${requirements} cannot be installed`);
   }
   writeFileSync(stamp, digest);
   return programs;

@@ -11,13 +11,13 @@ const TYPES = {
   ".wasm": "application/wasm",
 };
 
-/** A plain web server of files on loopback, such as a user of the package has. */
+/** A plain web server of files on loopback, like that of a user of the package. */
 export class Site {
   /** Folders by the prefix of their URL paths; the longest matching prefix wins. @type {Record<string, string>} */
   folders = {};
   /** Pages by their path; they take precedence over files. @type {Record<string, string>} */
   pages = {};
-  /** Headers of every file. @type {Record<string, string>} */
+  /** Headers of all files. @type {Record<string, string>} */
   headers = {};
   /** The origin to which `/v1/…` is forwarded, if any. @type {string | undefined} */
   upstream = undefined;

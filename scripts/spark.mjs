@@ -1,5 +1,5 @@
-// A real Spark for the tests: `node scripts/spark.mjs` starts one, prints its addresses and the id of
-// its process group, and stops it when it ends itself.
+// Starts a real Spark for the tests. `node scripts/spark.mjs` starts one, prints its addresses and the id
+// of its process group, and stops it when the script itself ends.
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,20 +15,20 @@ const version = "4.3.0";
 
 const START_TIMEOUT_MS = 120_000;
 
-/** The folder of an installed Spark; undefined if it cannot be set up; then a line says why. */
+/** Installs Spark; returns its folder, or undefined with a line about the reason if it cannot be set up. */
 export async function setUpSpark() {
   const leftOut = (why) => {
-    say(`${why}: the tests with a real Spark are left out`);
+    say(`${why}: the tests with a real Spark are skipped`);
     return undefined;
   };
   if (process.env.COLONNADE_WITHOUT_SPARK) return leftOut("COLONNADE_WITHOUT_SPARK is set");
   const { stderr, status } = spawnSync("java", ["-version"], { encoding: "utf8" });
   const java = status === 0 ? Number(/version "(\d+)/.exec(stderr)?.[1]) : 0;
-  if (!(java >= 17)) return leftOut("no Java 17 or later here");
+  if (!(java >= 17)) return leftOut("Java 17 or later is missing");
   const folder = join(cacheDir(), `pyspark-${version}`);
   const home = join(folder, "pyspark");
   if (existsSync(join(folder, "installed"))) return home;
-  if (!has("python3", ["-m", "pip", "--version"])) return leftOut("no python3 with pip here");
+  if (!has("python3", ["-m", "pip", "--version"])) return leftOut("python3 with pip is missing");
   say(`installing pyspark ${version}, some 450 MB, for the tests with a real Spark`);
   mkdirSync(folder, { recursive: true });
   try {
@@ -43,7 +43,7 @@ export async function setUpSpark() {
 
 /**
  * Starts a driver with two executors, each in its own process, on the given ports or on free ones.
- * `more` holds further settings of Spark. It ends with this program. Resolves with its address, the URL
+ * `more` holds further settings of Spark. Spark ends with this program. Resolves with its address, the URL
  * of its page, the id of its process group, and a function that stops it.
  */
 export async function startSpark(home, ports = undefined, more = {}) {
@@ -65,7 +65,7 @@ export async function startSpark(home, ports = undefined, more = {}) {
   const script = join(home, "sbin", "start-connect-server.sh");
   const child = spawn("bash", [script, "--master", "local-cluster[2,1,1024]", ...options], {
     cwd: work,
-    // A group of its own, so that the executors end with the driver.
+    // In its own process group, so that the executors end with the driver.
     detached: true,
     stdio: "ignore",
     env: {
@@ -86,7 +86,7 @@ export async function startSpark(home, ports = undefined, more = {}) {
     }
     rmSync(work, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
-  // What ends this program is not heard in a group of its own.
+  // Signals to this program do not reach the other process group.
   process.once("exit", stop);
   process.once("SIGINT", () => process.exit(130));
   process.once("SIGTERM", () => process.exit(143));
@@ -94,7 +94,7 @@ export async function startSpark(home, ports = undefined, more = {}) {
   while (!((await answers(port)) && (await answers(pagePort)))) {
     if (Date.now() > deadline || child.exitCode !== null) {
       stop();
-      throw new Error("Spark did not start; see whether it has the memory (some 2 GB)");
+      throw new Error("Spark did not start; check that some 2 GB of memory are free");
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
@@ -106,7 +106,7 @@ export async function startSpark(home, ports = undefined, more = {}) {
   };
 }
 
-/** Runs `work` with a Spark in `COLONNADE_SPARK`, or without one where none can be had. */
+/** Calls `work` with the variable `COLONNADE_SPARK` of a new Spark, or without it if Spark cannot be set up. */
 export async function withSpark(work) {
   const home = await setUpSpark();
   if (home === undefined) return work({});

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { build } from "./build.mjs";
 import { Obstacle, root, say, script } from "./run.mjs";
 
-/** The folder of the demo tables, which the server reads too. */
+/** The cache folder, which has the demo tables; the server uses the same one. */
 export function cacheDir() {
   const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME } = process.env;
   return COLONNADE_CACHE_DIR || join(XDG_CACHE_HOME || join(homedir(), ".cache"), "colonnade");
@@ -38,7 +38,8 @@ async function main() {
   say("starting the server");
   const server = spawn(serverBinary, ["serve", ...process.argv.slice(2)], {
     stdio: "inherit",
-    // In its own process group it gets Ctrl+C only once, from here; a second signal ends streams at once.
+    // In its own process group, so that it gets Ctrl+C only once, from here: a second signal ends streams
+    // at once.
     detached: process.platform !== "win32",
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {

@@ -1,4 +1,4 @@
-/** Throws if two readers have different checksums; `sums` are pairs of a reader and its checksum. */
+/** Throws if readers have different checksums. `sums` are pairs of a reader and its checksum. */
 export function checkSums(name, sums) {
   const readers = new Map();
   for (const [reader, sum] of sums) {

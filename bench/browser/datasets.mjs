@@ -1,4 +1,4 @@
-// The streams that everybody reads: made of seeded random numbers, uncompressed, with their marker.
+// The streams that all readers read: seeded random numbers, uncompressed, with the end-of-stream marker.
 
 import {
   Dictionary,
@@ -18,10 +18,10 @@ import {
 
 const SEED = 0x9e3779b9;
 
-/** What is searched for: it stands in the last row alone. */
+/** The text that `find` searches for; only the last row contains it. */
 export const NEEDLE = "zebra crossing";
 
-/** Of a sweep: chunks of one size, a GiB of 16 columns in all. */
+/** A stream of the sweep: 1 GiB in 16 columns, in batches of one size. */
 const sweep = (batchRows) => ({
   rows: 2 ** 23,
   batchRows,
@@ -32,8 +32,8 @@ const sweep = (batchRows) => ({
 });
 
 /**
- * Streams by name, at full size or (`quick`) small. Where a stream `repeats`, its batches are the same
- * bytes, so that a GiB needs no GiB here.
+ * Streams by name, with their full and their `--quick` size. A stream that `repeats` sends the same batch
+ * again and again, so that a GiB does not have to be in memory.
  */
 const SHAPES = {
   twenty: { rows: 20, batchRows: 20, columns: 4, quickRows: 20, make: words },
@@ -75,10 +75,10 @@ const SHAPES = {
 };
 
 /**
- * A stream: its size and shape, and its bytes in pieces of some hundred KiB or more.
+ * Returns the size and shape of a stream, and a function that yields its bytes in pieces of at most 1 MiB.
  *
  * @param {keyof typeof SHAPES} name
- * @param {boolean} isQuick a fiftieth of it or so
+ * @param {boolean} isQuick whether to make the small stream, mostly a fiftieth of the full one
  */
 export function makeStream(name, isQuick) {
   const shape = SHAPES[name];
@@ -123,7 +123,7 @@ function* cut(bytes) {
   }
 }
 
-/** A whole stream with its marker. */
+/** Encodes a whole stream with its marker. */
 function encode(shape, names, numRows) {
   const random = randomBits(SEED);
   const batches = [];
@@ -139,20 +139,20 @@ function encode(shape, names, numRows) {
   return tableToIPC(new Table(batches), "stream");
 }
 
-/** Multiples of 1/1024 below 1024: sums of them are exact in any order. */
+/** Multiples of 1/1024 below 1024, so that their sums are exact in any order. */
 function floatBatch(length, random) {
   const data = Float64Array.from({ length }, () => (random() >>> 12) / 1024);
   return makeData({ type: new Float64(), length, nullCount: 0, data });
 }
 
-/** An id of 64 bits in front of floats. */
+/** A 64-bit id in the first column, floats in the others. */
 function frameBatch(length, random, _isLast, index) {
   if (index > 0) return floatBatch(length, random);
   const data = BigInt64Array.from({ length }, (_, row) => BigInt(row));
   return makeData({ type: new Int64(), length, nullCount: 0, data });
 }
 
-/** Between −0.5 and 0.5, of 32 random bits. */
+/** Floats between −0.5 and 0.5 with 32 random bits. */
 function wideFloats(length, random) {
   const data = Float64Array.from({ length }, () => random() / 2 ** 32 - 0.5);
   return makeData({ type: new Float64(), length, nullCount: 0, data });
@@ -164,7 +164,7 @@ function words(length, random) {
   return utf8(lengths, () => 97 + (random() % 26));
 }
 
-/** 80 letters and blanks each; the last of all ends in {@link NEEDLE}. */
+/** Texts of 80 letters and blanks; the last of all rows ends with {@link NEEDLE}. */
 function sentences(length, random, isLast) {
   const letters = "eeetaoinshrdlu    ";
   const column = utf8(Array(length).fill(80), () => letters.charCodeAt(random() % letters.length));
@@ -186,14 +186,14 @@ const DICTIONARY = vectorFromArray(
   new Utf8(),
 );
 
-/** Of 1000 texts. */
+/** Dictionary codes of 1000 texts. */
 function codes(length, random, _isLast, id) {
   const type = new Dictionary(new Utf8(), new Int32(), id);
   const data = Int32Array.from({ length }, () => random() % 1000);
   return makeData({ type, length, nullCount: 0, data, dictionary: DICTIONARY });
 }
 
-/** Unsigned 32-bit numbers, always the same ones: splitmix32. */
+/** A generator of unsigned 32-bit numbers (splitmix32), the same for each seed. */
 function randomBits(seed) {
   let state = seed;
   return () => {

@@ -1,4 +1,4 @@
-// Checks that no ratio to a floor has fallen by half since the last complete run.
+// Checks that no ratio of a time to its floor has doubled since the last complete run.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const NUM_TRIES = 3;
 /** The reader of each workload that is compared with its floor, the workload's first reader. */
 const GUARDED = { batches: "module", network: "open(url)", kernels: "module", search: "module" };
 
-/** The minimum times of a reader in its warm runs, which are disturbed least. */
+/** The minimum times of a reader in its warm runs; other programs disturb the minimum least. */
 function minMs({ samples }, reader) {
   const min = {};
   for (const { runs } of samples.filter((sample) => sample.reader === reader)) {
@@ -41,9 +41,10 @@ export function writeRatios(results) {
   writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(rounded), null, 2)}\n`);
 }
 
-/** Throws if a ratio is over twice the written one in several tries. */
+/** Throws if a ratio is more than twice the one in `bench/floors.json` in each of `NUM_TRIES` tries. */
 export async function guardFloors(browser, site) {
-  if (!existsSync(FILE)) return say("no bench/floors.json: a whole run writes it");
+  if (!existsSync(FILE))
+    return say("bench/floors.json is missing, so no ratio is checked; a complete run writes it");
   const known = JSON.parse(readFileSync(FILE, "utf8"));
   let names = Object.keys(GUARDED);
   for (let tries = 1; ; tries++) {
@@ -54,16 +55,17 @@ export async function guardFloors(browser, site) {
       const alone = { ...workload, readers, touches: false };
       const result = await measureReading(browser, site, alone, NUM_ROUNDS);
       for (const [work, ratio] of ratiosOf(name, result)) {
-        say(`${work}: ×${ratio.toFixed(2)} of its floor, was ×${known[work]?.toFixed(2)}`);
+        say(`${work}: ×${ratio.toFixed(2)} of its floor; expected ×${known[work]?.toFixed(2)}`);
         if (ratio > 2 * known[work]) fallen.push({ name, work, ratio });
       }
     }
     if (fallen.length === 0) return;
     if (tries === NUM_TRIES) {
       const messages = fallen.map(
-        ({ work, ratio }) => `${work} takes ×${ratio.toFixed(2)} of its floor, was ×${known[work]}`,
+        ({ work, ratio }) =>
+          `${work} takes ×${ratio.toFixed(2)} of its floor instead of ×${known[work]}`,
       );
-      throw new Obstacle(`fell by half or more: ${messages.join("; ")} (bench/floors.json)`);
+      throw new Obstacle(`more than twice as slow as in bench/floors.json: ${messages.join("; ")}`);
     }
     names = [...new Set(fallen.map(({ name }) => name))];
   }

@@ -18,14 +18,16 @@ export function isNoisy({ othersShare = 0 }) {
 export async function quietly(name, measure) {
   const first = await measure();
   if (!isNoisy(first)) return first;
-  say(`${name}: other programs took ${percent(first.othersShare)} of the processors; once more`);
+  say(
+    `${name}: other programs used ${percent(first.othersShare)} of the processors; measuring again`,
+  );
   const second = await measure();
   return second.othersShare < first.othersShare ? second : first;
 }
 
 /** The verdict on a target for the report; `results` are the ones it compares. */
 export function verdict(holds, ...results) {
-  if (results.some(isNoisy)) return "others took too much";
+  if (results.some(isNoisy)) return "not compared: other programs were running";
   return holds ? "met" : "**missed**";
 }
 

@@ -1,4 +1,4 @@
-// Memory of all of a browser's processes.
+// The memory of all processes of a browser.
 
 import { ownProcesses, readProcess, statusBytes } from "./processes.mjs";
 

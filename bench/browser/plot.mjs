@@ -23,7 +23,7 @@ export function bars(title, unit, items) {
   return svg(title, `${unit}, logarithmic`, topPx + items.length * rowPx + 8, rows.join("\n"));
 }
 
-/** Lines over named steps: `{ label, values }`, one value a step or undefined. */
+/** Lines over named steps: `{ label, values }`, with a value or undefined for each step. */
 export function lines(title, unit, steps, series) {
   const [leftPx, rightPx, topPx, heightPx] = [60, 170, 44, 260];
   const most = Math.max(...series.flatMap(({ values }) => values.filter((value) => value)));

@@ -16,8 +16,8 @@ const BATCH_READERS = ["module", "apache-arrow async", "apache-arrow sync"];
 const NATIVE_BINARY = join(root, "target/release/colonnade-bench-native");
 
 /**
- * The stream's shape, and samples by reader, each with the runs of one worker; `batches`, where each
- * batch is timed, in runs of their own.
+ * Returns the stream's shape, and `samples`, each with the reader and the runs of one worker. If the
+ * workload times batches, `batches` holds the times from separate runs.
  */
 export async function measureReading(browser, site, workload, numRounds) {
   const shape = await site.shapeOf(workload.stream);
@@ -42,7 +42,7 @@ export async function measureReading(browser, site, workload, numRounds) {
       for (const reader of BATCH_READERS) {
         const timed = { ...workload, touches: false };
         const { runs } = await sample(browser, site, timed, reader, { url, file, isTimed: true });
-        // Only the warm runs.
+        // Without the cold run.
         batches.push({ reader, us: distribution(runs.slice(1).flatMap(({ batchUs }) => batchUs)) });
       }
     }
@@ -66,7 +66,7 @@ function distribution(values) {
   return { mean, p95: at(0.95), p99: at(0.99), deviation: Math.sqrt(squares / sorted.length) };
 }
 
-/** One reader's runs in a new renderer, or for native code in a process. */
+/** One reader's runs in a new renderer; native code runs in a process instead. */
 async function sample(browser, site, workload, reader, { url, file, isTimed = false }) {
   const { kind, touches = false } = workload;
   if (reader === "native") {

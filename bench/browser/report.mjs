@@ -6,24 +6,24 @@ import { formatMs, fraction, markdown, median, percent, spread } from "./format.
 import { isNoisy, verdict } from "./machine.mjs";
 import { NOT_COMPARED, plots, tableSection, tableTargets } from "./table-report.mjs";
 
-/** The most that the decoder takes from its memory at once: `core/src/wire/slab.rs`. */
+/** The decoder's largest slab that batches share: `MAX_SHARED_BYTES` in `core/src/wire/slab/mod.rs`. */
 const SLAB_BYTES = 32 * 1024 * 1024;
 
 const NAMES = {
   copy: "floor: copied once into wasm memory",
-  drain: "floor: drained only",
+  drain: "floor: read and discarded",
   module: "**Colonnade**, the worker's decoder alone",
   "open(stream)": "**Colonnade**, `open(ReadableStream)`",
   "open(buffer)": "**Colonnade**, `open(ArrayBuffer)`",
   "open(url)": "**Colonnade**, `open(url)`",
-  native: "floor: the same code natively",
+  native: "floor: the same code, native",
   "apache-arrow async": "apache-arrow, `RecordBatchReader.from(stream)`",
   "apache-arrow sync": "apache-arrow, `RecordBatchReader.from(chunks)`",
-  flechette: "flechette, with putting its buffer together",
-  "flechette, one buffer": "flechette, where the buffer is there",
+  flechette: "flechette, including the assembly of one buffer",
+  "flechette, one buffer": "flechette, given one buffer",
 };
 
-/** The page, and its plots by file name. */
+/** The report as Markdown, and its plots as SVG by file name. */
 export function report({ workloads, tables }, results) {
   const workloadSections = workloads.map((workload) => {
     const result = results.workloads[workload.name];
@@ -50,36 +50,42 @@ export function report({ workloads, tables }, results) {
   return { text: `${sections.join("\n\n")}\n`, files };
 }
 
-/** The workloads beside Spark and other engines. */
+/** The results of all comparisons with engines, Spark's cluster last. */
 function enginesOf({ engines = [], spark }) {
   return spark === undefined ? engines : [...engines, spark];
 }
 
 const STREAM = `# The ordered stream and the Parquet file
 
-Inside one process, without a socket: lineitem through the stitcher by codec and threads; the first batch of the
-demo tables; then lineitem to one Parquet file (zstd, level 1), each in a process of its own, beside DataFusion's
-parallel writer.`;
+Measured inside one process, without a socket: lineitem through the stitcher, by codec and number of threads, and
+the time to the first batch of the demo tables. Then lineitem written to one Parquet file (zstd, level 1), each file
+in its own process, compared with DataFusion's parallel writer.`;
 
 const WHOLE = `# Whole tables
 
-Every reader gets the same bytes from the same address, in an empty page of a new browser context; all
-times count from there, so each pays for loading its own code. A new worker reads, where a reader does not
-bring its own. *Painted* is the frame that shows the first 20 rows: in our own grid, in a plain table for the
-others. *Every value* is a loop of the page's over all of them (of an engine one SQL query): sums of numbers, and
-something of each text; all readers must come to the same sum. *Memory* is what all of the browser's processes took
-at most beyond the empty page. The texts of lineitem's first and last rows are compared with pyarrow's.
-Engines do more than read: they make tables that can be queried.
-*Code* is what was fetched to do it, with some KB of the benchmark's own.`;
+Every reader fetches the same bytes from the same address, in an empty page of a new browser context. Times start
+at the empty page, so they include loading the reader's own code. A reader without its own worker runs in a new one.
+
+- *Painted* is the frame that shows the first 20 rows: in our own grid for \`<colonnade-viewer>\`, in a plain table
+  for the others.
+- *Every value read* is the end of a loop over all values (for DuckDB-Wasm, of one SQL query). It sums numbers and a
+  checksum of each text; all readers must get the same sum.
+- *Memory* is the peak of all browser processes beyond the empty page.
+- *Code* is the size of the code that was fetched, including some KB of the benchmark itself.
+- *Page blocked* is the total of the page's tasks over 50 ms (median of the rounds), with the longest task of any
+  round.
+
+The texts of lineitem's first and last rows are compared with pyarrow's. DuckDB-Wasm and Perspective do more than
+read: they build tables that can be queried.`;
 
 function inWorker({ numFewer }) {
   return `# Reading alone
 
-Every reader works in a worker of its own, in turns with the others: ${numFewer} rounds, in each a new
-renderer and four tables in one worker. *Cold* is the first table, *warm* the median of the next three; the cells
-show the median of the rounds, with the minimum and maximum in brackets. × is against the floor, the first line.
-\`open\` starts a worker and an instance for the first table, and counts them; the decoder alone has its instance
-before.`;
+Each reader runs in its own worker. The readers alternate for ${numFewer} rounds; in each round a reader gets a new
+renderer, and its worker reads four tables. *Cold* is the first table, *warm* the median of the other three. Cells
+show the median of the rounds, with the minimum and maximum in brackets. × is the ratio to the floor, the first line.
+The cold times of \`open\` include starting a worker and a wasm instance; the decoder alone gets its instance before
+the measurement.`;
 }
 
 function head({ sessions, numRounds, workloads, tables }) {
@@ -88,23 +94,23 @@ function head({ sessions, numRounds, workloads, tables }) {
   );
   return `# What reading a table costs
 
-Written by \`npm run bench\`: the same bytes through us, our peers and the physical floor, in turns, in
-${numRounds} rounds (three where a reader takes more than ten seconds). Medians; minimum and
-maximum in brackets. Compared results are of one session.
+Written by \`npm run bench\`. Colonnade, its peers and the physical floor read the same bytes. The readers alternate
+for ${numRounds} rounds (three for a reader that takes more than ten seconds). Numbers are medians, with the minimum
+and maximum in brackets. Results are compared only within one session.
 
 ${sessions.map((session) => sessionSection(session, sessions.length > 1)).join("\n\n")}
 
-Other programs took at most ${percent(Math.max(0, ...shares))} of the processors in any part.`;
+Other programs used at most ${percent(Math.max(0, ...shares))} of the processors during any measurement.`;
 }
 
-/** On what machine a session was, and what was measured in it where there are several. */
+/** The date and machine of a session; with several sessions, also what each one measured. */
 function sessionSection({ date, machine, loadBefore, loadAfter, measured }, isOneOfSeveral) {
   const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`);
   const of = isOneOfSeveral ? ` (${measured.join(", ")})` : "";
   return `${date}${of}: ${facts.join(" · ")} · load average ${loadBefore} before, ${loadAfter} after`;
 }
 
-/** A row of the table of targets for each. */
+/** The table of all targets. */
 function targets(workloads, measured) {
   const { workloads: results, tables, readers = [] } = measured;
   const rows = workloads.flatMap((workload) =>
@@ -125,10 +131,10 @@ function targets(workloads, measured) {
     ...engineTargets(enginesOf(measured)),
     ...rows,
   ];
-  return all.length === 0 ? "" : markdown(["target", "", "is", ""], all);
+  return all.length === 0 ? "" : markdown(["target", "limit", "measured", ""], all);
 }
 
-/** What a target bounds. */
+/** The measured value of a target, to compare with its `limit`. */
 function reached({ measure, ours, against, unit }, result) {
   if (measure === "memory") return (memoryOf(result, ours) - SLAB_BYTES) / result.numBytes;
   const ms = median(measuresOf(result, ours).get(measure));
@@ -136,7 +142,7 @@ function reached({ measure, ours, against, unit }, result) {
   return ms / median(measuresOf(result, against).get(measure));
 }
 
-/** Wasm memory never shrinks: what it is after the first table was its peak. */
+/** Wasm memory never shrinks, so its size after the first table is the peak. */
 function memoryOf({ samples }, reader) {
   return samples.find((sample) => sample.reader === reader)?.runs[0]?.memoryBytes ?? undefined;
 }
@@ -164,7 +170,7 @@ function workloadSection(workload, result) {
     `## ${workload.title}`,
     "",
     `${(numBytes / 1e6).toFixed(1)} MB, ${numRows} rows, ${numBatches} batches, ${numColumns} columns; ` +
-      `other programs ${percent(othersShare ?? 0)}.`,
+      `other programs used ${percent(othersShare ?? 0)} of the processors.`,
     ...(isNoisy(result) ? ["", NOT_COMPARED] : []),
     "",
     `| ms | ${columns.join(" | ")} | wasm memory / bytes |`,
@@ -181,7 +187,7 @@ function workloadSection(workload, result) {
   return lines.join("\n");
 }
 
-/** What each batch took, of all warm runs: the median of the rounds. */
+/** The time of each batch in all warm runs; medians of the rounds. */
 function batchesSection(batches) {
   const readers = [...new Set(batches.map(({ reader }) => reader))];
   const of = (who, key) =>
@@ -205,7 +211,7 @@ function scrollSection({ title }, { samples, othersShare }) {
   const lines = [
     `## ${title}`,
     "",
-    `Long frames took more than 50 ms. Other programs ${percent(othersShare ?? 0)}.`,
+    `Long frames took more than 50 ms. Other programs used ${percent(othersShare ?? 0)} of the processors.`,
     "",
     "| while | frames | long frames | longest ms | median ms |",
     "| --- | --- | --- | --- | --- |",

@@ -1,5 +1,5 @@
-// What the browser is given: the bench's page, the built package, the peers' files, and the streams.
-// A process of its own: what the driver does meanwhile holds up nobody's bytes.
+// Serves the benchmark's page, the built package, the peers' files and the streams to the browser. It is a
+// separate process, so that work of the driver does not delay responses.
 
 import { fork } from "node:child_process";
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
@@ -19,15 +19,15 @@ const TYPES = {
   mjs: "text/javascript",
   wasm: "application/wasm",
 };
-/** Both headers are what isolates a page; see HTML, "cross-origin isolation". */
+/** Both headers together isolate a page; see HTML, "cross-origin isolation". */
 const EMBEDDER = { "cross-origin-embedder-policy": "require-corp" };
 const PAGES = { "/": {}, "/isolated": { "cross-origin-opener-policy": "same-origin" } };
 const WRITE_BYTES = 1024 * 1024;
 
 /**
- * Serves on a free port of loopback: `/` the page, `/isolated` the same in a process of its own, `/page/` its scripts, `/colonnade/` the package as
- * it is shipped, `/modules/` the peers' packages, `/streams/` the streams of `datasets.mjs` by name,
- * `/files/` what `files` has by name.
+ * Starts the site on a free port of loopback: `/` is the page, `/isolated` the same page cross-origin
+ * isolated, `/page/` its scripts, `/colonnade/` the package as shipped, `/modules/` the peers' packages,
+ * `/streams/` the streams of `datasets.mjs` by name, `/files/` the `files` by name.
  *
  * @param {{ isQuick: boolean, files: Record<string, string> }} options
  */
@@ -39,9 +39,9 @@ export async function openSite(options) {
   });
   return {
     origin,
-    /** What a stream holds: `{ numBytes, numRows, numBatches, numColumns }`. */
+    /** The shape of a stream: `{ numBytes, numRows, numBatches, numColumns }`. */
     shapeOf: async (name) => (await fetch(`${origin}/shapes/${name}`)).json(),
-    /** Bytes of all code served since the last call, as gzip. */
+    /** The gzipped size in bytes of all code served since the last call. */
     codeBytes: async () => Number(await (await fetch(`${origin}/code-bytes`)).text()),
     close: () => child.kill(),
   };
@@ -49,7 +49,7 @@ export async function openSite(options) {
 
 async function serve({ isQuick, files }) {
   const scripts = await bundle();
-  /** The last one that was asked for: some are a GiB. */
+  /** The last requested stream; only one is kept, because streams can be large. */
   let last = { name: "", stream: undefined };
   const streamOf = (name) => {
     if (last.name !== name) last = { name, stream: makeStream(name, isQuick) };
@@ -110,11 +110,11 @@ function send(request, response, numBytes, open) {
     "cache-control": "no-store",
   });
   if (request.method === "HEAD") return response.end();
-  // A reader that leaves early is none of our business.
+  // A reader may close the connection early.
   pipeline(open(), response).catch(() => undefined);
 }
 
-/** The page's scripts by name, the peers inside. */
+/** Bundles the page's scripts with the peers; returns their code by file name. */
 async function bundle() {
   const names = ["page", "worker", "table-worker"];
   const entry = Object.fromEntries(
@@ -136,7 +136,7 @@ async function bundle() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  // It ends with the driver, however that ends.
+  // Ends with the driver, even if the driver crashes.
   process.on("disconnect", () => process.exit());
   await serve(JSON.parse(process.argv[2]));
 }

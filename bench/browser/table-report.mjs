@@ -1,4 +1,4 @@
-// What whole tables took, as Markdown and plots.
+// The results of whole tables as Markdown and plots.
 
 import { formatMs, fraction, markdown, median, percent, spread } from "./format.mjs";
 import { isNoisy, verdict } from "./machine.mjs";
@@ -18,7 +18,7 @@ const OURS = ["viewer", "open(url)"];
 const MARKS = ["first", "painted", "last", "every value"];
 const HEADS = ["first row readable", "first row painted", "last row readable", "every value read"];
 
-/** What should hold, of medians of one table: `ours / against` of a mark at most `limit`. */
+/** Targets: of the medians of one table, `ours / against` of a mark is at most `limit`. */
 export const TABLE_TARGETS = [
   ...["frame", "lineitem", "wide", "tall"].map((table) => ({
     table,
@@ -51,14 +51,14 @@ export const TABLE_TARGETS = [
   })),
 ];
 
-/** Milliseconds of a mark in every round; the bytes of memory by those of the table. */
+/** Milliseconds of a mark in every round; for `memory`, its ratio to the table's bytes. */
 export function marksOf(result, reader, mark) {
   const samples = result.samples.filter((sample) => sample.reader === reader && !sample.error);
   if (mark === "memory") return samples.map(({ peakBytes }) => peakBytes / result.numBytes);
   return samples.map(({ ms }) => ms[mark]).filter((ms) => ms !== undefined);
 }
 
-/** Rows of the table of targets, of the tables that were measured. */
+/** Rows of the table of targets, for the tables that were measured. */
 export function tableTargets(results) {
   return TABLE_TARGETS.flatMap(({ table, mark, ours, against, of = table, limit }) => {
     const [mine, other] = [results[table], results[of]];
@@ -79,9 +79,10 @@ export function tableTargets(results) {
   });
 }
 
-export const NOT_COMPARED = "**Others took too much of the processors: nothing is compared.**";
+export const NOT_COMPARED =
+  "**Other programs used too much of the processors, so nothing is compared.**";
 
-/** One line for each reader, from an empty page on. */
+/** The section of a table: one line for each reader. */
 export function tableSection({ title, readers, touches, works }, result) {
   const { numBytes, samples, othersShare = 0 } = result;
   const isQuiet = !isNoisy(result);
@@ -122,7 +123,7 @@ export function tableSection({ title, readers, touches, works }, result) {
   const lines = [
     `## ${title}`,
     "",
-    `${(numBytes / 1e6).toFixed(1)} MB; other programs ${percent(othersShare)}.`,
+    `${(numBytes / 1e6).toFixed(1)} MB; other programs used ${percent(othersShare)} of the processors.`,
     ...(isQuiet ? [] : ["", NOT_COMPARED]),
     "",
     markdown(head, rows),
@@ -131,17 +132,18 @@ export function tableSection({ title, readers, touches, works }, result) {
   return lines.join("\n");
 }
 
-/** Wrong texts, and what kept the page from answering. */
+/** Notes on wrong texts and on long tasks of the page. */
 function note(samples, reader) {
   const mine = samples.filter((sample) => sample.reader === reader);
   const notes = [];
   const wrong = mine.find((sample) => sample.wrong)?.wrong;
-  if (wrong) notes.push(`**wrong**: \`${wrong.column}\` shows ${wrong.is}, is ${wrong.text}`);
+  if (wrong)
+    notes.push(`**wrong**: \`${wrong.column}\` shows ${wrong.is} instead of ${wrong.text}`);
   const longMs = mine.map(({ longTasksMs = [] }) => longTasksMs.reduce((sum, ms) => sum + ms, 0));
   const longest = Math.max(...mine.flatMap(({ longTasksMs = [] }) => longTasksMs), 0);
   if (longest > 0) {
     notes.push(
-      `page held up for ${formatMs(median(longMs))} ms, at most ${formatMs(longest)} ms at once`,
+      `page blocked for ${formatMs(median(longMs))} ms, longest task ${formatMs(longest)} ms`,
     );
   }
   return notes.join("; ");
@@ -154,7 +156,7 @@ const WORKS = {
   search: "search in comments",
 };
 
-/** Work over all rows, up to its first rows. */
+/** Times of work over all rows, until its first rows can be read. */
 function worksSection(readers, samples) {
   const rows = readers.flatMap((reader) => {
     const mine = samples.filter(({ reader: who, works }) => who === reader && works?.sort);
@@ -165,7 +167,7 @@ function worksSection(readers, samples) {
   return markdown(["ms", ...Object.values(WORKS)], rows);
 }
 
-/** Plots by file name, of what was measured. */
+/** Plots by file name, for the tables that were measured. */
 export function plots(results) {
   const files = {};
   const sweep = Object.keys(results).filter((name) => name.startsWith("sweep "));
@@ -180,7 +182,7 @@ export function plots(results) {
       }),
     }));
     const steps = sweep.map((name) => name.replace("sweep ", ""));
-    files["sweep.svg"] = lines("1 GiB of float64 by the size of a batch", "MB/s", steps, series);
+    files["sweep.svg"] = lines("1 GiB of float64, by batch size", "MB/s", steps, series);
   }
   const { lineitem } = results;
   for (const [mark, title] of [

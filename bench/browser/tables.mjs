@@ -15,11 +15,11 @@ const OURS = ["copy", "viewer", "open(url)"];
 const ALL = [...OURS, "apache-arrow", "flechette"];
 const ENGINES = ["duckdb-wasm", "perspective"];
 
-/** The floor stands first. `check`: the first and last rows' texts are compared with pyarrow's. */
+/** The tables to read. `check`: the texts of the first and last rows are compared with pyarrow's. */
 export const TABLES = [
   {
     name: "start",
-    title: "Twenty rows: what it takes to start",
+    title: "Twenty rows: the cost of starting",
     stream: "twenty",
     readers: [...ALL, ...ENGINES],
   },
@@ -47,7 +47,7 @@ export const TABLES = [
   },
   {
     name: "lineitem, Parquet",
-    title: "TPC-H lineitem as one Parquet file, of which the server streams Arrow to us",
+    title: "TPC-H lineitem as one Parquet file, which Colonnade leaves to the server",
     file: "lineitem.parquet",
     readers: ["parquet-wasm"],
     check: true,
@@ -112,7 +112,7 @@ async function sample(browser, site, task) {
     await site.codeBytes();
     const peak = new Peak();
     const late = new Promise((_, reject) => {
-      setTimeout(() => reject(new Error(`no end within ${MAX_MS / 1000} s`)), MAX_MS).unref();
+      setTimeout(() => reject(new Error(`not finished within ${MAX_MS / 1000} s`)), MAX_MS).unref();
     });
     const crashed = new Promise((_, reject) => {
       page.once("crash", () => reject(new Error("the page crashed: out of memory")));

@@ -1,5 +1,5 @@
-// What is measured: each workload is a stream, what is done with it, and by whom. The first reader is
-// the floor: what the work costs at least.
+// The workloads: a stream, the work on it, and its readers. The first reader is the floor: the least that
+// the work can cost.
 
 const IN_MEMORY = [
   "copy",
@@ -13,14 +13,14 @@ const IN_MEMORY = [
 ];
 
 /**
- * With `timesBatches` the time of each batch is taken, too. `kind` is `chunks`, `network`, `kernels` or `scroll` (see `page/tasks.ts`). `targets` say what
- * should hold, of medians: `ours / against` of one measure at most `limit`; a
- * target without `against` says its `unit`.
+ * With `timesBatches`, each batch is timed too. `kind` is `chunks`, `network` or `kernels` (see
+ * `page/tasks.ts`), or `scroll`. A target holds if, of the medians of one measure, `ours / against` is at
+ * most `limit`; a target without `against` has a `unit`.
  */
 export const WORKLOADS = [
   {
     name: "batches",
-    title: "1,000 batches × 1,000 rows × 10 float64, fetched before, in chunks of 64 KiB",
+    title: "1,000 batches × 1,000 rows × 10 float64, fetched beforehand, in chunks of 64 KiB",
     stream: "floats",
     kind: "chunks",
     touches: true,
@@ -29,12 +29,18 @@ export const WORKLOADS = [
     targets: [
       { measure: "warm decode", ours: "module", against: "apache-arrow async", limit: 1 / 10 },
       { measure: "warm decode", ours: "module", against: "flechette", limit: 1 / 3 },
-      { measure: "memory", ours: "module", limit: 1.1, unit: "of the bytes, and a slab" },
+      {
+        measure: "memory",
+        ours: "module",
+        limit: 1.1,
+        unit: "of the bytes, beyond one slab of 32 MiB",
+      },
     ],
   },
   {
     name: "small batches",
-    title: "4,096 batches of 16 KiB (128 rows × 16 float64), fetched before, in chunks of 64 KiB",
+    title:
+      "4,096 batches of 16 KiB (128 rows × 16 float64), fetched beforehand, in chunks of 64 KiB",
     stream: "small",
     kind: "chunks",
     touches: false,
@@ -43,7 +49,7 @@ export const WORKLOADS = [
   },
   {
     name: "network",
-    title: "The 1,000 batches from loopback",
+    title: "The same 1,000 batches over loopback",
     stream: "floats",
     kind: "network",
     touches: false,
@@ -58,7 +64,7 @@ export const WORKLOADS = [
   },
   {
     name: "text",
-    title: "500,000 rows × 4 columns of text, fetched before, in chunks of 64 KiB",
+    title: "500,000 rows × 4 columns of text, fetched beforehand, in chunks of 64 KiB",
     stream: "utf8",
     kind: "chunks",
     touches: true,
@@ -67,7 +73,7 @@ export const WORKLOADS = [
   },
   {
     name: "dictionary",
-    title: "1,000,000 rows × 4 columns of 1,000 texts by dictionary, in chunks of 64 KiB",
+    title: "1,000,000 rows × 4 dictionary columns of 1,000 texts, in chunks of 64 KiB",
     stream: "dictionary",
     kind: "chunks",
     touches: true,
@@ -84,7 +90,7 @@ export const WORKLOADS = [
   },
   {
     name: "search",
-    title: "A text that stands in the last of 1,000,000 rows of 80 bytes",
+    title: "Find a text in the last of 1,000,000 rows of 80 bytes",
     stream: "text",
     kind: "kernels",
     readers: ["native", "module"],

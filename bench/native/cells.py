@@ -1,4 +1,4 @@
-"""Prints the first and the last rows of an Arrow stream as JSON, with the texts of pyarrow's values.
+"""Prints the texts of the first and last rows of an Arrow stream, made by pyarrow, as JSON.
 
 `cells.py STREAM NUM_ROWS`
 """

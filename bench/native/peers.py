@@ -1,6 +1,6 @@
-"""Reads requests, one line of JSON each, and answers with their times: `{"ms": …}`, or `{"error": …}`.
+"""Runs the tasks that it reads, one line of JSON each; answers each with `{"ms": …}` or `{"error": …}`.
 
-A request is `{"task": NAME, …parameters}`. The inputs of a task are made at its first request, and not measured.
+A task is `{"task": NAME, …parameters}`. What a task needs is created before its first run, and not measured.
 """
 
 import http.server
@@ -43,7 +43,7 @@ def connect_session(remote):
 
 
 class Lazily:
-    """A value that is made once, at its first use."""
+    """A value that is made once, when it is first needed."""
 
     def __init__(self, make):
         self.make = make
@@ -83,7 +83,7 @@ def query(origin, sql, **options):
 
 
 class FlightTable(flight.FlightServerBase):
-    """A Flight server with one table in memory; it also accepts uploads."""
+    """A Flight server that sends one table from memory and discards uploads."""
 
     def __init__(self, table):
         super().__init__("grpc://127.0.0.1:0")
@@ -97,7 +97,7 @@ class FlightTable(flight.FlightServerBase):
 
 
 def http_server(table):
-    """pyarrow's stream of a table, over the standard library's HTTP server."""
+    """Serves a table as pyarrow's stream over the standard library's HTTP server; returns the URL."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
@@ -118,7 +118,7 @@ served = {}
 
 
 def lineitem(path):
-    """The table in memory, at a Flight server and at an HTTP server."""
+    """The table in memory, with a Flight server and an HTTP server of it; made once."""
     if "table" not in served:
         served["table"] = pa.ipc.open_stream(pa.memory_map(path)).read_all()
         served["flight"] = FlightTable(served["table"])
@@ -140,7 +140,7 @@ def flight_put(table):
 
 
 def put(origin, table):
-    """An upload as an Arrow stream, in pieces as pyarrow writes them."""
+    """Uploads a table as an Arrow stream, in chunks as pyarrow writes them."""
     import http.client
 
     connection = http.client.HTTPConnection(origin.removeprefix("http://"))
@@ -178,7 +178,7 @@ def save(url):
 
 
 def export(origin, columns):
-    """One Parquet file of lineitem's first columns, exported from a separate result."""
+    """Exports lineitem's first columns to one Parquet file, from a new result."""
     with urllib.request.urlopen(f"{origin}/v1/tables/lineitem") as response:
         names = [field["name"] for field in json.load(response)["fields"][:columns]]
     query_id = uuid.uuid4()
@@ -224,7 +224,7 @@ TASKS = {
 
 
 def warm_up(task, request):
-    """Makes the inputs of a task, before the measurement."""
+    """Makes what the task needs before it is measured."""
     if task.startswith("spark"):
         spark().range(1000).toPandas()
     if task.endswith("put"):

@@ -1,4 +1,4 @@
-/** Sum of numbers, or of 64-bit integers that are below 2^53 and stay so in sum. */
+/** The sum of numbers, or of 64-bit integers whose sum stays below 2^53. */
 export function sumOf(values: ArrayLike<number> | ArrayLike<bigint>): number {
   if (typeof values[0] === "bigint") {
     const integers = values as ArrayLike<bigint>;
@@ -12,7 +12,7 @@ export function sumOf(values: ArrayLike<number> | ArrayLike<bigint>): number {
   return total;
 }
 
-/** Something of a text that cannot be told without making it. */
+/** A checksum of a text that cannot be computed without decoding the text. */
 export function textValue(text: string): number {
   return text.length * 31 + text.charCodeAt(0) + text.charCodeAt(text.length - 1);
 }
@@ -20,7 +20,7 @@ export function textValue(text: string): number {
 const MINUS = 45;
 const ZERO = 48;
 
-/** A decimal such as `-17.00` without its point: -1700. Its digits are fewer than 16. */
+/** The unscaled value of a decimal of at most 15 digits: -1700 for `-17.00`. */
 export function unscaledValue(decimal: string): number {
   let value = 0;
   for (let index = 0; index < decimal.length; index++) {

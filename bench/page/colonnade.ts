@@ -10,7 +10,7 @@ import { type Decoded, fetchBody, type Input, streamOf } from "./tasks.js";
 type Open = typeof open;
 
 const MEMORY_BYTES = 2 ** 30;
-/** How many rows are read at once: a MiB of floats. */
+/** The rows that are read at once: 1 MiB of floats. */
 const READ_ROWS = 131_072;
 
 const PACKAGE_URL = "/colonnade/index.js";
@@ -19,14 +19,14 @@ const WASM_URL = "/colonnade/colonnade.wasm";
 let module: { memory: WebAssembly.Memory } | undefined;
 let shipped: { open: Open } | undefined;
 
-/** Loads the module, and the package as it is shipped. */
+/** Loads the wasm module, and the package as shipped. */
 export async function prepare(): Promise<void> {
   module = await init({ module_or_path: WASM_URL });
   Decoder.warmUp();
   shipped = (await import(/* @vite-ignore */ PACKAGE_URL)) as { open: Open };
 }
 
-/** The decoder as the package's worker drives it, in this worker: one instance for all runs. */
+/** Reads with the decoder in this worker, as the package's worker does; all runs share one instance. */
 export async function readWithModule(input: Input): Promise<Decoded & { body: BodyDecoder }> {
   if (module === undefined) throw new Error("the module is not loaded");
   const { memory } = module;
@@ -73,7 +73,7 @@ function sumTexts(window: RowWindow): number {
   return total;
 }
 
-/** The package as it is shipped: a worker and an instance for the first table, which the next ones find. */
+/** Reads with the package as shipped; later tables reuse the worker and the instance of the first one. */
 function readWithPackage(makeSource: (input: Input) => Parameters<Open>[0]) {
   return async (input: Input): Promise<Decoded> => {
     if (shipped === undefined) throw new Error("the package is not loaded");

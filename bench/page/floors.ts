@@ -1,14 +1,14 @@
 import { sumOf } from "./checksum.js";
 import { type Decoded, fetchBody, type Input } from "./tasks.js";
 
-/** What Chromium hands out at once at most. */
+/** The most bytes that Chromium returns in one read. */
 const BUFFER_BYTES = 2 * 1024 * 1024;
-/** Spec: a page of wasm memory. */
+/** The size of a page of wasm memory, by its specification. */
 export const PAGE_BYTES = 65_536;
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
 
-/** Takes the bytes of a stream in. */
+/** Passes the bytes of a stream to `take`. */
 async function drain(input: Input, take: (bytes: Uint8Array) => void): Promise<void> {
   if (input.chunks !== undefined) {
     for (const chunk of input.chunks) take(chunk);
@@ -17,7 +17,7 @@ async function drain(input: Input, take: (bytes: Uint8Array) => void): Promise<v
   await drainBody(input.url, take);
 }
 
-/** Reads a body as fast as the browser gives it. Each piece is valid until `take` returns. */
+/** Reads a body as fast as the browser provides it. Each piece is valid until `take` returns. */
 export async function drainBody(url: string, take: (bytes: Uint8Array) => void): Promise<void> {
   const reader = (await fetchBody(url)).getReader({ mode: "byob" });
   let buffer = new ArrayBuffer(BUFFER_BYTES);
@@ -29,13 +29,13 @@ export async function drainBody(url: string, take: (bytes: Uint8Array) => void):
   }
 }
 
-/** Only takes the bytes. */
+/** Reads the bytes and discards them. */
 export async function drainOnly(input: Input): Promise<Decoded> {
   await drain(input, () => undefined);
   return { release: () => undefined };
 }
 
-/** Copies every byte once into wasm memory, which the first run grows and later ones find warm. */
+/** Copies every byte once into wasm memory. The first run grows the memory; later ones reuse it. */
 export async function copyToWasm(input: Input): Promise<Decoded> {
   const missing = input.numBytes - memory.buffer.byteLength;
   if (missing > 0) memory.grow(Math.ceil(missing / PAGE_BYTES));
@@ -47,7 +47,7 @@ export async function copyToWasm(input: Input): Promise<Decoded> {
   });
   const values = new Float64Array(memory.buffer, 0, Math.floor(offset / 8));
   return {
-    // All bytes as numbers: nearly all of a stream of floats is that.
+    // Sums all bytes as numbers, because a stream of floats is nearly all numbers.
     touch: () => sumOf(values),
     release: () => undefined,
     memoryBytes: memory.buffer.byteLength,

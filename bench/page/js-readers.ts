@@ -4,7 +4,7 @@ import { touchBatches } from "./tables/arrow.js";
 import { touchTable } from "./tables/flechette.js";
 import { type Decoded, type Input, streamOf } from "./tasks.js";
 
-/** apache-arrow's reader of streams: batches as they come. */
+/** apache-arrow's reader of streams, which returns batches as they arrive. */
 export async function arrowAsync(input: Input): Promise<Decoded> {
   const reader =
     input.chunks === undefined
@@ -18,7 +18,7 @@ export async function arrowAsync(input: Input): Promise<Decoded> {
   return { touch: () => touchBatches(batches), release: () => undefined };
 }
 
-/** apache-arrow's reader of bytes that are there; it takes them in pieces. */
+/** apache-arrow's reader of bytes in memory, given as chunks. */
 export async function arrowSync(input: Input): Promise<Decoded> {
   if (input.chunks === undefined) throw new Error("the sync reader cannot fetch");
   const batches: RecordBatch[] = [];
@@ -29,13 +29,13 @@ export async function arrowSync(input: Input): Promise<Decoded> {
   return { touch: () => touchBatches(batches), release: () => undefined };
 }
 
-/** flechette, which wants the whole stream in one buffer: fetched so, or put together here. */
+/** flechette, which needs the whole stream in one buffer: fetched as one, or assembled here. */
 export async function flechette(input: Input): Promise<Decoded> {
   if (input.chunks !== undefined) return parse(assemble(input.chunks, input.numBytes));
   return parse(await (await fetch(input.url)).arrayBuffer());
 }
 
-/** flechette where its one buffer is there already. */
+/** flechette, given one buffer. */
 export async function flechetteWhole(input: Input): Promise<Decoded> {
   return parse(input.whole ?? new ArrayBuffer(0));
 }

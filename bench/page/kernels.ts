@@ -2,7 +2,7 @@ import type { KernelWork } from "../../web/src/rpc/messages.js";
 import type { BodyDecoder } from "../../web/src/worker/body-decoder.js";
 import type { Run } from "./tasks.js";
 
-/** The kernels that are timed, over the first column; `text` is looked for. */
+/** The kernels to time over the first column; `needle` is the text to find. */
 function works(type: string, needle: string, run: number): Record<string, KernelWork> {
   const find = { text: needle, from: 0, limit: 10, columns: undefined, matchCase: true };
   if (type === "string") {
@@ -15,12 +15,12 @@ function works(type: string, needle: string, run: number): Record<string, Kernel
   return {
     sort: { kind: "sort", view: 0, keys: [{ column: "c0" }] },
     filter: { kind: "filter", view: 0, predicate },
-    // A summary that was made before would only be told again: each has a limit of its own.
+    // A different limit for each run, because a known summary would only be returned again.
     summary: { kind: "summary", view: 0, column: "c0", maxCounted: (1 << 16) + run },
   };
 }
 
-/** Runs each kernel once in the slices that the package uses; a checksum of what they found. */
+/** Runs each kernel once, in the time slices of the package; returns times and a checksum of the results. */
 export async function runKernels(
   { kernels, schema }: BodyDecoder,
   needle: string,

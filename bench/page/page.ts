@@ -4,7 +4,7 @@ import type { Run, Task } from "./tasks.js";
 
 type Package = { open: typeof open };
 
-/** Frames of the main thread while something happened. */
+/** The frames of the main thread during some work. */
 interface Frames {
   count: number;
   /** Longer than 50 ms. */
@@ -14,7 +14,7 @@ interface Frames {
 }
 
 declare global {
-  /** Performs a task in a worker of its own. */
+  /** Performs a task in a new worker. */
   var perform: (task: Task) => Promise<Run[]>;
   /** Scrolls through the table at `url` at rest, then while each kernel runs. */
   var scrollWhile: (url: string) => Promise<Record<string, Frames>>;

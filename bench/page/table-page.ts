@@ -5,17 +5,17 @@ import { finish, nowMs, type TableEnd, type TableNews, type TableTask } from "./
 
 type Mark = (name: string, atMs: number) => void;
 
-/** What a reader took from an empty page on, its own code's loading included. */
+/** The times of a reader, measured from an empty page and including the load of its code. */
 export interface TableRun extends Omit<TableEnd, "touchedMs" | "works"> {
-  /** Milliseconds to the schema, the first row readable, painted, the last row, every value. */
+  /** Milliseconds until `schema`, `first`, `painted`, `last` and `every value`. */
   ms: Record<string, number>;
   works: Record<string, number>;
-  /** Tasks of the page's own thread over 50 ms. */
+  /** Durations of the main thread's tasks over 50 ms. */
   longTasksMs: number[];
 }
 
 declare global {
-  /** Reads a table with one reader, and tells when what was there. */
+  /** Reads a table with one reader; returns the time of each mark. */
   var readTable: (task: TableTask) => Promise<TableRun>;
 }
 
@@ -52,7 +52,7 @@ function readInWorker(task: TableTask, mark: Mark): Promise<TableEnd> {
   });
 }
 
-/** Readers that have workers of their own, or want a document. */
+/** Readers that start their own workers or need a document. */
 const ON_PAGE: Record<string, (task: TableTask, mark: Mark) => Promise<TableEnd>> = {
   viewer: showViewer,
   "open(url)": readOnPage(() => import("./tables/colonnade.js")),
@@ -77,7 +77,7 @@ function readOnPage(load: () => Promise<{ read: ReadTable }>) {
   };
 }
 
-/** Puts cells into the page, and marks when they were painted. */
+/** Adds cells to the page, and marks when they are painted. */
 async function paint(cells: Cells, mark: Mark): Promise<void> {
   const table = document.createElement("table");
   for (const row of cells) {
@@ -88,7 +88,7 @@ async function paint(cells: Cells, mark: Mark): Promise<void> {
   mark("painted", await painted(table));
 }
 
-/** When the frame that shows `element` first was painted: then the one after it begins. */
+/** The time at which the first frame with `element` has been painted: when the next frame begins. */
 async function painted(element: Element): Promise<number> {
   await new Promise<void>((resolve) => {
     const observer = new ResizeObserver(() => {
@@ -101,7 +101,7 @@ async function painted(element: Element): Promise<number> {
   return nowMs();
 }
 
-/** The element as a page has it: rows are painted by its own grid. */
+/** Reads with the `<colonnade-viewer>` element, whose own grid paints the rows. */
 async function showViewer(task: TableTask, mark: Mark): Promise<TableEnd> {
   await import(/* @vite-ignore */ `${"/colonnade/define.js"}`);
   const viewer = document.createElement("colonnade-viewer") as ColonnadeViewer;
@@ -119,7 +119,7 @@ async function showViewer(task: TableTask, mark: Mark): Promise<TableEnd> {
   return finish(opened(table), task);
 }
 
-/** Resolves with a cell when it has a text, before that is painted. */
+/** Resolves with the first cell that has a text, before it is painted. */
 function firstCell(root: ShadowRoot): Promise<Element> {
   return new Promise((resolve) => {
     const look = () => {

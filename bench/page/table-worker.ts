@@ -1,7 +1,7 @@
 import type { Cells, ReadTable } from "./tables/reader.js";
 import { finish, nowMs, type TableNews, type TableTask } from "./tables/task.js";
 
-/** Everybody by name; only the one that is asked for is loaded. */
+/** The readers by name; only the requested one is loaded. */
 const READERS: Record<string, () => Promise<{ read: ReadTable }>> = {
   copy: () => import("./tables/copy.js"),
   "apache-arrow": () => import("./tables/arrow.js"),

@@ -1,53 +1,53 @@
-/** What the driver asks a page for: one reader's runs over one stream, in a worker of their own. */
+/** A task of the driver for a page: the runs of one reader over one stream, in a new worker. */
 export interface Task {
   reader: string;
-  /** Address of the stream. */
+  /** The URL of the stream. */
   url: string;
   /**
-   * `chunks`: the stream has been fetched and is given in pieces of 64 KiB; `network`: it is fetched;
-   * `kernels`: it is decoded, then the kernels run over it.
+   * `chunks`: the stream is fetched beforehand and given in pieces of 64 KiB; `network`: the reader
+   * fetches it; `kernels`: it is decoded, then the kernels run over it.
    */
   kind: "chunks" | "network" | "kernels";
-  /** How often, one after the other, in the same worker: the first run is the cold one. */
+  /** The number of runs, one after another in the same worker; the first one is cold. */
   numRuns: number;
   /** Whether every value is read after decoding. */
   touches: boolean;
-  /** Whether each batch is timed, by readers that have batches as they come; wants a page alone in its process. */
+  /** Whether to time each batch of readers that return batches as they arrive; needs an isolated page. */
   timesBatches: boolean;
-  /** What `find` looks for. */
+  /** The text that `find` searches for. */
   needle: string;
 }
 
-/** What one run took. */
+/** The measurements of one run. */
 export interface Run {
-  /** Milliseconds by what was done: `decode`, `touch`, or a kernel's name. */
+  /** Milliseconds by work: `decode`, `touch`, `both`, or a kernel's name. */
   ms: Record<string, number>;
-  /** The same for every reader of the stream. */
+  /** A checksum that is the same for every reader of the stream. */
   checksum?: number | undefined;
-  /** Size of the reader's wasm memory after decoding. */
+  /** The size of the reader's wasm memory after decoding. */
   memoryBytes?: number | undefined;
-  /** Microseconds that each batch took. */
+  /** The time of each batch in microseconds. */
   batchUs?: number[] | undefined;
 }
 
-/** Every reader, as the driver names them, is a function that makes this of a stream. */
+/** A stream that a reader has decoded. */
 export interface Decoded {
   /** Reads every value; the sum of numbers, or of `textValue` of texts. */
   touch?(): Promise<number> | number;
-  /** Gives back what decoding took. */
+  /** Releases the memory of decoding. */
   release(): void;
   memoryBytes?: number | undefined;
 }
 
-/** A stream to be read. */
+/** A stream to read. */
 export interface Input {
   url: string;
   numBytes: number;
-  /** The stream in pieces of 64 KiB, where it has been fetched. */
+  /** The stream in pieces of 64 KiB, if it was fetched beforehand. */
   chunks: Uint8Array<ArrayBuffer>[] | undefined;
   /** The same in one piece. */
   whole: ArrayBuffer | undefined;
-  /** Told how many batches there are now, each time it may be more. */
+  /** Called with the number of batches so far, each time it may have grown. */
   onBatches?: ((numBatches: number) => void) | undefined;
 }
 
@@ -65,7 +65,7 @@ export function streamOf(chunks: Uint8Array<ArrayBuffer>[]): ReadableStream<Uint
   });
 }
 
-/** The body of an answer. */
+/** Fetches a URL; returns the body of the response. */
 export async function fetchBody(url: string): Promise<ReadableStream<Uint8Array>> {
   const { body } = await fetch(url);
   if (body === null) throw new Error(`${url} has no body`);

@@ -5,10 +5,10 @@ import { runKernels } from "./kernels.js";
 import type { Input, Reader, Run, Task } from "./tasks.js";
 
 const CHUNK_BYTES = 64 * 1024;
-/** A new renderer is busy with itself for a while, which is nothing of the readers'. */
+/** The wait for a new renderer to finish its own work, which would disturb the first run. */
 const SETTLE_MS = 500;
 
-/** Everybody by the name that `workloads.mjs` uses. */
+/** The readers by their names in `workloads.mjs`. */
 const READERS: Record<string, Reader> = {
   drain: drainOnly,
   copy: copyToWasm,
@@ -22,7 +22,7 @@ const READERS: Record<string, Reader> = {
   "flechette, one buffer": flechetteWhole,
 };
 
-/** Chromium is started so that this is there; between runs, so that none pays for another's. */
+/** Available through `--expose-gc`; called before each run, so that no run pays for another's garbage. */
 declare const gc: () => void;
 
 globalThis.onmessage = async ({ data }: MessageEvent<Task>) => {
@@ -70,7 +70,7 @@ async function once(read: Reader, input: Input, { touches, timesBatches }: Task)
   return run;
 }
 
-/** Tells what each batch took; of several that came at once, the same share. */
+/** Measures the time of each batch; several batches that arrive at once share their time equally. */
 class BatchClock {
   readonly us: number[] = [];
   #lastMs = performance.now();

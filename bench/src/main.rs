@@ -76,7 +76,7 @@ fn main() -> Result<()> {
                 .push(run("lineitem", *case, limit)?);
         }
     }
-    println!("| codec | threads | rows | MB | million rows/s | against 1 thread |");
+    println!("| codec | threads | rows | MB | million rows/s | speed-up over 1 thread |");
     println!("| --- | --- | --- | --- | --- | --- |");
     for (case, taken) in &runs {
         let alone = Case {

@@ -28,7 +28,7 @@ struct Written {
 
 /// Prints the table. The writers alternate in every round.
 pub(crate) fn compare(lineitem: &str, num_rounds: usize, limit: Option<u64>) -> Result<()> {
-    println!("\n| one Parquet file | threads | columns | ms | of DataFusion's | peak MB |");
+    println!("\n| one Parquet file | threads | columns | ms | ratio to DataFusion | peak MB |");
     println!("| --- | --- | --- | --- | --- | --- |");
     for num_columns in COLUMNS {
         for num_threads in THREADS {

@@ -1,8 +1,8 @@
-"""What reading a table through `colonnade.connect` costs beside `pyarrow.ipc.open_stream` alone.
+"""Compares the time of reading a table with `colonnade.connect` and with `pyarrow.ipc.open_stream`.
 
     python bench/throughput.py http://127.0.0.1:7878 [TABLE] [ROUNDS]
 
-Both read the same response of the same server into memory, in turns; told are the medians.
+Both read the same response of the same server into memory, alternately. Prints the medians.
 """
 
 import statistics
@@ -18,7 +18,7 @@ import colonnade
 
 
 def seconds(read: object) -> tuple[float, int]:
-    """The time of one read, and its bytes."""
+    """Return the time of one read, and the bytes read."""
     start = time.perf_counter()
     num_bytes = read().nbytes  # type: ignore[operator]
     return time.perf_counter() - start, num_bytes

@@ -1,4 +1,4 @@
-"""A real server with the demo tables."""
+"""Fixtures: a real server with the demo tables."""
 
 import os
 import subprocess
@@ -17,14 +17,14 @@ def binary() -> str:
 
 
 def demo_file(name: str) -> Path:
-    """A file of the demo tables, which the server makes when it starts."""
+    """The path of a demo table, which the server makes when it starts."""
     cache = os.environ.get("XDG_CACHE_HOME", f"{Path.home()}/.cache")
     return Path(os.environ.get("COLONNADE_CACHE_DIR", f"{cache}/colonnade")) / name
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """Where a writable server listens."""
+    """The URL of a writable server."""
     command = [binary(), "serve", "--listen", "127.0.0.1:0", "--writable"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

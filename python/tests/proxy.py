@@ -1,4 +1,4 @@
-"""A proxy that cuts connections at given bytes of what the server sends."""
+"""A proxy that cuts connections at given bytes of the server's responses."""
 
 import socket
 import threading
@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 
 class Proxy:
-    """Passes connections on to a server, and breaks them."""
+    """Forwards connections to a server, and cuts them."""
 
     def __init__(self, upstream: str, cuts: Iterable[int]) -> None:
-        """Cut when so many bytes, of all connections together, were sent to clients."""
+        """Cut a connection when the bytes sent to all clients together reach the next of `cuts`."""
         parts = urlsplit(upstream)
         self._upstream = (parts.hostname, parts.port)
         self._cuts = sorted(cuts)
@@ -53,7 +53,7 @@ class Proxy:
                 client.sendall(part)
                 if is_cut:
                     break
-        # Another thread waits in recv: a shutdown wakes it, which closing would not.
+        # Another thread waits in recv; a shutdown wakes it, but closing the socket would not.
         for end in (server, client):
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

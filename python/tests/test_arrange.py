@@ -1,4 +1,4 @@
-"""What filters and sorts mean, held to the cases that the server and the viewer are held to."""
+"""Filters and sorts, with the same test cases as the server and the viewer."""
 
 import json
 from decimal import Decimal

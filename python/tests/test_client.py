@@ -1,4 +1,4 @@
-"""Reading from a real server."""
+"""Reads from a real server."""
 
 import gc
 import time

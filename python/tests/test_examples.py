@@ -1,4 +1,4 @@
-"""The notebooks of ``examples``, run from top to bottom."""
+"""Runs the notebooks of ``examples`` from top to bottom."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Connections that break, and servers that misbehave."""
+"""Broken connections and faulty servers."""
 
 import os
 import random
@@ -20,7 +20,7 @@ from colonnade.wire import numbered_stream, plain_stream
 
 @pytest.fixture
 def seeded() -> random.Random:
-    """Random numbers; COLONNADE_SEED repeats a run."""
+    """Random numbers with the seed COLONNADE_SEED, or a new seed that is printed."""
     seed = int(os.environ.get("COLONNADE_SEED", random.randrange(2**32)))
     print(f"COLONNADE_SEED={seed}")
     return random.Random(seed)
@@ -49,7 +49,7 @@ ROWS = pa.table({"a": range(10)})
 
 
 class Fake(BaseHTTPRequestHandler):
-    """Answers every request for rows with the next of some bodies, and says that all is well."""
+    """Responds to requests for rows with the next of `bodies`, and to others without an error."""
 
     bodies: ClassVar[list[bytes]] = []
     record: ClassVar[str] = '{"error": null}'
@@ -93,7 +93,7 @@ def read(url: str) -> pa.Table:
 
 def test_only_the_marker_is_the_end(fake: str) -> None:
     whole = numbered(0)
-    # Each end looks like that of a whole stream to pyarrow.
+    # To pyarrow, each of these ends looks like the end of a complete stream.
     batches = list(numbered_stream(ROWS.schema, ROWS.to_batches(max_chunksize=4), 0, "0" * 16))
     Fake.bodies = [batches[0], numbered(4)[:-8], numbered(10)]
     assert read(fake) == ROWS

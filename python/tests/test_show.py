@@ -1,4 +1,4 @@
-"""What the kernel answers a viewer; the browser's side is in ``e2e/tests/jupyter.spec.ts``."""
+"""The kernel's responses to a viewer; ``e2e/tests/jupyter.spec.ts`` tests the page's side."""
 
 import gc
 import json
@@ -59,7 +59,7 @@ def test_any_rows_by_number() -> None:
     reader = pa.ipc.open_stream(b"".join(part.body))
     batch, said = reader.read_next_batch_with_custom_metadata()
     assert (batch.num_rows, batch["a"][0].as_py()) == (10, 99_990)
-    # The dictionary before it is a message of its own, with the same numbers.
+    # The dictionary before the batch is a message with seq 0 and the same first_row.
     assert dict(said) == {b"colonnade.first_row": b"99990", b"colonnade.seq": b"1"}
     batch, said = reader.read_next_batch_with_custom_metadata()
     assert (batch.num_rows, said[b"colonnade.total_rows"]) == (0, b"100000")
@@ -192,7 +192,7 @@ def test_text_views_are_sent_compactly() -> None:
 
 
 class Page:
-    """The other end of a viewer's messages."""
+    """The page's end of a viewer's messages."""
 
     def __init__(self, viewer: colonnade.Viewer) -> None:
         self.viewer = viewer
@@ -210,7 +210,7 @@ def test_pieces_come_when_they_are_asked_for() -> None:
     url = "https://x.kernel.invalid/v1/tables/data/rows?id=a"
     head, buffers = page.say({"id": "1", "do": "ask", "method": "GET", "url": url})
     assert (head["status"], len(page.sent), len(buffers)) == (200, 1, 1)
-    assert len(buffers[0]) < 20_000, "the first rows come soon"
+    assert len(buffers[0]) < 20_000, "the first chunk is small, so that rows are shown at once"
     pieces = [bytes(buffers[0])]
     while buffers:
         content, buffers = page.say({"id": "1", "do": "next"})
@@ -218,7 +218,7 @@ def test_pieces_come_when_they_are_asked_for() -> None:
         pieces += buffers
     assert max(map(len, pieces)) < 2**23
     assert pa.ipc.open_stream(b"".join(pieces)).read_all() == table
-    assert "error" in page.say({"id": "1", "do": "next"})[0], "it has ended"
+    assert "error" in page.say({"id": "1", "do": "next"})[0], "the stream has ended"
 
 
 def test_a_stream_that_nobody_reads_is_let_go() -> None:
@@ -240,7 +240,7 @@ def test_a_viewer_that_is_closed_has_no_rows() -> None:
     viewer = colonnade.show(pa.table({"a": pa.array(range(1_000_000))}))
     viewer.sort = ["-a"]
     assert viewer.shown().num_rows == 1_000_000
-    # The rows, and their copy in order.
+    # The rows and their sorted copy.
     assert pa.total_allocated_bytes() - before > 15_000_000
     viewer.close()
     assert pa.total_allocated_bytes() - before < 1_000_000
@@ -262,7 +262,7 @@ def test_a_source_that_fails() -> None:
     while buffers:
         content, buffers = page.say({"id": "1", "do": "next"})
     assert "the disk is gone" in content["error"]
-    # The page asks why; rows before it stay.
+    # The record has the error, and the rows before it can still be read.
     record = json_of(ask(page.viewer._server, "GET", "query/a"))
     assert (record["error"]["code"], record["rows_ready"]) == ("source_failed", 2000)
     rows = ask(page.viewer._server, "GET", "query/a/rows?offset=1990&limit=10")

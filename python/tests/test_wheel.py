@@ -1,4 +1,4 @@
-"""What is in the wheel that `npm run build:python` has built."""
+"""The contents of the wheel that `npm run build:python` builds."""
 
 from pathlib import Path
 from zipfile import ZipFile
@@ -21,7 +21,7 @@ def test_the_wheel() -> None:
         assert f"colonnade-0.1.0.dist-info/licenses/{licence}" in names
     assert "colonnade/py.typed" in names
     assert "colonnade/widget.js" in names
-    # The viewer and nothing that runs by itself: no server, no library.
+    # Only Python and JavaScript: no server binary, no native library.
     assert {Path(name).suffix for name in names if name.startswith("colonnade/")} <= {
         ".py", ".js", ".typed",
     }  # fmt: skip

@@ -2,7 +2,7 @@ import { type DataType, type RecordBatch, RecordBatchReader, Type } from "apache
 import { sumOf, textValue } from "../checksum.js";
 import { type Cells, type OpenTable, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
-/** apache-arrow's reader of streams: batches as they come. */
+/** apache-arrow's reader of streams, which returns batches as they arrive. */
 export const read: ReadTable = async (url, progress) => {
   const reader = await RecordBatchReader.from(fetch(url));
   await reader.open();
@@ -39,14 +39,14 @@ function cellsOf(batches: RecordBatch[], start: number, end: number): Cells {
   return cells;
 }
 
-/** As a page prints what the library's `get` gives. */
+/** The text that a page would show for a value of the library's `get`. */
 function textOf(type: DataType, value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (type.typeId === Type.Date) return new Date(value as number).toISOString().slice(0, 10);
   return String(value);
 }
 
-/** Columns of numbers by their arrays, where there are no nulls; all else by the library's iterator. */
+/** Sums columns of numbers (without nulls) by their arrays, other columns with the library's iterator. */
 export function touchBatches(batches: RecordBatch[]): number {
   let total = 0;
   for (const batch of batches) {
@@ -64,7 +64,7 @@ export function touchBatches(batches: RecordBatch[]): number {
   return total;
 }
 
-/** Of positive decimals below 2^53 their unscaled numbers: two of four words. */
+/** The sum of the unscaled values of positive decimals below 2^53, which are in two of four words. */
 function sumOfDecimals(words: Uint32Array, length: number): number {
   let total = 0;
   for (let row = 0; row < length; row++) {

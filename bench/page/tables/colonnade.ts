@@ -5,13 +5,13 @@ import { type OpenTable, type ReadTable, SHOWN_ROWS } from "./reader.js";
 type Open = typeof open;
 
 export const MEMORY_BYTES = 2 ** 31;
-/** Rows that are read at once. */
+/** The rows of one request for values. */
 const READ_ROWS = 131_072;
 
-/** How many of them the worker has been asked for at the same time. */
+/** The number of requests at the same time. */
 const NUM_ASKED = 4;
 
-/** The package as it is shipped. */
+/** Reads with the package as shipped. */
 export const read: ReadTable = async (url, progress, sql) => {
   const { open } = (await import(/* @vite-ignore */ `${"/colonnade/index.js"}`)) as { open: Open };
   const table = await open(sql === undefined ? url : queryOf(url, sql), {
@@ -37,7 +37,7 @@ function queryOf(url: string, sql: string): Request {
   return new Request(url, { method: "POST", headers, body: JSON.stringify({ sql }) });
 }
 
-/** What is done with a complete table. */
+/** A complete table, with the work that is measured. */
 export function opened(table: Table): OpenTable {
   return {
     numRows: table.numRows,
@@ -63,7 +63,7 @@ export function opened(table: Table): OpenTable {
   };
 }
 
-/** Every value of a complete table: while some are summed up, the worker makes the next. */
+/** Sums every value of a complete table; meanwhile the worker prepares the next ones. */
 export async function touchTable(table: Table): Promise<number> {
   const parts = table.schema.fields.flatMap(({ type }, column) => {
     const numParts = Math.ceil(table.numRows / READ_ROWS);

@@ -1,10 +1,10 @@
 import { drainBody, PAGE_BYTES } from "../floors.js";
 import type { ReadTable } from "./reader.js";
 
-/** Memory grows by so much at least, as the decoder's does. */
+/** The least growth of memory, the same as the decoder's. */
 const GROWTH_BYTES = 32 * 1024 * 1024;
 
-/** The floor: every byte fetched and copied once into wasm memory that grows as they come. */
+/** The floor: fetches every byte and copies it once into wasm memory, which grows meanwhile. */
 export const read: ReadTable = async (url) => {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
   let bytes = new Uint8Array(memory.buffer);

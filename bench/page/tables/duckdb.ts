@@ -3,7 +3,7 @@ import { type Cells, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 const MODULES = "/modules/@duckdb/duckdb-wasm/dist";
 
-/** DuckDB: the stream is inserted as it comes; a table is there at its end. */
+/** DuckDB: the whole stream is fetched and then inserted; the table exists after that. */
 export const read: ReadTable = async (url, progress) => {
   const worker = new Worker(`${MODULES}/duckdb-browser-eh.worker.js`);
   const database = new AsyncDuckDB(new ConsoleLogger(LogLevel.WARNING), worker);

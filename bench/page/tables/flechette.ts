@@ -2,7 +2,7 @@ import { type Column, type Table, Type, tableFromIPC } from "@uwdata/flechette";
 import { sumOf, textValue } from "../checksum.js";
 import { type Cells, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
-/** flechette, which wants the whole stream in one buffer. */
+/** flechette, which needs the whole stream in one buffer. */
 export const read: ReadTable = async (url, progress) => {
   const table = tableFromIPC(await (await fetch(url)).arrayBuffer());
   progress.schema();
@@ -26,14 +26,14 @@ function cellsOf(table: Table, start: number, end: number): Cells {
   );
 }
 
-/** Every value of a table. */
+/** Sums every value of a table. */
 export function touchTable(table: Table): number {
   let total = 0;
   for (let index = 0; index < table.numCols; index++) total += touchColumn(table.getChildAt(index));
   return total;
 }
 
-/** Numbers and days by their arrays; decimals, which come as floats, in hundredths. */
+/** Sums numbers and days by their arrays; decimals are floats here, and are counted in hundredths. */
 function touchColumn(column: Column<unknown>): number {
   let total = 0;
   const { typeId } = column.type;

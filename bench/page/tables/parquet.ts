@@ -3,7 +3,7 @@ import init, { readParquet } from "parquet-wasm/esm";
 import { tableOf } from "./arrow.js";
 import { type ReadTable, SHOWN_ROWS } from "./reader.js";
 
-/** parquet-wasm: the whole file is decoded in wasm memory and read by apache-arrow. */
+/** parquet-wasm: decodes the whole file in wasm memory; apache-arrow reads the result. */
 export const read: ReadTable = async (url, progress) => {
   await init({ module_or_path: "/modules/parquet-wasm/esm/parquet_wasm_bg.wasm" });
   const bytes = new Uint8Array(await (await fetch(url)).arrayBuffer());

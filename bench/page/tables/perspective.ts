@@ -3,7 +3,7 @@ import { type Cells, type ReadTable, SHOWN_ROWS } from "./reader.js";
 
 const MODULES = "/modules/@perspective-dev";
 
-/** Perspective with its 64-bit engine: the whole buffer is loaded, then there is a table. */
+/** Perspective with its 64-bit engine: loads the whole buffer; the table exists after that. */
 export const read: ReadTable = async (url, progress) => {
   const address = `${MODULES}/client/dist/cdn/perspective.js`;
   const { default: perspective } = (await import(/* @vite-ignore */ address)) as {

@@ -1,42 +1,42 @@
 import { type Cells, type OpenTable, SHOWN_ROWS } from "./reader.js";
 
-/** What the page asks for. */
+/** The reading of one table by one reader. */
 export interface TableTask {
   reader: string;
-  /** Address of the stream, or of the Parquet file; with `sql`, of a server's queries. */
+  /** The URL of the stream or of the Parquet file; with `sql`, of a server's `/v1/query`. */
   url: string;
-  /** What our server is asked. */
+  /** The SQL for our server. */
   sql?: string;
   /** Whether every value is read at the end. */
   touches: boolean;
-  /** Whether the work over all rows is done (`WORKS`). */
+  /** Whether to time the work over all rows (`OpenTable.works`). */
   works: boolean;
 }
 
-/** When something was, in ms since the page's origin; a text where it failed. */
+/** A message of the worker: a mark with its time (`nowMs`), the end, or an error. */
 export type TableNews =
   | { name: "schema" | "last"; atMs: number }
   | { name: "first"; atMs: number; cells: Cells }
   | ({ name: "end" } & TableEnd)
   | { name: "error"; message: string };
 
-/** What came of a table. */
+/** The outcome of reading a table. */
 export interface TableEnd {
   numRows: number;
-  /** The first and the last rows' texts. */
+  /** The texts of the first and last rows. */
   cells: { first: Cells; last: Cells };
   touchedMs: number | undefined;
   checksum: number | undefined;
-  /** Milliseconds of each work. */
+  /** Milliseconds by name of the work. */
   works: Record<string, number>;
 }
 
-/** Milliseconds that a page and its workers share. */
+/** The time in milliseconds on a clock that a page and its workers share. */
 export function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** What is asked of a table whose last row is there. */
+/** Reads values, times the work, and collects texts of a complete table. */
 export async function finish(table: OpenTable, task: TableTask): Promise<TableEnd> {
   const checksum = task.touches ? await table.touch?.() : undefined;
   const touchedMs = checksum === undefined ? undefined : nowMs();

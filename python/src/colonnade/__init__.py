@@ -1,4 +1,4 @@
-"""Tables of any size: shown in a notebook, read from a Colonnade server.
+"""Shows tables of any size in a notebook, and reads tables from a Colonnade server.
 
 import colonnade
 colonnade.show(frame)

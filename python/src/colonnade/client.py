@@ -1,4 +1,4 @@
-"""A Colonnade server's tables and queries as readers of pyarrow."""
+"""The tables and queries of a Colonnade server as pyarrow readers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def connect(url: str, *, token: str | None = None, progress: bool = True) -> Ser
 
     Args:
         url: the server's URL, e.g. ``http://127.0.0.1:7878``.
-        token: the text of its ``--token-file``.
+        token: the text of the server's ``--token-file``.
         progress: whether reads of more than a second show a bar, if tqdm is installed.
 
     Raises:
@@ -40,12 +40,12 @@ class Server:
     """A Colonnade server; made by `connect`."""
 
     def __init__(self, connection: Connection, *, progress: bool) -> None:
-        """Make one; see `connect`."""
+        """Use `connect` instead."""
         self._connection = connection
         self._progress = progress
 
     def __repr__(self) -> str:
-        """Show its URL."""
+        """Return the call that makes it."""
         return f"colonnade.connect({self._connection.url!r})"
 
     def tables(self) -> list[Table]:
@@ -59,7 +59,7 @@ class Server:
         return [_table(self, record) for record in answer["tables"]]
 
     def table(self, name: str) -> Table:
-        """Look a table up by its name.
+        """Return a table by its name.
 
         Raises:
             ColonnadeError: ``unknown_table``; as `tables`.
@@ -77,7 +77,7 @@ class Server:
             sql: a query in DataFusion's SQL.
 
         Returns:
-            The rows in their order, as batches with the query's columns. Reading a batch raises
+            A reader of the rows in order, with the query's columns. Reading a batch raises
             `ColonnadeError` if the query fails after its first row.
 
         Raises:
@@ -131,7 +131,7 @@ class Table:
         format: the format of its files, e.g. ``parquet``.
         num_rows: None if the rows can only be counted by reading them all.
         num_bytes: the size of its files; None if unknown.
-        version: changes when its files change.
+        version: a text that changes when its files change.
         fields: its columns, ``{"name", "type", "nullable"}`` with pyarrow's name of the type.
 
     """
@@ -159,9 +159,10 @@ class Table:
             columns: the names of the columns in the order to read; None for all.
             filter: an SQL expression, ``"price > 10 and name = 'ant'"``, or a predicate,
                 ``{"op": "gt", "column": "price", "value": 10}``.
-            sort: names, ``-`` in front for descending: ``["-price", "name"]``. Nulls come last.
-            offset: the first row of that order to read, counted from 0.
-            limit: the largest number of rows to read.
+            sort: column names, descending with a ``-`` in front: ``["-price", "name"]``. Nulls
+                come last.
+            offset: the first row to read in that order, counted from 0.
+            limit: the maximum number of rows to read.
 
         Raises:
             ColonnadeError: ``bad_filter``, ``unknown_column``, …; as `Server.query`.
@@ -188,7 +189,7 @@ class Table:
         return self._server._stream(begin, total_rows, offset, limit)
 
     def delete(self) -> None:
-        """Remove an uploaded table.
+        """Delete an uploaded table.
 
         Raises:
             ColonnadeError: if it was not uploaded, or no longer exists.

@@ -1,4 +1,4 @@
-"""Columns by the viewer's distinct names, with comparable values."""
+"""Columns by their distinct names, and their values in comparable types."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def column_index(schema: pa.Schema, name: object) -> int:
     if not isinstance(name, str) or name not in names:
         shown = ", ".join(names[:10])
         raise ColonnadeError(
-            "unknown_column", f"there is no column {name!r}.", f"There are {shown}."
+            "unknown_column", f"there is no column {name!r}.", f"The columns are {shown}."
         )
     return names.index(name)
 
 
 def plain_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column without dictionary, runs, extension type or half floats."""
+    """Convert dictionaries, run-end encoding, extension types and half floats to plain values."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         storage = [chunk.storage for chunk in column.chunks]

@@ -7,12 +7,12 @@ class ColonnadeError(Exception):
     """An error of the server, a broken stream, or data that cannot be shown.
 
     Attributes:
-        code: stable, in snake_case, to test for: a server's code (``unknown_table``), or one of
-            this package's (``network_error``, ``row_gap``, ``wrong_total``, …).
+        code: a stable code in snake_case: one of the server (``unknown_table``), or one of this
+            package (``network_error``, ``row_gap``, ``wrong_total``, …).
         message: what was wrong, and where.
-        hint: what would be right, in one sentence; None where there is nothing to say.
-        row: the first row that could not be read, counted from 0; None where it is not about rows.
-        status: the HTTP status where a server refused; else None.
+        hint: what would be right, in one sentence; None if there is no hint.
+        row: the first row that could not be read, counted from 0; None if no row is concerned.
+        status: the HTTP status if a server refused the request, otherwise None.
 
     """
 
@@ -25,7 +25,7 @@ class ColonnadeError(Exception):
         row: int | None = None,
         status: int | None = None,
     ) -> None:
-        """Make one; the class describes the arguments."""
+        """Set the attributes; see the class."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -34,6 +34,6 @@ class ColonnadeError(Exception):
         self.status = status
 
     def __str__(self) -> str:
-        """Code, message and hint, as a traceback shows them."""
+        """Return code, message and hint, as a traceback shows them."""
         text = f"{self.code}: {self.message.removesuffix('.')}"
         return f"{text}; {self.hint}" if self.hint else text

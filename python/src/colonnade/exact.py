@@ -1,4 +1,4 @@
-"""Python values as JSON without loss."""
+"""Converts Python values to JSON without loss."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MAX_SAFE_INTEGER = 2**53 - 1
 
 
 def exact_json(value: Any) -> Any:
-    """Convert a value to JSON without loss: times in ISO 8601, bytes as hex.
+    """Convert a value to JSON without loss: times in ISO 8601, bytes as hex, large numbers as text.
 
     Raises:
-        TypeError: there is no JSON for it.
+        TypeError: the value cannot be converted.
 
     """
     match value:
@@ -41,4 +41,4 @@ def exact_json(value: Any) -> Any:
             return [exact_json(item) for item in value]
     if hasattr(value, "item"):  # a scalar of NumPy
         return exact_json(value.item())
-    raise TypeError(f"{type(value).__name__} has no JSON: {value!r}")
+    raise TypeError(f"{type(value).__name__} cannot be converted to JSON: {value!r}")

@@ -14,7 +14,7 @@ from .columns import distinct_names
 from .rows import Rows
 from .texts import texts_of
 
-# A search returns after this time, so that the kernel stays responsive and progress is shown.
+# The longest time of one search, so that the kernel stays responsive and progress is shown.
 _MAX_S = 2.0
 _STEP_ROWS = 20_000
 
@@ -34,7 +34,7 @@ def find(
         rows: the rows to search.
         text: the text to find.
         first_row: the row to start at.
-        limit: the largest number of matching rows.
+        limit: the maximum number of matching rows.
         columns: distinct names of the columns to search; None for all.
         match_case: whether case matters.
 

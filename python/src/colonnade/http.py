@@ -1,4 +1,4 @@
-"""Requests to a Colonnade server, over connections of the standard library."""
+"""Sends requests to a Colonnade server with the standard library."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .wire import MEDIA_TYPE
 _READ_TIMEOUT_S = 40.0
 
 NOT_READY = frozenset({429, 502, 503, 504})
-"""Statuses of a busy server, or of a proxy that cannot reach it."""
+"""The statuses of a busy server, or of a proxy that cannot reach the server."""
 
 
 class Connection:
-    """The URL of a server with the token of its requests."""
+    """The URL of a server, and the token for its requests."""
 
     def __init__(self, url: str, token: str | None) -> None:
         """Parse a URL such as ``http://127.0.0.1:7878``; a path before ``/v1`` is kept.
@@ -28,14 +28,14 @@ class Connection:
             ColonnadeError: ``bad_url``.
 
         """
-        hint = "Give the address of a server, e.g. http://127.0.0.1:7878."
+        hint = "Give the URL of a server, e.g. http://127.0.0.1:7878."
         try:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as error:
-            raise ColonnadeError("bad_url", f"{url!r} is no address: {error}.", hint) from error
+            raise ColonnadeError("bad_url", f"{url!r} is not a URL: {error}.", hint) from error
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise ColonnadeError("bad_url", f"{url!r} is no http or https address.", hint)
+            raise ColonnadeError("bad_url", f"{url!r} is not an http or https URL.", hint)
         self._is_secure = parts.scheme == "https"
         self._address = (parts.hostname, port)
         self._prefix = parts.path.rstrip("/").removesuffix("/v1")
@@ -96,7 +96,7 @@ class Connection:
             try:
                 text = response.read()
             except (OSError, http.client.HTTPException) as error:
-                message = f"the answer of {self.url} broke off."
+                message = f"the response of {self.url} ended early."
                 raise ColonnadeError("network_error", message) from error
         return json.loads(text) if text else None
 
@@ -107,15 +107,15 @@ def in_path(name: str) -> str:
 
 
 def _error_of(response: http.client.HTTPResponse) -> ColonnadeError:
-    """Read the error of a response from its RFC 9457 problem details."""
+    """Return the error that the RFC 9457 problem details of a response describe."""
     status = response.status
     problem: dict[str, Any] = {}
     text = response.read()
     if "json" in response.headers.get("content-type", ""):
         problem = json.loads(text)
     code = problem.get("code", "http_error")
-    message = problem.get("detail") or problem.get("title") or f"the server answered {status}."
+    message = problem.get("detail") or problem.get("title") or f"the server returned {status}."
     # Redirects are not followed, because the token is only for the given server.
     location = response.headers.get("location")
-    hint = problem.get("hint") or (location and f"The server sends to {location}.")
+    hint = problem.get("hint") or (location and f"The server redirects to {location}.")
     return ColonnadeError(code, message, hint, status=status)

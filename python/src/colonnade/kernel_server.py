@@ -1,4 +1,4 @@
-"""Responds to a viewer's requests in the kernel as a server does over HTTP (``docs/http.md``)."""
+"""Responds to a viewer's requests in the kernel, as a server does over HTTP (``docs/http.md``)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_GROWTH = 8
 # The stored filters and orders; each may hold a copy of the rows.
 _MAX_RESULTS = 8
 
-# Each request for the same rows returns them in the same order.
+# Repeated requests return the rows in the same order.
 _ORDER = "partition"
 
 _STATUS = {"unknown_query": 404, "unknown_column": 400, "source_failed": 500, "kernel_error": 500}
@@ -48,7 +48,7 @@ class Response(NamedTuple):
 
 
 class Arrangement(NamedTuple):
-    """Which rows, and in which order; see `filter_mask` and `sort_indices`."""
+    """A filter and a sort order; see `filter_mask` and `sort_indices`."""
 
     filter: Any
     sort: Any
@@ -70,7 +70,7 @@ class KernelServer:
     """Serves the rows of one source. Safe to use from several threads."""
 
     def __init__(self, rows: Rows) -> None:
-        """Serve these rows."""
+        """Serve the given rows."""
         self._rows = rows
         self._results: OrderedDict[str, Rows] = OrderedDict()
         self._lock = Lock()
@@ -81,8 +81,8 @@ class KernelServer:
             return self._route(method, url, body)
         except ColonnadeError as refusal:
             error = refusal
-        except Exception as failure:  # without a response, the page would wait for ever
-            message = f"the kernel could not answer: {failure or type(failure).__name__}"
+        except Exception as failure:  # without a response, the page would wait forever
+            message = f"the request failed in the kernel: {failure or type(failure).__name__}"
             error = ColonnadeError("kernel_error", message)
         problem = {"code": error.code, "detail": error.message, "hint": error.hint}
         status = _STATUS.get(error.code, 400)
@@ -100,7 +100,7 @@ class KernelServer:
             return self._store(request, arrangement.rows_of(base))
         match = re.fullmatch(r"/v1/query/([^/]+)(/rows|/summary|/find|)", target.path)
         if match is None:
-            raise ColonnadeError("unknown_path", f"nothing answers {method} {target.path}.")
+            raise ColonnadeError("unknown_path", f"there is no route for {method} {target.path}.")
         query_id = unquote(match[1])
         if method == "DELETE":
             with self._lock:

@@ -1,4 +1,4 @@
-"""Values of predicates, in the domain in which a column is compared."""
+"""Reads the values of predicates in the type in which a column is compared."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Literal(NamedTuple):
-    """A value as a column's own type has it.
+    """A value of a predicate in a column's own type.
 
     Attributes:
-        value: the value itself, or the largest of the type that is below it.
-        is_exact: whether it is the value itself.
+        value: the value, or the largest value of the type below it.
+        is_exact: whether the type has the value itself.
 
     """
 
@@ -36,10 +36,10 @@ class Literal(NamedTuple):
 def read_literal(value: object, kind: pa.DataType) -> Literal:
     """Read the value of a predicate for a column of this plain type.
 
-    Times and dates are integers of their unit, binary is bytes.
+    Times and dates are integers in their unit, binary is bytes.
 
     Raises:
-        ValueError: it is no value of the type; says what would be.
+        ValueError: the value is not of the type; the message says what is expected.
 
     """
     if pa.types.is_boolean(kind):
@@ -51,7 +51,7 @@ def read_literal(value: object, kind: pa.DataType) -> Literal:
     if pa.types.is_decimal(kind):
         return _decimal(value, kind)
     if not isinstance(value, str):
-        raise ValueError("a text")
+        raise ValueError("expected a text")
     if pa.types.is_timestamp(kind):
         return _floor(_instant(value, kind.tz) * _PER_SECOND[kind.unit])
     if pa.types.is_date(kind):
@@ -60,7 +60,7 @@ def read_literal(value: object, kind: pa.DataType) -> Literal:
     if pa.types.is_time(kind):
         match = _TIME_PATTERN.fullmatch(value)
         if match is None:
-            raise ValueError("a time such as 12:30:00")
+            raise ValueError("expected a time such as 12:30:00")
         return _floor(_seconds(match) * _PER_SECOND[kind.unit])
     if _is_binary(kind):
         return Literal(bytes.fromhex(value.removeprefix("0x")), True)
@@ -68,7 +68,7 @@ def read_literal(value: object, kind: pa.DataType) -> Literal:
 
 
 def is_comparable(kind: pa.DataType) -> bool:
-    """Whether values of this plain type can be compared with one."""
+    """Whether the values of this plain type can be compared."""
     types = pa.types
     tests = (
         types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_timestamp,
@@ -78,7 +78,7 @@ def is_comparable(kind: pa.DataType) -> bool:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether it is text."""
+    """Whether the type is text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -91,7 +91,7 @@ def _is_binary(kind: pa.DataType) -> bool:
 def _boolean(value: object) -> bool:
     known = {True: True, False: False, "true": True, "false": False}
     if not isinstance(value, bool | str) or value not in known:
-        raise ValueError("true or false")
+        raise ValueError("expected true or false")
     return known[value]
 
 
@@ -100,9 +100,9 @@ def _integer(value: object, kind: pa.DataType) -> int:
     bits = kind.bit_width
     low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if _is_signed(kind) else (0, 2**bits)
     if number.as_tuple().exponent != 0 and number != number.to_integral_value():
-        raise ValueError("a whole number")
+        raise ValueError("expected a whole number")
     if not low <= number < high:
-        raise ValueError(f"a number from {low} to {high - 1}")
+        raise ValueError(f"expected a number from {low} to {high - 1}")
     return int(number)
 
 
@@ -112,42 +112,42 @@ def _is_signed(kind: pa.DataType) -> bool:
 
 def _float(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("a number")
+        raise ValueError("expected a number")
     try:
         return float(value)
     except (ValueError, OverflowError):
-        raise ValueError("a number, inf or NaN") from None
+        raise ValueError("expected a number, inf or NaN") from None
 
 
 def _number(value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
-        raise ValueError("a number")
+        raise ValueError("expected a number")
     try:
         number = Decimal(str(value))
     except InvalidOperation:
-        raise ValueError("a number") from None
+        raise ValueError("expected a number") from None
     if not number.is_finite():
-        raise ValueError("a finite number")
+        raise ValueError("expected a finite number")
     _, digits, exponent = number.as_tuple()
     if len(digits) > _MAX_DIGITS or abs(int(exponent)) > _MAX_DIGITS:
-        raise ValueError(f"a number of at most {_MAX_DIGITS} digits")
+        raise ValueError(f"expected a number of at most {_MAX_DIGITS} digits")
     return number
 
 
 def _decimal(value: object, kind: pa.DataType) -> Literal:
     scaled = _floor(Fraction(_number(value)) * Fraction(10) ** kind.scale)
     limit = 10**kind.precision
-    # Beyond the type's own range all values are on one side.
+    # Beyond the type's range, a value is above or below all others, so its size does not matter.
     clamped = max(-limit, min(limit - 1, scaled.value))
     units = Literal(clamped, scaled.is_exact and clamped == scaled.value)
     return units
 
 
 def _instant(text: str, zone: str | None) -> Fraction:
-    """Seconds since 1970, in UTC; what names no zone is in the column's."""
+    """Return seconds since 1970 in UTC; a text without a zone is in the column's zone."""
     match = _INSTANT_PATTERN.fullmatch(text)
     if match is None:
-        raise ValueError("a time such as 2024-07-01 12:00:00")
+        raise ValueError("expected a time such as 2024-07-01 12:00:00")
     day = date.fromisoformat(match["date"])
     seconds = _seconds(match) if match["h"] else Fraction(0)
     local = (day.toordinal() - _EPOCH) * 86_400 + seconds
@@ -168,13 +168,13 @@ def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
-        raise ValueError(f"a time with an offset: the zone {name} is not known here") from None
+        raise ValueError(f"the zone {name} is unknown; expected a time with an offset") from None
 
 
 def _seconds(match: re.Match[str]) -> Fraction:
     hours, minutes, seconds = int(match["h"]), int(match["m"]), int(match["s"] or 0)
     if hours > 23 or minutes > 59 or seconds > 59:
-        raise ValueError("a time of day up to 23:59:59")
+        raise ValueError("expected a time of day up to 23:59:59")
     fraction = Fraction((match["fraction"] and "0" + match["fraction"]) or 0)
     return hours * 3600 + minutes * 60 + seconds + fraction
 

@@ -1,7 +1,7 @@
-"""Filters: the predicates of the viewer and of the server, over pyarrow's columns.
+"""Evaluates the predicates of the viewer and the server over pyarrow's columns.
 
-They mean what ``docs/http.md`` says: a comparison with null is neither true nor false, NaN is after
-every number and equals itself, −0 equals 0, text is compared by its UTF-8 bytes.
+As in ``docs/http.md``, a comparison with null is neither true nor false, NaN is greater than every
+number and equals itself, −0 equals 0, and text is compared by its UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from .errors import ColonnadeError
 from .literal import Literal, is_comparable, is_text, read_literal
 
 Mask = Any
-"""A boolean Array or ChunkedArray as long as the table, null where neither is true."""
+"""A boolean Array or ChunkedArray with one value a row; null if neither true nor false."""
 
 _MAX_DEPTH = 32
 _SHAPE = '{"op": …, "column": …, "value": …}, {"and": […]}, {"or": […]} or {"not": …}'
 
 
 def filter_mask(table: pa.Table, predicate: object) -> Mask:
-    """Of each row, whether a predicate is true.
+    """Return for each row whether a predicate is true.
 
     Args:
         table: the rows.
@@ -41,7 +41,7 @@ def filter_mask(table: pa.Table, predicate: object) -> Mask:
 
 def _mask(table: pa.Table, predicate: object, depth: int) -> Mask:
     if depth > _MAX_DEPTH or not isinstance(predicate, dict):
-        raise _bad(f"{predicate!r} is no predicate")
+        raise _bad(f"{predicate!r} is not a predicate")
     match predicate:
         case {"and": list(parts), **others} if not others:
             masks = (_mask(table, part, depth + 1) for part in parts)
@@ -54,7 +54,7 @@ def _mask(table: pa.Table, predicate: object, depth: int) -> Mask:
         case {"op": str(op), "column": str(name)} if predicate.keys() <= {"op", "column", "value"}:
             column = table.column(column_index(table.schema, name))
             return _test(column, name, op, predicate.get("value"))
-    raise _bad(f"{predicate!r} is no predicate")
+    raise _bad(f"{predicate!r} is not a predicate")
 
 
 def _test(column: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
@@ -69,10 +69,10 @@ def _test(column: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
     if op in {"contains", "starts_with"}:
         return _text_test(values, name, op, value)
     if not is_comparable(values.type):
-        raise _bad(f"column {name!r} is {column.type}, which can only be null or not")
+        raise _bad(f"column {name!r} is {column.type}, which only is_null and not_null can test")
     if op == "in":
         if not isinstance(value, list):
-            raise _bad(f"the filter on {name!r} wants a list of values for in")
+            raise _bad(f"the filter on {name!r} needs a list of values for in")
         tests = (_compare(values, name, "eq", item) for item in value)
         first = next(tests, _all(values, False))
         return reduce(pc.or_kleene, tests, first)
@@ -82,9 +82,9 @@ def _test(column: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
 def _text_test(values: pa.ChunkedArray, name: str, op: str, value: object) -> Mask:
     kind = values.type
     if not (is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        raise _bad(f"column {name!r} is {kind}; {op} looks at text, integers and booleans")
+        raise _bad(f"column {name!r} is {kind}, but {op} needs text, integers or booleans")
     if not isinstance(value, str):
-        raise _bad(f"the filter on {name!r} looks for {value!r}, which is no text")
+        raise _bad(f"the filter on {name!r} needs a text for {op}, not {value!r}")
     texts = values if is_text(kind) else values.cast(pa.string())
     test = pc.match_substring if op == "contains" else pc.starts_with
     return test(texts, value)
@@ -94,7 +94,7 @@ def _compare(values: pa.ChunkedArray, name: str, op: str, value: object) -> Mask
     try:
         literal = read_literal(value, values.type)
     except ValueError as error:
-        raise _bad(f"{value!r} is no value of column {name!r}, {values.type}; {error}") from None
+        raise _bad(f"{value!r} is not a value of column {name!r}, {values.type}; {error}") from None
     order = _Order(values, literal)
     tests: dict[str, Callable[[], Mask]] = {
         "eq": order.is_equal,
@@ -110,7 +110,7 @@ def _compare(values: pa.ChunkedArray, name: str, op: str, value: object) -> Mask
 
 
 class _Order:
-    """How values stand to a literal; null of a null."""
+    """Compares values with a literal; the result for a null is null."""
 
     def __init__(self, values: pa.ChunkedArray, literal: Literal) -> None:
         self._literal = literal
@@ -128,14 +128,14 @@ class _Order:
                 return
             kind = stored
         elif pa.types.is_decimal(kind):
-            # One step below the smallest is below all.
+            # The literal is below the smallest value, so no value is less than it.
             if value <= -(10**kind.precision):
                 self._limit = _like(values, False)
                 return
-            # Python's own context would round to 28 digits.
+            # Python's default context would round to 28 digits.
             value = Decimal(value).scaleb(-kind.scale, Context(prec=100))
         self._scalar = pa.scalar(value, kind)
-        self._is_nan = self._is_float and value != value  # noqa: PLR0124 - NaN alone is not itself
+        self._is_nan = self._is_float and value != value  # noqa: PLR0124 - only NaN differs from itself
 
     def is_equal(self) -> Mask:
         if not self._literal.is_exact or self._limit is not None:
@@ -161,12 +161,12 @@ class _Order:
 
 
 def _all(rows: pa.Table | pa.ChunkedArray, is_true: bool) -> Mask:
-    """One value for all rows, nulls too."""
+    """Return one value for all rows, including nulls."""
     return pc.equal(pa.repeat(is_true, len(rows)), True)
 
 
 def _like(values: pa.ChunkedArray, is_true: bool) -> Mask:
-    """One value for all that are not null."""
+    """Return one value for all rows that are not null, and null for the others."""
     return pc.if_else(pc.is_valid(values), is_true, pa.scalar(None, pa.bool_()))
 
 

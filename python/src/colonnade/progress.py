@@ -1,4 +1,4 @@
-"""A progress bar while many rows are read."""
+"""A progress bar for long reads."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ _DELAY_S = 1.0
 
 
 class Progress:
-    """Shows the number of read rows, if tqdm is installed and the bar is wanted."""
+    """Shows the number of rows read so far, if tqdm is installed and the bar is wanted."""
 
     def __init__(self, total_rows: int | None, *, is_wanted: bool) -> None:
-        """Start; the bar is shown after a second."""
+        """Start; the bar appears after a second."""
         self._bar: Any = None
         if not is_wanted:
             return
         try:
-            from tqdm.auto import tqdm  # noqa: PLC0415 - it is optional and slow to import
+            from tqdm.auto import tqdm  # noqa: PLC0415 - optional, and slow to import
         except ImportError:
             return
         self._bar = tqdm(total=total_rows, unit=" rows", unit_scale=True, delay=_DELAY_S)
 
     def advance(self, num_rows: int) -> None:
-        """Count further rows."""
+        """Count more rows."""
         if self._bar is not None:
             self._bar.update(num_rows)
 

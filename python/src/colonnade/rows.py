@@ -21,7 +21,7 @@ class Source:
     """
 
     def __init__(self, data: Any) -> None:
-        """Begin to read; as `Rows`."""
+        """Open the object; see `Rows`."""
         self._reader = _reader(data)
         self._row = 0
         self.schema: pa.Schema = pa.schema(
@@ -30,7 +30,7 @@ class Source:
         )
 
     def read(self) -> pa.RecordBatch | None:
-        """Read the next batch that has rows; None after the last.
+        """Read the next batch that has rows; None after the last one.
 
         Raises:
             ColonnadeError: ``source_failed``.
@@ -60,7 +60,7 @@ class Rows:
     """
 
     def __init__(self, data: Any, snapshot: str | None = None) -> None:
-        """Begin to read.
+        """Open the object; rows are read on demand.
 
         Args:
             data: a pyarrow Table, RecordBatch or RecordBatchReader, a frame of pandas or Polars, a
@@ -107,7 +107,7 @@ class Rows:
     def close(self) -> None:
         """Release the rows and their source; reading then raises ``closed``."""
         with self._lock:
-            self.error = ColonnadeError("closed", "these rows were let go of.", "Show them again.")
+            self.error = ColonnadeError("closed", "these rows were released.", "Show them again.")
             self._source, self._next, self.is_whole = None, None, False
             self._batches, self._starts = [], [0]
 
@@ -164,8 +164,8 @@ def _reader(data: Any) -> pa.RecordBatchReader:
         if hasattr(data, "__arrow_c_array__"):
             return pa.table(pa.record_batch(data)).to_reader()
     except (pa.ArrowException, OSError) as error:
-        message = f"the {type(data).__name__} cannot be had as Arrow: {error}"
-        hint = "Is there a column whose values are of several types?"
+        message = f"the {type(data).__name__} cannot be converted to Arrow: {error}"
+        hint = "Check for columns with values of several types."
         raise ColonnadeError("bad_source", message, hint) from error
     raise ColonnadeError(
         "bad_source",

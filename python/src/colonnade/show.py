@@ -1,4 +1,4 @@
-"""A table in a notebook's output."""
+"""Shows a table in a notebook's output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .sort import sort_key
 
 _HERE = Path(__file__).parent
 
-# The open streams; a closed page leaves its streams open.
+# The maximum number of open streams; a closed page leaves its streams open.
 _MAX_STREAMS = 16
 
 DEFAULT_MEMORY_BYTES = 256 * 2**20
@@ -46,9 +46,9 @@ def show(
     Args:
         data: an object with the Arrow PyCapsule interface: a frame of pandas or Polars, a relation
             of DuckDB, a Table, RecordBatch or RecordBatchReader of pyarrow, of any number of rows.
-        height: of the viewer, in CSS pixels.
-        theme: ``auto`` is the notebook's.
-        state: what `Viewer.state` was, or some of it.
+        height: the viewer's height in CSS pixels.
+        theme: ``auto`` follows the notebook.
+        state: a value of `Viewer.state`, or a part of it.
         memory_bytes: the memory budget for rows in the browser.
 
     Returns:
@@ -64,17 +64,17 @@ def show(
 class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
     """A table in a notebook; made by `show`.
 
-    `state` and `selection` follow what the user does; both can be set.
+    `state` and `selection` follow the user's actions; both can be set.
 
     Attributes:
-        height: in CSS pixels.
+        height: the height in CSS pixels.
         theme: ``auto``, ``light`` or ``dark``.
         state: the view as JSON: ``sort``, ``filter``, ``columns`` (``shown``, ``pinned``,
-            ``widthsPx``), ``row`` (the first visible one) and ``summaries``. Setting some of it
-            changes that. Empty until the viewer is on a page.
+            ``widthsPx``), ``row`` (the first visible one) and ``summaries``. Setting some members
+            changes only those. Empty until the viewer is on a page.
         selection: the selected cells, ``{"kind", "rows": {"start", "end"}, "columns": {"start",
-            "end"}}``: positions on the screen, counted from 0, ends excluded; ``end`` is None
-            where all rows are meant. None where nothing is selected.
+            "end"}}``: positions on the screen, counted from 0, ends excluded; ``end`` is None for
+            all rows. None if nothing is selected.
 
     """
 
@@ -99,7 +99,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         state: Mapping[str, Any] | None = None,
         memory_bytes: int = DEFAULT_MEMORY_BYTES,
     ) -> None:
-        """Make one; see `show`."""
+        """Make a viewer; see `show`."""
         self._rows = Rows(data)
         self._server = KernelServer(self._rows)
         self._streams: OrderedDict[str, Iterator[bytes]] = OrderedDict()
@@ -112,7 +112,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
     @property
     def filter(self) -> dict[str, Any] | None:
-        """Which rows are shown, a predicate (``docs/http.md``); None for all. Can be set."""
+        """The predicate of the shown rows (``docs/http.md``); None for all rows. Can be set."""
         predicate: dict[str, Any] | None = self.state.get("filter")
         return predicate
 
@@ -122,7 +122,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
     @property
     def sort(self) -> list[dict[str, Any]]:
-        """The order, ``[{"column", "descending"}]``, the most important key first. Can be set, also
+        """The sort keys, ``[{"column", "descending"}]``, the most important first. Can be set, also
         as names with ``-`` for descending: ``["-price", "name"]``.
         """  # noqa: D205
         keys: list[dict[str, Any]] = self.state.get("sort", [])
@@ -133,16 +133,16 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         self._arrange(sort=[sort_key(key) for key in keys])
 
     def shown(self) -> pa.Table:
-        """All rows that the viewer shows, filtered, in its order, with its columns.
+        """Return the rows that the viewer shows: filtered and sorted, with the shown columns.
 
         Raises:
-            ColonnadeError: if the filter or the order is refused.
+            ColonnadeError: if the filter or the sort order is invalid.
 
         """
         return self._arranged_rows().table().select(self._shown_columns())
 
     def selected(self) -> pa.Table:
-        """The selected cells; no rows if nothing is selected. Raises as `shown` does."""
+        """Return the selected cells; no rows if nothing is selected. Raises as `shown` does."""
         selection = self.selection
         table = self.shown()
         if selection is None:
@@ -164,7 +164,7 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
         super().close()
 
     def _arrange(self, **change: Any) -> None:
-        """Change the order or the filter; the new rows are shown from the first one."""
+        """Change the sort order or the filter; the viewer then shows the first row."""
         kept = {name: value for name, value in self.state.items() if name != "row"}
         self.state = {**kept, **change}
 
@@ -202,15 +202,15 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
                     self._streams.pop(str(message_id), None)
 
     def _send_chunk(self, stream_id: str, head: dict[str, Any]) -> None:
-        """Send the next bytes of a stream; the first ones with its status and headers."""
+        """Send the next bytes of a stream, with `head` (status and headers) for the first ones."""
         stream = self._streams.get(stream_id)
         answer = {"id": stream_id, **head}
         if stream is None:
-            self.send({**answer, "error": "the kernel has let go of this stream"})
+            self.send({**answer, "error": "the kernel has closed this stream"})
             return
         try:
             chunk = next(stream, None)
-        except Exception as error:  # without a response, the page would wait for ever
+        except Exception as error:  # without a response, the page would wait forever
             self._streams.pop(stream_id)
             self.send({**answer, "error": str(error) or type(error).__name__})
             return
@@ -221,10 +221,10 @@ class Viewer(anywidget.AnyWidget):  # type: ignore[misc]
 
 @cache
 def _viewer_module() -> bytes:
-    """Return the viewer's code, which is built from ``web/``."""
+    """Return the viewer's JavaScript, which is built from ``web/``."""
     try:
         return (_HERE / "inline.js").read_bytes()
     except FileNotFoundError:
         message = f"{_HERE / 'inline.js'} is missing"
-        hint = "In a checkout `npm run build:python` makes it."
+        hint = "In a checkout, `npm run build:python` makes it."
         raise ColonnadeError("viewer_missing", message, hint) from None

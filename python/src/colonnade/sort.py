@@ -1,4 +1,4 @@
-"""Sorts a table of pyarrow by sort keys as the viewer and the server do."""
+"""Sorts a pyarrow table as the viewer and the server do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from .literal import is_comparable
 def sort_indices(table: pa.Table, keys: object) -> pa.Array:
     """Return the row indices in the order of the keys, the most important key first.
 
-    Nulls come last in both directions, before them NaN; text by its UTF-8 bytes; ties stay.
+    In both directions nulls come last, and NaN before them. Text is sorted by its UTF-8 bytes. The
+    sort is stable.
 
     Args:
         table: the rows.
@@ -27,12 +28,12 @@ def sort_indices(table: pa.Table, keys: object) -> pa.Array:
 
     """
     if not isinstance(keys, list):
-        raise _bad(f"{keys!r} is no list of sort keys")
+        raise _bad(f"{keys!r} is not a list of sort keys")
     columns: dict[str, pa.ChunkedArray] = {}
     orders = []
     for key in keys:
         if not isinstance(key, dict) or not isinstance(key.get("descending", False), bool):
-            raise _bad(f"{key!r} is no sort key")
+            raise _bad(f"{key!r} is not a sort key")
         column = table.column(column_index(table.schema, key.get("column")))
         values = plain_values(column)
         if not is_comparable(values.type) and not pa.types.is_duration(values.type):

@@ -1,4 +1,4 @@
-"""A result of a server, read to its end-of-stream marker over as many connections as it takes."""
+"""Reads a result to its end-of-stream marker, over several connections if one breaks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MAX_WAIT_S = 8.0
 _NO_SERVER = (ConnectionRefusedError, gaierror)
 
 Open = Callable[[dict[str, Any]], HTTPResponse]
-"""Requests the rows with these additional parameters."""
+"""Sends the request for the rows with additional parameters."""
 
 
 class ResultStream:
@@ -44,7 +44,7 @@ class ResultStream:
             connection: the server.
             begin: sends the first request.
             first_row: the number of the first requested row.
-            limit: the largest number of requested rows; None for all.
+            limit: the maximum number of requested rows; None for all.
 
         Raises:
             ColonnadeError: the server's error, or ``network_error``.
@@ -66,7 +66,7 @@ class ResultStream:
         self.schema: pa.Schema = self._reader.schema
 
     def reader(self, progress: Progress) -> pa.RecordBatchReader:
-        """The rows as a reader of pyarrow; deleting it cancels the query."""
+        """Return the rows as a pyarrow reader; deleting it cancels the query."""
         batches = self._batches(progress)
         next(batches)
         return pa.RecordBatchReader.from_batches(self.schema, batches)
@@ -105,18 +105,18 @@ class ResultStream:
     def _check(self, batch: pa.RecordBatch, metadata: dict[bytes, bytes]) -> None:
         snapshot = metadata.get(b"colonnade.snapshot", self._snapshot)
         if self._snapshot not in {None, snapshot}:
-            message = f"the rows from {self._row} on are of another state of their source."
+            message = f"the source changed before row {self._row} was read."
             raise ColonnadeError("source_changed", message, "Read it again.", row=self._row)
         self._snapshot = snapshot
         first_row = int(metadata.get(b"colonnade.first_row", b"-1"))
         if first_row != self._row:
             code = "row_overlap" if first_row < self._row else "row_gap"
-            message = f"row {first_row} came where row {self._row} was expected."
+            message = f"received row {first_row}, expected row {self._row}."
             raise ColonnadeError(code, message, row=self._row)
         self._row += batch.num_rows
         total = metadata.get(b"colonnade.total_rows")
         if total is not None and int(total) != self._row:
-            message = f"the stream ends at row {self._row}, expected {total.decode()}."
+            message = f"the stream ends at row {self._row}, expected row {total.decode()}."
             raise ColonnadeError("wrong_total", message, row=self._row)
 
     def _connect(self) -> None:
@@ -152,7 +152,7 @@ class ResultStream:
             raise ColonnadeError(error["code"], error["message"], error["hint"], row=self._row)
 
     def _wait_for_retry(self, reason: str) -> None:
-        """Close the connection and wait before the next one; the first retry follows at once."""
+        """Close the connection and wait before the next one; the first retry has no wait."""
         self._close()
         now = time.monotonic()
         if self._deadline is None:
@@ -198,7 +198,7 @@ class _Body:
 
     def read(self, num_bytes: int = -1) -> bytes:
         data = self._response.read(num_bytes)
-        # pyarrow reads the marker at once or in two halves.
+        # pyarrow reads the marker in one or two reads.
         self._last = (self._last + data)[-8:] if len(data) <= 8 else b""
         return data
 

@@ -1,4 +1,4 @@
-"""A column in short, as ``GET /v1/query/{id}/summary`` answers."""
+"""Column summaries, as ``GET /v1/query/{id}/summary`` returns them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def summary(table: pa.Table, name: str) -> dict[str, Any]:
             for value, count in zip(texts_of(tops).to_pylist(), counts, strict=True)
         ]
     extremes = pc.min_max(known)
-    # Not by way of Python, whose times have no nanoseconds and end with the year 9999.
+    # Not converted to Python, whose times have no nanoseconds and end with the year 9999.
     ends = pa.chunked_array([pa.array([extremes["min"], extremes["max"]], kind)])
     answer["min"], answer["max"] = texts_of(ends).to_pylist()
     if pa.types.is_temporal(kind) or pa.types.is_integer(kind):
@@ -69,7 +69,7 @@ def summary(table: pa.Table, name: str) -> dict[str, Any]:
 
 
 def _of_integers(known: pa.ChunkedArray) -> dict[str, Any]:
-    """Mean and histogram of integers and of times, in their unit; bins are whole numbers wide."""
+    """Return mean and histogram of integers and times; the width of a bin is a whole number."""
     kind = known.type
     stored = (
         kind if pa.types.is_integer(kind) else pa.int32() if kind.bit_width == 32 else pa.int64()
@@ -94,7 +94,7 @@ def _of_integers(known: pa.ChunkedArray) -> dict[str, Any]:
 
 
 def _of_floats(known: pa.ChunkedArray) -> dict[str, Any]:
-    """Mean and histogram of floats and decimals."""
+    """Return mean and histogram of floats and decimals."""
     numbers = known.cast(pa.float64())
     extremes = pc.min_max(numbers)
     low, high = extremes["min"].as_py(), extremes["max"].as_py()
@@ -106,7 +106,7 @@ def _of_floats(known: pa.ChunkedArray) -> dict[str, Any]:
 
 
 def _counts(numbers: pa.ChunkedArray, starts: pa.Array) -> list[int]:
-    """How many numbers are before the first start, from each to the next, and from the last on."""
+    """Count the numbers of each bin; `starts` are the starts of all bins but the first."""
     before = [pc.sum(pc.less(numbers, start)).as_py() or 0 for start in starts]
     bounds = [0, *before, len(numbers)]
     return [end - start for start, end in pairwise(bounds)]

@@ -1,4 +1,4 @@
-"""Values as texts, similar to those of the viewer."""
+"""Converts values to texts similar to those of the viewer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .literal import is_text
 def texts_of(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Convert each value to a text; null stays null.
 
-    As pyarrow casts to string; binary as hex, nested values as Python writes them.
+    Texts are those of pyarrow's cast to string; binary is hex, nested values are Python's ``str``.
     """
     values = plain_values(column)
     kind = values.type

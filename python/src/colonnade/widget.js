@@ -111,7 +111,7 @@ function fetchFrom(kernel) {
 
 /** Loads the module that defines <colonnade-viewer>, which the kernel's package contains. */
 function loadViewer(kernel, version) {
-  // Another widget may be loading it; if that widget is removed meanwhile, this one loads it.
+  // Another widget may be loading the module; if that widget is removed meanwhile, this one loads it.
   const known = modules.get(version);
   if (known !== undefined) return known.catch(() => loadViewer(kernel, version));
   const loading = kernel.request({ id: kernel.id(), do: "module" }).then(({ bytes }) => {

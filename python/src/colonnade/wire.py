@@ -1,8 +1,8 @@
-"""Record batches as an Arrow IPC stream whose messages say which rows they hold.
+"""Encodes record batches as an Arrow IPC stream whose messages have row numbers.
 
-What a message says stands in ``Message.custom_metadata``, as ``docs/http.md`` describes. pyarrow
-writes that for record batches only, and dictionaries need it too, so it is put in front of each
-message's header here.
+Row numbers are in ``Message.custom_metadata``, as ``docs/http.md`` describes. pyarrow can write
+that for record batches only, but dictionaries need it too, so this module adds it in front of each
+message's header.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
-"""Of an Arrow IPC stream."""
+"""The media type of an Arrow IPC stream."""
 
 _CONTINUATION = b"\xff\xff\xff\xff"
 _MESSAGE_VTABLE = struct.pack("<7H", 14, 24, 20, 22, 4, 8, 16)
@@ -22,7 +22,7 @@ _MESSAGE = 24
 _KEY_VALUE_VTABLE = struct.pack("<4H", 8, 12, 4, 8)
 _KEY_VALUE = 48
 _ENTRIES = 56
-# Keeps the alignment of what follows, up to that of the body.
+# A multiple of this keeps the alignment of the header and the body after it.
 _FRONT_ALIGNMENT_BYTES = 64
 
 _SCHEMA, _DICTIONARY_BATCH, _RECORD_BATCH = 1, 2, 3
@@ -34,14 +34,14 @@ def numbered_stream(
     """Encode batches as one stream.
 
     Args:
-        schema: of all batches.
+        schema: the schema of all batches.
         batches: in row order.
-        first_row: the number of their first row in the result.
+        first_row: the row number of their first row in the result.
         snapshot: 16 hexadecimal digits, the same for all streams of the same rows.
 
     Yields:
-        The messages of one batch after the other, the schema with the first; then what says that
-        these were all, with the end-of-stream marker.
+        The messages of each batch, for the first one with the schema; then an empty batch with the
+        totals, and the end-of-stream marker.
 
     """
     sink = _Sink()
@@ -58,7 +58,7 @@ def numbered_stream(
 
 
 def plain_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
-    """Encode batches as one stream as pyarrow writes it; yields a chunk for each batch."""
+    """Encode batches as one stream, as pyarrow writes it; yields a chunk for each batch."""
     sink = _Sink()
     with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), schema) as writer:
         for batch in batches:
@@ -68,7 +68,7 @@ def plain_stream(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterat
 
 
 class _Sink:
-    """What pyarrow writes to; a file that keeps nothing but what was written since."""
+    """A file for pyarrow to write to; it keeps only the bytes since the last `take`."""
 
     closed = False
 
@@ -79,7 +79,7 @@ class _Sink:
         self._chunks.append(chunk)
 
     def take(self) -> bytes:
-        """What was written since."""
+        """Return and forget the bytes written since the last call."""
         chunks, self._chunks = self._chunks, []
         return b"".join(chunks)
 
@@ -98,7 +98,7 @@ class _Sink:
 
 
 class _Numbers:
-    """Numbers the messages of one stream."""
+    """Adds row numbers to the messages of one stream."""
 
     def __init__(self, first_row: int, snapshot: str) -> None:
         self._row = first_row
@@ -108,7 +108,7 @@ class _Numbers:
         self.is_end = False
 
     def messages(self, written: bytes, num_rows: int) -> Iterator[bytes | memoryview]:
-        """Split what a writer wrote for one batch into messages, each with its numbers in front."""
+        """Split the bytes of one batch into messages, and put entries in front of each header."""
         view = memoryview(written)
         start = 0
         while start < len(view):
@@ -160,10 +160,10 @@ class _Message:
         return 0 if at is None else int(struct.unpack_from(form, self._header, at)[0])
 
     def front(self, entries: dict[str, str]) -> bytes:
-        """Bytes that, put in front of the unchanged header, give the message these entries.
+        """Return bytes that add entries to the message when put in front of its header.
 
         Offsets in a FlatBuffer are relative and point forward, so the header needs no change: the
-        front holds a new root and Message, whose header lies in the old bytes.
+        front holds a new root and Message, which refer to the header in the old bytes.
         """
         header_at = self._field(2)
         assert header_at is not None, "a message has a header"  # noqa: S101 - pyarrow wrote it
@@ -200,7 +200,7 @@ class _Message:
 
 
 def _string_bytes(text: bytes) -> int:
-    """What a string takes: its length, itself, a zero, up to the next multiple of four."""
+    """Return the size of a FlatBuffer string: length, text and a zero, padded to four bytes."""
     return (4 + len(text) + 1 + 3) // 4 * 4
 
 
@@ -209,7 +209,10 @@ def _empty(schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _no_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """No rows with the dictionaries of a batch; pyarrow writes all offsets of an empty slice."""
+    """Return a batch without rows, with the dictionaries of `batch`.
+
+    Only dictionary columns are sliced, because pyarrow writes all offsets of an empty slice.
+    """
     columns = [
         column.slice(0, 0) if pa.types.is_dictionary(column.type) else pa.nulls(0, column.type)
         for column in batch.columns
