@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from colonnade import ColonnadeError
+from colonnade.columns import distinct_names
 from colonnade.predicate import filter_mask
 from colonnade.sort import sort_indices
 
@@ -23,6 +24,12 @@ def cases(name: str) -> list[Any]:
 def cut(table: pa.Table) -> pa.Table:
     """The same rows in batches of three."""
     return pa.Table.from_batches(table.to_batches(max_chunksize=3), table.schema)
+
+
+@pytest.mark.parametrize("case", cases("distinct_names.json"), ids=lambda case: str(case["names"]))
+def test_distinct_names(case: dict[str, list[str]]) -> None:
+    schema = pa.schema([pa.field(name, pa.null()) for name in case["names"]])
+    assert distinct_names(schema) == case["distinct"]
 
 
 @pytest.mark.parametrize("case", cases("predicates.json"), ids=lambda case: str(case["filter"]))

@@ -51,3 +51,21 @@ test.each(
   expect(workers).toHaveLength(1);
   second.abort();
 });
+
+test("a table takes the idle worker of one that is opened and given up in the same task", async () => {
+  const { open } = await import("../src/api/open.js");
+  const begin = () => {
+    const opening = new AbortController();
+    open(new Uint8Array(8), { wasmSrc, signal: opening.signal }).catch(() => undefined);
+    return opening;
+  };
+  const port = expect.any(MessagePort);
+  const first = begin();
+  await expect.poll(() => workers[0]?.sent).toEqual([port]);
+  first.abort();
+  begin().abort();
+  const third = begin();
+  await expect.poll(() => workers[0]?.sent).toEqual([port, "idle", port, "idle", port]);
+  expect(workers).toHaveLength(1);
+  third.abort();
+});

@@ -33,10 +33,10 @@ pub(super) fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item
     values.filter_map(|value| value.to_str().ok())
 }
 
-/// Whether the body is declared as JSON.
+/// Whether the body is declared as JSON, whatever the parameters are.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     text(headers, CONTENT_TYPE)
-        .and_then(|value| MediaType::parse(value).ok())
+        .and_then(|value| MediaType::parse(value.split(';').next()?.trim()).ok())
         .is_some_and(|media_type| media_type.essence() == MediaType::new(APPLICATION, JSON))
 }
 

@@ -187,6 +187,13 @@ async fn json_queries() {
     }
     let undeclared = server.ask("POST", "/v1/query", &[], b"{}").await;
     assert_eq!(read(undeclared).await.code(), "unsupported_media_type");
+    for parameters in ["; charset=utf-8", ";;", "; profile=http://x"] {
+        let declared = format!("application/json{parameters}");
+        let headers = [("content-type", declared.as_str())];
+        let body = br#"{"table": "t"}"#;
+        let response = server.ask("POST", "/v1/query", &headers, body).await;
+        assert_eq!(response.status, 200, "{declared}");
+    }
     let json = [("content-type", "application/json")];
     let large = server
         .ask("POST", "/v1/query", &json, &vec![b' '; 2 << 20])

@@ -2,7 +2,6 @@ import { cancelledError } from "../model/errors.js";
 import { prepareSource, type RequestOptions, type TableSource } from "./source.js";
 import { findWasm, startWorker, type WorkerOptions } from "./start-worker.js";
 import { Table } from "./table.js";
-import type { TableWorker } from "./worker-lease.js";
 
 /** Options of {@link open}. */
 export interface OpenOptions extends RequestOptions, WorkerOptions {
@@ -45,13 +44,8 @@ export async function openFor(
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
   // Comes first, so that the worker starts while the page prepares the source.
-  const starting = startWorker(options, signal);
-  const opening = new AbortController();
-  const releaseOnAbort = (worker: TableWorker) => {
-    // Released at once, so that a table opened in the same task instead can take the worker.
-    signal?.addEventListener("abort", () => worker.release(), { signal: opening.signal });
-  };
-  starting.then(releaseOnAbort).catch(() => undefined);
+  const opened = new AbortController();
+  const starting = startWorker(options, signal, opened.signal);
   const preparing = [starting, findWasm(options), prepareSource(source, options)] as const;
   try {
     const [worker, wasm, prepared] = await Promise.all(preparing).catch((thrown) => {
@@ -63,6 +57,6 @@ export async function openFor(
     if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
     return await Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm, isShown });
   } finally {
-    opening.abort();
+    opened.abort();
   }
 }

@@ -76,18 +76,26 @@ export async function findWasm({
 
 /**
  * Takes an idle worker or starts a new one. If workers are unavailable, this thread serves the table.
- * Rejects with `worker_unavailable` if neither works.
+ * Rejects with `worker_unavailable` if neither works. If `signal` aborts before `opened` does, the worker is
+ * released in the same task, so that a table opened there instead can take it.
  */
 export async function startWorker(
   { worker = true, workerSrc, wasmSrc }: WorkerOptions,
   signal: AbortSignal | undefined,
+  opened: AbortSignal,
 ): Promise<TableWorker> {
+  const untilOpened = (started: TableWorker) => {
+    if (signal?.aborted) started.release();
+    signal?.addEventListener("abort", () => started.release(), { signal: opened });
+    return started;
+  };
   const { make, load } = workerSrc === undefined ? workerCode : codeAt(workerSrc);
   let reason = "";
   if (worker && globalThis.Worker !== undefined) {
     const kind = `${workerSrc} ${wasmSrc}`;
     try {
-      return new WorkerLease(takeIdleWorker(kind) ?? (await startedWorker(make(), signal)), kind);
+      const own = takeIdleWorker(kind) ?? (await startedWorker(make(), signal));
+      return untilOpened(new WorkerLease(own, kind));
     } catch (thrown) {
       if (signal?.aborted) throw cancelledError();
       reason = thrown instanceof Error ? thrown.message : String(thrown);
@@ -96,7 +104,7 @@ export async function startWorker(
   try {
     const here = serveHere(await load());
     if (reason) console.warn(`colonnade decodes on the page's thread: ${reason}`);
-    return here;
+    return untilOpened(here);
   } catch (thrown) {
     reason ||= thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {
