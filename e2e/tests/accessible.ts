@@ -1,12 +1,23 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, type Page } from "@playwright/test";
 
-/** Expects that axe finds no violations in the page; `narrow` restricts what axe checks. */
+/**
+ * Expects that axe finds no violations in the page, in light and in dark; `narrow` restricts what axe
+ * checks. Only the rules about colours can differ between the two, so only they run twice.
+ */
 export async function expectAccessible(
   page: Page,
   narrow = (axe: AxeBuilder) => axe,
 ): Promise<void> {
-  const { violations } = await narrow(new AxeBuilder({ page })).analyze();
+  await page.emulateMedia({ colorScheme: "light" });
+  await expectNoViolations(narrow(new AxeBuilder({ page })));
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expectNoViolations(narrow(new AxeBuilder({ page })).withTags("cat.color"));
+  await page.emulateMedia({ colorScheme: null });
+}
+
+async function expectNoViolations(axe: AxeBuilder): Promise<void> {
+  const { violations } = await axe.analyze();
   expect(violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html)])).toEqual([]);
 }
 

@@ -370,20 +370,14 @@ test("cancelling a chart or closing the charts cancels their queries at the serv
   await expect.poll(async () => (await running()).length).toBeLessThan(again.length);
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  test.describe(`in ${colorScheme}`, () => {
-    test.use({ colorScheme });
-
-    test("charts, their tables and errors are accessible", async ({ page, demo }) => {
-      await openCharts(page, demo, "flights");
-      await expect(chart(page, "Mean of delay by date")).toBeVisible();
-      await expect(chart(page, "Rows by origin")).toBeVisible();
-      await expectAccessible(page);
-      await valuesOf(card(page, "Rows by origin"));
-      await card(page, "Rows by origin").getByRole("button", { name: "Table" }).click();
-      await drag(page, chart(page, "Mean of delay by date"), 0.3, 0.5);
-      await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
-      await expectAccessible(page);
-    });
-  });
-}
+test("charts, their tables and errors are accessible", async ({ page, demo }) => {
+  await openCharts(page, demo, "flights");
+  await expect(chart(page, "Mean of delay by date")).toBeVisible();
+  await expect(chart(page, "Rows by origin")).toBeVisible();
+  await expectAccessible(page);
+  await valuesOf(card(page, "Rows by origin"));
+  await card(page, "Rows by origin").getByRole("button", { name: "Table" }).click();
+  await drag(page, chart(page, "Mean of delay by date"), 0.3, 0.5);
+  await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
+  await expectAccessible(page);
+});

@@ -458,30 +458,24 @@ test("an export shows its progress and can be cancelled", async ({ page, demo })
   await expectAccessible(page);
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  test.describe(`in ${colorScheme}`, () => {
-    test.use({ colorScheme });
-
-    test("the list of files, its menus and dialogs are accessible", async ({ page, stage }) => {
-      const { server, folder } = stage;
-      await page.goto(server.origin);
-      const files = ["local.feather", "trips.parquet", "page.html", "large.csv"];
-      await choose(
-        page,
-        files.map((name) => join(folder, name)),
-      );
-      await expect(row(page, "large.csv")).toBeVisible();
-      await row(page, "trips.parquet").getByRole("textbox").fill("source");
-      await expectAccessible(page);
-      await chooseTable(page, "source");
-      await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
-      await page.getByRole("button", { name: "Export" }).press("Enter");
-      await expect(page.getByRole("button", { name: /^Parquet/ })).toBeFocused();
-      await expectAccessible(page);
-      await page.keyboard.press("Escape");
-      await page.getByRole("button", { name: "Copy as code" }).press("Enter");
-      await expect(page.getByRole("dialog", { name: "Copy as code" })).toBeVisible();
-      await expectAccessible(page);
-    });
-  });
-}
+test("the list of files, its menus and dialogs are accessible", async ({ page, stage }) => {
+  const { server, folder } = stage;
+  await page.goto(server.origin);
+  const files = ["local.feather", "trips.parquet", "page.html", "large.csv"];
+  await choose(
+    page,
+    files.map((name) => join(folder, name)),
+  );
+  await expect(row(page, "large.csv")).toBeVisible();
+  await row(page, "trips.parquet").getByRole("textbox").fill("source");
+  await expectAccessible(page);
+  await chooseTable(page, "source");
+  await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
+  await page.getByRole("button", { name: "Export" }).press("Enter");
+  await expect(page.getByRole("button", { name: /^Parquet/ })).toBeFocused();
+  await expectAccessible(page);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Copy as code" }).press("Enter");
+  await expect(page.getByRole("dialog", { name: "Copy as code" })).toBeVisible();
+  await expectAccessible(page);
+});

@@ -1,14 +1,4 @@
 import { expect, type Page } from "@playwright/test";
-import { elementAlone, expectAccessible } from "./accessible.js";
-
-/** Expects that axe finds nothing in the element, in light and in dark. */
-export async function expectElementAccessible(page: Page): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme });
-    await expectAccessible(page, elementAlone);
-  }
-  await page.emulateMedia({ colorScheme: null });
-}
 
 /** Expects that the grid follows the ARIA grid pattern, with rows and columns rendered on demand. */
 export async function expectGrid(page: Page): Promise<void> {

@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import { expectElementAccessible, expectGrid } from "./grid-contract.js";
+import { elementAlone, expectAccessible } from "./accessible.js";
+import { expectGrid } from "./grid-contract.js";
 import { CuttingProxy } from "./proxy.js";
 import { demoFile, inCheckout, Server } from "./server.js";
 import { cell, expect, goToRow, test, viewer } from "./viewer.js";
@@ -70,7 +71,7 @@ test("nothing opened, connecting, and cancelled before the first row", async ({
     await show(page, pages.origin, {});
     await expect(page.getByText("No table is open.")).toBeVisible();
     await expect(status(page)).toHaveText("No table open");
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
 
     await viewer(page).evaluate(
       (element, src) => element.setAttribute("src", src),
@@ -79,13 +80,13 @@ test("nothing opened, connecting, and cancelled before the first row", async ({
     await expect(status(page)).toHaveText("Connecting…");
     await expect(progressBar(page)).toHaveAccessibleName("Loading rows");
     await expect(page.getByText(/Waiting for the first rows… \d+ s/)).toBeVisible();
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
 
     await button(page, "Cancel").click();
     await expect(page.getByText("Cancelled before the first row.")).toBeVisible();
     await expect(status(page)).toHaveText("Cancelled");
     await expect(progressBar(page)).toBeHidden();
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
 
     open();
     await button(page, "Load again").click();
@@ -134,7 +135,7 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "-1");
     await expect(page.getByRole("grid")).toHaveAttribute("aria-busy", "false");
     await expectGrid(page);
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
 
     await goToRow(page, ROWS);
     await expect(page.getByText("Row 600,000 has not arrived yet.").first()).toBeVisible();
@@ -145,7 +146,7 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await expect(progressBar(page)).toBeVisible();
     await expect(page.getByRole("alert")).toBeHidden();
     await expectGrid(page);
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
 
     server = await serve(Number(new URL(server.origin).port));
     await expect(status(page)).toContainText("Complete: 600,000 rows");
@@ -153,7 +154,7 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await expect(cell(page, ROWS - 1, 1)).toBeVisible();
     await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", String(ROWS + 1));
     await expectGrid(page);
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
   } finally {
     open();
     await proxy.close();
@@ -199,7 +200,7 @@ test("cancelled: rows stay, and they can be loaded again", async ({ page, pages,
     const rows = await page.getByRole("grid").getAttribute("aria-rowcount");
     expect(Number(rows)).toBeGreaterThan(1);
     await expectGrid(page);
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
     open();
     await button(page, "Load again").click();
     await expect(status(page)).toContainText("Complete: 600,000 rows");
@@ -234,7 +235,7 @@ test("failed: the alert says why, rows stay, and Retry loads them again", async 
     await expect(cell(page, 0, 1)).toBeVisible();
     await expect(progressBar(page)).toBeHidden();
     await expectGrid(page);
-    await expectElementAccessible(page);
+    await expectAccessible(page, elementAlone);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await button(page, "Copy details").click();
     await expect(button(page, "Copied")).toBeVisible();
@@ -255,7 +256,7 @@ test("failed before there was a table", async ({ page, pages, server }) => {
   await expect(page.getByRole("alert")).toContainText('"flights"');
   await expect(page.getByRole("alert").getByRole("button", { name: "Retry" })).toBeVisible();
   await expect(status(page)).toHaveText("Failed");
-  await expectElementAccessible(page);
+  await expectAccessible(page, elementAlone);
 });
 
 test("paused: the memory budget is full, and the user chooses", async ({ page, pages }) => {
@@ -267,7 +268,7 @@ test("paused: the memory budget is full, and the user chooses", async ({ page, p
   await expect(button(page, "Continue with 11.7 KiB")).toBeVisible();
   await expect(button(page, "Keep these rows")).toBeVisible();
   await expectGrid(page);
-  await expectElementAccessible(page);
+  await expectAccessible(page, elementAlone);
   await button(page, "Keep these rows").click();
   await expect(status(page)).toContainText("Cancelled");
 });
@@ -287,7 +288,7 @@ test("windowed: rows load while scrolling, without an announcement each time", a
   }
   expect(await heard(page)).toEqual([]);
   await expectGrid(page);
-  await expectElementAccessible(page);
+  await expectAccessible(page, elementAlone);
 });
 
 test("empty: a result without rows, and a filter without matching rows", async ({
@@ -301,7 +302,7 @@ test("empty: a result without rows, and a filter without matching rows", async (
   await expect(status(page)).toContainText("Complete: 0 rows");
   await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "1");
   await expectGrid(page);
-  await expectElementAccessible(page);
+  await expectAccessible(page, elementAlone);
 
   await stage.show("/v1/tables/flights/rows?limit=1000");
   await viewer(page).evaluate((element) => {
@@ -309,7 +310,7 @@ test("empty: a result without rows, and a filter without matching rows", async (
   });
   await expect(page.getByText("No rows match the filter.")).toBeVisible();
   await expectGrid(page);
-  await expectElementAccessible(page);
+  await expectAccessible(page, elementAlone);
   await button(page, "Remove all").click();
   await expect(cell(page, 0, 1)).toBeVisible();
 });
@@ -324,7 +325,7 @@ test("zero columns", async ({ page, pages }) => {
   await expect(status(page)).toContainText("Complete: 0 rows");
   await expect(page.getByRole("grid")).toBeHidden();
   await expect(button(page, "Columns")).toBeHidden();
-  await expectElementAccessible(page);
+  await expectAccessible(page, elementAlone);
 });
 
 test("Go to row explains an invalid number, and goes to the last row for a number that is too large", async ({
@@ -339,7 +340,7 @@ test("Go to row explains an invalid number, and goes to the last row for a numbe
   await expect(notice).toHaveText("“twelve” is not a row number. Type a whole number: 1 to 1,000.");
   await expect(input).toHaveAttribute("aria-invalid", "true");
   await expect(input).toBeFocused();
-  await expectElementAccessible(page);
+  await expectAccessible(page, elementAlone);
   await input.fill("5000");
   await expect(input).not.toHaveAttribute("aria-invalid", "true");
   await input.press("Enter");
