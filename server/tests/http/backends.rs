@@ -141,7 +141,7 @@ async fn every_engine_holds_to_the_same() {
         ]),
         _ => {
             table +=
-                "COLONNADE_SAIL is not set, and sail is not installed: the real Sail is skipped\n"
+                "COLONNADE_SAIL is not set, and sail is not installed: the real Sail is skipped\n";
         }
     }
     match std::env::var("COLONNADE_SPARK") {
