@@ -70,7 +70,7 @@ for (const workers of ["'self'", "'none'"]) {
     page.on("console", (message) => words.push(message.text()));
     await show(page, "define.js", `${STRICT}; worker-src ${workers}`);
     await expectRows(page, "index.js");
-    const isHere = words.some((text) => text.includes("on the page's own thread"));
+    const isHere = words.some((text) => text.includes("on the page's thread"));
     expect(isHere).toBe(workers === "'none'");
   });
 }
