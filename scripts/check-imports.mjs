@@ -1,5 +1,5 @@
-// Checks the imports of the Rust crates: the modules of a folder never import each other in a circle, and a
-// room (a module of the crate's root) imports only rooms on lower floors, by the tables of ARCHITECTURE.md.
+// Checks the imports of the Rust crates: the modules of a folder never import each other in a cycle, and a
+// module of the crate's root imports only modules of lower layers, by the tables of ARCHITECTURE.md.
 // Biome checks TypeScript: biome.json.
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -119,35 +119,35 @@ function siblingArrows(arrows) {
   return [...found.values()];
 }
 
-/** The names of one import circle in `arrows`; undefined if there is none. */
-function findCircle(arrows) {
+/** The names of one import cycle in `arrows`; undefined if there is none. */
+function findCycle(arrows) {
   const done = new Set();
   const walk = (name, path) => {
     if (path.includes(name)) return path.slice(path.indexOf(name)).concat(name);
     if (done.has(name)) return undefined;
     for (const arrow of arrows.filter((arrow) => arrow.from === name)) {
-      const circle = walk(arrow.to, path.concat(name));
-      if (circle) return circle;
+      const cycle = walk(arrow.to, path.concat(name));
+      if (cycle) return cycle;
     }
     done.add(name);
     return undefined;
   };
   for (const { from } of arrows) {
-    const circle = walk(from, []);
-    if (circle) return circle;
+    const cycle = walk(from, []);
+    if (cycle) return cycle;
   }
   return undefined;
 }
 
-/** The floor of each room, by the table below the heading of `folder` in ARCHITECTURE.md, if there is one. */
-function readFloors(folder) {
+/** The layer of each root module, by the table below the heading of `folder` in ARCHITECTURE.md, if there is one. */
+function readLayers(folder) {
   const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
   const section = text.split(/^#+ /m).find((section) => section.startsWith(`\`${folder}\``));
-  const floors = new Map();
-  for (const [, floor, rooms] of (section ?? "").matchAll(/^\| (\d+) \| ([^|]*) \|/gm)) {
-    for (const [, room] of rooms.matchAll(/`(\w+)(?:\.rs|\/)?`/g)) floors.set(room, Number(floor));
+  const layers = new Map();
+  for (const [, layer, names] of (section ?? "").matchAll(/^\| (\d+) \| ([^|]*) \|/gm)) {
+    for (const [, name] of names.matchAll(/`(\w+)(?:\.rs|\/)?`/g)) layers.set(name, Number(layer));
   }
-  return floors;
+  return layers;
 }
 
 /** The faults of a crate's imports, one line each. */
@@ -158,26 +158,26 @@ export function importFaults(crate) {
   const faults = [];
   for (const parent of new Set(arrows.map((arrow) => arrow.parent))) {
     const inside = arrows.filter((arrow) => arrow.parent === parent);
-    const circle = findCircle(inside);
-    if (!circle) continue;
-    const examples = circle
+    const cycle = findCycle(inside);
+    if (!cycle) continue;
+    const examples = cycle
       .slice(1)
-      .map((to, index) => inside.find((arrow) => arrow.from === circle[index] && arrow.to === to))
+      .map((to, index) => inside.find((arrow) => arrow.from === cycle[index] && arrow.to === to))
       .map((arrow) => arrow.example);
     const place = relative(root, join(folder, ...parent.split("::")));
-    faults.push(`${place}: circle ${circle.join(" → ")} (${examples.join(", ")})`);
+    faults.push(`${place}: cycle ${cycle.join(" → ")} (${examples.join(", ")})`);
   }
-  const floors = readFloors(`${crate}/src`);
-  if (floors.size === 0) return faults;
+  const layers = readLayers(`${crate}/src`);
+  if (layers.size === 0) return faults;
   for (const name of modules.keys()) {
-    if (name && !name.includes("::") && !floors.has(name)) {
-      faults.push(`${crate}/src/${name}: has no floor in ARCHITECTURE.md`);
+    if (name && !name.includes("::") && !layers.has(name)) {
+      faults.push(`${crate}/src/${name}: has no layer in ARCHITECTURE.md`);
     }
   }
   for (const { parent, from, to, example } of arrows) {
-    if (parent === "" && floors.get(to) >= floors.get(from)) {
+    if (parent === "" && layers.get(to) >= layers.get(from)) {
       faults.push(
-        `${crate}/src: ${from} may not import ${to}, which is not on a lower floor (${example})`,
+        `${crate}/src: ${from} may not import ${to}, which is not in a lower layer (${example})`,
       );
     }
   }
@@ -190,7 +190,7 @@ export function checkImports() {
   if (faults.length > 0) {
     throw new Obstacle(`imports that ARCHITECTURE.md does not allow:\n  ${faults.join("\n  ")}`);
   }
-  say("all imports go to lower floors");
+  say("all imports go to lower layers");
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
