@@ -14,7 +14,10 @@ const SLOW_ROUNDS = 3;
 const series = (rows) => `(select value as id from generate_series(0, ${rows - 1}))`;
 const FRAME_ROWS = 2 ** 25;
 
-/** Each workload's tasks by who runs them; the first is ours. `limit` bounds our ratio to the best peer. */
+/**
+ * Each workload's tasks by who runs them; the first is ours. `limit` is the largest allowed ratio of our time to that
+ * of the best compared tool.
+ */
 function workloads({ origin, site, lineitem }) {
   const frame = `select id, id * 0.5 as a, id * 0.25 as b, id * 0.125 as c, id * 2.5 as d from ${series(FRAME_ROWS)}`;
   const collect = (rows) => ({
@@ -138,7 +141,7 @@ export async function measureAlternately(title, names, numRounds, run) {
   return { times, errors, othersShare: others.share() };
 }
 
-/** One table for each workload; the ratio is our time to that of the best peer. */
+/** One table for each workload; the ratio is our time to that of the best compared tool. */
 export function enginesSection(results) {
   const sections = results.map((result) => {
     const { title, times, errors } = result;
@@ -149,7 +152,7 @@ export function enginesSection(results) {
       ms.length === 0 ? (errors[name] ?? "") : spread(ms),
       name === ours && !isNoisy(result) ? fraction(median(ms) / best) : "",
     ]);
-    return `## ${title}\n\n${markdown(["", "ms", "ratio to the best peer"], rows)}`;
+    return `## ${title}\n\n${markdown(["", "ms", "ratio to the best compared tool"], rows)}`;
   });
   return ["# Compared with Spark, pyarrow and Flight", ABOUT, ...sections].join("\n\n");
 }
@@ -163,10 +166,12 @@ export function engineTargets(results) {
     if (times[ours].length === 0 || !Number.isFinite(best)) return [];
     const ratio = median(times[ours]) / best;
     const is = verdict(ratio <= limit, result);
-    return [[title, `at most ${fraction(limit)} of the best peer`, fraction(ratio), is]];
+    return [[title, `at most ${fraction(limit)} of the best compared tool`, fraction(ratio), is]];
   });
 }
 
-const ABOUT = `One Python process reads from our server over HTTP (loopback), and from peers that it runs itself: Spark with two
-threads, and Flight and an HTTP server of pyarrow with the table in memory. Sessions, servers and the data to send are
-created before the measurement. Computed rows are computed anew each time.`;
+const ABOUT = `A Python process runs the tasks. It reads from the Colonnade server over HTTP on loopback, and it starts the compared
+tools: Spark with two threads, a Flight server and an HTTP server. The two servers use pyarrow and have the table in
+memory. Sessions, servers and the data to send are created before the measurement. Rows that a query computes are
+computed anew each time. In the last comparison, a browser reads from the Colonnade server, and the server reads from
+the same Spark cluster as pyspark.`;

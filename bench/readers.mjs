@@ -87,6 +87,11 @@ export async function measureReaders({ site, lineitem, numRounds }) {
   return results;
 }
 
+const ABOUT = `# The server with many readers
+
+The server sends lineitem from an Arrow file. Curl processes on the same machine read it at the same time; the first
+column is their number.`;
+
 /** The section of the report, with one line for each number of readers. */
 export function readersSection(results) {
   const rows = results.map(({ numReaders, samples }) => {
@@ -103,10 +108,10 @@ export function readersSection(results) {
     "readers",
     "first byte, ms",
     "GB/s in total",
-    "processor s / GB",
+    "processor seconds per GB",
     "peak memory, MB",
   ];
-  return `# The server and its readers\n\nlineitem from an Arrow file, read by that many curl processes at once on the same machine.\n\n${markdown(head, rows)}`;
+  return `${ABOUT}\n\n${markdown(head, rows)}`;
 }
 
 /** Rows of the table of targets. */

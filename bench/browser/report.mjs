@@ -4,19 +4,19 @@ import { enginesSection, engineTargets } from "../engines.mjs";
 import { readersSection, readerTargets } from "../readers.mjs";
 import { formatMs, fraction, markdown, median, percent, spread } from "./format.mjs";
 import { isNoisy, verdict } from "./machine.mjs";
-import { NOT_COMPARED, plots, tableSection, tableTargets } from "./table-report.mjs";
+import { NOT_COMPARED, plots, TARGET_NAMES, tableSection, tableTargets } from "./table-report.mjs";
 
 /** The decoder's largest slab that batches share: `MAX_SHARED_BYTES` in `core/src/wire/slab/mod.rs`. */
 const SLAB_BYTES = 32 * 1024 * 1024;
 
 const NAMES = {
-  copy: "floor: copied once into wasm memory",
-  drain: "floor: read and discarded",
+  copy: "shortest possible time: copied once into wasm memory",
+  drain: "read and discarded",
   module: "**Colonnade**, the worker's decoder alone",
   "open(stream)": "**Colonnade**, `open(ReadableStream)`",
   "open(buffer)": "**Colonnade**, `open(ArrayBuffer)`",
   "open(url)": "**Colonnade**, `open(url)`",
-  native: "floor: the same code, native",
+  native: "the same code as a native program",
   "apache-arrow async": "apache-arrow, `RecordBatchReader.from(stream)`",
   "apache-arrow sync": "apache-arrow, `RecordBatchReader.from(chunks)`",
   flechette: "flechette, including the assembly of one buffer",
@@ -57,35 +57,44 @@ function enginesOf({ engines = [], spark }) {
 
 const STREAM = `# The ordered stream and the Parquet file
 
-Measured inside one process, without a socket: lineitem through the stitcher, by codec and number of threads, and
-the time to the first batch of the demo tables. Then lineitem written to one Parquet file (zstd, level 1), each file
-in its own process, compared with DataFusion's parallel writer.`;
+No socket is involved in these measurements. The server's *stitcher* puts the rows of partitions in order. The first
+table shows how fast lineitem passes through the stitcher, by codec and number of threads. The second table shows the
+time to the first batch of each demo table. Both run inside one process. The third table shows the time to write
+lineitem to one Parquet file (zstd, level 1), compared with DataFusion's parallel writer. A new process writes each
+file.`;
 
 const WHOLE = `# Whole tables
 
 Every reader fetches the same bytes from the same address, in an empty page of a new browser context. Times start
-at the empty page, so they include loading the reader's own code. A reader without its own worker runs in a new one.
+when the page is still empty, so they include loading the reader's own code. If a reader does not start a worker of
+its own, it runs in a new one.
 
-- *Painted* is the frame that shows the first 20 rows: in our own grid for \`<colonnade-viewer>\`, in a plain table
-  for the others.
-- *Every value read* is the end of a loop over all values (for DuckDB-Wasm, of one SQL query). It sums numbers and a
-  checksum of each text; all readers must get the same sum.
-- *Memory* is the peak of all browser processes beyond the empty page.
-- *Code* is the size of the code that was fetched, including some KB of the benchmark itself.
-- *Page blocked* is the total of the page's tasks over 50 ms (median of the rounds), with the longest task of any
-  round.
+- *First row painted*: the frame that shows the first 20 rows. \`<colonnade-viewer>\` shows them in its grid; all other
+  readers show them in a plain HTML table.
+- *Every value read*: the end of a loop over all values, which sums the numbers and a checksum of each text.
+  DuckDB-Wasm runs one SQL query instead. All readers must get the same sum.
+- *Ratio to the shortest possible time* and *ratio to the best compared tool*: both compare the time of the last row.
+- *Memory*: the peak of all browser processes, without the memory of the empty page. *Memory / bytes* divides the peak
+  by the size of the table.
+- *Code*: the size of the fetched code, which includes some KB of the benchmark itself.
+- *Page blocked*: the total of all tasks of the page that took more than 50 ms (median of the rounds). *Longest task*
+  is the longest one of any round.
 
-The texts of lineitem's first and last rows are compared with pyarrow's. DuckDB-Wasm and Perspective do more than
-read: they build tables that can be queried.`;
+**Wrong** means that a text in the first or last rows differs from pyarrow's. This check covers lineitem only.
+DuckDB-Wasm and Perspective do more than read: they build tables that can be queried.`;
 
 function inWorker({ numFewer }) {
   return `# Reading alone
 
-Each reader runs in its own worker. The readers alternate for ${numFewer} rounds; in each round a reader gets a new
-renderer, and its worker reads four tables. *Cold* is the first table, *warm* the median of the other three. Cells
-show the median of the rounds, with the minimum and maximum in brackets. × is the ratio to the floor, the first line.
-The cold times of \`open\` include starting a worker and a wasm instance; the decoder alone gets its instance before
-the measurement.`;
+Each reader runs in a worker, without a grid. The readers take turns for ${numFewer} rounds. In each round a reader
+gets a new renderer process of the browser and a new worker, which reads the same table four times.
+
+- *Cold* is the first of the four times, and *warm* is the median of the other three.
+- *Decode* is the time until the table can be read. *Touch* is the time to read every value after that. *Both* is the
+  total time.
+- × is the ratio to the first line. The first line is the shortest possible time, or the same code as a native program.
+- The cold times of \`open\` include the start of a worker and of a wasm instance. The decoder alone gets its instance
+  before the measurement.`;
 }
 
 function head({ sessions, numRounds, workloads, tables }) {
@@ -94,9 +103,18 @@ function head({ sessions, numRounds, workloads, tables }) {
   );
   return `# What reading a table costs
 
-Written by \`npm run bench\`. Colonnade, its peers and the physical floor read the same bytes. The readers alternate
-for ${numRounds} rounds (three for a reader that takes more than ten seconds). Numbers are medians, with the minimum
-and maximum in brackets. Results are compared only within one session.
+\`npm run bench\` writes this file. It compares Colonnade with other tools that read the same bytes, and with the
+*shortest possible time*: the bytes are fetched and copied once into wasm memory, and not decoded.
+[What limits the speed](../docs/performance.md) explains the results.
+
+- Each line of a table is a *reader*: a tool, or a way to use Colonnade. The readers take turns for ${numRounds} rounds.
+  A reader that takes more than ten seconds runs in three rounds only.
+- Times are medians of the rounds, with the minimum and maximum in brackets.
+- A ratio compares two medians. A ratio below 1 is written as a fraction: 1/4.0 is a quarter of the time.
+- In “Whole tables” and “Reading alone”, each heading ends with the name of the measurement in brackets. The table of
+  targets and \`npm run bench -- --only NAME\` use these names.
+- lineitem is a table of the [TPC-H](https://www.tpc.org/tpch/) benchmark. At scale 1 it has 6,001,215 rows.
+- Compare only results of the same session.
 
 ${sessions.map((session) => sessionSection(session, sessions.length > 1)).join("\n\n")}
 
@@ -118,8 +136,8 @@ function targets(workloads, measured) {
       const { measure, ours, against, limit, unit } = target;
       const is = reached(target, results[workload.name]);
       return [
-        `${workload.name}: ${measure}, ${ours}`,
-        `at most ${fraction(limit)} ${unit ?? `of ${against}`}`,
+        `${workload.name}: ${measure}, ${TARGET_NAMES[ours] ?? ours}`,
+        `at most ${fraction(limit)} ${unit ?? `of ${TARGET_NAMES[against] ?? against}`}`,
         fraction(is),
         verdict(is <= limit, ...(measure === "memory" ? [] : [results[workload.name]])),
       ];
@@ -167,7 +185,7 @@ function workloadSection(workload, result) {
   const ofFloor = isNoisy(result) ? new Map() : measuresOf(result, floor);
   const columns = [...measuresOf(result, workload.readers[1] ?? floor).keys()];
   const lines = [
-    `## ${workload.title}`,
+    `## ${workload.title} (${workload.name})`,
     "",
     `${(numBytes / 1e6).toFixed(1)} MB, ${numRows} rows, ${numBatches} batches, ${numColumns} columns; ` +
       `other programs used ${percent(othersShare ?? 0)} of the processors.`,
@@ -207,20 +225,20 @@ function cell(times, floorTimes) {
   return `${spread(times)}${ratio}`;
 }
 
-function scrollSection({ title }, { samples, othersShare }) {
+function scrollSection({ name, title }, { samples, othersShare }) {
   const lines = [
-    `## ${title}`,
+    `## ${title} (${name})`,
     "",
-    `Long frames took more than 50 ms. Other programs used ${percent(othersShare ?? 0)} of the processors.`,
+    `Long frames are those that took more than 50 ms. Other programs used ${percent(othersShare ?? 0)} of the processors.`,
     "",
     "| while | frames | long frames | longest ms | median ms |",
     "| --- | --- | --- | --- | --- |",
   ];
-  for (const name of Object.keys(samples[0].frames)) {
-    const of = (key) => samples.map(({ frames }) => frames[name][key]);
+  for (const work of Object.keys(samples[0].frames)) {
+    const of = (key) => samples.map(({ frames }) => frames[work][key]);
     const counts = ["count", "long"].map((key) => of(key).reduce((sum, value) => sum + value, 0));
     const times = [Math.max(...of("longestMs")), median(of("medianMs"))].map(formatMs);
-    lines.push(`| ${name} | ${[...counts, ...times].join(" | ")} |`);
+    lines.push(`| ${work} | ${[...counts, ...times].join(" | ")} |`);
   }
   return lines.join("\n");
 }

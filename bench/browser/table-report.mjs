@@ -5,7 +5,7 @@ import { isNoisy, verdict } from "./machine.mjs";
 import { bars, lines } from "./plot.mjs";
 
 export const TABLE_NAMES = {
-  copy: "floor: fetched, copied once into wasm memory",
+  copy: "shortest possible time: fetched, copied once into wasm memory",
   viewer: "**Colonnade**, `<colonnade-viewer>`",
   "open(url)": "**Colonnade**, `open(url)`",
   "apache-arrow": "apache-arrow JS",
@@ -15,8 +15,20 @@ export const TABLE_NAMES = {
   "parquet-wasm": "parquet-wasm with apache-arrow JS",
 };
 const OURS = ["viewer", "open(url)"];
+/** The names of readers in the table of targets. */
+export const TARGET_NAMES = {
+  copy: "the shortest possible time",
+  viewer: "`<colonnade-viewer>`",
+  "open(url)": "`open(url)`",
+  module: "the worker's decoder alone",
+  native: "the native program",
+  "apache-arrow": "apache-arrow JS",
+  "apache-arrow async": "apache-arrow, `RecordBatchReader.from(stream)`",
+  "duckdb-wasm": "DuckDB-Wasm",
+};
 const MARKS = ["first", "painted", "last", "every value"];
 const HEADS = ["first row readable", "first row painted", "last row readable", "every value read"];
+const RATIO_HEADS = ["ratio to the shortest possible time", "ratio to the best compared tool"];
 
 /** Targets: of the medians of one table, `ours / against` of a mark is at most `limit`. */
 export const TABLE_TARGETS = [
@@ -67,10 +79,10 @@ export function tableTargets(results) {
     const base = mark === "memory" ? [1] : marksOf(other, against, mark);
     if (is.length === 0 || base.length === 0) return [];
     const ratio = median(is) / median(base);
-    const what = mark === "memory" ? "the table's bytes" : of === table ? against : of;
+    const what = mark === "memory" ? "the table's bytes" : of === table ? nameOf(against) : of;
     return [
       [
-        `${table}: ${mark}, ${ours}`,
+        `${table}: ${HEADS[MARKS.indexOf(mark)] ?? mark}, ${nameOf(ours)}`,
         `at most ${fraction(limit)} of ${what}`,
         fraction(ratio),
         verdict(ratio <= limit, ...(mark === "memory" ? [] : [mine, other])),
@@ -79,11 +91,15 @@ export function tableTargets(results) {
   });
 }
 
+function nameOf(reader) {
+  return TARGET_NAMES[reader] ?? reader;
+}
+
 export const NOT_COMPARED =
-  "**Other programs used too much of the processors, so nothing is compared.**";
+  "**Other programs used more than 10 % of the processors, so these times are not compared.**";
 
 /** The section of a table: one line for each reader. */
-export function tableSection({ title, readers, touches, works }, result) {
+export function tableSection({ name, title, readers, touches, works }, result) {
   const { numBytes, samples, othersShare = 0 } = result;
   const isQuiet = !isNoisy(result);
   const isSmall = numBytes < 1e6;
@@ -99,9 +115,9 @@ export function tableSection({ title, readers, touches, works }, result) {
   const sizeHeads = isSmall ? ["memory", "code, gzip"] : ["memory / bytes"];
   const rows = readers.map((reader) => {
     const failed = samples.find((sample) => sample.reader === reader && sample.error);
-    const name = TABLE_NAMES[reader] ?? reader;
+    const label = TABLE_NAMES[reader] ?? reader;
     if (failed)
-      return [name, ...marks.map(() => ""), "", "", ...sizeHeads.map(() => ""), failed.error];
+      return [label, ...marks.map(() => ""), "", "", ...sizeHeads.map(() => ""), failed.error];
     const cells = marks.map((mark) => {
       const times = marksOf(result, reader, mark);
       return times.length === 0 ? "" : spread(times);
@@ -117,11 +133,11 @@ export function tableSection({ title, readers, touches, works }, result) {
     );
     const taken = isSmall ? `${formatMs((memory * numBytes) / 1e6)} MB` : memory.toFixed(2);
     const sizes = isSmall ? [taken, `${formatMs(codeBytes / 1e3)} KB`] : [taken];
-    return [name, ...cells, ...(isQuiet ? ratios : ["", ""]), ...sizes, note(samples, reader)];
+    return [label, ...cells, ...(isQuiet ? ratios : ["", ""]), ...sizes, note(samples, reader)];
   });
-  const head = ["ms", ...HEADS.slice(0, marks.length), "floor", "best peer", ...sizeHeads, ""];
+  const head = ["ms", ...HEADS.slice(0, marks.length), ...RATIO_HEADS, ...sizeHeads, ""];
   const lines = [
-    `## ${title}`,
+    `## ${title} (${name})`,
     "",
     `${(numBytes / 1e6).toFixed(1)} MB; other programs used ${percent(othersShare)} of the processors.`,
     ...(isQuiet ? [] : ["", NOT_COMPARED]),
@@ -206,7 +222,7 @@ export function plots(results) {
 
 function plain(reader) {
   return TABLE_NAMES[reader]
-    .replaceAll(/[*`]|floor: /g, "")
+    .replaceAll(/[*`]|shortest possible time: /g, "")
     .replaceAll("<", "&lt;")
     .replaceAll(">", "&gt;");
 }

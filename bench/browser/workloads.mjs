@@ -33,7 +33,7 @@ export const WORKLOADS = [
         measure: "memory",
         ours: "module",
         limit: 1.1,
-        unit: "of the bytes, beyond one slab of 32 MiB",
+        unit: "of the table's bytes, after subtracting the 32 MiB that the decoder reserves",
       },
     ],
   },
