@@ -69,7 +69,7 @@ const targets = {
   wasm: ["building the wasm module", buildWasm],
   web: ["building the web package and the dashboard", buildWeb],
   server: [
-    `building the server${isFirst ? " (the first time takes ten minutes)" : ""}`,
+    `building the server${isFirst ? " (the first time takes 10 to 20 minutes)" : ""}`,
     buildServer,
   ],
 };

@@ -168,7 +168,7 @@ test("a policy that forbids blob workers: the page's main thread decodes", async
   await page.goto(`${stage.site.origin}/`);
   await expect(cell(page, 0, 1)).toHaveText(FIRST_DATE);
   expect(page.workers()).toHaveLength(0);
-  expect(words.some((text) => text.includes("on the page's own thread"))).toBe(true);
+  expect(words.some((text) => text.includes("on the page's thread"))).toBe(true);
 });
 
 test("two copies of the package work in one page", async ({ page, stage, words }) => {

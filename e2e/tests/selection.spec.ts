@@ -89,7 +89,7 @@ test("cells are selected by keyboard", async ({ page, stage }) => {
   await page.keyboard.press("Control+a");
   expect(await selection(page)).toBe("all 0-6001215 0-5");
   await expect(facts(page)).toContainText("30,006,075 cells");
-  await expect(facts(page)).toContainText("not summed");
+  await expect(facts(page)).toContainText("no totals above");
   await page.keyboard.press("Escape");
   expect(await selection(page)).toBe("cells 1-2 0-1");
   const reported = await page.evaluate(

@@ -39,6 +39,8 @@ mod backends;
 mod conformance;
 #[path = "http/connections.rs"]
 mod connections;
+#[path = "http/exchanges.rs"]
+mod exchanges;
 #[path = "http/export.rs"]
 mod export;
 #[path = "http/export_route.rs"]

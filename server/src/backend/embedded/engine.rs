@@ -15,9 +15,10 @@ use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::backend::PlannedQuery;
@@ -227,8 +228,8 @@ impl Engine {
         check_constants(physical.as_ref(), batch_rows).map_err(|error| execution_error(&error))?;
         let yielding = yield_in_joins(physical).map_err(error)?;
         let resolved = resolve_ties(yielding, range.end()).map_err(error)?;
-        let plan = resolved.plan;
-        let order = order_of(&plan);
+        let order = order_of(&resolved.plan);
+        let plan = run_exchanges_together(resolved.plan, order);
         let encoding = encoding(&plan);
         let partitions = encode_partitions(plan, state, &used, &encoding, None);
         Ok(PlannedQuery {
@@ -389,6 +390,18 @@ fn used_tables(plan: &LogicalPlan, entries: &[Entry]) -> Result<Vec<Arc<Table>>,
         used.push(Arc::clone(&entry.table));
     }
     Ok(used)
+}
+
+/// A plan whose partitions do not wait for each other when the stitcher runs only some of them. Partitions
+/// that exchange rows (below joins, aggregates and repartitionings) need each other's progress. Such a plan
+/// has no order, so its partitions are merged as their batches arrive; all of them run while the merged one
+/// does. In an ordered plan, an exchange is always below a sort, which runs all partitions itself.
+fn run_exchanges_together(plan: Arc<dyn ExecutionPlan>, order: Order) -> Arc<dyn ExecutionPlan> {
+    if order == Order::None && plan.output_partitioning().partition_count() > 1 {
+        Arc::new(CoalescePartitionsExec::new(plan))
+    } else {
+        plan
+    }
 }
 
 /// Lets every join yield between the batches that it produces, so that it can be cancelled. Otherwise an
