@@ -39,8 +39,6 @@ mod backends;
 mod conformance;
 #[path = "http/connections.rs"]
 mod connections;
-#[path = "http/exchanges.rs"]
-mod exchanges;
 #[path = "http/export.rs"]
 mod export;
 #[path = "http/export_route.rs"]
@@ -66,6 +64,8 @@ mod program;
 mod query;
 #[path = "http/quotas.rs"]
 mod quotas;
+#[path = "http/repartitioning.rs"]
+mod repartitioning;
 #[path = "http/requery.rs"]
 mod requery;
 #[path = "http/results.rs"]
