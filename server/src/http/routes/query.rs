@@ -38,7 +38,11 @@ struct QueryBody {
 
 /// `"-a"`, or the same as an object.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = r#"sort takes texts such as "-a" and objects such as {"column": "a", "descending": true}"#
+)]
 enum SortItem {
     Text(String),
     Key {
