@@ -65,7 +65,11 @@ async function rust() {
     run("cargo", ["test", "--locked", "--release", "-p", crate], { env });
   await test("colonnade-core", {});
   const engines = await setUpEngines();
-  await withSpark((spark) => test("colonnade-server", { ...engines, ...spark }));
+  const exchanges = join(process.env.TMPDIR, "exchanges.jsonl");
+  await withSpark((spark) =>
+    test("colonnade-server", { ...engines, ...spark, COLONNADE_EXCHANGES: exchanges }),
+  );
+  await run("node", ["scripts/check-openapi.mjs", exchanges]);
 }
 
 async function web() {

@@ -7,6 +7,8 @@
 mod client;
 #[path = "http/engines.rs"]
 mod engines;
+#[path = "http/exchanges.rs"]
+mod exchanges;
 #[path = "http/fake_flight.rs"]
 mod fake_flight;
 #[path = "http/fake_spark.rs"]
@@ -55,6 +57,8 @@ mod functions;
 mod guard;
 #[path = "http/metrics.rs"]
 mod metrics;
+#[path = "http/openapi.rs"]
+mod openapi;
 #[path = "http/order.rs"]
 mod order;
 #[cfg(unix)]

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// The kinds of failure a client can see. `code()` is stable; texts may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(test, derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// A parameter or a JSON body is not what the route takes.

@@ -30,7 +30,7 @@ const MAX_REFUSALS: usize = 128;
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The response on a connection beyond the limit.
-const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+pub(super) const REFUSAL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
 content-type: application/problem+json\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 197\r\n\r\n\
 {\"type\":\"urn:colonnade:error:too_many_connections\",\"title\":\"Too many connections\",\"status\":503,\
 \"code\":\"too_many_connections\",\"detail\":\"too many connections are open\",\"hint\":\"try again in a second\"}";

@@ -14,7 +14,26 @@ pub(super) struct Name(pub(super) String);
 pub(super) struct Id(pub(super) Uuid);
 
 /// The parameters of the URL; each may be given once.
-pub(super) struct Parameters(pub(super) Vec<(String, String)>);
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// The values of the parameters with these names, in this order.
+    ///
+    /// # Errors
+    /// `bad_parameter`: the URL has a parameter of another name.
+    pub(super) fn named<const N: usize>(
+        self,
+        names: [&str; N],
+    ) -> Result<[Option<String>; N], QueryError> {
+        let mut values = [const { None }; N];
+        for (key, value) in self.0 {
+            let index = names.iter().position(|name| *name == key);
+            let index = index.ok_or_else(|| unknown(&key, &names))?;
+            values[index] = Some(value);
+        }
+        Ok(values)
+    }
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {
     type Rejection = QueryError;
@@ -66,28 +85,32 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
 /// Whether checksums are requested, from the value of `checksum=`: only `xxh3` is known.
 ///
 /// # Errors
-/// `bad_parameter`.
-pub(super) fn checksum(value: &str) -> Result<bool, QueryError> {
+/// `bad_parameter`: another checksum is given.
+pub(super) fn checksum(value: Option<&str>) -> Result<bool, QueryError> {
     match value {
-        "xxh3" => Ok(true),
-        _ => Err(bad(
+        None => Ok(false),
+        Some("xxh3") => Ok(true),
+        Some(value) => Err(bad(
             format!("checksum={value:?} is not known"),
             "write checksum=xxh3, or leave it out",
         )),
     }
 }
 
-/// The value of a numeric parameter.
+/// The value of a numeric parameter, where it is given.
 ///
 /// # Errors
 /// `bad_parameter`.
-pub(super) fn number(key: &str, value: &str) -> Result<u64, QueryError> {
+pub(super) fn number(key: &str, value: Option<&str>) -> Result<Option<u64>, QueryError> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
     let parsed = value
         .bytes()
         .all(|b| b.is_ascii_digit())
         .then(|| value.parse().ok())
         .flatten();
-    parsed.ok_or_else(|| {
+    parsed.map(Some).ok_or_else(|| {
         bad(
             format!("{key}={value:?} is not a whole number of 0 or more"),
             format!("give {key} as digits, such as {key}=1000"),
@@ -96,7 +119,11 @@ pub(super) fn number(key: &str, value: &str) -> Result<u64, QueryError> {
 }
 
 /// The error `bad_parameter` for an unknown parameter; `known` lists the known ones.
-pub(super) fn unknown(key: &str, known: &str) -> QueryError {
+fn unknown(key: &str, known: &[&str]) -> QueryError {
+    let known = match known {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => known.concat(),
+    };
     bad(
         format!("there is no parameter {key:?}"),
         format!("use {known}"),

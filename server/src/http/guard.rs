@@ -18,6 +18,9 @@ use crate::http::AppState;
 use crate::http::headers::text;
 use crate::http::session::{Sessions, peer};
 
+/// The paths of the interface that need no token.
+const OPEN_PATHS: [&str; 2] = ["/v1/session", "/v1/openapi.json"];
+
 /// Which hosts, origins and tokens are accepted.
 #[derive(Debug, Clone, Default)]
 pub struct GuardConfig {
@@ -94,7 +97,7 @@ impl GuardConfig {
             return Ok(Verdict::Preflight);
         }
         match &self.token {
-            Some(_) if (is_interface && path != "/v1/session") || path == "/metrics" => {
+            Some(_) if (is_interface && !OPEN_PATHS.contains(&path)) || path == "/metrics" => {
                 self.check_token(request, is_listed, sessions)?;
                 Ok(Verdict::Pass)
             }

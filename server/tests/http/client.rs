@@ -7,6 +7,8 @@ use std::str::FromStr;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::net::TcpStream;
 
+use crate::exchanges::Exchange;
+
 /// One response whose body is read piece by piece. Dropping it closes the connection.
 pub(crate) struct Response {
     pub(crate) status: u16,
@@ -14,6 +16,8 @@ pub(crate) struct Response {
     socket: TcpStream,
     buffer: Vec<u8>,
     body: Body,
+    /// Where the response is recorded, if it is.
+    pub(crate) exchange: Option<Exchange>,
 }
 
 enum Body {
@@ -53,6 +57,7 @@ pub(crate) async fn ask(
         socket,
         buffer: Vec::new(),
         body: Body::Ended,
+        exchange: None,
     };
     while !rest.is_empty() {
         response.socket.writable().await?;
@@ -67,9 +72,31 @@ pub(crate) async fn ask(
     Ok(response)
 }
 
+/// Asks a server under test; what it answers is recorded.
+pub(crate) async fn ask_recorded(
+    url: &str,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Result<Response> {
+    let mut response = ask(url, method, path, headers, body).await?;
+    let (status, answered) = (response.status, &response.headers);
+    response.exchange = Exchange::begin([method, path], headers, body, status, answered);
+    Ok(response)
+}
+
 impl Response {
     /// The next bytes of the body; `None` at its proper end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>> {
+        let piece = self.piece().await?;
+        if let Some(exchange) = &mut self.exchange {
+            exchange.note(piece.as_deref());
+        }
+        Ok(piece)
+    }
+
+    async fn piece(&mut self) -> Result<Option<Vec<u8>>> {
         match self.body {
             Body::Ended => Ok(None),
             Body::Length(0) => Ok(None),

@@ -113,7 +113,7 @@ impl Server {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Response {
-        client::ask(&self.url, method, path, headers, body)
+        client::ask_recorded(&self.url, method, path, headers, body)
             .await
             .unwrap()
     }

@@ -29,10 +29,16 @@ const NOT_PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(
 pub(super) async fn file(
     State(app): State<AppState>,
     Id(id): Id,
-    Parameters(mut parameters): Parameters,
+    parameters: Parameters,
 ) -> Result<Response, QueryError> {
-    let name = take_name(&mut parameters)?;
-    let options = ExportOptions::parse(&parameters)?;
+    let [format, name, compression, escape_formulas] =
+        parameters.named(["format", "name", "compression", "escape_formulas"])?;
+    let name = name.map(checked_name).transpose()?;
+    let options = ExportOptions::parse(
+        format.as_deref(),
+        compression.as_deref(),
+        escape_formulas.as_deref(),
+    )?;
     let permit = permit(&app)?;
     let record = app.results.registry.get(id)?;
     let mut result = app.results.whole(&record).await?;
@@ -78,16 +84,15 @@ async fn wait_for_first_message(result: &mut ResultStream) -> Result<(), QueryEr
     Ok(())
 }
 
-/// Takes `name=` out of the parameters.
-fn take_name(parameters: &mut Vec<(String, String)>) -> Result<Option<String>, QueryError> {
-    let Some(index) = parameters.iter().position(|(key, _)| key == "name") else {
-        return Ok(None);
-    };
-    let (_, name) = parameters.remove(index);
+/// The value of `name=`, if a file can have that name.
+///
+/// # Errors
+/// `bad_parameter`.
+fn checked_name(name: String) -> Result<String, QueryError> {
     let is_name = (1..=MAX_NAME_CHARS).contains(&name.chars().count())
         && !name.contains(|c: char| c.is_control() || c == '/' || c == '\\');
     if is_name {
-        return Ok(Some(name));
+        return Ok(name);
     }
     Err(bad(
         format!("name={name:?} is not a file name"),

@@ -8,7 +8,7 @@ use axum::extract::State;
 use crate::error::QueryError;
 use crate::http::AppState;
 use crate::http::column_list::parse_columns;
-use crate::http::extract::{Id, Parameters, bad, number, unknown};
+use crate::http::extract::{Id, Parameters, bad, number};
 use crate::http::rows_response::permit;
 use crate::results::export::schema_of;
 use crate::results::find::{FindRequest, Found, find};
@@ -23,7 +23,7 @@ const MAX_LIMIT: u64 = 10_000;
 pub(super) async fn matches(
     State(app): State<AppState>,
     Id(id): Id,
-    Parameters(parameters): Parameters,
+    parameters: Parameters,
 ) -> Result<Json<Found>, QueryError> {
     let mut request = parse(parameters)?;
     let _permit = permit(&app)?;
@@ -36,43 +36,31 @@ pub(super) async fn matches(
     find(result, &schema, &request, MAX_TIME).await.map(Json)
 }
 
-fn parse(parameters: Vec<(String, String)>) -> Result<FindRequest, QueryError> {
-    let mut request = FindRequest {
-        text: String::new(),
-        from: 0,
-        limit: DEFAULT_LIMIT as usize,
-        columns: None,
-        match_case: false,
-    };
-    for (key, value) in parameters {
-        match key.as_str() {
-            "text" => request.text = value,
-            "from" => request.from = number(&key, &value)?,
-            "limit" => {
-                let limit = number(&key, &value)?;
-                if limit > MAX_LIMIT {
-                    return Err(bad(
-                        format!("limit={limit} is too large"),
-                        format!("give 1 to {MAX_LIMIT}"),
-                    ));
-                }
-                request.limit = limit as usize;
-            }
-            "columns" => request.columns = Some(parse_columns(&value)?),
-            "case" => {
-                request.match_case = match value.as_str() {
-                    "exact" => true,
-                    "ignore" => false,
-                    _ => {
-                        return Err(bad(
-                            format!("case={value:?} is not known"),
-                            "give case=exact or case=ignore",
-                        ));
-                    }
-                };
-            }
-            _ => return Err(unknown(&key, "text, from, limit, columns or case")),
-        }
+fn parse(parameters: Parameters) -> Result<FindRequest, QueryError> {
+    let [text, from, limit, columns, case] =
+        parameters.named(["text", "from", "limit", "columns", "case"])?;
+    let limit = number("limit", limit.as_deref())?.unwrap_or(DEFAULT_LIMIT);
+    if limit > MAX_LIMIT {
+        return Err(bad(
+            format!("limit={limit} is too large"),
+            format!("give 1 to {MAX_LIMIT}"),
+        ));
     }
-    Ok(request)
+    let match_case = match case.as_deref() {
+        Some("exact") => true,
+        Some("ignore") | None => false,
+        Some(case) => {
+            return Err(bad(
+                format!("case={case:?} is not known"),
+                "give case=exact or case=ignore",
+            ));
+        }
+    };
+    Ok(FindRequest {
+        text: text.unwrap_or_default(),
+        from: number("from", from.as_deref())?.unwrap_or(0),
+        limit: limit as usize,
+        columns: columns.as_deref().map(parse_columns).transpose()?,
+        match_case,
+    })
 }

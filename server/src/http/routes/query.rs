@@ -13,7 +13,7 @@ use crate::backend::request::{
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::column_list::parse_columns;
-use crate::http::extract::{Id, Parameters, bad, checksum, number, unknown};
+use crate::http::extract::{Id, Parameters, bad, checksum, number};
 use crate::http::headers::{accepted_codec, is_json};
 use crate::http::rows_response::{permit, respond, stream_rows};
 use crate::order::RowRange;
@@ -38,7 +38,11 @@ struct QueryBody {
 
 /// `"-a"`, or the same as an object.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = r#"sort takes texts such as "-a" and objects such as {"column": "a", "descending": true}"#
+)]
 enum SortItem {
     Text(String),
     Key {
@@ -123,10 +127,7 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
             ));
         }
     };
-    let has_checksums = match body.checksum.as_deref() {
-        Some(name) => checksum(name)?,
-        None => false,
-    };
+    let has_checksums = checksum(body.checksum.as_deref())?;
     Ok((common.request(source)?, has_checksums))
 }
 
@@ -190,26 +191,22 @@ pub(super) async fn rows(
     State(app): State<AppState>,
     Id(id): Id,
     headers: HeaderMap,
-    Parameters(parameters): Parameters,
+    parameters: Parameters,
 ) -> Result<Response, QueryError> {
-    let mut range = RowRange::default();
-    let mut lingers = None;
-    let mut has_checksums = false;
-    for (key, value) in parameters {
-        match key.as_str() {
-            "offset" => range.first_row = number(&key, &value)?,
-            "limit" => range.limit = Some(number(&key, &value)?),
-            "linger_s" => lingers = Some(linger(number(&key, &value)?)?),
-            "checksum" => has_checksums = checksum(&value)?,
-            _ => return Err(unknown(&key, "offset, limit, linger_s or checksum")),
-        }
-    }
-    let permit = permit(&app)?;
+    let [offset, limit, linger_s, checksum_name] =
+        parameters.named(["offset", "limit", "linger_s", "checksum"])?;
     let options = ReadOptions {
-        range,
+        range: RowRange {
+            first_row: number("offset", offset.as_deref())?.unwrap_or(0),
+            limit: number("limit", limit.as_deref())?,
+        },
         codec: accepted_codec(&headers),
-        linger: lingers,
+        linger: number("linger_s", linger_s.as_deref())?
+            .map(linger)
+            .transpose()?,
     };
+    let has_checksums = checksum(checksum_name.as_deref())?;
+    let permit = permit(&app)?;
     let reader = app.results.reopen(id, options).await?;
     stream_rows(reader, has_checksums, permit).await
 }

@@ -8,7 +8,7 @@ use crate::backend::request::{CommonParameters, Filter, Source, TableQuery};
 use crate::error::QueryError;
 use crate::http::AppState;
 use crate::http::column_list::{parse_columns, parse_sort};
-use crate::http::extract::{Name, Parameters, checksum, number, unknown};
+use crate::http::extract::{Name, Parameters, checksum, number};
 use crate::http::rows_response::respond;
 
 /// Rows of a table: all, or those that the parameters select.
@@ -16,32 +16,47 @@ pub(super) async fn rows(
     State(app): State<AppState>,
     Name(table): Name,
     headers: HeaderMap,
-    Parameters(parameters): Parameters,
+    parameters: Parameters,
 ) -> Result<Response, QueryError> {
-    let mut query = TableQuery {
+    let [
+        columns,
+        filter,
+        sort,
+        offset,
+        limit,
+        id,
+        batch_bytes,
+        linger_s,
+        checksum_name,
+    ] = parameters.named([
+        "columns",
+        "filter",
+        "sort",
+        "offset",
+        "limit",
+        "id",
+        "batch_bytes",
+        "linger_s",
+        "checksum",
+    ])?;
+    let query = TableQuery {
         table,
-        ..TableQuery::default()
+        columns: columns.as_deref().map(parse_columns).transpose()?,
+        filter: filter.map(Filter::Text),
+        sort: sort
+            .as_deref()
+            .map(parse_sort)
+            .transpose()?
+            .unwrap_or_default(),
     };
-    let mut common = CommonParameters::default();
-    let mut has_checksums = false;
-    for (key, value) in parameters {
-        match key.as_str() {
-            "columns" => query.columns = Some(parse_columns(&value)?),
-            "sort" => query.sort = parse_sort(&value)?,
-            "filter" => query.filter = Some(Filter::Text(value)),
-            "id" => common.id = Some(value),
-            "offset" => common.offset = Some(number(&key, &value)?),
-            "limit" => common.limit = Some(number(&key, &value)?),
-            "batch_bytes" => common.batch_bytes = Some(number(&key, &value)?),
-            "linger_s" => common.linger_s = Some(number(&key, &value)?),
-            "checksum" => has_checksums = checksum(&value)?,
-            _ => {
-                let known =
-                    "columns, filter, sort, offset, limit, id, batch_bytes, linger_s or checksum";
-                return Err(unknown(&key, known));
-            }
-        }
-    }
+    let common = CommonParameters {
+        id,
+        offset: number("offset", offset.as_deref())?,
+        limit: number("limit", limit.as_deref())?,
+        batch_bytes: number("batch_bytes", batch_bytes.as_deref())?,
+        linger_s: number("linger_s", linger_s.as_deref())?,
+    };
+    let has_checksums = checksum(checksum_name.as_deref())?;
     let request = common.request(Source::Table(query))?;
     respond(&app, request, has_checksums, &headers).await
 }

@@ -14,7 +14,7 @@ use crate::backend::runtime::QueryRuntime;
 use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
-use crate::http::extract::{Id, Parameters, bad, unknown};
+use crate::http::extract::{Id, Parameters, bad};
 use crate::http::rows_response::permit;
 use crate::order::RowRange;
 use crate::results::summary::{Summary, summarise};
@@ -24,15 +24,9 @@ use crate::results::{ResultRecord, timed_out};
 pub(super) async fn of_column(
     State(app): State<AppState>,
     Id(id): Id,
-    Parameters(parameters): Parameters,
+    parameters: Parameters,
 ) -> Result<Json<Summary>, QueryError> {
-    let mut column = None;
-    for (key, value) in parameters {
-        match key.as_str() {
-            "column" => column = Some(value),
-            _ => return Err(unknown(&key, "column")),
-        }
-    }
+    let [column] = parameters.named(["column"])?;
     let column = column.ok_or_else(|| bad("the column is missing", "give column=NAME"))?;
     let _permit = permit(&app)?;
     let record = app.results.registry.get(id)?;

@@ -76,31 +76,15 @@ impl ExportOptions {
         }
     }
 
-    /// Parses the parameters of a URL.
+    /// Parses the values of the parameters of a URL that have these names.
     ///
     /// # Errors
-    /// `bad_parameter`: a parameter is unknown, repeated or not for that format.
-    pub fn parse(parameters: &[(String, String)]) -> Result<Self, QueryError> {
-        let [mut format, mut compression, mut escape_formulas] = [None, None, None];
-        for (key, value) in parameters {
-            let slot = match key.as_str() {
-                "format" => &mut format,
-                "compression" => &mut compression,
-                "escape_formulas" => &mut escape_formulas,
-                _ => {
-                    return Err(bad(
-                        format!("there is no parameter {key:?}"),
-                        "use format, name, compression or escape_formulas",
-                    ));
-                }
-            };
-            if slot.replace(value.as_str()).is_some() {
-                return Err(bad(
-                    format!("{key} is given twice"),
-                    "give each parameter once",
-                ));
-            }
-        }
+    /// `bad_parameter`: a value is unknown or not for that format.
+    pub fn parse(
+        format: Option<&str>,
+        compression: Option<&str>,
+        escape_formulas: Option<&str>,
+    ) -> Result<Self, QueryError> {
         let formats = "give format=parquet, csv, arrow or ndjson";
         let format = format.ok_or_else(|| bad("the format is missing".to_owned(), formats))?;
         let mut options = Self::new(
