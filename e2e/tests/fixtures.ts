@@ -1,7 +1,7 @@
-import { test as base, type Locator, type Page } from "@playwright/test";
+import { test as base, expect, type Locator, type Page } from "@playwright/test";
 import { Server } from "./server.js";
 
-export { expect } from "@playwright/test";
+export { expect };
 
 /** Tests that fail on errors of the page, with one server of the demo tables for all tests of a file. */
 export const test = base.extend<{ failOnErrors: undefined }, { demo: Server }>({
@@ -39,6 +39,12 @@ export function cell(page: Page, row: number, column: number): Locator {
   return page.locator(
     `[role=row][aria-rowindex="${row + 2}"] [role=gridcell][aria-colindex="${column}"]`,
   );
+}
+
+/** The text of a cell, once its value has arrived. */
+export async function textOf(cell: Locator): Promise<string> {
+  await expect(cell).not.toBeEmpty();
+  return (await cell.textContent()) ?? "";
 }
 
 /** Types `row` into "Go to row" and confirms it. */
