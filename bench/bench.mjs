@@ -24,11 +24,12 @@ import { measureTable, TABLES } from "./browser/tables.mjs";
 import { WORKLOADS } from "./browser/workloads.mjs";
 import { measureEngines } from "./engines.mjs";
 import { measureReaders } from "./readers.mjs";
-import { provideLineitem } from "./server.mjs";
+import { benchBinary, provideLineitem } from "./server.mjs";
 import { measureSpark } from "./spark.mjs";
+import { measureStatements } from "./statements.mjs";
 
 /** The benchmarks besides the tables and workloads in a browser. */
-const SECTIONS = ["readers", "engines", "spark", "stream"];
+const SECTIONS = ["readers", "engines", "spark", "statements", "stream"];
 /** The share of the rounds that slower benchmarks run. */
 const FEWER_SHARE = 0.6;
 /** The tables of `--quick`, which need no large files and no installed peers. */
@@ -147,6 +148,7 @@ async function measure({ workloads, tables, sections }, options) {
     readers: (_, site) => measureReaders({ site, lineitem, numRounds }),
     engines: (_, site) => measureEngines({ site, lineitem, numRounds }),
     spark: (browser, site) => measureSpark({ browser, site, numRounds }),
+    statements: () => measureStatements({ numRounds: numFewer }),
     stream: () => measureStream(isQuick, numFewer),
   };
   for (const section of sections) {
@@ -185,10 +187,9 @@ async function inBrowser(options, work) {
 /** Measures the ordered stream and the Parquet writer with the crate in `src/`. */
 function measureStream(isQuick, numRounds) {
   say("the ordered stream");
-  const binary = join(root, "target/release/colonnade-bench");
   const lineitem = join(cacheDir(), "lineitem.parquet");
   const options = [lineitem, String(numRounds), ...(isQuick ? ["--quick"] : [])];
-  return String(execFileSync(binary, options, { stdio: ["ignore", "pipe", "inherit"] }));
+  return String(execFileSync(benchBinary, options, { stdio: ["ignore", "pipe", "inherit"] }));
 }
 
 /** The texts of a stream's first and last rows as pyarrow prints them; undefined without pyarrow. */

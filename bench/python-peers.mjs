@@ -17,6 +17,9 @@ const PACKAGES = [
   "grpcio-status==1.85.1",
   "googleapis-common-protos==1.76.0",
   "zstandard==0.25.0",
+  "tpchgen-cli==4.0.0",
+  "datafusion==55.0.0",
+  "duckdb==2.0.0",
 ];
 /** The time limit for a task; some never finish. */
 const MAX_MS = 240_000;

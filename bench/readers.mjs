@@ -1,11 +1,11 @@
 // Measures the server with many readers: throughput, processor time and memory, compared with a static file.
 
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { say } from "../scripts/run.mjs";
 import { markdown, median, spread } from "./browser/format.mjs";
 import { verdict } from "./browser/machine.mjs";
-import { statusBytes } from "./browser/processes.mjs";
+import { resetPeak, statusBytes } from "./browser/processes.mjs";
 import { startServer } from "./server.mjs";
 
 const NUM_READERS = [1, 8, 64];
@@ -40,11 +40,6 @@ function processorSeconds(pid) {
     .slice(11, 13)
     .map(Number);
   return (user + system) / TICKS_A_SECOND;
-}
-
-/** Resets the peak memory to the current one; see proc(5), `clear_refs`. */
-function resetPeak(pid) {
-  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
 /** Samples by number of readers; undefined except on Linux. */

@@ -6,12 +6,20 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { say } from "../scripts/run.mjs";
+import { root, say } from "../scripts/run.mjs";
 import { cacheDir, serverBinary } from "../scripts/start.mjs";
 
+/** The program of the crate in `src/`. */
+export const benchBinary = join(root, "target/release/colonnade-bench");
+
 /** Starts `colonnade serve` with `args` on a free port. */
-export async function startServer(args = [], env = {}) {
-  const child = spawn(serverBinary, ["serve", "--listen", "127.0.0.1:0", ...args], {
+export function startServer(args = [], env = {}) {
+  return startProgram(serverBinary, ["serve", "--listen", "127.0.0.1:0", ...args], env);
+}
+
+/** Starts a program that serves HTTP, and says where in its first line. */
+export async function startProgram(program, args, env = {}) {
+  const child = spawn(program, args, {
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...process.env, ...env },
   });

@@ -9,8 +9,8 @@ import { setUpNode, setUpRust } from "./setup.mjs";
 
 const wasmModule = "target/wasm32-unknown-unknown/wasm/colonnade_wasm.wasm";
 
-/** The newest modification time below `paths`, in ms; 0 if there are no files. */
-function newest(paths, skip = ["node_modules", "dist"]) {
+/** The newest modification time of what is built below `paths`, in ms; 0 if there are no files. */
+function newest(paths, skip = ["node_modules", "dist", "test", "README.md"]) {
   let time = 0;
   for (const path of paths) {
     if (!existsSync(path)) continue;
@@ -41,9 +41,7 @@ function upToDate(output, inputs) {
 
 async function buildWasm() {
   const target = ["--profile", "wasm", "--target", "wasm32-unknown-unknown"];
-  // Without the tests' lints, so that tests and `npm start` share the module and what is built from it.
-  const env = { RUSTC_WORKSPACE_WRAPPER: "" };
-  await run("cargo", ["build", "--locked", ...target, "-p", "colonnade-wasm"], { env });
+  await run("cargo", ["build", "--locked", ...target, "-p", "colonnade-wasm"]);
   if (upToDate("web/pkg/colonnade_wasm_bg.wasm", [wasmModule, "xtask/src"])) return;
   const xtask = ["run", "--locked", "--release", "-p", "xtask", "--"];
   await run("cargo", [...xtask, "bindgen", wasmModule, "web/pkg"]);

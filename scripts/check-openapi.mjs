@@ -1,6 +1,6 @@
 // Checks docs/openapi.json: that it is valid OpenAPI 3.1, and that the requests and responses of the server's
-// tests are as it says. `COLONNADE_EXCHANGES=FILE cargo test -p colonnade-server` writes these to a file, whose
-// name is the argument.
+// tests are as it says. `COLONNADE_EXCHANGES=FILE cargo test -p colonnade-server` appends these to FILE,
+// which is the argument.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -357,7 +357,7 @@ function collectTexts(parts, folders) {
       put(licence ?? `${name}: ${path}`, body, name, notices);
       if (normalise(rest)) put(`${name}: ${path}`, rest, name);
       // An unknown text counts as that of the component, for example both licences in one file.
-      for (const name of licence ? [licence] : taken) found.add(name);
+      for (const known of licence ? [licence] : taken) found.add(known);
     }
     return found;
   };
@@ -413,7 +413,7 @@ function renderTexts({ texts, bare }) {
 }
 
 /** Writes both files. */
-export function writeLicences() {
+function writeLicences() {
   const folders = sources();
   for (const document of documents()) {
     const texts = renderTexts(collectTexts(document.parts, folders));

@@ -66,7 +66,7 @@ export async function step(name, work) {
   }
 }
 
-/** Prints a table of the steps that took a second or more, and their sum. */
+/** Prints a table of the steps that took a second or more, and the time of all steps together. */
 export function sayTimes() {
   const total = steps
     .filter(({ depth }) => depth === 0)

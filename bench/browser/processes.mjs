@@ -1,6 +1,6 @@
 // This process and its descendants, from Linux's /proc; see proc(5).
 
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** The fields of `/proc/PID/stat` from the state on, by pid, of this process and its descendants. */
 export function ownProcesses() {
@@ -36,4 +36,9 @@ export function readProcess(pid, name) {
 export function statusBytes(pid, name) {
   const line = readProcess(pid, "status")?.match(new RegExp(`^${name}:\\s+(\\d+) kB`, "m"));
   return Number(line?.[1] ?? 0) * 1024;
+}
+
+/** Resets the peak memory of a process (`VmHWM`) to its current memory; see `clear_refs` in proc(5). */
+export function resetPeak(pid) {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }

@@ -2,6 +2,7 @@
 
 import { enginesSection, engineTargets } from "../engines.mjs";
 import { readersSection, readerTargets } from "../readers.mjs";
+import { statementsSection, statementTargets } from "../statements.mjs";
 import { formatMs, fraction, markdown, median, percent, spread } from "./format.mjs";
 import { isNoisy, verdict } from "./machine.mjs";
 import { NOT_COMPARED, plots, TARGET_NAMES, tableSection, tableTargets } from "./table-report.mjs";
@@ -44,6 +45,7 @@ export function report({ workloads, tables }, results) {
     ...(whole.length > 0 ? [WHOLE, ...whole] : []),
     ...(results.readers ? [readersSection(results.readers)] : []),
     ...(engines.length > 0 ? [enginesSection(engines)] : []),
+    ...(results.statements ? [statementsSection(results.statements)] : []),
     ...(results.stream ? [`${STREAM}\n\n${results.stream.trim()}`] : []),
     ...(workloadSections.length > 0 ? [inWorker(results), ...workloadSections] : []),
   ];
@@ -147,6 +149,7 @@ function targets(workloads, measured) {
     ...tableTargets(tables),
     ...readerTargets(readers),
     ...engineTargets(enginesOf(measured)),
+    ...(measured.statements ? statementTargets(measured.statements) : []),
     ...rows,
   ];
   return all.length === 0 ? "" : markdown(["target", "limit", "measured", ""], all);

@@ -3,9 +3,11 @@
 A task is `{"task": NAME, …parameters}`. What a task needs is created before its first run, and not measured.
 """
 
+import functools
 import http.server
 import json
 import os
+import pathlib
 import sys
 import tempfile
 import threading
@@ -201,6 +203,26 @@ def spark_parquet(columns, parquet):
         chosen.write.option("compression", "zstd").parquet(f"{folder}/t")
 
 
+@functools.cache
+def datafusion_context(folder):
+    import datafusion
+
+    context = datafusion.SessionContext()
+    for path in pathlib.Path(folder).glob("*.parquet"):
+        context.register_parquet(path.stem, str(path))
+    return context
+
+
+@functools.cache
+def duckdb_connection(folder):
+    import duckdb
+
+    connection = duckdb.connect()
+    for path in pathlib.Path(folder).glob("*.parquet"):
+        connection.execute(f"create view {path.stem} as select * from '{path}'")
+    return connection
+
+
 TASKS = {
     "read": lambda url: read_stream(url),
     "drain": save,
@@ -219,6 +241,8 @@ TASKS = {
     "export": export,
     "pyarrow parquet": write_parquet,
     "spark parquet": spark_parquet,
+    "datafusion": lambda folder, sql: datafusion_context(folder).sql(sql).collect(),
+    "duckdb": lambda folder, sql: duckdb_connection(folder).sql(sql).fetchall(),
 }
 
 
@@ -233,6 +257,10 @@ def warm_up(task, request):
         connect_session(request["remote"]).range(1000).toPandas()
     if "path" in request:
         lineitem(request["path"])
+    if task == "datafusion":
+        datafusion_context(request["folder"])
+    if task == "duckdb":
+        duckdb_connection(request["folder"])
 
 
 warm = set()

@@ -22,7 +22,7 @@ const READERS: Record<string, Reader> = {
   "flechette, one buffer": flechetteWhole,
 };
 
-/** Available through `--expose-gc`; called before each run, so that no run pays for another's garbage. */
+/** Available through `--expose-gc`; called before each run of a reader, so that no run pays for another's garbage. */
 declare const gc: () => void;
 
 globalThis.onmessage = async ({ data }: MessageEvent<Task>) => {

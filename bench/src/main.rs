@@ -6,6 +6,7 @@
 //! so that load of the machine affects them equally; the median counts. `--quick` reads fewer rows.
 
 mod parquet;
+mod statements;
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -42,10 +43,11 @@ struct Run {
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [first, rest @ ..] = arguments.as_slice()
-        && first == "write"
-    {
-        return parquet::write(rest);
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["write", ..] => return parquet::write(&arguments[1..]),
+        ["serve", folder] => return statements::serve_in_process(folder),
+        ["statements", folder] => return statements::run_plain(folder),
+        _ => {}
     }
     let [lineitem, num_runs, options @ ..] = arguments.as_slice() else {
         return Err("expected LINEITEM.PARQUET RUNS [--quick]".into());
@@ -118,6 +120,7 @@ fn engine(num_threads: usize) -> Result<Engine> {
         spill_bytes: 1 << 30,
         spill_folder: std::env::temp_dir(),
         num_threads,
+        plans_sql: true,
     };
     Ok(Engine::try_new(&config, demo::open()?)?)
 }

@@ -166,14 +166,14 @@ test("a brush filters the table and the other charts, and can be cleared in both
   await expect(status(page)).toContainText("Complete: 3,000,000 rows");
   await drag(page, line, 0.3, 0.5);
   await expect(page.getByRole("button", { name: "Clear selection" })).toBeVisible();
-  const marked = () =>
+  const brushed = () =>
     JSON.parse(new URL(page.url()).searchParams.get("chart") ?? "[]")[0]?.[5]?.x as
       | [string, string]
       | undefined;
-  // The page filters while the mouse still moves, so what is marked may change once more.
+  // The page filters while the mouse still moves, so the brush may change once more.
   let where = "";
   await expect(async () => {
-    const [from, to] = marked() ?? [];
+    const [from, to] = brushed() ?? [];
     where = `date >= '${from}' and date < '${to}'`;
     const [[count]] = (await answer(demo, `select count(*) from flights where ${where}`)) as [
       [bigint],

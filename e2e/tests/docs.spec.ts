@@ -108,8 +108,7 @@ for (const page of PAGES) {
       const wantsPython = example.language === "python" || example.text.includes("python3");
       const [first = ""] = example.text.split("\n");
       if (wantsPython && !hasPython) {
-        const description = `pyarrow is missing: ${page}:${example.line} ${first}`;
-        test.info().annotations.push({ type: "skip", description });
+        console.log(`skipped: ${page}:${example.line} ${first}, because pyarrow is not installed`);
         continue;
       }
       await test.step(`${page}:${example.line} ${first}`, () => expectWorks(example, stage));

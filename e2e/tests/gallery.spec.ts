@@ -2,7 +2,7 @@ import type { FrameLocator, Page } from "@playwright/test";
 import { gallery } from "../../scripts/examples.mjs";
 import type { Site } from "../../scripts/site.mjs";
 import { expectAccessible } from "./accessible.js";
-import { test as base, cell, expect } from "./fixtures.js";
+import { test as base, cell, expect, textOf } from "./fixtures.js";
 import { inCheckout, Server } from "./server.js";
 
 const test = base.extend<object, { site: Site }>({
@@ -59,7 +59,7 @@ test("a selection in one viewer filters the other, also after sorting", async ({
     }
     const chosen = airports.locator('[role=row][aria-rowindex="3"] [role=gridcell]').first();
     await chosen.click();
-    const origin = await chosen.textContent();
+    const origin = await textOf(chosen);
     await expect(flights.getByRole("status")).toContainText("filtered by origin");
     await expect(flights.getByRole("group", { name: "Filters" })).toContainText(
       `is one of ${origin}`,

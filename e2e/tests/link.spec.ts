@@ -100,7 +100,7 @@ test("Back and Forward go through the shown tables and sort orders", async ({ pa
   await expect(page.getByRole("heading", { name: /Tables of any size/ })).toBeVisible();
 });
 
-test("a link to a statement contains the statement and its sort order", async ({ page, demo }) => {
+test("a link with a statement and a sort order shows both", async ({ page, demo }) => {
   const sql = "select origin, count(*) as n from flights group by origin";
   const query = new URLSearchParams({ sql, sort: "-n" });
   await page.goto(`${demo.origin}/?${query}`);

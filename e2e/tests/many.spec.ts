@@ -244,7 +244,7 @@ async function setHidden(page: Page, hidden: boolean): Promise<void> {
   }, hidden);
 }
 
-test("a viewer that waits for a connection can be cancelled and releases its slot", async ({
+test("after all viewers are cancelled, also waiting ones, a new table gets a connection", async ({
   page,
   site,
   traffic,

@@ -5,7 +5,7 @@ import type { Page } from "@playwright/test";
 import { chooseTable, expect, test } from "./fixtures.js";
 import { CuttingProxy } from "./proxy.js";
 
-/** Bytes of answers before the connection stalls; lineitem has a GB. */
+/** Bytes of responses after which the connection stalls; all of lineitem is about 1 GB. */
 const ARRIVED_BYTES = 400_000_000;
 
 const CHARTS = [
@@ -27,6 +27,7 @@ async function expectPicture(page: Page, outline: string, picture: string): Prom
 
 test("rows that are still arriving", async ({ page, demo }) => {
   const proxy = await CuttingProxy.start(demo.origin);
+  // Never resolves, so that the connection stalls instead of being cut.
   proxy.cuts = [{ at: ARRIVED_BYTES, by: "reset", meanwhile: () => new Promise(() => {}) }];
   try {
     await page.goto(proxy.origin);

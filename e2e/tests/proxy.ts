@@ -16,8 +16,7 @@ export class CuttingProxy {
   cuts: Cut[] = [];
   /** The number of connections that the server refused because it was not running. */
   numRefused = 0;
-  /** Bytes of answers that were passed on. */
-  numBytes = 0;
+  #numBytes = 0;
   readonly #target: URL;
   readonly #sockets = new Set<Socket>();
   readonly #listener: Server;
@@ -69,9 +68,9 @@ export class CuttingProxy {
     });
     server.on("data", (bytes) => {
       const [cut] = this.cuts;
-      const numLeft = cut === undefined ? Number.POSITIVE_INFINITY : cut.at - this.numBytes;
+      const numLeft = cut === undefined ? Number.POSITIVE_INFINITY : cut.at - this.#numBytes;
       const passed = bytes.subarray(0, Math.max(0, numLeft));
-      this.numBytes += passed.length;
+      this.#numBytes += passed.length;
       if (!client.write(passed)) server.pause();
       if (cut === undefined || numLeft > bytes.length) return;
       this.cuts.shift();

@@ -70,7 +70,7 @@ test("nothing opened, connecting, and cancelled before the first row", async ({
   try {
     await show(page, pages.origin, {});
     await expect(page.getByText("No table is open.")).toBeVisible();
-    await expect(status(page)).toHaveText("No table open");
+    await expect(status(page)).toHaveText("No table is open");
     await expectAccessible(page, elementAlone);
 
     await viewer(page).evaluate(

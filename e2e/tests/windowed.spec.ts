@@ -111,7 +111,10 @@ test("every row of a table larger than its memory budget can be read", async ({ 
   await server.kill();
 });
 
-test("the server searches and summarises all rows of a windowed table", async ({ page, pages }) => {
+test("the server searches and summarises a windowed table, and sorting it is refused", async ({
+  page,
+  pages,
+}) => {
   const server = await Server.start(["--allow-origin", pages.origin]);
   await show(page, pages, `${server.origin}/v1/tables/lineitem/rows?columns=${COLUMNS}`, "8MiB");
   await expect.poll(() => state(page)).toBe("windowed");

@@ -1,10 +1,234 @@
-//! Settings of the memory allocator.
+//! The memory allocator: settings of glibc's, and a limit for an engine process, which it asks its server to raise.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread;
+
+#[cfg(unix)]
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// The exit code of a process that needed more memory than its limit.
+pub const OUT_OF_MEMORY: i32 = 86;
+
+/// Bytes that a thread allocates or frees before it reports them, so that threads seldom write to the same
+/// cache line.
+const REPORT_BYTES: i64 = 64 << 10;
+
+static IS_COUNTING: AtomicBool = AtomicBool::new(false);
+static LIVE_BYTES: AtomicI64 = AtomicI64::new(0);
+static PEAK_BYTES: AtomicI64 = AtomicI64::new(0);
+static LIMIT_BYTES: AtomicI64 = AtomicI64::new(i64::MAX);
+
+/// The bytes that were allocated when [`limit`] was called.
+static BASE_BYTES: AtomicI64 = AtomicI64::new(0);
+
+/// Whether a thread waits for a response of the server.
+static IS_ASKING: AtomicBool = AtomicBool::new(false);
+
+thread_local! {
+    static UNREPORTED_BYTES: Cell<i64> = const { Cell::new(0) };
+}
+
+/// The system's allocator. After [`count`], it counts the bytes that are allocated. Before they exceed the limit,
+/// it asks the server for more, and if it gets nothing, ends the process with [`OUT_OF_MEMORY`]. A failed
+/// allocation aborts a Rust program in any case; the exit code lets the parent tell why.
+#[derive(Debug)]
+pub struct LimitedAllocator;
+
+// SAFETY: every method passes its arguments to `System` unchanged, and returns what it returns.
+unsafe impl GlobalAlloc for LimitedAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as i64);
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`, which is that of `System`.
+        checked(unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as i64);
+        // SAFETY: as in `alloc`.
+        checked(unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        add(-(layout.size() as i64));
+        // SAFETY: as in `alloc`.
+        unsafe { System.dealloc(pointer, layout) };
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        add(new_size as i64 - layout.size() as i64);
+        // SAFETY: as in `alloc`.
+        checked(unsafe { System.realloc(pointer, layout, new_size) })
+    }
+}
+
+/// Begins to count. Call it before other threads are started.
+pub(crate) fn count() {
+    IS_COUNTING.store(true, Ordering::Relaxed);
+}
+
+/// Permits `bytes` in addition to those that are allocated now, and forgets the peak.
+pub(crate) fn limit(bytes: u64) {
+    report();
+    let live_bytes = LIVE_BYTES.load(Ordering::Relaxed);
+    BASE_BYTES.store(live_bytes, Ordering::Relaxed);
+    PEAK_BYTES.store(live_bytes, Ordering::Relaxed);
+    LIMIT_BYTES.store(live_bytes.saturating_add(signed(bytes)), Ordering::Relaxed);
+}
+
+/// Permits any number of bytes.
+pub(crate) fn lift_limit() {
+    LIMIT_BYTES.store(i64::MAX, Ordering::Relaxed);
+}
+
+/// The bytes that are permitted in addition to those that were allocated when [`limit`] was called.
+pub(crate) fn permitted_bytes() -> u64 {
+    let limit_bytes = LIMIT_BYTES.load(Ordering::Relaxed);
+    limit_bytes.saturating_sub(BASE_BYTES.load(Ordering::Relaxed)) as u64
+}
+
+/// Why more memory is wanted. The discriminants are those of the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Need {
+    /// Without it, the statement fails.
+    Required = 0,
+    /// Without it, the statement continues on disk.
+    Useful = 1,
+}
+
+/// Asks the server for `bytes` more. Returns whether it permits them. Blocks, and does not allocate.
+pub(crate) fn grow(bytes: u64, need: Need) -> bool {
+    grow_by(|| bytes, need)
+}
+
+fn grow_by(wanted_bytes: impl FnOnce() -> u64, need: Need) -> bool {
+    while IS_ASKING.swap(true, Ordering::Acquire) {
+        hint::spin_loop();
+        thread::yield_now();
+    }
+    // Another thread may just have raised the limit.
+    let wanted_bytes = wanted_bytes();
+    let granted_bytes = if wanted_bytes > 0 {
+        ask(wanted_bytes, need)
+    } else {
+        0
+    };
+    raise_data_limit(granted_bytes);
+    LIMIT_BYTES.fetch_add(signed(granted_bytes), Ordering::Relaxed);
+    IS_ASKING.store(false, Ordering::Release);
+    granted_bytes >= wanted_bytes
+}
+
+/// Reports what this thread has not yet reported. Call it when a thread ends.
+pub(crate) fn report() {
+    add_reported(UNREPORTED_BYTES.take());
+}
+
+/// The bytes that are allocated, and the most that were since [`limit`].
+pub(crate) fn counted_bytes() -> (u64, u64) {
+    let read = |count: &AtomicI64| count.load(Ordering::Relaxed).max(0) as u64;
+    (read(&LIVE_BYTES), read(&PEAK_BYTES))
+}
+
+fn add(bytes: i64) {
+    if !IS_COUNTING.load(Ordering::Relaxed) {
+        return;
+    }
+    let unreported_bytes = UNREPORTED_BYTES.get() + bytes;
+    if unreported_bytes.abs() < REPORT_BYTES {
+        UNREPORTED_BYTES.set(unreported_bytes);
+        return;
+    }
+    UNREPORTED_BYTES.set(0);
+    add_reported(unreported_bytes);
+}
+
+fn add_reported(bytes: i64) {
+    let live_bytes = LIVE_BYTES.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    if bytes > 0 && live_bytes > PEAK_BYTES.load(Ordering::Relaxed) {
+        PEAK_BYTES.fetch_max(live_bytes, Ordering::Relaxed);
+        let excess_bytes = || (live_bytes - LIMIT_BYTES.load(Ordering::Relaxed)).max(0) as u64;
+        if excess_bytes() > 0 && !grow_by(excess_bytes, Need::Required) {
+            exit();
+        }
+    }
+}
+
+fn checked(pointer: *mut u8) -> *mut u8 {
+    if pointer.is_null() && IS_COUNTING.load(Ordering::Relaxed) {
+        exit();
+    }
+    pointer
+}
+
+/// Asks for `bytes` on standard output, which is a socket. Returns how many the server grants. The protocol is that
+/// of `engine_process/protocol.rs`.
+#[cfg(unix)]
+fn ask(bytes: u64, need: Need) -> u64 {
+    let mut request = [need as u8; 9];
+    request[1..].copy_from_slice(&bytes.to_le_bytes());
+    let mut response = [0; 8];
+    let output = libc::STDOUT_FILENO;
+    // SAFETY: each call gets a pointer to an array that outlives it, and the length of that array. So few bytes
+    // are neither written nor read in parts, because nothing else is on the socket.
+    let (written, read) = unsafe {
+        let written = libc::write(output, request.as_ptr().cast(), request.len());
+        let read = libc::read(output, response.as_mut_ptr().cast(), response.len());
+        (written, read)
+    };
+    if (written, read) == (9, 8) {
+        u64::from_le_bytes(response)
+    } else {
+        0
+    }
+}
+
+/// Raises the system's limit for all memory, which also holds what this allocator does not count.
+#[cfg(unix)]
+fn raise_data_limit(bytes: u64) {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_DATA) {
+        // If it cannot be raised, an allocation fails, which `checked` notices.
+        let _ = setrlimit(
+            Resource::RLIMIT_DATA,
+            soft.saturating_add(bytes).min(hard),
+            hard,
+        );
+    }
+}
+
+/// Grants nothing, because the system has no engine processes.
+#[cfg(not(unix))]
+fn ask(_: u64, _: Need) -> u64 {
+    0
+}
+
+/// Does nothing, because nothing is granted.
+#[cfg(not(unix))]
+fn raise_data_limit(_: u64) {}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Ends the process without running destructors, which could allocate.
+fn exit() -> ! {
+    #[cfg(unix)]
+    // SAFETY: takes no pointer and may be called at any time from any thread.
+    unsafe {
+        libc::_exit(OUT_OF_MEMORY)
+    }
+    #[cfg(not(unix))]
+    std::process::abort()
+}
 
 /// Limits glibc to one arena per core (at least 2), which the threads share. By default glibc makes eight per
 /// core, and each arena keeps the most memory that its threads' queries ever needed.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn share_arenas() {
-    let num_cores = std::thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
+    let num_cores = thread::available_parallelism().map_or(2, |cores| cores.get().max(2));
     let num_arenas = libc::c_int::try_from(num_cores).unwrap_or(libc::c_int::MAX);
     // SAFETY: takes no pointer; called before other threads are started.
     unsafe { libc::mallopt(libc::M_ARENA_MAX, num_arenas) };

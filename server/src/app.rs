@@ -14,6 +14,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::allocator;
 use crate::backend::Backend;
 use crate::backend::embedded::{Engine, EngineConfig};
+#[cfg(unix)]
+use crate::backend::engine_process::{IsolatedEngine, PoolConfig};
 use crate::data_dir::DataDir;
 use crate::error::StartError;
 use crate::http::connections::{ConnectionLimits, Connections};
@@ -70,6 +72,10 @@ pub struct AppConfig {
     pub body_timeout: Duration,
     /// How long a result is kept after its last request.
     pub keep_results: Duration,
+    /// The longest time that the planning of a statement may take.
+    pub planning_timeout: Duration,
+    /// The program `colonnade`, which runs SQL in processes of its own; `None`: SQL runs in this process.
+    pub engine_program: Option<PathBuf>,
     /// Which hosts, origins and tokens are accepted.
     pub guard: GuardConfig,
 }
@@ -92,6 +98,8 @@ impl Default for AppConfig {
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             keep_results: Duration::from_secs(600),
+            planning_timeout: Duration::from_secs(30),
+            engine_program: None,
             guard: GuardConfig::default(),
         }
     }
@@ -142,16 +150,18 @@ impl App {
         let (uploads, uploaded) =
             Uploads::open(data_dir.uploads(), limits, &tables, Arc::clone(&metrics))?;
         tables.extend(uploaded);
+        let has_processes = cfg!(unix) && config.engine_program.is_some();
         let engine_config = EngineConfig {
-            memory_bytes: config.memory_bytes / 2,
+            memory_bytes: config.memory_bytes / if has_processes { 4 } else { 2 },
             spill_bytes: config.spool_bytes,
             spill_folder: data_dir.spill(),
             num_threads: config.num_threads,
+            plans_sql: !has_processes,
         };
         let engine = Arc::new(Engine::try_new(&engine_config, tables)?);
         let results_config = ResultsConfig {
             stream_memory_bytes: config.stream_memory_bytes,
-            ahead_bytes: config.memory_bytes / 4,
+            ahead_bytes: config.memory_bytes / 8,
             spool_memory_bytes: config.memory_bytes / 8,
             spool_bytes: config.spool_bytes,
             max_runs: (config.memory_bytes / RUN_BYTES).max(MIN_RUNS) as usize,
@@ -161,7 +171,7 @@ impl App {
             query_timeout: config.query_timeout,
             num_threads: config.num_threads,
         };
-        let embedded: Arc<dyn Backend> = Arc::clone(&engine) as _;
+        let embedded = isolated(config, &engine, data_dir.spill());
         let backend = backend.unwrap_or_else(|| Arc::clone(&embedded));
         let results = Results::new(
             Arc::clone(engine.catalog()),
@@ -240,6 +250,25 @@ impl Drop for App {
         self.state.results.registry.cancel_all();
         self.state.data_dir.close();
     }
+}
+
+/// The embedded engine, with statements in processes of their own where that is possible.
+fn isolated(config: &AppConfig, engine: &Arc<Engine>, spill_folder: PathBuf) -> Arc<dyn Backend> {
+    #[cfg(unix)]
+    if let Some(program) = &config.engine_program {
+        let pool = PoolConfig {
+            program: program.clone(),
+            memory_bytes: config.memory_bytes / 8 * 3,
+            spill_bytes: config.spool_bytes,
+            spill_folder,
+            num_threads: config.num_threads,
+            planning_timeout: config.planning_timeout,
+        };
+        return Arc::new(IsolatedEngine::new(Arc::clone(engine), pool));
+    }
+    #[cfg(not(unix))]
+    let _ = (config, spill_folder);
+    Arc::clone(engine) as _
 }
 
 /// Half of the machine's memory, or 4 GiB where its size is unknown.

@@ -20,6 +20,15 @@ pub struct Cli {
 pub enum Command {
     /// Serves tables over HTTP, with a dashboard to view them.
     Serve(Box<ServeArgs>),
+    /// Runs statements for a server, which starts this program.
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Engine {
+        /// The folder for spill files.
+        spill_folder: PathBuf,
+        /// Threads of a statement.
+        num_threads: usize,
+    },
 }
 
 /// What to serve, and how.

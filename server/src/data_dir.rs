@@ -3,11 +3,15 @@
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::error::StartError;
 
 /// Marks a folder as a server's, and is locked while a server uses it.
 const LOCK_FILE: &str = "colonnade.lock";
+
+/// How long a lock may be held after its server has ended: by a process that the server was about to start.
+const LOCK_WAIT: Duration = Duration::from_millis(500);
 
 const SPOOL: &str = "spool";
 const SPILL: &str = "spill";
@@ -112,7 +116,7 @@ impl DataDir {
             match fs::remove_dir_all(&self.root) {
                 Ok(()) => return,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-                Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
             }
         }
         tracing::warn!(
@@ -135,8 +139,15 @@ fn lock(folder: &Path) -> Result<File, TryLockError> {
         .write(true)
         .open(folder.join(LOCK_FILE))
         .map_err(TryLockError::Error)?;
-    lock.try_lock()?;
-    Ok(lock)
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            locked => return locked.map(|()| lock),
+        }
+    }
 }
 
 fn prepare(root: &Path) -> io::Result<()> {

@@ -2,17 +2,26 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use colonnade_server::allocator::LimitedAllocator;
 use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
+#[cfg(unix)]
+use colonnade_server::backend::engine_process;
 use colonnade_server::error::StartError;
 use colonnade_server::http::GuardConfig;
 use colonnade_server::log::JsonLines;
 use colonnade_server::{App, AppConfig, allocator, backend, demo, source};
 use futures::FutureExt;
 use tracing_subscriber::EnvFilter;
+
+#[global_allocator]
+static ALLOCATOR: LimitedAllocator = LimitedAllocator;
 
 /// File descriptors for connections, sources and spill files.
 const MAX_OPEN_FILES: u64 = 65_536;
@@ -41,7 +50,14 @@ fn main() -> ExitCode {
     };
     let filter = EnvFilter::try_from_env("COLONNADE_LOG")
         .unwrap_or_else(|_| EnvFilter::new("warn,colonnade=info,colonnade_server=info"));
-    let Command::Serve(args) = cli.command;
+    let args = match cli.command {
+        Command::Serve(args) => args,
+        #[cfg(unix)]
+        Command::Engine {
+            spill_folder,
+            num_threads,
+        } => return engine(&spill_folder, num_threads),
+    };
     let log = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -55,6 +71,17 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("colonnade: {error}");
             ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+#[cfg(unix)]
+fn engine(spill_folder: &Path, num_threads: usize) -> ExitCode {
+    match engine_process::run(spill_folder, num_threads) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("colonnade: {error}");
+            ExitCode::FAILURE
         }
     }
 }
@@ -73,6 +100,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         writable: args.writable,
         max_upload_bytes: args.max_upload,
         upload_quota_bytes: args.upload_quota,
+        engine_program: engine_program(),
         guard: guard(args, address)?,
         ..AppConfig::default()
     };
@@ -126,6 +154,24 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     drop(app);
     runtime.shutdown_timeout(Duration::from_millis(200));
     Ok(())
+}
+
+/// This program, which runs statements in processes of its own.
+fn engine_program() -> Option<PathBuf> {
+    // On Linux, the link leads to the program even after its file was replaced.
+    let link = PathBuf::from("/proc/self/exe");
+    let program = if link.exists() {
+        Some(link)
+    } else {
+        std::env::current_exe().ok()
+    };
+    let program = program.filter(|_| cfg!(unix));
+    if program.is_none() {
+        tracing::warn!(
+            "SQL runs inside the server: a statement that needs too much memory ends it"
+        );
+    }
+    program
 }
 
 fn resolve(listen: &str) -> Result<SocketAddr, StartError> {

@@ -2,9 +2,10 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use datafusion::arrow::array::RecordBatch;
+use serde::{Deserialize, Serialize};
 
 /// The kind of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MessageKind {
     /// The schema, once, at the front.
     Schema,

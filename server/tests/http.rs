@@ -5,6 +5,9 @@
 
 #[path = "http/client.rs"]
 mod client;
+#[cfg(target_os = "linux")]
+#[path = "http/descriptors.rs"]
+mod descriptors;
 #[path = "http/engines.rs"]
 mod engines;
 #[path = "http/exchanges.rs"]
@@ -57,10 +60,14 @@ mod functions;
 mod guard;
 #[path = "http/metrics.rs"]
 mod metrics;
+#[path = "http/one_id.rs"]
+mod one_id;
 #[path = "http/openapi.rs"]
 mod openapi;
 #[path = "http/order.rs"]
 mod order;
+#[path = "http/plain_scans.rs"]
+mod plain_scans;
 #[cfg(unix)]
 #[path = "http/program.rs"]
 mod program;
@@ -70,6 +77,8 @@ mod query;
 mod quotas;
 #[path = "http/repartitioning.rs"]
 mod repartitioning;
+#[path = "http/repeatable.rs"]
+mod repeatable;
 #[path = "http/requery.rs"]
 mod requery;
 #[path = "http/results.rs"]

@@ -107,7 +107,7 @@ impl Decoder {
         }
     }
 
-    /// Drops the batches after row `num_rows`. The stream cannot be read further.
+    /// Drops the batches that begin at or after row `num_rows`. The stream cannot be read further.
     #[wasm_bindgen(js_name = keepFirst)]
     pub fn keep_first(&mut self, num_rows: f64) {
         self.decoder.keep_first(num_rows as u64);

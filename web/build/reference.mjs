@@ -211,7 +211,7 @@ export function reference() {
   const sections = [
     "# Reference",
     "<!-- Made from the source by `npm run docs`; edit the comments there. -->",
-    "The exports of the package `colonnade`, and its element. `embedding.md` explains how to embed it, `web/README.md` how to use it.",
+    "This page lists the exports of the package `colonnade` and its element. `embedding.md` says how to put the element into a page; `web/README.md` says how to use it.",
     ...elementSections(),
     "## Exports of `colonnade`",
     ...entries.flatMap(({ name, file }) => entry(name, file)),

@@ -177,6 +177,7 @@ test("a server that has lost the result gets the original request again, unchang
 test("a final refusal ends the stream with the server's message", async () => {
   for (const [status, code] of [
     [409, "source_changed"],
+    [409, "not_repeatable"],
     [410, "rows_expired"],
     [401, "unauthorized"],
   ] as const) {

@@ -136,8 +136,8 @@ impl Decoder {
         }
     }
 
-    /// Drops the batches after row `num_rows`, but keeps the batch that holds that row. The memory is
-    /// free for other use. The stream cannot be read further.
+    /// Drops the batches that begin at or after row `num_rows`; the batch with the row before it stays
+    /// whole. The memory is free for other use. The stream cannot be read further.
     pub fn keep_first(&mut self, num_rows: u64) {
         if let Some(table) = &mut self.table {
             table.keep_first(num_rows);

@@ -91,8 +91,8 @@ enum Pass {
 
 impl SummaryJob {
     /// A job that summarises the column `name` of the current `table`. Most frequent texts are only
-    /// reported if there are at most `max_counted` distinct values, of at most 64 bytes on average for
-    /// that number.
+    /// reported if there are at most `max_counted` distinct values, which together take at most 64 bytes
+    /// times `max_counted`.
     ///
     /// # Errors
     /// `unknown_column`.

@@ -43,8 +43,8 @@ impl Batch {
         &self.dictionaries
     }
 
-    /// The array of `field`, whose nodes and buffers begin at `start`. Nothing is copied or checked;
-    /// only the nulls are counted. For the cost of dictionaries see
+    /// The array of `field`, whose nodes and buffers begin at `start`. Nothing is checked, and only
+    /// buffers that are not aligned for their type are copied. Nulls are counted. For the cost of dictionaries see
     /// [`Dictionary::look_up`](super::dictionary::Dictionary::look_up).
     pub(super) fn array(&self, field: &SchemaField, start: ColumnStart) -> ArrayRef {
         make_array(self.array_data(field, start))

@@ -20,15 +20,15 @@ pub enum DecodeErrorKind {
     Unsupported,
     /// The memory budget is used up.
     MemoryBudgetExceeded,
-    /// A message begins after the expected row, by its producer's count: rows are missing.
+    /// The number in a message shows that rows before it are missing.
     RowGap,
-    /// A message begins before the expected row, by its producer's count: rows are duplicated.
+    /// The number in a message shows that its rows have already arrived.
     RowOverlap,
-    /// A message of the response is missing or duplicated, by its producer's count.
+    /// The numbers of the messages show that one is missing or came twice.
     MessageGap,
-    /// The body of a message does not match the hash of its producer.
+    /// The body of a message does not match the hash that the message states.
     ChecksumMismatch,
-    /// The length of the response is not the one that its producer states.
+    /// The response has another number of rows or batches than it states.
     WrongTotal,
     /// The schema of a resumed response differs from that of the rows before.
     SchemaChanged,

@@ -15,7 +15,7 @@ use crate::error::{ErrorKind, QueryError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// TCP keepalive time, after which a vanished peer is noticed.
+/// The idle time after which TCP probes whether the peer still exists.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// HTTP/2 flow control window: bytes that the engine may send before they are read. With the partition's
@@ -107,7 +107,7 @@ pub(super) fn percent_decoded(text: &str) -> String {
 
 fn is_loopback(host: &Host<&str>) -> bool {
     match host {
-        // The `url` crate parses IP addresses only for web schemes such as https; here they are names.
+        // The `url` crate parses IPv4 addresses only for web schemes such as https; here they are names.
         Host::Domain(name) => {
             *name == "localhost"
                 || name

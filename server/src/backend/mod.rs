@@ -3,6 +3,8 @@
 
 mod connection;
 pub mod embedded;
+#[cfg(unix)]
+pub mod engine_process;
 mod flight;
 mod predicate_expr;
 mod progress;
@@ -20,7 +22,7 @@ use async_trait::async_trait;
 use colonnade_core::wire::FieldDescription;
 
 pub use flight::FlightSql;
-pub use progress::{EngineProgress, EngineProgressStatus};
+pub use progress::{EngineProgress, EngineProgressStatus, Usage};
 pub use received::{MessageBytes, Received, ReceivedSchema, split_stream};
 pub use sources::connect;
 pub use spark::Spark;

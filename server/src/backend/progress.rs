@@ -1,12 +1,18 @@
-//! Progress of a query in a remote engine.
+//! Progress of a query in an engine outside of this process, and what it used.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// The engine's last report.
+/// The engine's last reports.
 #[derive(Debug, Default)]
-pub struct EngineProgress(Mutex<Option<EngineProgressStatus>>);
+pub struct EngineProgress(Mutex<Reports>);
+
+#[derive(Debug, Default)]
+struct Reports {
+    status: Option<EngineProgressStatus>,
+    usage: Option<Usage>,
+}
 
 /// Tasks of a query, as `GET /v1/query/{id}` shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -17,14 +23,53 @@ pub struct EngineProgressStatus {
     pub tasks: u64,
 }
 
+/// What a statement used, as `GET /v1/query/{id}` shows it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Processor time of all threads.
+    pub cpu_ms: u64,
+    /// The most memory that was allocated at a time.
+    pub peak_memory_bytes: u64,
+    /// Bytes of sources that were read.
+    pub scanned_bytes: u64,
+    /// Bytes that were written to spill files.
+    pub spilled_bytes: u64,
+}
+
+/// A process whose statement needed more memory or processor time is not used again, because its allocator may
+/// keep some of the memory, and its priority cannot rise.
+const MAX_REUSED_BYTES: u64 = 128 << 20;
+pub(super) const MAX_SHORT_MS: u64 = 1000;
+
+impl Usage {
+    /// Whether the process of the statement may run another one.
+    pub(super) fn permits_reuse(&self) -> bool {
+        self.peak_memory_bytes <= MAX_REUSED_BYTES && self.cpu_ms <= MAX_SHORT_MS
+    }
+}
+
 impl EngineProgress {
     /// Records a report of the engine.
     pub fn note(&self, status: EngineProgressStatus) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+        self.lock().status = Some(status);
+    }
+
+    /// Records what the query used.
+    pub fn note_usage(&self, usage: Usage) {
+        self.lock().usage = Some(usage);
     }
 
     /// The last report; `None` before the first.
     pub fn status(&self) -> Option<EngineProgressStatus> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lock().status
+    }
+
+    /// What the query used, if that is known.
+    pub fn usage(&self) -> Option<Usage> {
+        self.lock().usage
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reports> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,10 +4,11 @@ use std::panic::catch_unwind;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use colonnade_core::wire::{DecodeError, Limits, Message, StreamSchema, read_layout};
+use colonnade_core::wire::{BatchHeader, DecodeError, Limits, Message, StreamSchema, read_layout};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::ipc::convert::try_schema_from_flatbuffer_bytes;
 
+use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind};
 
@@ -21,10 +22,14 @@ pub struct ReceivedSchema {
     checked: Arc<StreamSchema>,
 }
 
+/// The most data that a compressed body may hold.
+const MAX_DECOMPRESSED_BYTES: u64 = 256 << 20;
+
 /// Checks the messages of one result against its schema, and numbers their rows.
 #[derive(Debug)]
 pub struct Received {
     schema: ReceivedSchema,
+    codec: Option<Codec>,
     num_rows: u64,
 }
 
@@ -71,8 +76,15 @@ impl Received {
     pub fn new(schema: ReceivedSchema) -> Self {
         Self {
             schema,
+            codec: None,
             num_rows: 0,
         }
+    }
+
+    /// Accepts bodies with this compression too.
+    #[must_use]
+    pub fn with_codec(self, codec: Option<Codec>) -> Self {
+        Self { codec, ..self }
     }
 
     /// Rows received so far.
@@ -86,8 +98,23 @@ impl Received {
     /// # Errors
     /// `bad_engine`: the bytes are invalid, or do not fit the schema.
     pub fn take(&mut self, metadata: &[u8], body: &[u8]) -> Result<Option<IpcMessage>, QueryError> {
+        self.check(
+            Bytes::copy_from_slice(metadata),
+            Bytes::copy_from_slice(body),
+        )
+    }
+
+    /// Like [`Received::take`], without a copy.
+    ///
+    /// # Errors
+    /// As [`Received::take`].
+    pub fn check(
+        &mut self,
+        metadata: Bytes,
+        body: Bytes,
+    ) -> Result<Option<IpcMessage>, QueryError> {
         let (message, body_bytes) =
-            Message::read(metadata, &Limits::default()).map_err(|e| unsound(&e))?;
+            Message::read(&metadata, &Limits::default()).map_err(|e| unsound(&e))?;
         if body_bytes != body.len() as u64 {
             return Err(bad_engine(&format!(
                 "a message claims a body of {body_bytes} bytes and has {}",
@@ -122,7 +149,10 @@ impl Received {
                 (MessageKind::Batch, batch, batch.num_rows as u64)
             }
         };
-        if header.compression.is_some() {
+        if header.compression.is_some() && claimed_bytes(header, &body) > MAX_DECOMPRESSED_BYTES {
+            return Err(bad_engine("a message claims too much data"));
+        }
+        if header.compression.is_some() && header.compression != self.codec {
             return Err(bad_engine(
                 "a message is compressed, which was not requested",
             ));
@@ -130,8 +160,8 @@ impl Received {
         self.num_rows += num_rows;
         Ok(Some(IpcMessage {
             kind,
-            metadata: Bytes::copy_from_slice(metadata),
-            body: Bytes::copy_from_slice(body),
+            metadata,
+            body,
             num_rows,
         }))
     }
@@ -165,6 +195,17 @@ pub fn split_stream(stream: &[u8]) -> Result<Vec<MessageBytes<'_>>, QueryError> 
         rest = after;
     }
     Ok(messages)
+}
+
+/// The decompressed size of a compressed body, as its buffers claim it. Each begins with its size; -1 means that it
+/// is not compressed.
+fn claimed_bytes(header: &BatchHeader, body: &[u8]) -> u64 {
+    let claims = header.buffers.iter().map(|buffer| {
+        let prefix = body.get(buffer.offset..buffer.offset.checked_add(8)?)?;
+        let claim = i64::from_le_bytes(prefix.try_into().ok()?);
+        Some(u64::try_from(claim).unwrap_or(0))
+    });
+    claims.flatten().fold(0, u64::saturating_add)
 }
 
 fn unsound(error: &DecodeError) -> QueryError {

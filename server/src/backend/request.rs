@@ -31,6 +31,18 @@ pub enum Source {
     Query(TableQuery),
 }
 
+impl Source {
+    /// Whether it contains SQL of the client: a statement, or the text of a filter.
+    pub fn has_sql(&self) -> bool {
+        match self {
+            Self::Sql(_) => true,
+            Self::Table(query) | Self::Query(query) => {
+                matches!(query.filter, Some(Filter::Text(_)))
+            }
+        }
+    }
+}
+
 /// Rows and columns of one table.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableQuery {

@@ -8,13 +8,13 @@ const MAX_SQL_BYTES: usize = 256 << 10;
 /// Refuses a text that is too long.
 ///
 /// # Errors
-/// `sql_error`.
+/// `too_complex`.
 pub(crate) fn check_length(sql: &str) -> Result<(), QueryError> {
     if sql.len() <= MAX_SQL_BYTES {
         return Ok(());
     }
     Err(QueryError::new(
-        ErrorKind::SqlError,
+        ErrorKind::TooComplex,
         "the SQL is longer than 256 KiB",
         "write a shorter query",
     ))

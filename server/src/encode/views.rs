@@ -8,8 +8,8 @@ use datafusion::arrow::array::{
 use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::error::ArrowError;
 
-/// Copies the values of a view column if its buffers hold more than twice as many bytes. Otherwise a
-/// view array keeps all its buffers, however few of its rows are left.
+/// Copies the values of a view column if its buffers hold more than twice as many bytes. Without the copy, a
+/// view array would keep all its buffers, however few of its rows are left.
 pub(super) fn compact_views(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let has_views = batch
         .columns()

@@ -7,6 +7,7 @@ use colonnade_core::semantics::near_names;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::error::{ErrorKind, QueryError};
 
@@ -18,6 +19,9 @@ pub(crate) fn plan_error(
     columns: &[String],
     tables: &[String],
 ) -> QueryError {
+    if let Some(own) = own_error(error) {
+        return own;
+    }
     let root = error.find_root();
     if let DataFusionError::SchemaError(schema_error, _) = root
         && let SchemaError::FieldNotFound {
@@ -37,6 +41,15 @@ pub(crate) fn plan_error(
             ErrorKind::UnknownColumn,
             format!("there is no column {:?}", field.name),
             near_names(&field.name, valid, "columns"),
+        );
+    }
+    if let DataFusionError::SQL(parser_error, _) = root
+        && matches!(parser_error.as_ref(), ParserError::RecursionLimitExceeded)
+    {
+        return QueryError::new(
+            ErrorKind::TooComplex,
+            "the SQL is nested too deeply",
+            "write a flatter statement, or use WITH",
         );
     }
     let message = clean(root);
@@ -65,6 +78,14 @@ pub(crate) fn plan_error(
     QueryError::new(kind, message, hint)
 }
 
+/// The error of this program inside an error of DataFusion.
+fn own_error(error: &DataFusionError) -> Option<QueryError> {
+    match error.find_root() {
+        DataFusionError::External(external) => external.downcast_ref::<QueryError>().cloned(),
+        _ => None,
+    }
+}
+
 fn unknown_table(message: &str) -> Option<&str> {
     let start = message.find("table '")? + 7;
     let end = start + message[start..].find("' not found")?;
@@ -73,10 +94,8 @@ fn unknown_table(message: &str) -> Option<&str> {
 
 /// An error of execution.
 pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
-    if let DataFusionError::External(external) = error.find_root()
-        && let Some(own) = external.downcast_ref::<QueryError>()
-    {
-        return own.clone();
+    if let Some(own) = own_error(error) {
+        return own;
     }
     let root = error.find_root();
     let message = clean(root);
@@ -88,20 +107,14 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
         );
     }
     match root {
-        DataFusionError::ResourcesExhausted(_) => QueryError::new(
+        DataFusionError::ResourcesExhausted(_) if message.contains("disk") => QueryError::new(
             ErrorKind::ResourcesExhausted,
-            format!(
-                "the query needs more {} than its budget allows",
-                if message.contains("disk") {
-                    "disk space"
-                } else {
-                    "memory"
-                }
-            ),
-            "select fewer columns or rows, or start the server with a larger --memory",
+            "the query needs more disk space than its budget allows",
+            "select fewer columns or rows, or start the server with a larger --spool",
         ),
+        DataFusionError::ResourcesExhausted(_) => out_of_memory(None),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
-            ArrowError::CsvError(_) | ArrowError::JsonError(_) | ArrowError::ParseError(_) => {
+            ArrowError::CsvError(_) | ArrowError::JsonError(_) => {
                 QueryError::new(ErrorKind::BrokenRow, message, "correct the row in its file")
             }
             ArrowError::IpcError(_) | ArrowError::ParquetError(_) => QueryError::new(
@@ -122,7 +135,12 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
             message,
             "check that the file still exists and is complete",
         ),
-        DataFusionError::Execution(_) => QueryError::new(
+        // Functions report a wrong argument in any of these ways.
+        DataFusionError::Execution(_)
+        | DataFusionError::Plan(_)
+        | DataFusionError::Configuration(_)
+        | DataFusionError::Internal(_)
+        | DataFusionError::External(_) => QueryError::new(
             ErrorKind::ExecutionError,
             message,
             "change the expression, or filter such rows out",
@@ -138,6 +156,18 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
             "run the query again; if it fails again, report it",
         ),
     }
+}
+
+/// The error for a query that needs more memory than its share, if that is known, in bytes.
+pub(crate) fn out_of_memory(share_bytes: Option<u64>) -> QueryError {
+    let share = share_bytes.map_or(String::new(), |bytes| {
+        format!(" of {} MiB", bytes.div_ceil(1 << 20))
+    });
+    QueryError::new(
+        ErrorKind::OutOfMemory,
+        format!("the query needs more memory than its share{share}"),
+        "select fewer columns or rows, or start the server with a larger --memory",
+    )
 }
 
 /// Whether the error, or one of its causes, is the system's "storage full".
@@ -169,6 +199,7 @@ fn clean(error: &DataFusionError) -> String {
     };
     let mut text = text
         .split("\n\nbacktrace:")
+        .flat_map(|text| text.split("This issue was likely caused by a bug"))
         .next()
         .unwrap_or_default()
         .trim();
@@ -183,6 +214,7 @@ fn clean(error: &DataFusionError) -> String {
         "Compute error: ",
         "Ipc error: ",
         "Execution error: ",
+        "Internal error: ",
         "External error: ",
     ] {
         text = text.strip_prefix(prefix).unwrap_or(text);

@@ -4,10 +4,11 @@ pub(crate) mod from_datafusion;
 
 use colonnade_core::semantics::near_names;
 use datafusion::arrow::datatypes::Fields;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The kinds of failure a client can see. `code()` is stable; texts may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+// Only so that tests can list all kinds.
 #[cfg_attr(test, derive(clap::ValueEnum))]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -17,6 +18,8 @@ pub enum ErrorKind {
     BadJson,
     /// The SQL text cannot be planned.
     SqlError,
+    /// The SQL text is longer, larger or more deeply nested than permitted.
+    TooComplex,
     /// The SQL text is a statement that would change something.
     ReadOnly,
     /// The filter cannot be planned.
@@ -69,12 +72,20 @@ pub enum ErrorKind {
     SourceChanged,
     /// Rows of a kept result that are no longer kept.
     RowsExpired,
+    /// Rows that are no longer kept, of a query that could give other rows if it ran again.
+    NotRepeatable,
     /// A value could not be computed, such as a division by zero or an overflow.
     ExecutionError,
     /// A column that the format of an export cannot hold.
     NotExportable,
-    /// The memory or disk budget is used up.
+    /// A budget of the disk or of the remote engine is used up.
     ResourcesExhausted,
+    /// The query needs more memory than its share.
+    OutOfMemory,
+    /// All engine processes were in use for a while.
+    Busy,
+    /// The process that executed the statement has ended.
+    EngineDied,
     /// The query ran longer than permitted.
     QueryTimeout,
     /// The query was deleted, or its last reader left.
@@ -96,6 +107,7 @@ impl ErrorKind {
             Self::BadParameter => "bad_parameter",
             Self::BadJson => "bad_json",
             Self::SqlError => "sql_error",
+            Self::TooComplex => "too_complex",
             Self::ReadOnly => "read_only",
             Self::BadFilter => "bad_filter",
             Self::UnknownColumn => "unknown_column",
@@ -122,9 +134,13 @@ impl ErrorKind {
             Self::SourceUnreadable => "source_unreadable",
             Self::SourceChanged => "source_changed",
             Self::RowsExpired => "rows_expired",
+            Self::NotRepeatable => "not_repeatable",
             Self::ExecutionError => "execution_error",
             Self::NotExportable => "not_exportable",
             Self::ResourcesExhausted => "resources_exhausted",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Busy => "busy",
+            Self::EngineDied => "engine_died",
             Self::QueryTimeout => "query_timeout",
             Self::Cancelled => "cancelled",
             Self::EngineUnavailable => "engine_unavailable",
@@ -154,16 +170,20 @@ impl ErrorKind {
             Self::MethodNotAllowed => 405,
             Self::RowsExpired => 410,
             Self::RequestTimeout => 408,
-            Self::IdInUse | Self::NameInUse | Self::SourceChanged | Self::Cancelled => 409,
+            Self::IdInUse
+            | Self::NameInUse
+            | Self::SourceChanged
+            | Self::NotRepeatable
+            | Self::Cancelled => 409,
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::TooManyAttempts => 429,
-            Self::BrokenRow | Self::ExecutionError | Self::NotExportable => 422,
-            Self::SourceUnreadable | Self::Internal => 500,
+            Self::BrokenRow | Self::ExecutionError | Self::NotExportable | Self::TooComplex => 422,
+            Self::SourceUnreadable | Self::EngineDied | Self::Internal => 500,
             Self::EngineUnavailable | Self::BadEngine => 502,
-            Self::TooManyStreams | Self::ResourcesExhausted => 503,
+            Self::TooManyStreams | Self::ResourcesExhausted | Self::Busy => 503,
             Self::QueryTimeout => 504,
-            Self::StorageFull => 507,
+            Self::StorageFull | Self::OutOfMemory => 507,
         }
     }
 
@@ -173,6 +193,7 @@ impl ErrorKind {
             Self::BadParameter => "A parameter is wrong",
             Self::BadJson => "The body is not the JSON that this call takes",
             Self::SqlError => "The SQL cannot be planned",
+            Self::TooComplex => "The SQL is too complex",
             Self::ReadOnly => "Only reading is permitted",
             Self::BadFilter => "The filter cannot be planned",
             Self::UnknownColumn => "No such column",
@@ -199,9 +220,13 @@ impl ErrorKind {
             Self::SourceUnreadable => "The source cannot be read",
             Self::SourceChanged => "The source has changed",
             Self::RowsExpired => "The rows are no longer kept",
+            Self::NotRepeatable => "The same rows cannot be read again",
             Self::ExecutionError => "A value cannot be computed",
             Self::NotExportable => "The format cannot hold the result",
             Self::ResourcesExhausted => "The budget is used up",
+            Self::OutOfMemory => "The query needs too much memory",
+            Self::Busy => "The server is busy",
+            Self::EngineDied => "The query's process has ended",
             Self::QueryTimeout => "The query took too long",
             Self::Cancelled => "The query was cancelled",
             Self::EngineUnavailable => "The engine cannot be reached",
@@ -213,7 +238,7 @@ impl ErrorKind {
 }
 
 /// One failure of one request: its kind, what was wrong, and what would be right.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct QueryError {
     /// The kind, which decides the code and the status.

@@ -2,7 +2,7 @@
 
 use axum::http::header::{ACCEPT, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName};
-use mediatype::names::{APPLICATION, JSON};
+use mediatype::names::APPLICATION;
 use mediatype::{MediaType, MediaTypeList, Name, ReadParams};
 use uuid::Uuid;
 
@@ -33,11 +33,11 @@ pub(super) fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item
     values.filter_map(|value| value.to_str().ok())
 }
 
-/// Whether the body is declared as JSON, whatever the parameters are.
+/// Whether the body is declared as JSON, whatever the parameters of the media type are.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     text(headers, CONTENT_TYPE)
-        .and_then(|value| MediaType::parse(value.split(';').next()?.trim()).ok())
-        .is_some_and(|media_type| media_type.essence() == MediaType::new(APPLICATION, JSON))
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }
 
 /// Whether the client already has the version that `etag` names: the answer is 304.

@@ -25,7 +25,9 @@ impl IntoResponse for QueryError {
             (CACHE_CONTROL, "no-store"),
         ];
         let header_of_kind = match self.kind {
-            ErrorKind::TooManyStreams | ErrorKind::ResourcesExhausted => Some((RETRY_AFTER, "1")),
+            ErrorKind::TooManyStreams | ErrorKind::ResourcesExhausted | ErrorKind::Busy => {
+                Some((RETRY_AFTER, "1"))
+            }
             ErrorKind::TooManyAttempts => Some((RETRY_AFTER, "60")),
             // The rest of the body must not be read as the next request.
             ErrorKind::RequestTimeout => Some((CONNECTION, "close")),

@@ -42,7 +42,6 @@ use crate::order::RowRange;
 use crate::source::catalog::Catalog;
 use crate::spool::{Position, SpoolStorage};
 
-use reader::rows_expired;
 use run::cancelled;
 use saved_records::SavedRecords;
 use stream::ResultStream;
@@ -262,7 +261,7 @@ impl Results {
         let first_row = options.range.first_row;
         if let Some(properties) = record.properties() {
             if record.is_expired() || !properties.is_repeatable {
-                return Err(rows_expired(first_row, 0));
+                return Err(record.rows_expired(first_row, 0));
             }
             self.compare_sources(record).await?;
         }
@@ -273,7 +272,8 @@ impl Results {
             .join(options.linger(&record.request))
             .ok_or_else(cancelled)?;
         let position = run.spool.seek(first_row);
-        let position = position.ok_or_else(|| rows_expired(first_row, run.spool.rows().start))?;
+        let position =
+            position.ok_or_else(|| record.rows_expired(first_row, run.spool.rows().start))?;
         Ok((run, id, position))
     }
 
@@ -338,7 +338,7 @@ fn join_run(
         Some(position) => Some(Ok((id, position))),
         None => {
             run.leave(id);
-            (!record.is_seekable()).then(|| Err(rows_expired(first_row, kept.start)))
+            (!record.is_seekable()).then(|| Err(record.rows_expired(first_row, kept.start)))
         }
     }
 }

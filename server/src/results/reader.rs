@@ -212,7 +212,8 @@ impl Reader {
     /// Joins another run, if the rows can be read from their source again.
     async fn reopen(&mut self) -> Result<(), QueryError> {
         if !self.record.is_seekable() {
-            return Err(rows_expired(self.next_row(), self.run.spool.rows().start));
+            let first_row = self.run.spool.rows().start;
+            return Err(self.record.rows_expired(self.next_row(), first_row));
         }
         let (run, id, position) = self.results.join(&self.record, self.options).await?;
         self.run.leave(self.id);
@@ -229,18 +230,6 @@ impl Drop for Reader {
         self.run.leave(self.id);
         self.record.touch();
     }
-}
-
-pub(super) fn rows_expired(row: u64, first_row: u64) -> QueryError {
-    QueryError::new(
-        ErrorKind::RowsExpired,
-        format!("row {row} of the result is no longer kept"),
-        if first_row > row {
-            format!("rows from {first_row} on are kept; run the query again for earlier rows")
-        } else {
-            "run the query again".to_owned()
-        },
-    )
 }
 
 pub(super) fn broken(error: &ArrowError) -> QueryError {

@@ -17,6 +17,15 @@ use crate::results::request_to_json::request_to_json;
 use crate::results::run::Run;
 use crate::results::status::ResultStatus;
 
+/// The error for rows that are no longer kept, if another run could give others.
+pub(super) fn not_repeatable(message: &str) -> QueryError {
+    QueryError::new(
+        ErrorKind::NotRepeatable,
+        format!("{message}, and another run could give other rows"),
+        "run the query with a new id",
+    )
+}
+
 /// The state of a result.
 #[derive(Debug, Clone)]
 enum State {
@@ -121,6 +130,20 @@ impl ResultRecord {
     pub fn is_seekable(&self) -> bool {
         self.properties()
             .is_some_and(|properties| properties.is_seekable)
+    }
+
+    /// The error for row `row`, which is no longer kept; those from `first_row` on are.
+    pub(super) fn rows_expired(&self, row: u64, first_row: u64) -> QueryError {
+        let message = format!("row {row} of the result is no longer kept");
+        if self.properties().is_some_and(|known| !known.is_repeatable) {
+            return not_repeatable(&message);
+        }
+        let hint = if first_row > row {
+            format!("rows from {first_row} on are kept; run the query again for earlier rows")
+        } else {
+            "run the query again".to_owned()
+        };
+        QueryError::new(ErrorKind::RowsExpired, message, hint)
     }
 
     /// Records a message that was given to a connection.
@@ -311,6 +334,7 @@ impl ResultRecord {
         };
         let until = progress.ended.unwrap_or_else(Instant::now);
         let properties = self.properties();
+        let engine = self.lock_engine_progress().clone();
         ResultStatus {
             id: self.id,
             request: request_to_json(&self.request),
@@ -326,10 +350,8 @@ impl ResultRecord {
             elapsed_ms: until.duration_since(self.started).as_millis() as u64,
             memory_bytes,
             disk_bytes,
-            engine: self
-                .lock_engine_progress()
-                .as_ref()
-                .and_then(|engine| engine.status()),
+            engine: engine.as_ref().and_then(|engine| engine.status()),
+            usage: engine.as_ref().and_then(|engine| engine.usage()),
             error,
             export: self.lock_export().as_ref().map(|export| export.status()),
         }

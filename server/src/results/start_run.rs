@@ -14,7 +14,7 @@ use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
 use crate::results::reader::ReadOptions;
-use crate::results::record::ResultRecord;
+use crate::results::record::{ResultRecord, not_repeatable};
 use crate::results::run::{NewRun, Run, cancelled, timed_out};
 use crate::results::run_driver::RunDriver;
 use crate::results::{Results, cannot_plan};
@@ -63,6 +63,9 @@ impl Results {
         if known.sources != properties.sources {
             let name = planned.sources.first().map_or("", |table| &table.name);
             return Err(source_changed(name));
+        }
+        if known.is_repeatable && !properties.is_repeatable {
+            return Err(not_repeatable("the rows of the result are no longer kept"));
         }
         if is_first {
             self.registry.save(record);

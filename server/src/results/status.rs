@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::backend::EngineProgressStatus;
+use crate::backend::{EngineProgressStatus, Usage};
 use crate::error::ErrorSummary;
 use crate::results::export::ExportStatus;
 
@@ -36,11 +36,14 @@ pub struct ResultStatus {
     pub elapsed_ms: u64,
     /// Bytes of its spooled rows in memory.
     pub memory_bytes: u64,
-    /// Bytes of its spooled rows on disk.
+    /// Size of the files that its runs are writing stored rows to; 0 when they have ended.
     pub disk_bytes: u64,
     /// Progress of the engine, if it reports any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineProgressStatus>,
+    /// What its last statement in an engine process used, once that has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
     /// The error, if it failed.
     pub error: Option<ErrorSummary>,
     /// Progress of its latest export.

@@ -5,8 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::datasource::TableType;
 use datafusion::error::DataFusionError;
 
+use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
 
 /// A table, and why it cannot be read at present.
@@ -18,12 +20,51 @@ pub struct Entry {
     pub broken: Option<String>,
 }
 
+impl Entry {
+    /// A table that can be read.
+    pub fn of(table: Table) -> Self {
+        Self {
+            table: Arc::new(table),
+            broken: None,
+        }
+    }
+
+    /// Checks that the table can be read at present.
+    ///
+    /// # Errors
+    /// `source_changed`.
+    pub fn check(&self) -> Result<(), QueryError> {
+        let Some(reason) = &self.broken else {
+            return Ok(());
+        };
+        let name = &self.table.name;
+        Err(QueryError::new(
+            ErrorKind::SourceChanged,
+            format!("table {name:?} can no longer be read: {reason}"),
+            "restore the file, or restart the server with other sources",
+        ))
+    }
+}
+
+/// Loads the tables of a catalog when they are first named.
+pub trait TableLoader: Send + Sync {
+    /// The names of all tables, sorted.
+    fn names(&self) -> Vec<String>;
+
+    /// The table with that name; `None` if there is none. Blocks.
+    ///
+    /// # Errors
+    /// The table cannot be read.
+    fn load(&self, name: &str) -> Result<Option<Table>, QueryError>;
+}
+
 /// All tables, in the order of their names. For the engine it is the schema in which SQL finds the
 /// tables.
 pub struct Catalog {
     entries: RwLock<Arc<Vec<Entry>>>,
     /// Locked while `entries` is replaced by a changed copy.
     changing: Mutex<()>,
+    loader: Option<Arc<dyn TableLoader>>,
 }
 
 impl Catalog {
@@ -37,7 +78,39 @@ impl Catalog {
         Self {
             entries: RwLock::new(Arc::new(entries.collect())),
             changing: Mutex::new(()),
+            loader: None,
         }
+    }
+
+    /// A catalog of the tables of a loader, of which some are loaded.
+    pub fn of_loader(loader: Arc<dyn TableLoader>, loaded: Vec<Table>) -> Self {
+        Self {
+            loader: Some(loader),
+            ..Self::new(loaded)
+        }
+    }
+
+    /// The table with that name, loaded if it was not yet. Blocks if there is a loader.
+    ///
+    /// # Errors
+    /// The loader's error.
+    pub fn find(&self, name: &str) -> Result<Option<Entry>, QueryError> {
+        let entries = self.entries();
+        if let Some(entry) = entries.iter().find(|entry| entry.table.name == name) {
+            return Ok(Some(entry.clone()));
+        }
+        let Some(loader) = &self.loader else {
+            return Ok(None);
+        };
+        let Some(table) = loader.load(name)? else {
+            return Ok(None);
+        };
+        let table = Arc::new(table);
+        self.put(Arc::clone(&table));
+        Ok(Some(Entry {
+            table,
+            broken: None,
+        }))
     }
 
     /// The current tables.
@@ -128,6 +201,9 @@ impl fmt::Debug for Catalog {
 #[async_trait]
 impl SchemaProvider for Catalog {
     fn table_names(&self) -> Vec<String> {
+        if let Some(loader) = &self.loader {
+            return loader.names();
+        }
         let entries = self.entries();
         entries
             .iter()
@@ -136,13 +212,18 @@ impl SchemaProvider for Catalog {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>, DataFusionError> {
-        let entries = self.entries();
-        let found = entries.iter().find(|entry| entry.table.name == name);
+        let found = self.find(name);
+        let found = found.map_err(|error| DataFusionError::External(Box::new(error)))?;
         Ok(found.map(|entry| Arc::clone(&entry.table.provider)))
     }
 
+    // By default, this loads the table.
+    async fn table_type(&self, name: &str) -> Result<Option<TableType>, DataFusionError> {
+        Ok(self.table_exist(name).then_some(TableType::Base))
+    }
+
     fn table_exist(&self, name: &str) -> bool {
-        self.entries().iter().any(|entry| entry.table.name == name)
+        self.table_names().iter().any(|known| known == name)
     }
 }
 

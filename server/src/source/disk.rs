@@ -3,10 +3,11 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::source::identity::{Identity, ReadError};
+use crate::source::lender::FileLender;
 
 /// The number of descriptors that the process keeps open for its tables. Further files are opened for
 /// each read. Some systems permit only 256 descriptors, and connections need some of them.
@@ -17,11 +18,21 @@ static NUM_KEPT: AtomicUsize = AtomicUsize::new(0);
 /// A file on disk. Clones share one descriptor, which is closed with the last clone.
 #[derive(Debug, Clone)]
 pub(super) struct DiskFile {
-    /// The absolute path of the file, as it was given.
-    pub(super) path: PathBuf,
-    /// The directory (with links resolved) that must contain the file.
-    pub(super) root: Option<PathBuf>,
-    kept: Option<Arc<KeptFile>>,
+    origin: FileOrigin,
+    kept: Arc<OnceLock<KeptFile>>,
+}
+
+/// Where the file is opened again.
+#[derive(Debug, Clone)]
+enum FileOrigin {
+    Path {
+        /// The absolute path of the file, as it was given.
+        path: PathBuf,
+        /// The directory (with links resolved) that must contain the file.
+        root: Option<PathBuf>,
+    },
+    /// Another process opens it, and compares the path with the state of the file.
+    Lent(Arc<dyn FileLender>, usize),
 }
 
 impl DiskFile {
@@ -42,17 +53,72 @@ impl DiskFile {
         let file = File::open(&canonical)?;
         let metadata = file.metadata()?;
         check_regular(&metadata)?;
-        let opened = Self {
+        let origin = FileOrigin::Path {
             path,
             root: root.map(Path::to_owned),
-            kept: KeptFile::keep(file),
         };
+        let opened = Self {
+            origin,
+            kept: Arc::default(),
+        };
+        if let Ok(kept) = KeptFile::keep(file) {
+            let _ = opened.kept.set(kept);
+        }
         Ok((opened, identity(&metadata)))
+    }
+
+    /// File `index` of a lender.
+    pub(super) fn lent(lender: Arc<dyn FileLender>, index: usize) -> Self {
+        Self {
+            origin: FileOrigin::Lent(lender, index),
+            kept: Arc::default(),
+        }
+    }
+
+    /// Opens the file at the same path again.
+    ///
+    /// # Errors
+    /// As [`DiskFile::open`]; a lent file cannot be opened again.
+    pub(super) fn open_again(&self) -> io::Result<(Self, Identity)> {
+        match &self.origin {
+            FileOrigin::Path { path, root } => Self::open(path, root.as_deref()),
+            FileOrigin::Lent(..) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// The folder of the file; `None` if another process holds it.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        match &self.origin {
+            FileOrigin::Path { path, .. } => path.parent(),
+            FileOrigin::Lent(..) => None,
+        }
     }
 
     /// Whether the path leads to the expected state of the file.
     pub(super) fn is_at_path(&self, expected: &Identity) -> bool {
-        fs::metadata(&self.path).is_ok_and(|now| identity(&now) == *expected)
+        match &self.origin {
+            FileOrigin::Path { path, .. } => {
+                fs::metadata(path).is_ok_and(|now| identity(&now) == *expected)
+            }
+            FileOrigin::Lent(..) => true,
+        }
+    }
+
+    /// A new descriptor of the file in the expected state, which shares no flags with others.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or is in another state.
+    pub(super) fn descriptor(&self, expected: &Identity) -> Result<File, ReadError> {
+        let FileOrigin::Path { path, .. } = &self.origin else {
+            return Err(io::Error::from(io::ErrorKind::Unsupported).into());
+        };
+        check_regular(&fs::metadata(path)?)?;
+        let file = File::open(path)?;
+        if is_of(&file, expected) {
+            Ok(file)
+        } else {
+            Err(ReadError::Changed)
+        }
     }
 
     /// Calls `read` with the open file, then compares path and descriptor with the `expected` state.
@@ -79,11 +145,19 @@ impl DiskFile {
         expected: &Identity,
         read: impl FnOnce(&File) -> io::Result<T>,
     ) -> Result<T, ReadError> {
-        if let Some(kept) = &self.kept {
+        if let Some(kept) = self.kept.get() {
             return Ok(read(&kept.file)?);
         }
-        check_regular(&fs::metadata(&self.path)?)?;
-        let opened = File::open(&self.path)?;
+        let opened = match &self.origin {
+            FileOrigin::Path { path, .. } => {
+                check_regular(&fs::metadata(path)?)?;
+                File::open(path)?
+            }
+            FileOrigin::Lent(lender, index) => match KeptFile::keep(lender.open(*index)?) {
+                Ok(kept) => return Ok(read(&self.kept.get_or_init(|| kept).file)?),
+                Err(opened) => opened,
+            },
+        };
         let done = read(&opened);
         if !is_of(&opened, expected) {
             return Err(ReadError::Changed);
@@ -96,7 +170,7 @@ impl DiskFile {
     /// # Errors
     /// The file has changed.
     pub(super) fn confirm(&self, expected: &Identity) -> Result<(), ReadError> {
-        let is_same = match &self.kept {
+        let is_same = match self.kept.get() {
             Some(kept) => is_of(&kept.file, expected),
             None => true,
         };
@@ -130,11 +204,13 @@ struct KeptFile {
 }
 
 impl KeptFile {
-    fn keep(file: File) -> Option<Arc<Self>> {
-        let is_room = NUM_KEPT.fetch_add(1, Ordering::Relaxed) < MAX_KEPT;
-        // Dropping this decrements the count again if the limit is reached.
-        let kept = Self { file };
-        is_room.then(|| Arc::new(kept))
+    /// Returns the file itself if too many are kept.
+    fn keep(file: File) -> Result<Self, File> {
+        if NUM_KEPT.fetch_add(1, Ordering::Relaxed) < MAX_KEPT {
+            return Ok(Self { file });
+        }
+        NUM_KEPT.fetch_sub(1, Ordering::Relaxed);
+        Err(file)
     }
 }
 

@@ -1,10 +1,12 @@
 //! The identity of one state of a file.
 
 use std::io;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The identity of a file in one state; two states of a file have different identities.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The number of the disk; 0 if there is none.
     pub device: u64,
@@ -13,6 +15,7 @@ pub struct Identity {
     /// The size of the file.
     pub size_bytes: u64,
     /// The time of the last write, as exactly as the disk or the object store provides it.
+    #[serde(with = "signed_time")]
     pub modified: Option<SystemTime>,
     /// The ETag in the object store.
     pub e_tag: Option<String>,
@@ -30,5 +33,36 @@ pub(super) enum ReadError {
 impl From<io::Error> for ReadError {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
+    }
+}
+
+/// A time as whole and fractional seconds since, or before, 1970.
+mod signed_time {
+    use super::{
+        Deserialize, Deserializer, Duration, Serialize, Serializer, SystemTime, UNIX_EPOCH,
+    };
+
+    pub(super) fn serialize<S: Serializer>(
+        time: &Option<SystemTime>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let signed = time.map(|time| match time.duration_since(UNIX_EPOCH) {
+            Ok(after) => (false, after),
+            Err(before) => (true, before.duration()),
+        });
+        signed.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SystemTime>, D::Error> {
+        let signed = Option::<(bool, Duration)>::deserialize(deserializer)?;
+        Ok(signed.and_then(|(is_before, duration)| {
+            if is_before {
+                UNIX_EPOCH.checked_sub(duration)
+            } else {
+                UNIX_EPOCH.checked_add(duration)
+            }
+        }))
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
+use serde::{Deserialize, Serialize};
 
 use crate::source::SourceFile;
 
@@ -15,7 +16,7 @@ const START_BYTES: u64 = 4096;
 const PACKED_BYTES: u64 = 160 << 10;
 
 /// The supported formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileFormat {
     /// Apache Parquet.
     Parquet,
@@ -56,7 +57,7 @@ impl FileFormat {
 }
 
 /// The compression of a whole file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Compression {
     /// No compression.
     None,
@@ -78,7 +79,7 @@ impl Compression {
 }
 
 /// The format and the compression of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileKind {
     /// The format inside.
     pub format: FileFormat,

@@ -1,7 +1,7 @@
 //! Tables of the engine that read files in order.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use async_trait::async_trait;
 use datafusion::arrow::array::{Array, RecordBatch};
@@ -20,6 +20,7 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
 use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::logical_expr::utils::conjunction;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown};
 use datafusion::object_store::ObjectStore;
@@ -33,6 +34,9 @@ use crate::source::parquet::{ParquetFile, SnapshotReaders};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
 use crate::source::{FileFormat, FileKind, SourceFile};
+
+/// A guess at the bytes of a row of a text file.
+const TYPICAL_ROW_BYTES: u64 = 64;
 
 /// What is known about a table's files, apart from their location.
 #[derive(Debug, Clone)]
@@ -56,6 +60,17 @@ pub struct FileTable {
     num_bytes: u64,
     store_url: ObjectStoreUrl,
     store: Arc<dyn ObjectStore>,
+    /// Where the store is registered, until this table is dropped.
+    registry: OnceLock<Weak<RuntimeEnv>>,
+}
+
+impl Drop for FileTable {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.registry.get().and_then(Weak::upgrade) {
+            // It is registered, because `registry` is set only then.
+            let _ = runtime.deregister_object_store(self.store_url.as_ref());
+        }
+    }
 }
 
 /// A plan that reads only some rows of a table.
@@ -93,12 +108,21 @@ impl FileTable {
             num_bytes: files.iter().map(SourceFile::size_bytes).sum(),
             store_url: ObjectStoreUrl::parse(format!("table://{unique}"))?,
             store: FileObjectStore::new(files),
+            registry: OnceLock::new(),
         })
     }
 
     /// The columns that are in the files, without those of folders.
     pub(super) fn file_schema(&self) -> &SchemaRef {
         self.schema.file_schema()
+    }
+
+    /// Whether its text files may be split into ranges of bytes; `None` for other formats.
+    pub(super) fn text_splits(&self) -> Option<bool> {
+        match self.contents {
+            Contents::Text { splits } => Some(splits),
+            _ => None,
+        }
     }
 
     /// The size of all files in bytes.
@@ -112,6 +136,14 @@ impl FileTable {
             Contents::Parquet(files) => Some(files.iter().map(|file| file.num_rows).sum()),
             Contents::Arrow(files) => Some(files.iter().map(|file| file.num_rows).sum()),
             Contents::Text { .. } => None,
+        }
+    }
+
+    /// The number of rows as the optimizer sees it, which keeps the smaller table of a join in memory.
+    fn row_count(&self) -> Precision<usize> {
+        match self.num_rows() {
+            Some(num_rows) => Precision::Exact(num_rows as usize),
+            None => Precision::Inexact((self.num_bytes / TYPICAL_ROW_BYTES) as usize),
         }
     }
 
@@ -158,7 +190,7 @@ impl FileTable {
                     FileGroup::new(parquet_ranges::select(partition, files, &self.files))
                 });
                 let (groups, columns) = (selected.collect(), columns.to_vec());
-                let plan = self.scan_files(state, groups, self.num_rows(), Some(&columns))?;
+                let plan = self.scan_files(state, groups, self.row_count(), Some(&columns))?;
                 Ok(Some(RowScan {
                     plan,
                     partition_rows,
@@ -180,16 +212,14 @@ impl FileTable {
         &self,
         state: &dyn Session,
         groups: Vec<FileGroup>,
-        num_rows: Option<u64>,
+        num_rows: Precision<usize>,
         projection: Option<&Vec<usize>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        state
-            .runtime_env()
-            .register_object_store(self.store_url.as_ref(), Arc::clone(&self.store));
-        let mut statistics = Statistics::new_unknown(self.schema.table_schema());
-        if let Some(num_rows) = num_rows {
-            statistics = statistics.with_num_rows(Precision::Exact(num_rows as usize));
-        }
+        let runtime = state.runtime_env();
+        runtime.register_object_store(self.store_url.as_ref(), Arc::clone(&self.store));
+        self.registry.get_or_init(|| Arc::downgrade(runtime));
+        let statistics =
+            Statistics::new_unknown(self.schema.table_schema()).with_num_rows(num_rows);
         let config = FileScanConfigBuilder::new(self.store_url.clone(), self.source())
             .with_file_groups(groups)
             .with_statistics(statistics)
@@ -315,7 +345,12 @@ impl TableProvider for FileTable {
         if groups.is_empty() {
             groups.push(FileGroup::new(Vec::new()));
         }
-        let num_rows = self.num_rows().filter(|_| within.len() == self.files.len());
+        let num_rows = self.row_count();
+        let num_rows = if within.len() == self.files.len() {
+            num_rows
+        } else {
+            num_rows.to_inexact()
+        };
         self.scan_files(state, groups, num_rows, projection)
     }
 }

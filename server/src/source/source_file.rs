@@ -6,14 +6,26 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 
 use crate::read_at::{read_exact_at, read_vec_at};
 use crate::source::disk::DiskFile;
 use crate::source::identity::{Identity, ReadError};
+use crate::source::lender::{FileLender, LentFile};
 use crate::source::object::Object;
+
+static SCANNED_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes that this process has read from sources.
+pub(crate) fn scanned_bytes() -> u64 {
+    SCANNED_BYTES.load(Ordering::Relaxed)
+}
+
+fn note_scanned(num_bytes: usize) {
+    SCANNED_BYTES.fetch_add(num_bytes as u64, Ordering::Relaxed);
+}
 
 /// A file on disk or in an object store, in the state in which it was opened.
 #[derive(Debug, Clone)]
@@ -30,6 +42,8 @@ pub struct SourceFile {
 enum Storage {
     Disk(DiskFile),
     ObjectStore(Arc<Object>),
+    /// An object that another process reads.
+    Lent(Arc<dyn FileLender>, usize),
 }
 
 impl SourceFile {
@@ -61,14 +75,58 @@ impl SourceFile {
         })
     }
 
+    /// File `index` of a lender.
+    pub(super) fn lent(lender: &Arc<dyn FileLender>, index: usize, file: LentFile) -> Self {
+        let lender = Arc::clone(lender);
+        Self {
+            label: file.label,
+            identity: file.identity,
+            storage: if file.is_remote {
+                Storage::Lent(lender, index)
+            } else {
+                Storage::Disk(DiskFile::lent(lender, index))
+            },
+            changed: Arc::default(),
+        }
+    }
+
+    /// The file as another process needs to know it.
+    pub(super) fn lend(&self) -> LentFile {
+        LentFile {
+            label: self.label.clone(),
+            identity: self.identity.clone(),
+            is_remote: self.is_remote(),
+        }
+    }
+
+    /// A descriptor of the file on disk. Blocks.
+    ///
+    /// # Errors
+    /// The file has changed, cannot be opened, or is an object.
+    pub fn descriptor(&self) -> io::Result<File> {
+        match &self.storage {
+            Storage::Disk(file) => self.checked(file.descriptor(&self.identity)),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     /// Opens the file at the same path or address again.
     ///
     /// # Errors
     /// As for opening it the first time.
     pub fn open_again(&self) -> io::Result<Self> {
         match &self.storage {
-            Storage::Disk(file) => Self::open(&file.path, &self.label, file.root.as_deref()),
+            Storage::Disk(file) => {
+                let (file, identity) = file.open_again()?;
+                Ok(Self {
+                    label: self.label.clone(),
+                    identity,
+                    storage: Storage::Disk(file),
+                    changed: Arc::default(),
+                })
+            }
             Storage::ObjectStore(object) => Self::open_object(Arc::clone(object), &self.label),
+            Storage::Lent(..) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
@@ -80,14 +138,14 @@ impl SourceFile {
     /// The folder of a file on disk.
     pub(super) fn folder(&self) -> Option<&Path> {
         match &self.storage {
-            Storage::Disk(file) => file.path.parent(),
-            Storage::ObjectStore(_) => None,
+            Storage::Disk(file) => file.folder(),
+            Storage::ObjectStore(_) | Storage::Lent(..) => None,
         }
     }
 
     /// Whether each read is a request over the network.
     pub(super) fn is_remote(&self) -> bool {
-        matches!(self.storage, Storage::ObjectStore(_))
+        !matches!(self.storage, Storage::Disk(_))
     }
 
     /// Whether the file is in another state now, or was at its last read. An object is checked in the
@@ -102,6 +160,7 @@ impl SourceFile {
                 object.check_in_background(&self.identity, &self.changed);
                 false
             }
+            Storage::Lent(..) => false,
         }
     }
 
@@ -115,6 +174,7 @@ impl SourceFile {
         if num_bytes == 0 {
             return Ok(Bytes::new());
         }
+        note_scanned(num_bytes);
         match &self.storage {
             Storage::Disk(file) => {
                 let read = |file: &File| read_vec_at(file, num_bytes, range.start);
@@ -122,6 +182,10 @@ impl SourceFile {
             }
             Storage::ObjectStore(object) => {
                 self.checked(object.read_blocking(range, &self.identity))
+            }
+            Storage::Lent(lender, index) => {
+                let mut read = lender.read(*index, vec![range])?;
+                Ok(read.pop().unwrap_or_default())
             }
         }
     }
@@ -133,10 +197,11 @@ impl SourceFile {
     pub fn read_into(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         match &self.storage {
             Storage::Disk(file) => {
+                note_scanned(bytes.len());
                 let read = |file: &File| read_exact_at(file, bytes, offset);
                 self.checked(file.read(&self.identity, read))
             }
-            Storage::ObjectStore(_) => {
+            Storage::ObjectStore(_) | Storage::Lent(..) => {
                 let end = offset.saturating_add(bytes.len() as u64);
                 bytes.copy_from_slice(&self.read(offset..end)?);
                 Ok(())
@@ -154,6 +219,7 @@ impl SourceFile {
             return self.read(range);
         };
         let num_bytes = checked_len(&range, self.size_bytes())?;
+        note_scanned(num_bytes);
         let read = |file: &File| read_vec_at(file, num_bytes, range.start);
         Ok(self
             .checked(file.read_unconfirmed(&self.identity, read))?
@@ -168,6 +234,7 @@ impl SourceFile {
         let Storage::Disk(file) = &self.storage else {
             return self.read_into(offset, bytes);
         };
+        note_scanned(bytes.len());
         let read = |file: &File| read_exact_at(file, bytes, offset);
         self.checked(file.read_unconfirmed(&self.identity, read))
     }
@@ -179,7 +246,7 @@ impl SourceFile {
     pub(super) fn confirm(&self) -> io::Result<()> {
         match &self.storage {
             Storage::Disk(file) => self.checked(file.confirm(&self.identity)),
-            Storage::ObjectStore(_) => Ok(()),
+            Storage::ObjectStore(_) | Storage::Lent(..) => Ok(()),
         }
     }
 
@@ -187,7 +254,7 @@ impl SourceFile {
     ///
     /// # Errors
     /// As [`SourceFile::read`].
-    pub(super) fn read_ranges(
+    pub fn read_ranges(
         &self,
         ranges: Vec<Range<u64>>,
     ) -> impl Future<Output = io::Result<Vec<Bytes>>> + Send + use<> {
@@ -195,12 +262,20 @@ impl SourceFile {
         async move {
             if let Storage::ObjectStore(object) = &file.storage {
                 for range in &ranges {
-                    checked_len(range, file.size_bytes())?;
+                    note_scanned(checked_len(range, file.size_bytes())?);
                 }
                 let object = Arc::clone(object);
                 return file.checked(object.read_ranges(ranges, &file.identity).await);
             }
-            let read = move || ranges.into_iter().map(|range| file.read(range)).collect();
+            let read = move || match &file.storage {
+                Storage::Lent(lender, index) => {
+                    for range in &ranges {
+                        note_scanned(checked_len(range, file.size_bytes())?);
+                    }
+                    lender.read(*index, ranges)
+                }
+                _ => ranges.into_iter().map(|range| file.read(range)).collect(),
+            };
             tokio::task::spawn_blocking(read).await?
         }
     }

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::ipc::convert::try_schema_from_flatbuffer_bytes;
 use datafusion::catalog::TableProvider;
 
+use crate::encode::schema_message;
 use crate::error::QueryError;
 use crate::source::arrow::ArrowFile;
 use crate::source::hive::Partitions;
@@ -15,7 +17,9 @@ use crate::source::parallel::try_in_parallel;
 use crate::source::parquet::ParquetFile;
 use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
-use crate::source::{Compression, FileFormat, FileKind, FileTable, SourceFile, csv, ndjson};
+use crate::source::{
+    Compression, FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, csv, ndjson,
+};
 
 /// A table that is served.
 #[derive(Debug, Clone)]
@@ -37,6 +41,8 @@ pub struct Table {
     files: Option<FileSet>,
     /// Keeps the file of an uploaded table while the table is in use.
     stored: Option<Arc<StoredFile>>,
+    /// Whether it is borrowed, and was uploaded.
+    is_removable: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -63,6 +69,63 @@ impl Table {
             });
         }
         let metadata = metadata.ok_or_else(|| format!("{name}: no file matches"))?;
+        Self::of_metadata(name, kind, files, metadata)
+    }
+
+    /// A table whose files another process holds. Blocks.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    pub fn of_lent(lent: LentTable, lender: &Arc<dyn FileLender>) -> Result<Self, String> {
+        let files = lent.files.into_iter().enumerate();
+        let files = files.map(|(index, file)| SourceFile::lent(lender, index, file));
+        let files: Vec<SourceFile> = files.collect();
+        let mut table = match lent.text_schema {
+            None => Self::load(&lent.name, lent.kind, files)?,
+            Some(schema) => {
+                let schema = try_schema_from_flatbuffer_bytes(&schema)
+                    .map_err(|error| format!("{}: {error}", lent.name))?;
+                let metadata = FilesMetadata {
+                    schema: Arc::new(schema),
+                    contents: Contents::Text {
+                        splits: lent.splits,
+                    },
+                };
+                Self::of_metadata(&lent.name, lent.kind, files, metadata)?
+            }
+        };
+        table.version = lent.version;
+        table.is_removable = lent.is_uploaded;
+        Ok(table)
+    }
+
+    /// The table as another process needs to know it to borrow it; `None` if it is not made of files.
+    pub fn lend(&self) -> Option<LentTable> {
+        let set = self.files.as_ref()?;
+        let splits = set.table.text_splits();
+        let schema = set.table.file_schema();
+        Some(LentTable {
+            name: self.name.clone(),
+            version: self.version.clone(),
+            is_uploaded: self.is_uploaded(),
+            kind: set.kind,
+            files: set.files.iter().map(SourceFile::lend).collect(),
+            text_schema: splits.map(|_| schema_message(schema).metadata.to_vec()),
+            splits: splits.unwrap_or(false),
+        })
+    }
+
+    /// File `index` of the table.
+    pub fn file(&self, index: usize) -> Option<&SourceFile> {
+        self.files.as_ref()?.files.get(index)
+    }
+
+    fn of_metadata(
+        name: &str,
+        kind: FileKind,
+        files: Vec<SourceFile>,
+        metadata: FilesMetadata,
+    ) -> Result<Self, String> {
         let labels = files.iter().map(|file| file.label.as_str());
         let partitions = Partitions::read(labels, &metadata.schema)?;
         let table =
@@ -85,6 +148,7 @@ impl Table {
                 table,
             }),
             stored: None,
+            is_removable: false,
         })
     }
 
@@ -113,6 +177,7 @@ impl Table {
             provider,
             files: None,
             stored: None,
+            is_removable: false,
         }
     }
 
@@ -156,6 +221,12 @@ impl Table {
     pub fn with_stored(mut self, stored: Arc<StoredFile>) -> Self {
         self.stored = Some(stored);
         self
+    }
+
+    /// Whether a process that borrowed it may keep it for later statements: it is made of files, and cannot be
+    /// deleted while they are open.
+    pub fn is_cacheable(&self) -> bool {
+        self.files.is_some() && !self.is_removable
     }
 
     /// Whether it was uploaded.

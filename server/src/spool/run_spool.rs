@@ -118,7 +118,8 @@ impl Position {
 
 impl RunSpool {
     /// An empty spool whose first row will be `first_row`. With `keeps_all` it keeps all rows, on disk
-    /// if necessary. Otherwise it keeps the last rows, in memory.
+    /// if necessary, until the disk budget is used up; then it drops the oldest. Otherwise it keeps the last
+    /// rows, in memory.
     pub fn new(storage: Arc<SpoolStorage>, first_row: u64, keeps_all: bool) -> Self {
         let state = State {
             entries: VecDeque::new(),

@@ -219,7 +219,7 @@ fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
     match survey.marker_end {
         None => Err(cut(survey.num_rows, num_bytes)),
         Some(end) if end < num_bytes => Err(bad(format!(
-            "{} bytes follow the end-of-stream marker at byte {end}",
+            "{} bytes follow the end-of-stream marker, which ends at byte {end}",
             num_bytes - end
         ))),
         Some(_) => Ok(()),

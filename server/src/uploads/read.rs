@@ -53,7 +53,9 @@ pub(super) fn read_whole(
 
 fn as_bad(error: &QueryError) -> QueryError {
     match error.kind {
-        ErrorKind::ResourcesExhausted | ErrorKind::StorageFull => error.clone(),
+        ErrorKind::ResourcesExhausted | ErrorKind::OutOfMemory | ErrorKind::StorageFull => {
+            error.clone()
+        }
         _ => QueryError::new(ErrorKind::BadUpload, &error.message, &error.hint),
     }
 }

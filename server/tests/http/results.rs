@@ -169,7 +169,7 @@ async fn what_a_restart_lost_is_read_again_where_that_is_certain() {
     let lost = server
         .get(&format!("/v1/query/{}/rows?offset=5", id(3)))
         .await;
-    lost.assert_refused(410, "rows_expired");
+    lost.assert_refused(409, "not_repeatable");
     server.stop_and_wait().await;
 
     std::fs::write(&csv, format!("n,m\n{lines}1,2\n")).unwrap();

@@ -4,14 +4,9 @@ use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use colonnade_core::wire::{Limits, SurveyedKind, survey_file, survey_stream};
-use colonnade_server::backend::PlannedQuery;
-use colonnade_server::backend::embedded::{Engine, EngineConfig};
-use colonnade_server::backend::request::{Request, Source, TableQuery};
-use colonnade_server::order::{Order, RowRange};
-use colonnade_server::source::open_all;
+use colonnade_server::backend::request::{Source, TableQuery};
 use datafusion::arrow::array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch,
     StringArray, StructArray,
@@ -24,6 +19,7 @@ use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
 use tempfile::TempDir;
 
+use crate::plain_scans::{engine, request};
 use crate::support::*;
 
 /// Rows `[start, start + num_rows)` with nulls, booleans, nested and short values.
@@ -409,94 +405,4 @@ async fn claims_of_compressed_bodies_are_capped() {
         assert_eq!(record["error"]["code"], "source_unreadable", "{name}");
     }
     assert_eq!(server.get("/healthz").await.status, 200);
-}
-
-fn engine(folder: &TempDir, sources: &[String]) -> Engine {
-    let config = EngineConfig {
-        memory_bytes: 64 << 20,
-        spill_bytes: 1 << 20,
-        spill_folder: folder.path().to_owned(),
-        num_threads: 2,
-    };
-    Engine::try_new(&config, open_all(sources).unwrap()).unwrap()
-}
-
-fn request(source: Source, first_row: u64, limit: Option<u64>) -> Request {
-    Request {
-        id: uuid::Uuid::new_v4(),
-        source,
-        range: RowRange { first_row, limit },
-        batch_bytes: 1 << 20,
-        linger: Duration::ZERO,
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn plain_scans_are_seekable() {
-    let folder = TempDir::new().unwrap();
-    let at = |name: &str| folder.path().join(name);
-    write_parquet(&at("p.parquet"), &mixed(0, 90), tiny_pages(true));
-    fs::write(at("c.csv"), "n\n1\n2\n").unwrap();
-    let sources = [
-        path(folder.path(), "p.parquet"),
-        path(folder.path(), "c.csv"),
-    ];
-    let engine = engine(&folder, &sources);
-    let sql = |sql: &str| Source::Sql(sql.to_owned());
-    let told = |planned: &PlannedQuery| (planned.is_seekable, planned.num_rows);
-    for (text, offset, limit, num_rows) in [
-        ("select * from p", 0, None, 90),
-        ("select * from p", 10, None, 90),
-        ("select * from p", 10, Some(5), 90),
-        ("select * from p", 85, Some(50), 90),
-        ("select * from p", 500, Some(50), 90),
-        (
-            "select t, n as m from p as q limit 20 offset 80",
-            3,
-            None,
-            10,
-        ),
-        (
-            "select t from (select n, t from p) limit 20",
-            3,
-            Some(4),
-            20,
-        ),
-    ] {
-        let planned = engine
-            .plan(&request(sql(text), offset, limit), None, None)
-            .await
-            .unwrap();
-        assert_eq!(told(&planned), (true, Some(num_rows)), "{text}");
-        assert_eq!(
-            (planned.order, planned.range.first_row),
-            (Order::Partition, 0)
-        );
-    }
-    let table = Source::Table(TableQuery {
-        table: "p".into(),
-        columns: Some(vec!["t".into()]),
-        ..TableQuery::default()
-    });
-    let planned = engine
-        .plan(&request(table, 7, None), None, None)
-        .await
-        .unwrap();
-    assert_eq!(told(&planned), (true, Some(90)));
-    for text in [
-        "select * from c",
-        "select n + 1 from p",
-        "select * from p where n > 5",
-        "select * from p order by t",
-        "select distinct n from p",
-        "select * from p union all select * from p",
-        "select * from (select * from p limit 5)",
-        "select count(*) from p",
-    ] {
-        let planned = engine
-            .plan(&request(sql(text), 3, None), None, None)
-            .await
-            .unwrap();
-        assert_eq!(told(&planned), (false, None), "{text}");
-    }
 }

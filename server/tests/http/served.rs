@@ -64,6 +64,6 @@ pub(crate) fn refusal(mut command: Command) -> (i32, String) {
 }
 
 pub(crate) async fn get(address: &str, path: &str) -> Outcome {
-    let response = client::ask_recorded(address, "GET", path, &[], b"").await;
-    read(response.unwrap()).await
+    let response = client::ask(address, "GET", path, &[], b"").await.unwrap();
+    read(response.recorded(["GET", path], &[], b"")).await
 }

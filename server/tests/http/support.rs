@@ -113,9 +113,8 @@ impl Server {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Response {
-        client::ask_recorded(&self.url, method, path, headers, body)
-            .await
-            .unwrap()
+        let response = client::ask(&self.url, method, path, headers, body).await;
+        response.unwrap().recorded([method, path], headers, body)
     }
 
     pub(crate) async fn get(&self, path: &str) -> Outcome {
@@ -253,6 +252,7 @@ pub(crate) fn config() -> AppConfig {
         memory_bytes: 256 << 20,
         num_threads: 4,
         grace: Duration::from_millis(200),
+        engine_program: Some(env!("CARGO_BIN_EXE_colonnade").into()),
         ..AppConfig::default()
     }
 }

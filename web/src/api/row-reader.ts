@@ -112,7 +112,7 @@ export abstract class RowReader {
    * to the existing rows.
    *
    * @param columns names or positions; default all. If two columns are called `a`, the second one is
-   *   `a (2)`, here and wherever a column is named
+   *   `a (2)`, here and wherever a column is named.
    */
   async text(
     range: RowRange,
@@ -136,8 +136,8 @@ export abstract class RowReader {
    * Returns a rectangle of cells for display, in one call to the worker. The range is clamped to the
    * existing rows.
    *
-   * @param columns positions in the schema
-   * @param maxChars texts longer than this are cut; 0 for no limit
+   * @param columns the columns' positions in the schema.
+   * @param maxChars texts longer than this are cut; 0 for no limit.
    */
   async window(
     range: RowRange,
@@ -155,7 +155,7 @@ export abstract class RowReader {
    * Returns the exact values of rows `[start, end)` of one column. The range is clamped to the
    * existing rows.
    *
-   * @param column its name or position
+   * @param column its name or position.
    */
   async values(column: string | number, range: RowRange): Promise<ColumnValues> {
     const { start, end } = await this.#clamp(range);
@@ -205,9 +205,10 @@ export abstract class RowReader {
   }
 
   /**
-   * Returns a summary of a column of these rows. A view's summary has the histogram bins of its table,
-   * and its `top` counts the table's most frequent values. A repeated call reads only the rows that
-   * arrived since the last one.
+   * Returns a summary of a column of these rows. The summary of a view can be compared with that of its
+   * table: its histogram has the same bins, and its `top` contains the values that are most frequent in the
+   * table, with their counts in the view. A repeated call continues with the rows that arrived since the
+   * last one; if an extreme has changed, the histogram is counted again.
    */
   async summary(column: string, options: SummaryOptions = {}): Promise<Summary> {
     const { maxCounted = MAX_COUNTED } = options;
@@ -267,14 +268,14 @@ export class View extends RowReader {
     forgotten.register(this, () => release(requester, view), this);
   }
 
-  /** Returns the table's number of row `index` of the view; undefined beyond the last row. */
+  /** Returns the row number in the table of the view's row `index`; undefined beyond the last row. */
   async rowNumber(index: number): Promise<number | undefined> {
     if (!(index >= 0 && index < this.numRows)) return undefined;
     const params = { view: this.#id, start: index, end: index + 1 };
     return (await this.requester.request("rowNumbers", params))[0];
   }
 
-  /** Returns the table's numbers of rows `[start, end)` of the view. */
+  /** Returns the row numbers in the table of the view's rows `[start, end)`. */
   rowNumbers({ start, end }: RowRange): Promise<Uint32Array> {
     const params = {
       view: this.#id,

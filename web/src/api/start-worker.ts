@@ -18,11 +18,11 @@ export interface WorkerOptions {
    */
   worker?: boolean | undefined;
   /**
-   * Address of `worker.js`, if not beside this module. From another origin it starts through a
-   * `blob:` address, which the page's policy has to allow.
+   * Address of `worker.js`; default: the folder of the package's script. From another origin it starts
+   * through a `blob:` address, which the page's policy has to allow.
    */
   workerSrc?: string | URL | undefined;
-  /** Address of `colonnade.wasm`, if not beside the worker. */
+  /** Address of `colonnade.wasm`; default: the folder of `worker.js`. */
   wasmSrc?: string | URL | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface WorkerCode {
   /** Starts a worker that posts `ready`. */
   make(): Worker;
   load(): Promise<WorkerModule>;
-  /** The wasm module; undefined where the worker loads it itself. */
+  /** The wasm module; undefined if the worker loads it itself. */
   wasm(): Promise<WasmModule | undefined>;
 }
 
@@ -76,17 +76,18 @@ export async function findWasm({
 
 /**
  * Takes an idle worker or starts a new one. If workers are unavailable, this thread serves the table.
- * Rejects with `worker_unavailable` if neither works. If `signal` aborts before `opened` does, the worker is
- * released in the same task, so that a table opened there instead can take it.
+ * Rejects with `worker_unavailable` if neither works. If `signal` aborts before `opened` does, a started
+ * worker is released in the same task, so that a table opened there instead can take it. One that is still
+ * starting is terminated.
  */
 export async function startWorker(
   { worker = true, workerSrc, wasmSrc }: WorkerOptions,
   signal: AbortSignal | undefined,
   opened: AbortSignal,
 ): Promise<TableWorker> {
-  const untilOpened = (started: TableWorker) => {
+  const releaseOnAbort = (started: TableWorker) => {
     if (signal?.aborted) started.release();
-    signal?.addEventListener("abort", () => started.release(), { signal: opened });
+    else signal?.addEventListener("abort", () => started.release(), { signal: opened });
     return started;
   };
   const { make, load } = workerSrc === undefined ? workerCode : codeAt(workerSrc);
@@ -95,7 +96,7 @@ export async function startWorker(
     const kind = `${workerSrc} ${wasmSrc}`;
     try {
       const own = takeIdleWorker(kind) ?? (await startedWorker(make(), signal));
-      return untilOpened(new WorkerLease(own, kind));
+      return releaseOnAbort(new WorkerLease(own, kind));
     } catch (thrown) {
       if (signal?.aborted) throw cancelledError();
       reason = thrown instanceof Error ? thrown.message : String(thrown);
@@ -104,7 +105,7 @@ export async function startWorker(
   try {
     const here = serveHere(await load());
     if (reason) console.warn(`colonnade decodes on the page's thread: ${reason}`);
-    return untilOpened(here);
+    return releaseOnAbort(here);
   } catch (thrown) {
     reason ||= thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError("worker_unavailable", `Could not start a worker: ${reason}`, {

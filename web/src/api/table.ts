@@ -55,7 +55,7 @@ export interface TableEventMap {
   error: CustomEvent<ColonnadeError>;
 }
 
-/** Typed listeners, as on DOM objects. */
+/** A `Table` has `addEventListener` and `removeEventListener`, with typed events. */
 export interface Table {
   addEventListener<K extends keyof TableEventMap>(
     type: K,
@@ -87,7 +87,7 @@ interface StartOptions {
   isShown?: boolean;
 }
 
-/** A table whose rows live in a worker. Made by `open`; released by {@link close}. */
+/** A table that `open` returns. A worker holds its rows; {@link close} releases them. */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the interface only types listeners
 export class Table extends EventTarget {
   readonly #worker: TableWorker;
@@ -208,7 +208,12 @@ export class Table extends EventTarget {
     return this.#error;
   }
 
-  /** Set when the table is complete by the format's rules, but without an end-of-stream marker. */
+  /**
+   * Set when the table is complete, but its bytes ended between two messages without an end-of-stream marker. The
+   * Arrow format allows this, and it is accepted where the length of the bytes is known: in files, buffers, and
+   * responses with `Content-Length` that do not come from a Colonnade server. All other streams then fail with
+   * `missing_end_of_stream`.
+   */
   get warning(): "no_end_of_stream" | undefined {
     return this.#warning;
   }
@@ -265,12 +270,12 @@ export class Table extends EventTarget {
     return this.#prepared.fetch;
   }
 
-  /** Like {@link View.text}, for the rows readable now. */
+  /** Like {@link RowReader.text}, for the rows readable now. */
   text(range: RowRange, columns?: readonly (string | number)[]): Promise<(string | null)[][]> {
     return this.#rows.text(range, columns);
   }
 
-  /** Like {@link View.window}, for the rows readable now. */
+  /** Like {@link RowReader.window}, for the rows readable now. */
   window(
     range: RowRange,
     columns: Uint32Array,
@@ -280,27 +285,31 @@ export class Table extends EventTarget {
     return this.#rows.window(range, columns, maxChars, signal);
   }
 
-  /** Like {@link View.values}, for the rows readable now. */
+  /** Like {@link RowReader.values}, for the rows readable now. */
   values(column: string | number, range: RowRange): Promise<ColumnValues> {
     return this.#rows.values(column, range);
   }
 
-  /** Like {@link View.sort}, for the rows readable now. */
+  /**
+   * Like {@link RowReader.sort}, for the rows readable now, even while others arrive. (The element sorts and
+   * filters only complete tables in the browser. Otherwise it asks the server, or reports `not_complete` if
+   * the source is not a Colonnade server.) Rejects with `windowed` if the table is windowed.
+   */
   sort(keys: readonly SortKey[], options?: WorkOptions): Promise<View> {
     return this.#rows.sort(keys, options);
   }
 
-  /** Like {@link View.filter}, for the rows readable now. */
+  /** Like {@link RowReader.filter}, for the rows readable now. What {@link sort} says about arriving rows applies. */
   filter(predicate: Predicate, options?: WorkOptions): Promise<View> {
     return this.#rows.filter(predicate, options);
   }
 
-  /** Like {@link View.find}, for the rows readable now. */
+  /** Like {@link RowReader.find}, for the rows readable now. */
   find(text: string, options?: FindOptions): Promise<Found> {
     return this.#rows.find(text, options);
   }
 
-  /** Like {@link View.summary}, for the rows readable now. */
+  /** Like {@link RowReader.summary}, for the rows readable now. */
   summary(column: string, options?: SummaryOptions): Promise<Summary> {
     return this.#rows.summary(column, options);
   }

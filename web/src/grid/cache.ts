@@ -76,7 +76,7 @@ export class CellCache {
   #numColumns = 0;
   #wanted: TileKey[] = [];
 
-  /** @param onArrival called when cells have arrived or failed, always in a later task */
+  /** @param onArrival called when cells have arrived or failed, always asynchronously */
   constructor(read: ReadWindow, onArrival: () => void) {
     this.#read = read;
     this.#onArrival = onArrival;

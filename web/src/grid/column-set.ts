@@ -52,7 +52,7 @@ export class ColumnSet {
     return this.#layout;
   }
 
-  /** Shows columns; returns whether the shown columns or their order changed. */
+  /** Shows columns; returns whether the shown columns, their order or the number of pinned ones changed. */
   show(shown: ShownColumns): boolean {
     const { columns, numPinned } = this.#shown;
     const isSame =

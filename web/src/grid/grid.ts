@@ -102,7 +102,7 @@ export class Grid {
     if (hasFocus) this.focus();
   }
 
-  /** Sets the shown columns and their widths; returns whether the columns or their order changed. */
+  /** Sets the shown columns and their widths; returns whether the shown columns, their order or the number of pinned ones changed. */
   setColumns(shown: ShownColumns): boolean {
     const areOthers = this.#columns.show(shown);
     if (areOthers) this.#showColumns();

@@ -21,7 +21,11 @@ export interface PlainError extends ErrorDetails {
 /** Any failure of this package: a stable `code` to test for and a `message` to show. */
 export class ColonnadeError extends Error {
   override readonly name = "ColonnadeError";
-  /** Stable, in snake_case: a server's code, or one of this package (see the documentation). */
+  /**
+   * Stable, in snake_case: a code of the server, or one of the error codes of this package. In the descriptions
+   * of the codes, the producer is the program that wrote the stream, such as a Colonnade server. A Colonnade
+   * server adds to each message its number, the number of its first row and, if requested, a hash.
+   */
   readonly code: string;
   readonly row: number | undefined;
   readonly byte: number | undefined;

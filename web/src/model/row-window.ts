@@ -1,4 +1,8 @@
-/** The kind of a cell's value. */
+/**
+ * The kind of a cell's value. `null`: the text is empty. `notFinite`: NaN or an infinity. `raw`: a value that
+ * its type cannot show, such as a date beyond the calendar; its text is the stored integer, marked as such.
+ * `value`: any other value.
+ */
 export const CellKind = {
   value: 0,
   null: 1,
@@ -50,7 +54,10 @@ export class RowWindow {
     this.#text = utf8.decode(packed.subarray(numCells * 5));
   }
 
-  /** @param position the column's position in this window, from 0 */
+  /**
+   * Returns the kind of a cell's value. `row` is the row's number in the table or view. `position` is the
+   * column's position in this window, counted from 0.
+   */
   kind(row: number, position: number): CellKind {
     return (this.#cell(this.#kinds, row, position) & KIND_MASK) as CellKind;
   }

@@ -18,6 +18,9 @@ export interface Summary {
   infinite?: number;
   /** Bin k counts values from `edges[k]` to below `edges[k + 1]`; the last bin includes its upper edge. */
   histogram?: { edges: string[]; counts: number[] };
-  /** The ten most frequent texts or booleans; absent beyond 1,048,576 distinct values. */
+  /**
+   * The ten most frequent texts or booleans. Absent if the browser counts them and there are more than 1,048,576
+   * distinct values (`maxCounted`); a server has no such limit.
+   */
   top?: { value: string; count: number }[];
 }

@@ -126,7 +126,7 @@ export class Arranger {
     this.#host.onChange();
   }
 
-  /** Shows the rows of an arrangement. Resolves once they are shown, or when that failed. */
+  /** Shows the rows of an arrangement. Resolves once they are shown, or when that failed or was replaced by another call. */
   async arrange(wanted: Arrangement): Promise<void> {
     this.#stop();
     this.#error = undefined;
@@ -185,7 +185,13 @@ export class Arranger {
     if (table.state !== "failed" || table.numRows > 0) return table;
     const { error } = table;
     table.close();
-    throw error ?? new ColonnadeError("cannot_arrange", "The server sent no rows.");
+    throw (
+      error ??
+      new ColonnadeError(
+        "cannot_arrange",
+        "The server could not sort or filter: it sent no rows and no error.",
+      )
+    );
   }
 
   async #view(base: Table, { sort, filter }: Arrangement, signal: AbortSignal): Promise<View> {

@@ -35,7 +35,7 @@ export abstract class ViewerAttributes extends LitElement {
   declare wasmSrc: string | null;
   /** Any source that `open` takes; overrides `src`. */
   declare source: TableSource | null;
-  /** Headers to send with the request for `src` or `source`. */
+  /** Headers that the element sends with each of its requests for `src` or `source`. */
   declare headers: HeadersInit | null;
   /** Replaces the browser's `fetch` for the requests, like the option `fetch` of `open`. */
   declare fetch: Fetch | null;
@@ -67,7 +67,7 @@ export abstract class ViewerAttributes extends LitElement {
     this.state = { sort };
   }
 
-  /** The shown columns, in that order; set null to show all. */
+  /** The names of the shown columns, in that order. It can be set to null, which shows all columns. */
   get columns(): readonly string[] {
     return this.state.columns.shown;
   }

@@ -12,7 +12,7 @@ const MAX_HTML_CELLS = 20_000;
 export interface CopyOptions {
   /** Default `tsv`. */
   format?: CopyFormat | undefined;
-  /** Whether TSV and CSV begin with the column names; default only for CSV. */
+  /** Whether TSV and CSV begin with the column names; by default, true for CSV and false for TSV. */
   header?: boolean | undefined;
   /** Stops copying; the promise rejects with `cancelled`. */
   signal?: AbortSignal | undefined;

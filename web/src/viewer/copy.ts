@@ -1,5 +1,6 @@
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
+import { formatCount } from "../model/counts.js";
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Field } from "../model/schema.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
@@ -45,7 +46,7 @@ export async function writeCells(
     if (numChars > MAX_CHARS) {
       throw new ColonnadeError(
         "too_large",
-        "The selection is too large to copy: the limit is 268,435,456 characters.",
+        `The selection is too large to copy: the limit is ${formatCount(MAX_CHARS)} characters.`,
       );
     }
     written.text.push(text);

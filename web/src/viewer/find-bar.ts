@@ -10,7 +10,7 @@ import { Matches } from "./matches.js";
 
 export { findStyles as styles } from "./find-styles.js";
 
-/** The viewer of the find bar. */
+/** What the find bar needs of the viewer. */
 export interface FindBarHost {
   requestUpdate(): void;
   /** Resolves when rendering is done. */

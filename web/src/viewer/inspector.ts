@@ -10,7 +10,7 @@ import { type JsonNode, parseJson } from "./json-tree.js";
 
 export { inspectorStyles as styles } from "./inspector-styles.js";
 
-/** The viewer of the inspector. */
+/** What the inspector needs of the viewer. */
 export interface InspectorHost {
   requestUpdate(): void;
   /** Resolves when rendering is done. */

@@ -5,5 +5,5 @@
 export const HTMLElement: typeof globalThis.HTMLElement =
   globalThis.HTMLElement ?? (class {} as typeof globalThis.HTMLElement);
 
-/** The page's registry, where there is a page. */
+/** The page's registry, if there is a page. */
 export const customElements: CustomElementRegistry | undefined = globalThis.customElements;

@@ -7,7 +7,7 @@ import { type CopyOptions, copiesHtml, type ShownRows, toClipboard } from "./cli
 import type { CopyFormat } from "./formats.js";
 import type { Totals } from "./totals.js";
 
-/** The viewer of the bar. */
+/** What the bar needs of the viewer. */
 export interface SelectionBarHost {
   requestUpdate(): void;
   /** The shown rows; undefined if there are none. */

@@ -76,7 +76,7 @@ export function fraction(progress: TableProgress | undefined): number | undefine
 }
 
 const PHASE_WORDS: Record<ViewerPhase, string> = {
-  idle: "No table open",
+  idle: "No table is open",
   connecting: "Connecting",
   streaming: "Streaming",
   interrupted: "Connection lost",
@@ -132,7 +132,7 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
 
 /** Whether the result no longer exists or changed, although its source may still exist. */
 export function isGone(error: ColonnadeError | undefined): boolean {
-  return /^(?:source_changed|rows_expired|unknown_query)$/.test(error?.code ?? "");
+  return /^(?:source_changed|rows_expired|not_repeatable|unknown_query)$/.test(error?.code ?? "");
 }
 
 /** Where in the data a failure happened, for the line under its message. */

@@ -47,8 +47,8 @@ const MAX_CELL_CHARS = 300;
  * @attr memory - memory budget of the rows, e.g. `128MiB`; default `1GiB`; in a larger table, rows load on
  *   demand or reading pauses
  * @attr credentials - like `credentials` of `fetch`; default `same-origin`
- * @attr worker-src - URL of `worker.js`, if not beside the module
- * @attr wasm-src - URL of `colonnade.wasm`, if not beside the worker
+ * @attr worker-src - URL of `worker.js`; default: the folder of the package's script
+ * @attr wasm-src - URL of `colonnade.wasm`; default: the folder of `worker.js`
  *
  * @fires colonnade-schema - the columns are known
  * @fires colonnade-progress - rows arrived, or the state changed
@@ -171,7 +171,10 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /** The selected cells, by their position on the screen; null if there are none. */
+  /**
+   * The selected cells; null if there are none. Rows are numbered from 0 in the shown order (after filter and
+   * sort), and columns from 0 among the shown columns.
+   */
   get selection(): ViewerSelection | null {
     return this.#tools.selection;
   }
@@ -193,8 +196,9 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   /**
-   * Returns the `POST …/v1/query` for the shown rows and columns; undefined if they do not come from a
-   * Colonnade server. The result that it names is then kept when the table is closed.
+   * Returns a `POST …/v1/query` request for the shown rows and columns; undefined if they do not come from a
+   * Colonnade server. If the request names a result by its id, the element no longer deletes that result when it
+   * closes the table.
    */
   shownRequest(): Request | undefined {
     return this.#arranger.shownRequest(this.#columns.hidesOrMoves ? this.columns : undefined);
@@ -414,7 +418,6 @@ export class ColonnadeViewer extends ViewerAttributes {
     table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
   }
 
-  /** The progress of the shown table. */
   get #progress(): TableProgress | undefined {
     const progress = this.#table?.progress;
     if (progress === undefined || this.#view === undefined) return progress;
@@ -440,7 +443,6 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /** The shown rows. */
   get #shown(): ShownRows | undefined {
     const rows = this.#view ?? this.#table;
     if (rows === undefined || this.#table === undefined) return undefined;

@@ -1,56 +1,43 @@
 //! The embedded engine: plans a request and returns its partitions in order, not yet started.
 
-use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, DFSchema, TableReference};
+use datafusion::common::TableReference;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::datasource::provider_as_source;
 use datafusion::error::DataFusionError;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::FairSpillPool;
+use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::SessionState;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
-use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::PlannedQuery;
-use crate::backend::embedded::functions::{check_constants, limit_functions};
+use crate::backend::embedded::engine_config::EngineConfig;
 use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
 };
 use crate::backend::embedded::plan::{
-    is_repeatable, order_of, parse_filter, plan_sql, resolve_ties, strip_limit,
+    PlainScan, is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
-use crate::backend::predicate_expr::predicate_expr;
-use crate::backend::request::{Filter, Request, Source, TableQuery};
+use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
+use crate::backend::received::bad_engine;
+use crate::backend::request::{Request, Source, TableQuery};
 use crate::encode::{Codec, EmptyBatch, schema_message, wire_schema};
-use crate::error::from_datafusion::{execution_error, plan_error};
+use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::{Encoding, Order, RowRange};
 use crate::source::Table;
 use crate::source::catalog::{Catalog, Entry};
-
-/// The budgets of the engine.
-#[derive(Debug, Clone)]
-pub struct EngineConfig {
-    /// Memory of all queries together.
-    pub memory_bytes: u64,
-    /// Disk for operators that exceed the memory, such as sorts.
-    pub spill_bytes: u64,
-    /// The folder of the spill files.
-    pub spill_folder: PathBuf,
-    /// Partitions that run in parallel.
-    pub num_threads: usize,
-}
 
 /// Memory and disk that all queries together use.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +53,7 @@ pub struct Engine {
     context: SessionContext,
     catalog: Arc<Catalog>,
     num_threads: usize,
+    plans_sql: bool,
 }
 
 impl Engine {
@@ -74,6 +62,19 @@ impl Engine {
     /// # Errors
     /// The engine's runtime cannot be built.
     pub fn try_new(config: &EngineConfig, tables: Vec<Table>) -> Result<Self, StartError> {
+        let pool = FairSpillPool::new(config.memory_bytes as usize);
+        Self::of_catalog(config, Arc::new(Catalog::new(tables)), Arc::new(pool))
+    }
+
+    /// An engine that serves the tables of a catalog, and whose operators reserve memory in `pool`.
+    ///
+    /// # Errors
+    /// As [`Engine::try_new`].
+    pub(crate) fn of_catalog(
+        config: &EngineConfig,
+        catalog: Arc<Catalog>,
+        pool: Arc<dyn MemoryPool>,
+    ) -> Result<Self, StartError> {
         let failed = |error: DataFusionError| {
             StartError::Failed(format!("the engine cannot start: {error}"))
         };
@@ -83,49 +84,12 @@ impl Engine {
             ]))
             .with_max_temp_directory_size(config.spill_bytes);
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(config.memory_bytes as usize)))
+            .with_memory_pool(pool)
             .with_disk_manager_builder(disk)
             .build_arc()
             .map_err(failed)?;
-        let mut session = SessionConfig::new()
-            .with_information_schema(true)
-            .with_target_partitions(config.num_threads);
-        let options = session.options_mut();
-        for (key, value) in [
-            // Each partition keeps its own files, so that the partitions are in file order.
-            (
-                "datafusion.execution.enable_file_stream_work_stealing",
-                "false",
-            ),
-            (
-                "datafusion.optimizer.enable_round_robin_repartition",
-                "false",
-            ),
-            // No view types, because a view array keeps all its buffers, however few rows are left.
-            (
-                "datafusion.execution.parquet.schema_force_view_types",
-                "false",
-            ),
-            (
-                "datafusion.sql_parser.map_string_types_to_utf8view",
-                "false",
-            ),
-            // The pushdown would read row groups in the order of their statistics.
-            ("datafusion.optimizer.enable_sort_pushdown", "false"),
-            // Names keep their letter case, as in the files.
-            ("datafusion.sql_parser.enable_ident_normalization", "false"),
-            ("datafusion.sql_parser.default_null_ordering", "nulls_last"),
-            // The filter would drop ties before the row's position can decide them.
-            (
-                "datafusion.optimizer.enable_topk_dynamic_filter_pushdown",
-                "false",
-            ),
-        ] {
-            options.set(key, value).map_err(failed)?;
-        }
+        let session = config.session().map_err(failed)?;
         let context = SessionContext::new_with_config_rt(session, runtime);
-        limit_functions(&context).map_err(failed)?;
-        let catalog = Arc::new(Catalog::new(tables));
         let default = context.copied_config().options().catalog.clone();
         context
             .catalog(&default.default_catalog)
@@ -139,7 +103,21 @@ impl Engine {
             context,
             catalog,
             num_threads: config.num_threads,
+            plans_sql: config.plans_sql,
         })
+    }
+
+    /// The tables, after loading those again whose files have changed.
+    ///
+    /// # Errors
+    /// `internal`: the process is ending.
+    pub(crate) async fn refreshed(&self) -> Result<Arc<Vec<Entry>>, QueryError> {
+        let catalog = Arc::clone(&self.catalog);
+        let entries = tokio::task::spawn_blocking(move || catalog.refreshed());
+        let what = "the tables could not be listed";
+        entries
+            .await
+            .map_err(|_| QueryError::new(ErrorKind::Internal, what, "try again"))
     }
 
     /// The tables that it serves.
@@ -167,24 +145,122 @@ impl Engine {
         base: Option<Table>,
         codec: Option<Codec>,
     ) -> Result<PlannedQuery, QueryError> {
-        let entries = match base {
-            Some(table) => Arc::new(vec![Entry {
-                table: Arc::new(table),
-                broken: None,
-            }]),
-            None => self.catalog.refreshed(),
+        let query = self.logical_query(&request.source, base).await?;
+        Ok(self.plan_execution(query, request, codec).await?.0)
+    }
+
+    /// Like [`Engine::plan`], but leaves the reading of plain columns of one table to the caller, if its files
+    /// can be read from any row.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the request.
+    pub(crate) async fn plan_statement(
+        &self,
+        request: &Request,
+        base: Option<Table>,
+        codec: Option<Codec>,
+    ) -> Result<PlannedStatement, QueryError> {
+        let query = self.logical_query(&request.source, base).await?;
+        if let [table] = query.used.as_slice()
+            && table.num_rows.is_some()
+            && let Some(scan) = PlainScan::of(&query.logical)
+        {
+            return Ok(PlannedStatement::Scan(TableScan {
+                table: table.name.clone(),
+                columns: scan.output_columns(),
+                range: query.range,
+            }));
+        }
+        let (planned, plan) = self.plan_execution(query, request, codec).await?;
+        Ok(PlannedStatement::Query(Box::new(planned), plan))
+    }
+
+    /// Plans a scan that [`Engine::plan_statement`] left to the caller.
+    ///
+    /// # Errors
+    /// The files of the table cannot be read.
+    pub(crate) async fn plan_scan(
+        &self,
+        scan: &TableScan,
+        table: Arc<Table>,
+        request: &Request,
+        codec: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
+        let error = |error: DataFusionError| plan_error(&error, ErrorKind::SqlError, &[], &[]);
+        let source = provider_as_source(Arc::clone(&table.provider));
+        let schema = Arc::clone(&table.schema);
+        let columns = scan.columns.iter().map(|(index, name)| {
+            let field = schema.fields().get(*index);
+            let field = field.ok_or_else(|| bad_engine("a column does not exist"))?;
+            Ok(column(field.name()).alias(name))
+        });
+        let columns = columns.collect::<Result<Vec<_>, QueryError>>()?;
+        let logical = LogicalPlanBuilder::scan(TableReference::bare(&*table.name), source, None)
+            .and_then(|plan| plan.project(columns))
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(error)?;
+        let query = LogicalQuery {
+            logical,
+            range: scan.range,
+            names: Vec::new(),
+            used: vec![table],
         };
-        let names: Vec<String> = entries
-            .iter()
-            .map(|entry| entry.table.name.clone())
-            .collect();
+        Ok(self.plan_execution(query, request, codec).await?.0)
+    }
+
+    /// The logical plan of a request. Blocks on the file system.
+    async fn logical_query(
+        &self,
+        source: &Source,
+        base: Option<Table>,
+    ) -> Result<LogicalQuery, QueryError> {
+        self.check_sql(source)?;
+        let base = base.map(Entry::of);
+        let names = match &base {
+            Some(entry) => vec![entry.table.name.clone()],
+            None => {
+                self.catalog.refreshed();
+                self.catalog.table_names()
+            }
+        };
         let state = self.context.state();
-        let logical = match &request.source {
+        let logical = match source {
             Source::Sql(sql) => plan_sql(&state, sql, &names).await?,
-            Source::Table(query) | Source::Query(query) => plan_table(&state, &entries, query)?,
+            Source::Table(query) | Source::Query(query) => {
+                let entry = match &base {
+                    Some(entry) => Some(entry.clone()),
+                    None => self.catalog.find(&query.table)?,
+                };
+                let entry = entry.ok_or_else(|| unknown_table(&query.table, &names))?;
+                plan_table(&state, &entry.table, query)?
+            }
         };
-        let used = used_tables(&logical, &entries)?;
-        let (logical, inner) = strip_limit(logical);
+        let used = match base {
+            Some(entry) => used_tables(&logical, &[entry])?,
+            None => used_tables(&logical, &self.catalog.entries())?,
+        };
+        let (logical, range) = strip_limit(logical);
+        Ok(LogicalQuery {
+            logical,
+            range,
+            names,
+            used,
+        })
+    }
+
+    async fn plan_execution(
+        &self,
+        query: LogicalQuery,
+        request: &Request,
+        codec: Option<Codec>,
+    ) -> Result<(PlannedQuery, Arc<dyn ExecutionPlan>), QueryError> {
+        let LogicalQuery {
+            logical,
+            range: inner,
+            names,
+            used,
+        } = query;
+        let state = self.context.state();
         let range = request.range.within(inner);
         let error = |error: DataFusionError| plan_error(&error, ErrorKind::SqlError, &[], &names);
         let encoding = |plan: &Arc<dyn ExecutionPlan>| Encoding {
@@ -195,7 +271,8 @@ impl Engine {
         if let Some(seek) = Seek::plan(&state, &logical, range, &used)? {
             let encoding = encoding(&seek.plan);
             let num_rows = seek.num_rows_within(inner);
-            return Ok(PlannedQuery {
+            let plan = Arc::clone(&seek.plan);
+            let planned = PlannedQuery {
                 order: Order::Partition,
                 schema: schema_message(&encoding.schema),
                 empty: empty_batch(&encoding.schema)?,
@@ -217,22 +294,22 @@ impl Engine {
                 is_repeatable: true,
                 num_rows: Some(num_rows),
                 progress: None,
-            });
+            };
+            return Ok((planned, plan));
         }
         let num_bytes = used.iter().filter_map(|table| table.num_bytes).sum();
         let physical = self
             .plan_partitions(&state, &logical, range, num_bytes)
             .await
             .map_err(error)?;
-        let batch_rows = state.config().batch_size();
-        check_constants(physical.as_ref(), batch_rows).map_err(|error| execution_error(&error))?;
         let yielding = yield_in_joins(physical).map_err(error)?;
         let resolved = resolve_ties(yielding, range.end()).map_err(error)?;
         let order = order_of(&resolved.plan);
-        let plan = run_exchanges_together(resolved.plan, order);
+        let plan = merge_unordered_partitions(resolved.plan, order);
+        let is_repeatable = is_repeatable(&logical, &plan, &used).map_err(error)?;
         let encoding = encoding(&plan);
-        let partitions = encode_partitions(plan, state, &used, &encoding, None);
-        Ok(PlannedQuery {
+        let partitions = encode_partitions(Arc::clone(&plan), state, &used, &encoding, None);
+        let planned = PlannedQuery {
             schema: schema_message(&encoding.schema),
             empty: empty_batch(&encoding.schema)?,
             codec,
@@ -242,10 +319,20 @@ impl Engine {
             range,
             sources: used,
             is_seekable: false,
-            is_repeatable: is_repeatable(order),
+            is_repeatable,
             num_rows: None,
             progress: None,
-        })
+        };
+        Ok((planned, plan))
+    }
+
+    /// Checks that SQL is planned in the process that is meant to.
+    fn check_sql(&self, source: &Source) -> Result<(), QueryError> {
+        if self.plans_sql || !source.has_sql() {
+            return Ok(());
+        }
+        let what = "the server does not plan SQL itself";
+        Err(QueryError::new(ErrorKind::Internal, what, "report this"))
     }
 
     /// A logical plan of a table's rows, in no guaranteed order. Blocks on the file system.
@@ -253,13 +340,17 @@ impl Engine {
     /// # Errors
     /// Whatever is wrong with the query.
     pub fn table_plan(&self, query: &TableQuery) -> Result<LogicalPlan, QueryError> {
+        self.check_sql(&Source::Table(query.clone()))?;
         let unsorted = TableQuery {
             sort: Vec::new(),
             ..query.clone()
         };
-        let entries = self.catalog.refreshed();
-        let plan = plan_table(&self.context.state(), &entries, &unsorted)?;
-        used_tables(&plan, &entries)?;
+        self.catalog.refreshed();
+        let entry = self.catalog.find(&query.table)?;
+        let entry =
+            entry.ok_or_else(|| unknown_table(&query.table, &self.catalog.table_names()))?;
+        let plan = plan_table(&self.context.state(), &entry.table, &unsorted)?;
+        used_tables(&plan, &[entry])?;
         Ok(plan)
     }
 
@@ -296,55 +387,37 @@ impl Engine {
     }
 }
 
-fn plan_table(
-    state: &SessionState,
-    entries: &[Entry],
-    query: &TableQuery,
-) -> Result<LogicalPlan, QueryError> {
-    let entry = entries
-        .iter()
-        .find(|entry| entry.table.name == query.table)
-        .ok_or_else(|| {
-            let names = entries.iter().map(|entry| entry.table.name.as_str());
-            QueryError::unknown_table(&query.table, names)
-        })?;
-    let table = &entry.table;
-    let error = |error: DataFusionError| plan_error(&error, ErrorKind::BadParameter, &[], &[]);
-    let name = TableReference::bare(table.name.as_str());
-    let source = provider_as_source(Arc::clone(&table.provider));
-    let mut plan = LogicalPlanBuilder::scan(name, source, None).map_err(error)?;
-    if let Some(filter) = &query.filter {
-        let filter = match filter {
-            Filter::Json(predicate) => predicate_expr(predicate, &table.schema)?,
-            Filter::Text(text) => {
-                let schema = DFSchema::try_from(Arc::clone(&table.schema)).map_err(error)?;
-                parse_filter(state, text, &schema)?
-            }
-        };
-        plan = plan
-            .filter(filter)
-            .map_err(|e| plan_error(&e, ErrorKind::BadFilter, &[], &[]))?;
-    }
-    if !query.sort.is_empty() {
-        let keys = query
-            .sort
-            .iter()
-            .map(|key| {
-                let field = query.field(&key.column, &table.schema)?;
-                Ok(SortExpr::new(column(field.name()), !key.descending, false))
-            })
-            .collect::<Result<Vec<_>, QueryError>>()?;
-        plan = plan.sort(keys).map_err(error)?;
-    }
-    if query.columns.is_some() {
-        let names = query.column_names(&table.schema)?;
-        plan = plan.project(names.into_iter().map(column)).map_err(error)?;
-    }
-    plan.build().map_err(error)
+/// What a statement is.
+pub(crate) enum PlannedStatement {
+    /// Columns of one table, which the engine leaves to the caller.
+    Scan(TableScan),
+    /// Any other statement, and its plan.
+    Query(Box<PlannedQuery>, Arc<dyn ExecutionPlan>),
 }
 
-fn column(name: &str) -> Expr {
-    Expr::Column(Column::new_unqualified(name))
+/// Columns of a table, in row order.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TableScan {
+    /// The name of the table.
+    pub(crate) table: String,
+    /// For each column of the result, the index of the table's column, and its name in the result.
+    pub(crate) columns: Vec<(usize, String)>,
+    /// The rows of the table that are the result.
+    pub(crate) range: RowRange,
+}
+
+/// A request as a logical plan.
+struct LogicalQuery {
+    logical: LogicalPlan,
+    /// The rows of `logical` that are the result.
+    range: RowRange,
+    /// The names of all tables, to suggest similar ones.
+    names: Vec<String>,
+    used: Vec<Arc<Table>>,
+}
+
+fn unknown_table(name: &str, names: &[String]) -> QueryError {
+    QueryError::unknown_table(name, names.iter().map(String::as_str))
 }
 
 fn empty_batch(schema: &SchemaRef) -> Result<EmptyBatch, QueryError> {
@@ -357,46 +430,14 @@ fn empty_batch(schema: &SchemaRef) -> Result<EmptyBatch, QueryError> {
     })
 }
 
-/// The tables of a plan.
-///
-/// # Errors
-/// `source_changed`: one of them can no longer be read.
-fn used_tables(plan: &LogicalPlan, entries: &[Entry]) -> Result<Vec<Arc<Table>>, QueryError> {
-    let mut names = HashSet::new();
-    let walked = plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node {
-            names.insert(scan.table_name.table().to_owned());
-        }
-        Ok(TreeNodeRecursion::Continue)
-    });
-    if let Err(error) = walked {
-        return Err(plan_error(&error, ErrorKind::SqlError, &[], &[]));
-    }
-    let mut used = Vec::new();
-    for entry in entries
-        .iter()
-        .filter(|entry| names.contains(&entry.table.name))
-    {
-        if let Some(reason) = &entry.broken {
-            return Err(QueryError::new(
-                ErrorKind::SourceChanged,
-                format!(
-                    "table {:?} can no longer be read: {reason}",
-                    entry.table.name
-                ),
-                "restore the file, or restart the server with other sources",
-            ));
-        }
-        used.push(Arc::clone(&entry.table));
-    }
-    Ok(used)
-}
-
-/// A plan whose partitions do not wait for each other when the stitcher runs only some of them. Partitions
-/// that exchange rows (below joins, aggregates and repartitionings) need each other's progress. Such a plan
-/// has no order, so its partitions are merged as their batches arrive; all of them run while the merged one
-/// does. In an ordered plan, an exchange is always below a sort, which runs all partitions itself.
-fn run_exchanges_together(plan: Arc<dyn ExecutionPlan>, order: Order) -> Arc<dyn ExecutionPlan> {
+/// Merges the partitions of a plan without an order as their batches arrive. Partitions below joins,
+/// aggregates and repartitionings need each other's progress, but the stitcher runs only some partitions at a
+/// time. All of them run while the merged one does. An ordered plan repartitions rows only below a sort, which
+/// runs all its partitions itself.
+fn merge_unordered_partitions(
+    plan: Arc<dyn ExecutionPlan>,
+    order: Order,
+) -> Arc<dyn ExecutionPlan> {
     if order == Order::None && plan.output_partitioning().partition_count() > 1 {
         Arc::new(CoalescePartitionsExec::new(plan))
     } else {

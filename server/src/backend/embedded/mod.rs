@@ -1,15 +1,16 @@
 //! The embedded engine as a backend.
 
 mod engine;
-mod functions;
+mod engine_config;
 mod partition_reader;
 mod plan;
 mod seek;
+mod table_plan;
 
-pub use engine::{Engine, EngineConfig, EngineUsage};
+pub use engine::{Engine, EngineUsage};
+pub(crate) use engine::{PlannedStatement, TableScan};
+pub use engine_config::EngineConfig;
 pub(crate) use partition_reader::read_through;
-
-use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -22,15 +23,7 @@ use crate::source::Table;
 #[async_trait]
 impl Backend for Engine {
     async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
-        let catalog = Arc::clone(self.catalog());
-        let entries = tokio::task::spawn_blocking(move || catalog.refreshed());
-        let entries = entries.await.map_err(|_| {
-            QueryError::new(
-                ErrorKind::Internal,
-                "the tables could not be listed",
-                "try again",
-            )
-        })?;
+        let entries = self.refreshed().await?;
         entries
             .iter()
             .map(|entry| describe_table(&entry.table))

@@ -25,13 +25,14 @@ pub(super) struct Address {
     endpoint: Endpoint,
 }
 
-/// The source without parts that may be secret.
+/// Scheme, host and port of the source; its other parts may be secret.
 pub(in crate::backend) fn shown(source: &str) -> String {
-    let plain = source.split('?').next().unwrap_or_default();
-    match (plain.split_once("://"), plain.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),
-        _ => plain.to_owned(),
-    }
+    let scheme = source.split("://").next().unwrap_or_default();
+    let url = Url::parse(source).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let port = url.as_ref().and_then(Url::port);
+    let port = port.map_or_else(String::new, |port| format!(":{port}"));
+    format!("{scheme}://{host}{port}")
 }
 
 impl Address {
@@ -51,7 +52,7 @@ impl Address {
         let (shown, is_loopback) =
             authority(&url, DEFAULT_PORT).ok_or_else(|| format!("it names no host; {FORM}"))?;
         if !matches!(url.path(), "" | "/") {
-            return Err(format!("the path {:?} cannot be used; {FORM}", url.path()));
+            return Err(format!("the address cannot have a path; {FORM}"));
         }
         let mut tls = url.scheme() == "flightsql+tls";
         let mut metadata = Vec::new();
@@ -163,6 +164,9 @@ mod tests {
         for (text, why) in [
             ("flightsql://", "host"),
             ("flightsql://h/db", "path"),
+            ("flightsql://h/;token=secret", "path"),
+            ("flightsql://u:p;secret@h", "tls=true"),
+            ("flightsql://u:p?secret@h", "port"),
             ("flightsql://h?tls=maybe", "neither"),
             ("flightsql://h?token=secret", "tls=true"),
             ("flightsql://u:secret@h", "tls=true"),

@@ -42,7 +42,9 @@ pub(super) async fn of_column(
     let plan = match &record.request.source {
         // All rows of a table are the same for every reader, and cheaper to read from its source.
         Source::Table(table)
-            if is_of_files(&record) && record.request.range == RowRange::default() =>
+            if is_of_files(&record)
+                && !record.request.source.has_sql()
+                && record.request.range == RowRange::default() =>
         {
             app.results.compare_sources(&record).await?;
             let (engine, table) = (Arc::clone(&app.engine), table.clone());

@@ -79,7 +79,7 @@ impl ExportOptions {
     /// Parses the values of the parameters of a URL that have these names.
     ///
     /// # Errors
-    /// `bad_parameter`: a value is unknown or not for that format.
+    /// `bad_parameter`: the format is missing, or a value is unknown or not for that format.
     pub fn parse(
         format: Option<&str>,
         compression: Option<&str>,

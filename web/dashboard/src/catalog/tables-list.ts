@@ -73,6 +73,7 @@ export class TablesList extends LitElement {
       return html`<div class="note" role=${this.isAlert ? "alert" : nothing}>
         <p class="note-error">${this.error.message}</p>
         ${this.error.hint === undefined ? nothing : html`<p>${this.error.hint}</p>`}
+        <p>The list is requested again every few seconds.</p>
         <button @click=${() => this.dispatchEvent(new CustomEvent("reload"))}>Try again</button>
       </div>`;
     }

@@ -40,7 +40,7 @@ export function summaryOf(data: ChartData, drawing: Drawing): string {
   const shown = isName ? title : `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
   const start = `${NAMES[spec.kind]} of ${shown}${width}`;
   const { stops } = drawing;
-  if (stops.length === 0) return `${start}: nothing to show.`;
+  if (stops.length === 0) return `${start}: no values to show.`;
   if (spec.kind === "scatter") {
     const rows = stops.reduce((sum, stop) => sum + stop.numRows, 0);
     const what =

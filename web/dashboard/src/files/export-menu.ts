@@ -51,8 +51,8 @@ export class ExportMenu extends LitElement {
     if (typeof shown === "string") return html`<p>${shown}</p>`;
     const { totalRows, name } = shown;
     return html`<p class="menu-about">
-        ${totalRows === undefined ? "The shown rows" : formatRows(totalRows)} with the shown columns and
-        sort order, as <b>${name}</b>
+        ${totalRows === undefined ? "The shown rows" : formatRows(totalRows)} with the shown columns,
+        filter and sort order, as <b>${name}</b>
       </p>
       <div class="menu-list">
         ${EXPORT_FORMATS.map(

@@ -127,7 +127,9 @@ export class HelpSheet extends LitElement {
 
   #about(): string {
     const ms = firstRowsMs();
-    return ms === undefined ? "" : `First rows shown after ${formatDuration(ms)}`;
+    return ms === undefined
+      ? ""
+      : `First rows shown ${formatDuration(ms)} after the page was requested`;
   }
 }
 

@@ -1,6 +1,6 @@
 import { load, store } from "../shell/storage.js";
 
-/** Keys and their function, as the help sheet lists them. */
+/** Keys and their function, as the help dialog lists them. */
 export interface Shortcut {
   keys: readonly string[];
   does: string;

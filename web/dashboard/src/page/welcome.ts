@@ -32,7 +32,7 @@ export function welcome(
       </li>
       <li>
         <h3>Share the view</h3>
-        <p>The page's address stores the rows, columns, sort order, filters and scroll position. Copy it to share the view.</p>
+        <p>The page's address contains the table or statement, columns, sort order, filters, first visible row and charts. Copy it to share the view.</p>
       </li>
     </ol>
   </div>`;

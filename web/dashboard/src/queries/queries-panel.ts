@@ -154,7 +154,7 @@ export class QueriesPanel extends LitElement {
     const { records } = this.#watch;
     if (records === undefined) return "";
     const running = records.filter(({ state }) => state === "running").length;
-    return `${running} running, ${records.length - running} finished`;
+    return `${running} running, ${records.length - running} ended`;
   }
 
   /** Goes to an address without loading the page again. */

@@ -21,7 +21,7 @@ export async function fetchJson(
       throw thrown;
     }
     throw new ColonnadeError("network_error", "Could not reach the server.", {
-      hint: "Is it still running? The list of tables is requested again every few seconds.",
+      hint: "Is it still running?",
     });
   }
 }

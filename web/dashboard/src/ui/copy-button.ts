@@ -10,8 +10,7 @@ export async function copyText(from: EventTarget, text: string, done: string): P
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    notification =
-      "The browser does not allow access to the clipboard here. Select the text and copy it.";
+    notification = "The browser blocked the clipboard. Select the text and copy it.";
   }
   from.dispatchEvent(
     new CustomEvent("notification", { detail: notification, bubbles: true, composed: true }),

@@ -41,6 +41,14 @@ impl PlainScan {
         })
     }
 
+    /// For each column of the result, the index of the table's column, and its name in the result.
+    pub(crate) fn output_columns(&self) -> Vec<(usize, String)> {
+        let outputs = self.outputs.iter();
+        outputs
+            .map(|(position, name)| (self.columns[*position], name.clone()))
+            .collect()
+    }
+
     /// Projects a plan that yields `columns` to the result's columns.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
-use crate::backend::embedded::plan::complexity::check_text;
+use crate::backend::embedded::plan::complexity::check_size;
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
 
@@ -16,7 +16,7 @@ const MAX_FILTER_BYTES: usize = 64 << 10;
 /// Parses a filter alone against the schema; it is never spliced into a larger text.
 ///
 /// # Errors
-/// `bad_filter` or `unknown_column`.
+/// `bad_filter`, `too_complex` or `unknown_column`.
 pub(crate) fn parse_filter(
     state: &SessionState,
     text: &str,
@@ -27,7 +27,7 @@ pub(crate) fn parse_filter(
     if text.len() > MAX_FILTER_BYTES {
         return Err(refuse("the filter is longer than 64 KiB"));
     }
-    check_text(text, ErrorKind::BadFilter)?;
+    check_size(text)?;
     let columns: Vec<String> = schema
         .fields()
         .iter()

@@ -6,7 +6,7 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
-use crate::backend::embedded::plan::complexity::{check_tables, check_text};
+use crate::backend::embedded::plan::complexity::check_size;
 use crate::backend::{check_length, only_reading};
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
@@ -14,14 +14,14 @@ use crate::error::{ErrorKind, QueryError};
 /// Plans one read-only statement.
 ///
 /// # Errors
-/// `sql_error`, `read_only`, `unknown_table` or `unknown_column`.
+/// `sql_error`, `too_complex`, `read_only`, `unknown_table` or `unknown_column`.
 pub(crate) async fn plan_sql(
     state: &SessionState,
     sql: &str,
     tables: &[String],
 ) -> Result<LogicalPlan, QueryError> {
     check_length(sql)?;
-    check_text(sql, ErrorKind::SqlError)?;
+    check_size(sql)?;
     let error = |error: &_| plan_error(error, ErrorKind::SqlError, &[], tables);
     let recursion_limit = state.config_options().sql_parser.recursion_limit.get();
     let statements = DFParserBuilder::new(sql)
@@ -30,9 +30,6 @@ pub(crate) async fn plan_sql(
         .and_then(|mut parser| parser.parse_statements())
         .map_err(|e| error(&e))?;
     let statement = only_reading(statements, reads)?;
-    if let Statement::Statement(statement) = &statement {
-        check_tables(statement)?;
-    }
     let plan = state
         .statement_to_plan(statement)
         .await

@@ -1,0 +1,224 @@
+//! The embedded engine in processes of its own. The server never parses or plans a client's SQL: a statement
+//! that takes too much memory, overflows a stack or crashes ends its process, and nothing else.
+//!
+//! A process borrows the tables: the server passes descriptors of files, and reads objects and other results
+//! for it.
+
+mod child;
+mod lent_tables;
+mod pool;
+mod process;
+mod protocol;
+mod session;
+mod socket;
+
+use std::slice;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::StreamExt;
+
+pub use child::run;
+pub use pool::PoolConfig;
+
+use self::lent_tables::LentTables;
+use self::pool::EnginePool;
+use self::protocol::{FromEngine, Planned, StatementRequest};
+use self::session::Session;
+use crate::backend::embedded::Engine;
+use crate::backend::received::bad_engine;
+use crate::backend::request::Request;
+use crate::backend::{
+    Backend, EngineProgress, PlannedQuery, Received, ReceivedSchema, TableDescription, Usage,
+};
+use crate::encode::{Codec, EmptyBatch};
+use crate::error::{ErrorKind, QueryError};
+use crate::message::IpcMessage;
+use crate::order::{Partition, RowRange};
+use crate::source::Table;
+use crate::source::catalog::Entry;
+
+/// The embedded engine, with statements and text filters in processes.
+pub struct IsolatedEngine {
+    engine: Arc<Engine>,
+    pool: Arc<EnginePool>,
+}
+
+impl IsolatedEngine {
+    /// An engine of the tables of `engine`.
+    pub fn new(engine: Arc<Engine>, config: PoolConfig) -> Self {
+        Self {
+            engine,
+            pool: EnginePool::start(config),
+        }
+    }
+
+    async fn plan_isolated(
+        &self,
+        request: &Request,
+        base: Option<Table>,
+        codec: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
+        let entries = match base {
+            Some(table) => Arc::new(vec![Entry::of(table)]),
+            None => self.engine.refreshed().await?,
+        };
+        let tables = entries
+            .iter()
+            .map(|entry| (entry.table.name.clone(), entry.table.version.clone()));
+        let tables = tables.collect();
+        let lent = LentTables::new(entries, self.engine.state());
+        let mut session = Session::open(&self.pool, lent).await?;
+        let config = self.pool.config();
+        let statement = StatementRequest {
+            request: request.clone(),
+            codec,
+            tables,
+            memory_bytes: session.share().memory_bytes(),
+            expected_bytes: session.share().expected_bytes(),
+            spill_bytes: session.share().spill_bytes(),
+        };
+        let planning = async {
+            session.run(statement).await?;
+            session.next().await
+        };
+        let planned = tokio::time::timeout(config.planning_timeout, planning).await;
+        let frame = planned.unwrap_or_else(|_| Err(cannot_be_planned(config.planning_timeout)))?;
+        match frame.header {
+            FromEngine::Planned(planned) => {
+                let schema =
+                    ReceivedSchema::read(&frame.metadata).map_err(|e| cannot_be_sent(&e))?;
+                executed(session, &planned, &schema, request, codec)
+            }
+            FromEngine::Scan(scan) => {
+                let table = session.executes(slice::from_ref(&scan.table))?.pop();
+                session.end(Usage::default());
+                let table = table.ok_or_else(|| bad_engine("it names no table"))?;
+                self.engine.plan_scan(&scan, table, request, codec).await
+            }
+            FromEngine::Failed(error, usage) => {
+                let error = session.explain(error).await;
+                session.end(usage);
+                Err(error)
+            }
+            _ => Err(bad_engine("it does not plan the statement")),
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for IsolatedEngine {
+    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
+        self.engine.tables().await
+    }
+
+    async fn plan(
+        &self,
+        request: &Request,
+        base: Option<Table>,
+        codec: Option<Codec>,
+    ) -> Result<PlannedQuery, QueryError> {
+        if request.source.has_sql() {
+            self.plan_isolated(request, base, codec).await
+        } else {
+            self.engine.plan(request, base, codec).await
+        }
+    }
+}
+
+fn cannot_be_sent(error: &QueryError) -> QueryError {
+    QueryError::new(
+        ErrorKind::ExecutionError,
+        format!("the columns cannot be sent: {}", error.message),
+        "select other columns, or cast them to simpler types",
+    )
+}
+
+fn cannot_be_planned(timeout: Duration) -> QueryError {
+    QueryError::new(
+        ErrorKind::TooComplex,
+        format!(
+            "the statement cannot be planned within {} seconds",
+            timeout.as_secs()
+        ),
+        "write a smaller statement, or several",
+    )
+}
+
+fn executed(
+    mut session: Session,
+    planned: &Planned,
+    schema: &ReceivedSchema,
+    request: &Request,
+    codec: Option<Codec>,
+) -> Result<PlannedQuery, QueryError> {
+    let sources = session.executes(&planned.sources)?;
+    let empty =
+        EmptyBatch::try_new(&schema.schema).map_err(|error| bad_engine(&error.to_string()))?;
+    let progress = Arc::<EngineProgress>::default();
+    let rows = StatementRows {
+        session,
+        received: Received::new(schema.clone()).with_codec(codec),
+        progress: Arc::clone(&progress),
+    };
+    let partition: Partition = Box::new(move |_| {
+        futures::stream::try_unfold(Some(rows), |rows| async move {
+            match rows {
+                Some(rows) => rows.next().await,
+                None => Ok(None),
+            }
+        })
+        .boxed()
+    });
+    Ok(PlannedQuery {
+        schema: schema.message.clone(),
+        empty,
+        codec,
+        batch_bytes: request.batch_bytes as u64,
+        order: planned.order,
+        partitions: vec![partition],
+        // The process sends only the requested rows.
+        range: RowRange::default(),
+        sources,
+        is_seekable: false,
+        is_repeatable: planned.is_repeatable,
+        num_rows: None,
+        progress: Some(progress),
+    })
+}
+
+/// The messages of a statement, each checked.
+struct StatementRows {
+    session: Session,
+    received: Received,
+    progress: Arc<EngineProgress>,
+}
+
+impl StatementRows {
+    async fn next(mut self) -> Result<Option<(IpcMessage, Option<Self>)>, QueryError> {
+        loop {
+            let frame = self.session.next().await?;
+            match frame.header {
+                FromEngine::Message { .. } => {
+                    let message = self.received.check(frame.metadata, frame.body)?;
+                    if let Some(message) = message {
+                        return Ok(Some((message, Some(self))));
+                    }
+                }
+                FromEngine::End(usage) => {
+                    self.progress.note_usage(usage);
+                    self.session.end(usage);
+                    return Ok(None);
+                }
+                FromEngine::Failed(error, usage) => {
+                    self.progress.note_usage(usage);
+                    let error = self.session.explain(error).await;
+                    self.session.end(usage);
+                    return Err(error);
+                }
+                _ => return Err(bad_engine("it does not send rows")),
+            }
+        }
+    }
+}
