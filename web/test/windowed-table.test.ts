@@ -145,6 +145,19 @@ test("broken connections neither lose, duplicate nor mix rows of a block", async
   }
 }, 60_000);
 
+test("a read that its caller ends is not an interruption", async () => {
+  const { rows, notices } = await windowed();
+  for (let turns = 0; turns < 12; turns++) {
+    const abort = new AbortController();
+    const read = rows.window(0, 200, 210, COLUMNS, 0, abort.signal);
+    for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
+    abort.abort();
+    await read.catch(({ code }) => expect(code).toBe("cancelled"));
+  }
+  await texts(rows, 200, 210);
+  expect(notices.filter(({ interruption }) => interruption !== undefined)).toEqual([]);
+});
+
 test("a refusal is an error of those rows, and another read tries again", async () => {
   const expected = await expectedTexts();
   const { rows } = await windowed();

@@ -117,6 +117,7 @@ export class Reconnector {
     }
     let cause = error;
     for (;;) {
+      if (this.#signal.aborted) return { error: cancelledError(), canResume: false };
       const leftMs = this.#startMs + this.#policy.giveUpMs - performance.now();
       if (leftMs <= 0) return { error: this.#gaveUp(cause, numRows), canResume: true };
       this.#attempt++;
