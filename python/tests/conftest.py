@@ -1,6 +1,7 @@
-"""Fixtures: a real server with the demo tables."""
+"""Fixtures: a real server with the demo tables, and random numbers."""
 
 import os
+import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,3 +40,11 @@ def url() -> Iterator[str]:
 @pytest.fixture
 def server(url: str) -> colonnade.Server:
     return colonnade.connect(url, progress=False)
+
+
+@pytest.fixture
+def seeded() -> random.Random:
+    """Random numbers with the seed COLONNADE_SEED, or a new seed that is printed."""
+    seed = int(os.environ.get("COLONNADE_SEED", random.randrange(2**32)))
+    print(f"COLONNADE_SEED={seed}")
+    return random.Random(seed)

@@ -1,6 +1,5 @@
 """Broken connections and faulty servers."""
 
-import os
 import random
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,14 +15,6 @@ from proxy import Proxy
 import colonnade
 from colonnade import ColonnadeError
 from colonnade.wire import numbered_stream, plain_stream
-
-
-@pytest.fixture
-def seeded() -> random.Random:
-    """Random numbers with the seed COLONNADE_SEED, or a new seed that is printed."""
-    seed = int(os.environ.get("COLONNADE_SEED", random.randrange(2**32)))
-    print(f"COLONNADE_SEED={seed}")
-    return random.Random(seed)
 
 
 def test_cut_at_a_hundred_bytes(url: str, seeded: random.Random) -> None:

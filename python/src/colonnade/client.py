@@ -55,8 +55,10 @@ class Server:
             ColonnadeError: the server's error, or ``network_error``.
 
         """
-        answer = self._connection.request_json("GET", "tables")
-        return [_table(self, record) for record in answer["tables"]]
+        match self._connection.request_json("GET", "tables"):
+            case {"tables": list(records)}:
+                return [_table(self, record) for record in records]
+        raise self._connection.unexpected()
 
     def table(self, name: str) -> Table:
         """Return a table by its name.
@@ -198,17 +200,18 @@ class Table:
         self._server._connection.request_json("DELETE", f"tables/{in_path(self.name)}")
 
 
-def _table(server: Server, record: Mapping[str, Any]) -> Table:
-    fields = tuple(record["fields"])
-    return Table(
-        record["name"],
-        record["format"],
-        record["rows"],
-        record["bytes"],
-        record["version"],
-        fields,
-        server,
-    )
+def _table(server: Server, record: Any) -> Table:
+    match record:
+        case {
+            "name": str(name),
+            "format": str(kind),
+            "rows": int() | None as num_rows,
+            "bytes": int() | None as num_bytes,
+            "version": str(version),
+            "fields": list(fields),
+        }:
+            return Table(name, kind, num_rows, num_bytes, version, tuple(fields), server)
+    raise server._connection.unexpected()
 
 
 def _quoted(name: str) -> str:

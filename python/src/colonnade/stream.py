@@ -6,7 +6,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPResponse, InvalidURL
 from socket import gaierror
 from typing import Any
 
@@ -25,8 +25,8 @@ _MAX_OUTAGE_S = 60.0
 _FIRST_WAIT_S = 0.25
 _MAX_WAIT_S = 8.0
 
-# There is no server at this address, so retries would be useless.
-_NO_SERVER = (ConnectionRefusedError, gaierror)
+# No server is at this address, or a request cannot even be written, so retries would be useless.
+_NO_SERVER = (ConnectionRefusedError, gaierror, InvalidURL, ValueError)
 
 Open = Callable[[dict[str, Any]], HTTPResponse]
 """Sends the request for the rows with additional parameters."""
@@ -95,8 +95,10 @@ class ResultStream:
                 if self._body is not None and self._body.ended_with_marker:
                     return None
                 self._wait_for_retry("the stream ended without its end-of-stream marker")
-            except (OSError, HTTPException, pa.ArrowException) as error:
-                self._wait_for_retry(str(error) or type(error).__name__)
+            except ColonnadeError as error:
+                self._wait_for_retry(error.message)
+            except (OSError, pa.ArrowException) as error:
+                self._wait_for_retry(str(error))
             else:
                 self._check(batch, dict(metadata) if metadata else {})
                 self._deadline, self._attempt = None, 0
@@ -104,19 +106,19 @@ class ResultStream:
 
     def _check(self, batch: pa.RecordBatch, metadata: dict[bytes, bytes]) -> None:
         snapshot = metadata.get(b"colonnade.snapshot", self._snapshot)
-        if self._snapshot not in {None, snapshot}:
+        if self._snapshot not in {None, snapshot} or batch.schema != self.schema:
             message = f"the source changed before row {self._row} was read."
             raise ColonnadeError("source_changed", message, "Read it again.", row=self._row)
         self._snapshot = snapshot
-        first_row = int(metadata.get(b"colonnade.first_row", b"-1"))
+        first_row = _number(metadata.get(b"colonnade.first_row", b"-1"))
         if first_row != self._row:
             code = "row_overlap" if first_row < self._row else "row_gap"
             message = f"received row {first_row}, expected row {self._row}."
             raise ColonnadeError(code, message, row=self._row)
         self._row += batch.num_rows
         total = metadata.get(b"colonnade.total_rows")
-        if total is not None and int(total) != self._row:
-            message = f"the stream ends at row {self._row}, expected row {total.decode()}."
+        if total is not None and _number(total) != self._row:
+            message = f"the stream ends at row {self._row}, expected row {_number(total)}."
             raise ColonnadeError("wrong_total", message, row=self._row)
 
     def _connect(self) -> None:
@@ -141,15 +143,17 @@ class ResultStream:
             if not self._has_begun and isinstance(error.__cause__, _NO_SERVER):
                 raise
             self._wait_for_retry(error.message)
-        except (OSError, HTTPException, pa.ArrowException) as error:
-            self._wait_for_retry(str(error) or type(error).__name__)
+        except (OSError, pa.ArrowException) as error:
+            self._wait_for_retry(str(error))
 
     def _raise_failure(self) -> None:
         """Raise the error of a result that has failed."""
-        record = self._connection.request_json("GET", f"query/{self._id}")
-        if record["error"] is not None:
-            error = record["error"]
-            raise ColonnadeError(error["code"], error["message"], error["hint"], row=self._row)
+        match self._connection.request_json("GET", f"query/{self._id}"):
+            case {"error": None}:
+                return
+            case {"error": {"code": str(code), "message": str(message), "hint": str(hint)}}:
+                raise ColonnadeError(code, message, hint, row=self._row)
+        raise self._connection.unexpected()
 
     def _wait_for_retry(self, reason: str) -> None:
         """Close the connection and wait before the next one; the first retry has no wait."""
@@ -165,7 +169,7 @@ class ResultStream:
             wait_s *= random.uniform(0.5, 1)  # noqa: S311 - no secret
         if now + wait_s > self._deadline:
             message = f"the connection was lost at row {self._row} and not restored within "
-            message += f"{_MAX_OUTAGE_S:.0f} s: {reason}."
+            message += f"{_MAX_OUTAGE_S:.0f} s: {reason.removesuffix('.')}."
             raise ColonnadeError("network_error", message, "Is the server running?", row=self._row)
         time.sleep(wait_s)
 
@@ -198,8 +202,8 @@ class _Body:
 
     def read(self, num_bytes: int = -1) -> bytes:
         data = self._response.read(num_bytes)
-        # pyarrow reads the marker in one or two reads.
-        self._last = (self._last + data)[-8:] if len(data) <= 8 else b""
+        # pyarrow reads the marker in one or two reads, and nothing behind it.
+        self._last = (self._last + data)[-8:] if 0 < len(data) <= 8 else b""
         return data
 
     def close(self) -> None:
@@ -214,3 +218,11 @@ class _Body:
 
     def seekable(self) -> bool:
         return False
+
+
+def _number(text: bytes) -> int:
+    """Parse a row number; -1 if it is none."""
+    try:
+        return int(text)
+    except ValueError:
+        return -1
