@@ -11,8 +11,9 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::session_state::SessionState;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
@@ -26,7 +27,7 @@ use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
 };
 use crate::backend::embedded::plan::{
-    PlainScan, is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
+    HideGroupingSetKeys, PlainScan, is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
@@ -89,7 +90,14 @@ impl Engine {
             .build_arc()
             .map_err(failed)?;
         let session = config.session().map_err(failed)?;
-        let context = SessionContext::new_with_config_rt(session, runtime);
+        let mut rules = PhysicalOptimizer::new().rules;
+        rules.insert(0, Arc::new(HideGroupingSetKeys));
+        let state = SessionStateBuilder::new_with_default_features()
+            .with_config(session)
+            .with_runtime_env(runtime)
+            .with_physical_optimizer_rules(rules)
+            .build();
+        let context = SessionContext::new_with_state(state);
         let default = context.copied_config().options().catalog.clone();
         context
             .catalog(&default.default_catalog)

@@ -1,4 +1,4 @@
-//! A marker for a sort whose ties are resolved.
+//! Nodes that only tell the planner about their input's rows.
 
 use std::sync::Arc;
 
@@ -6,41 +6,76 @@ use datafusion::common::internal_err;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::Result;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties, SendableRecordBatchStream,
 };
 
-/// Marks a sort whose ties are resolved. It behaves like the plan inside.
+/// What is known about the rows of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    /// All that the plan says, and that the ties of its sort are resolved.
+    ResolvedSort,
+    /// Nothing: neither an order, nor equal or constant columns, nor how rows are partitioned.
+    Nothing,
+}
+
+/// Marks a plan. The rows are those of the plan.
 #[derive(Debug)]
-pub(super) struct ResolvedSort {
+pub(super) struct Marker {
     plan: Arc<dyn ExecutionPlan>,
+    known: Known,
+    properties: Arc<PlanProperties>,
 }
 
-impl ResolvedSort {
+impl Marker {
     /// Marks `plan`.
-    pub(super) fn new(plan: Arc<dyn ExecutionPlan>) -> Self {
-        Self { plan }
+    pub(super) fn new(plan: Arc<dyn ExecutionPlan>, known: Known) -> Self {
+        let properties = match known {
+            Known::ResolvedSort => Arc::clone(plan.properties()),
+            Known::Nothing => Arc::new(PlanProperties::new(
+                EquivalenceProperties::new(plan.schema()),
+                Partitioning::UnknownPartitioning(plan.output_partitioning().partition_count()),
+                plan.pipeline_behavior(),
+                plan.boundedness(),
+            )),
+        };
+        Self {
+            plan,
+            known,
+            properties,
+        }
+    }
+
+    /// Whether `plan` is marked so.
+    pub(super) fn marks(plan: &dyn ExecutionPlan, known: Known) -> bool {
+        let marker = plan.downcast_ref::<Self>();
+        marker.is_some_and(|marker| marker.known == known)
     }
 }
 
-impl DisplayAs for ResolvedSort {
+impl DisplayAs for Marker {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "ResolvedSort")
+        write!(f, "Marker: known={:?}", self.known)
     }
 }
 
-impl ExecutionPlan for ResolvedSort {
+impl ExecutionPlan for Marker {
     fn name(&self) -> &'static str {
-        "ResolvedSort"
+        "Marker"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        self.plan.properties()
+        &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.plan]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
     }
 
     fn apply_expressions(
@@ -56,8 +91,8 @@ impl ExecutionPlan for ResolvedSort {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match (children.pop(), children.is_empty()) {
-            (Some(plan), true) => Ok(Arc::new(Self { plan })),
-            _ => internal_err!("a sort has one input"),
+            (Some(plan), true) => Ok(Arc::new(Self::new(plan, self.known))),
+            _ => internal_err!("a marker has one input"),
         }
     }
 

@@ -1,16 +1,18 @@
 //! Planning of a request as a physical plan whose partitions, one after the other, are the result.
 
 mod complexity;
+mod grouping_sets;
 mod limit;
+mod marker;
 mod order;
 mod plain_scan;
 mod repeatable;
-mod resolved_sort;
 mod sort_key;
 mod sql_filter;
 mod statement;
 mod ties;
 
+pub(crate) use grouping_sets::HideGroupingSetKeys;
 pub(crate) use limit::strip_limit;
 pub(crate) use order::order_of;
 pub(crate) use plain_scan::PlainScan;

@@ -12,7 +12,7 @@ use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use crate::backend::embedded::plan::resolved_sort::ResolvedSort;
+use crate::backend::embedded::plan::marker::{Known, Marker};
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
 use crate::order::Order;
 
@@ -21,7 +21,7 @@ use crate::order::Order;
 /// [`Order::None`].
 pub(crate) fn order_of(plan: &Arc<dyn ExecutionPlan>) -> Order {
     let children = plan.children();
-    if plan.is::<ResolvedSort>() {
+    if Marker::marks(plan.as_ref(), Known::ResolvedSort) {
         return Order::Total;
     }
     if children.is_empty() {

@@ -17,7 +17,7 @@ use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
-use crate::backend::embedded::plan::resolved_sort::ResolvedSort;
+use crate::backend::embedded::plan::marker::{Known, Marker};
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
 use crate::source::Table;
 
@@ -68,7 +68,7 @@ fn inputs_repeat(logical: &LogicalPlan, tables: &[Arc<Table>]) -> Result<bool> {
 /// Whether the node and all nodes below it repeat their rows and their order.
 fn repeats(plan: &Arc<dyn ExecutionPlan>) -> bool {
     let children = plan.children();
-    if plan.is::<ResolvedSort>() {
+    if Marker::marks(plan.as_ref(), Known::ResolvedSort) {
         return sort_repeats(children[0]);
     }
     let keeps_order = plan.is::<FilterExec>()

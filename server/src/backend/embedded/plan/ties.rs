@@ -17,8 +17,8 @@ use datafusion::physical_plan::{
     ChildrenPropertiesMode, ExecutionPlan, ExecutionPlanProperties, ReplaceChildrenOptions,
 };
 
+use crate::backend::embedded::plan::marker::{Known, Marker};
 use crate::backend::embedded::plan::order::order_of;
-use crate::backend::embedded::plan::resolved_sort::ResolvedSort;
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
 use crate::order::Order;
 
@@ -182,7 +182,7 @@ fn total_sort(
             alias: field.name().clone(),
         });
     let plan = Arc::new(ProjectionExec::try_new(columns, sorted)?);
-    Ok(Some(Arc::new(ResolvedSort::new(plan))))
+    Ok(Some(Arc::new(Marker::new(plan, Known::ResolvedSort))))
 }
 
 fn is_float(key: &PhysicalSortExpr, schema: &SchemaRef) -> bool {
