@@ -35,7 +35,7 @@ async function cutAfterRows(page: Page, server: ReplayServer, numRows: number): 
   server.cut();
 }
 
-const REFUSAL = { kind: "refuse", status: 503, code: "too_many_streams" } as const;
+const REFUSAL = { kind: "refuse", status: 503, code: "busy" } as const;
 const status = (page: Page) => page.getByRole("status");
 
 test("a lost connection is shown in the status line without an alert, and the stream resumes", async ({

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::allocator;
@@ -22,6 +21,7 @@ use crate::http::connections::{ConnectionLimits, Connections};
 use crate::http::{AppState, GuardConfig, Sessions, router};
 use crate::metrics::Metrics;
 use crate::results::{Results, ResultsConfig};
+use crate::slots::Slots;
 use crate::source::Table;
 use crate::uploads::{UploadLimits, Uploads};
 
@@ -49,6 +49,10 @@ pub struct AppConfig {
     pub query_timeout: Option<Duration>,
     /// The most streams at the same time.
     pub max_streams: usize,
+    /// How long a request waits for its turn before it is refused.
+    pub queue_timeout: Duration,
+    /// How long a client may read nothing before its stream gives back its slot.
+    pub stall_timeout: Duration,
     /// How long running streams may continue after shutdown begins.
     pub grace: Duration,
     /// Threads of one query.
@@ -87,6 +91,8 @@ impl Default for AppConfig {
             stream_memory_bytes: 64 << 20,
             query_timeout: Some(Duration::from_secs(3600)),
             max_streams: 64,
+            queue_timeout: Duration::from_secs(10),
+            stall_timeout: Duration::from_secs(5),
             grace: Duration::from_secs(5),
             num_threads: std::thread::available_parallelism().map_or(2, NonZero::get),
             data_dir: None,
@@ -164,6 +170,7 @@ impl App {
             ahead_bytes: config.memory_bytes / 8,
             spool_memory_bytes: config.memory_bytes / 8,
             spool_bytes: config.spool_bytes,
+            queue_timeout: config.queue_timeout,
             max_runs: (config.memory_bytes / RUN_BYTES).max(MIN_RUNS) as usize,
             spool_folder: data_dir.spool(),
             queries_folder: data_dir.queries(),
@@ -173,18 +180,25 @@ impl App {
         };
         let embedded = isolated(config, &engine, data_dir.spill());
         let backend = backend.unwrap_or_else(|| Arc::clone(&embedded));
-        let results = Results::new(
+        let results = Results::try_new(
             Arc::clone(engine.catalog()),
             Arc::clone(&backend),
             embedded,
             Arc::clone(&metrics),
             results_config,
-        );
+        )
+        .map_err(|error| StartError::Failed(format!("cannot start threads: {error}")))?;
         let state = AppState {
             results,
             engine,
             backend,
-            streams: Arc::new(Semaphore::new(config.max_streams)),
+            streams: Slots::new(
+                config.max_streams,
+                config.queue_timeout,
+                "streams, exports, searches and summaries",
+                "--max-streams",
+            ),
+            stall_timeout: config.stall_timeout,
             guard: Arc::new(config.guard.clone()),
             sessions: Arc::new(Sessions::default()),
             metrics,

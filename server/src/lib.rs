@@ -17,6 +17,7 @@ pub mod order;
 mod read_at;
 pub mod results;
 pub mod size;
+pub mod slots;
 pub mod source;
 pub mod spool;
 pub mod uploads;

@@ -43,6 +43,10 @@ pub struct Metrics {
     pub bytes_sent: Counter,
     /// Seconds from a request to its first batch.
     pub first_batch_seconds: Histogram,
+    /// Runs that have not ended.
+    pub run_slots_taken: Gauge,
+    /// Streams, exports, searches and summaries that hold a slot.
+    pub stream_slots_taken: Gauge,
     /// Bytes that were encoded ahead of their turn.
     pub run_ahead_bytes: Gauge,
     /// Bytes of results that wait in memory.
@@ -81,6 +85,8 @@ impl Metrics {
             batches_sent: Counter::default(),
             bytes_sent: Counter::default(),
             first_batch_seconds: Histogram::new(FIRST_BATCH_BUCKETS_S),
+            run_slots_taken: Gauge::default(),
+            stream_slots_taken: Gauge::default(),
             run_ahead_bytes: Gauge::default(),
             spool_memory_bytes: Gauge::default(),
             spool_disk_bytes: Gauge::default(),
@@ -115,6 +121,8 @@ impl Metrics {
             batches_sent "Record batches given to connections"
             bytes_sent "Bytes of Arrow streams given to connections"
             first_batch_seconds "Time from a request to its first batch"
+            run_slots_taken "Queries that work or wait for a reader that is connected or may come"
+            stream_slots_taken "Streams, exports, searches and summaries that count for --max-streams"
             run_ahead_bytes "Bytes encoded ahead of their turn"
             spool_memory_bytes "Bytes of results that wait in memory"
             spool_disk_bytes "Bytes of results that wait on disk"

@@ -56,6 +56,8 @@ mod find;
 mod flight;
 #[path = "http/functions.rs"]
 mod functions;
+#[path = "http/grouping_sets.rs"]
+mod grouping_sets;
 #[path = "http/guard.rs"]
 mod guard;
 #[path = "http/metrics.rs"]
@@ -91,6 +93,8 @@ mod s3_sources;
 mod seek;
 #[path = "http/session.rs"]
 mod session;
+#[path = "http/sharing.rs"]
+mod sharing;
 #[path = "http/snapshot.rs"]
 mod snapshot;
 #[path = "http/sources.rs"]

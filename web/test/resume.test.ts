@@ -103,7 +103,7 @@ test("random breaks of every kind neither lose nor duplicate a row", async () =>
       const kind = KINDS[Math.floor(random() * KINDS.length)] ?? "fin";
       // Not the first response, because a refused first request is not repeated.
       if (index > 0 && random() < 0.2) {
-        return { kind: "refuse", status: 503, code: "too_many_streams", retryAfterS: 0 };
+        return { kind: "refuse", status: 503, code: "busy", retryAfterS: 0 };
       }
       return { kind, at: Math.floor(random() * random() * numBytes) };
     });
@@ -256,7 +256,7 @@ test("tries end after a while, and a later try continues from there", async () =
 test("retryNow skips the wait", async () => {
   server.faults = [
     { kind: "stall", at: 20_000 },
-    { kind: "refuse", status: 503, code: "too_many_streams", retryAfterS: 3600 },
+    { kind: "refuse", status: 503, code: "busy", retryAfterS: 3600 },
   ];
   const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, giveUpMs: 3_600_000 });
   const ended = reading.end();
@@ -269,7 +269,7 @@ test("a stop ends the tries", async () => {
   server.faults = Array.from({ length: 100 }, () => ({
     kind: "refuse" as const,
     status: 503,
-    code: "too_many_streams",
+    code: "busy",
   }));
   server.faults.unshift({ kind: "stall", at: 20_000 });
   const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, maxWaitMs: 20_000 });

@@ -62,8 +62,6 @@ pub enum ErrorKind {
     HostNotAllowed,
     /// The request comes from a page of another site.
     OriginNotAllowed,
-    /// All streams that the server permits are in use.
-    TooManyStreams,
     /// A row of a source file cannot be read.
     BrokenRow,
     /// A source file cannot be read.
@@ -82,7 +80,7 @@ pub enum ErrorKind {
     ResourcesExhausted,
     /// The query needs more memory than its share.
     OutOfMemory,
-    /// All engine processes were in use for a while.
+    /// What the server permits at the same time was in use for a while.
     Busy,
     /// The process that executed the statement has ended.
     EngineDied,
@@ -129,7 +127,6 @@ impl ErrorKind {
             Self::TooManyAttempts => "too_many_attempts",
             Self::HostNotAllowed => "host_not_allowed",
             Self::OriginNotAllowed => "origin_not_allowed",
-            Self::TooManyStreams => "too_many_streams",
             Self::BrokenRow => "broken_row",
             Self::SourceUnreadable => "source_unreadable",
             Self::SourceChanged => "source_changed",
@@ -148,6 +145,17 @@ impl ErrorKind {
             Self::NotSupported => "not_supported",
             Self::Internal => "internal",
         }
+    }
+
+    /// Whether the same request can succeed a little later, with nothing changed.
+    pub fn is_transient(self) -> bool {
+        matches!(
+            self,
+            Self::SourceUnreadable
+                | Self::ResourcesExhausted
+                | Self::Busy
+                | Self::EngineUnavailable
+        )
     }
 
     /// The HTTP status of an answer that consists of this failure.
@@ -181,7 +189,7 @@ impl ErrorKind {
             Self::BrokenRow | Self::ExecutionError | Self::NotExportable | Self::TooComplex => 422,
             Self::SourceUnreadable | Self::EngineDied | Self::Internal => 500,
             Self::EngineUnavailable | Self::BadEngine => 502,
-            Self::TooManyStreams | Self::ResourcesExhausted | Self::Busy => 503,
+            Self::ResourcesExhausted | Self::Busy => 503,
             Self::QueryTimeout => 504,
             Self::StorageFull | Self::OutOfMemory => 507,
         }
@@ -215,7 +223,6 @@ impl ErrorKind {
             Self::TooManyAttempts => "Too many wrong tokens",
             Self::HostNotAllowed => "The host is not allowed",
             Self::OriginNotAllowed => "The origin is not allowed",
-            Self::TooManyStreams => "Too many streams",
             Self::BrokenRow => "A row of the source cannot be read",
             Self::SourceUnreadable => "The source cannot be read",
             Self::SourceChanged => "The source has changed",

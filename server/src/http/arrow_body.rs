@@ -9,12 +9,14 @@ use bytes::{BufMut, Bytes, BytesMut};
 use colonnade_core::wire::integrity::{
     FIRST_ROW, SEQ, SNAPSHOT, TOTAL_BATCHES, TOTAL_ROWS, XXH3, front, xxh3_64,
 };
-use futures::Stream;
-use tokio::sync::OwnedSemaphorePermit;
+use futures::future::BoxFuture;
+use futures::{FutureExt, Stream};
+use tokio::sync::mpsc;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{END_OF_STREAM, IpcMessage, MessageKind, put_head};
 use crate::results::Reader;
+use crate::slots::{Slot, Slots};
 
 /// How long the status waits for the first message. After that, the schema is sent alone.
 pub(crate) const FIRST_MESSAGE_WAIT: Duration = Duration::from_millis(100);
@@ -36,7 +38,8 @@ pub(crate) async fn abort(error: QueryError) -> io::Error {
     io::Error::other(error)
 }
 
-/// The body of the Arrow response to one reader. Dropping it drops the reader.
+/// The body of the Arrow response to one reader. It holds a slot while its client reads: after a stall of
+/// `stall_timeout` it gives back the slot and what the reader can give back, and goes on when the client does.
 pub struct ArrowBody {
     reader: Reader,
     state: State,
@@ -46,7 +49,11 @@ pub struct ArrowBody {
     num_batches: u64,
     has_dictionaries: bool,
     out: VecDeque<Bytes>,
-    _permit: OwnedSemaphorePermit,
+    slots: Slots,
+    slot: Option<Slot>,
+    /// The wait for the next slot.
+    waiting: Option<BoxFuture<'static, Slot>>,
+    stall_timeout: Duration,
 }
 
 enum State {
@@ -67,7 +74,9 @@ impl ArrowBody {
     pub async fn open(
         mut reader: Reader,
         has_checksums: bool,
-        permit: OwnedSemaphorePermit,
+        slot: Slot,
+        slots: Slots,
+        stall_timeout: Duration,
     ) -> Result<Self, QueryError> {
         let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, reader.next());
         let (first, is_complete) = match first.await {
@@ -84,16 +93,44 @@ impl ArrowBody {
             num_batches: 0,
             has_dictionaries: false,
             out: VecDeque::new(),
-            _permit: permit,
+            slots,
+            slot: Some(slot),
+            waiting: None,
+            stall_timeout,
         })
     }
 
-    /// The chunks of the body.
+    /// The chunks of the body. Dropping the stream drops the reader.
     pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
-        futures::stream::unfold(self, |mut body| async move {
-            let chunk = body.next_chunk().await?;
-            Some((chunk, body))
-        })
+        let (sender, mut chunks) = mpsc::channel(1);
+        tokio::spawn(self.send_chunks(sender));
+        futures::stream::poll_fn(move |context| chunks.poll_recv(context))
+    }
+
+    async fn send_chunks(mut self, sender: mpsc::Sender<Result<Bytes, io::Error>>) {
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = sender.closed() => return,
+                next = self.next_chunk() => next,
+            };
+            let Some(chunk) = next else {
+                return;
+            };
+            let room = match tokio::time::timeout(self.stall_timeout, sender.reserve()).await {
+                Ok(room) => room,
+                Err(_) => {
+                    self.slot = None;
+                    self.reader.pause();
+                    sender.reserve().await
+                }
+            };
+            match room {
+                Ok(room) => room.send(chunk),
+                // The client has left.
+                Err(_) => return,
+            }
+        }
     }
 
     async fn next_chunk(&mut self) -> Option<Result<Bytes, io::Error>> {
@@ -103,7 +140,7 @@ impl ArrowBody {
             }
             let next = match std::mem::replace(&mut self.state, State::Messages) {
                 State::Opening(first, is_complete) => {
-                    let schema = self.reader.run().schema.frame();
+                    let schema = self.reader.head().schema.frame();
                     self.reader.record().sent(0, schema.len() as u64, false);
                     // Sent together with the first message, because some decoders show the schema
                     // only when one more byte has come.
@@ -141,7 +178,18 @@ impl ArrowBody {
 
     /// The next message, or `Ok(None)` when a heartbeat is due.
     async fn next_message(&mut self) -> Option<Result<Option<IpcMessage>, QueryError>> {
-        match tokio::time::timeout(HEARTBEAT_INTERVAL, self.reader.next()).await {
+        let next = async {
+            if self.slot.is_none() {
+                let slots = self.slots.clone();
+                let waiting = self
+                    .waiting
+                    .get_or_insert_with(|| async move { slots.take_patiently().await }.boxed());
+                self.slot = Some(waiting.await);
+                self.waiting = None;
+            }
+            self.reader.next().await
+        };
+        match tokio::time::timeout(HEARTBEAT_INTERVAL, next).await {
             Ok(next) => next.map(|message| message.map(Some)),
             Err(_) => Some(Ok(None)),
         }
@@ -163,7 +211,7 @@ impl ArrowBody {
     }
 
     fn send_empty(&mut self, entries: &[(&str, u64)]) -> Result<(), QueryError> {
-        let empty = self.reader.run().empty.clone();
+        let empty = self.reader.head().empty.clone();
         let row = self.reader.next_row();
         if !self.has_dictionaries {
             // Dictionaries must precede the first batch.
@@ -190,7 +238,7 @@ impl ArrowBody {
         ];
         entries.extend(totals.iter().map(|(key, total)| (*key, total.to_string())));
         if self.num_messages == 0 {
-            let snapshot = self.reader.run().snapshot;
+            let snapshot = self.reader.head().snapshot;
             entries.push((SNAPSHOT, format!("{snapshot:016x}")));
         }
         if self.has_checksums {

@@ -16,8 +16,6 @@ mod session;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-
 pub use guard::GuardConfig;
 pub use routes::router;
 pub use session::Sessions;
@@ -27,6 +25,7 @@ use crate::backend::embedded::Engine;
 use crate::data_dir::DataDir;
 use crate::metrics::Metrics;
 use crate::results::Results;
+use crate::slots::Slots;
 use crate::uploads::Uploads;
 
 /// The largest JSON body.
@@ -41,8 +40,10 @@ pub struct AppState {
     pub backend: Arc<dyn Backend>,
     /// The results by id.
     pub results: Arc<Results>,
-    /// One permit a running stream.
-    pub streams: Arc<Semaphore>,
+    /// One slot for each stream, export, search or summary that works.
+    pub streams: Slots,
+    /// How long a client may read nothing before its stream gives back its slot.
+    pub stall_timeout: Duration,
     /// Which hosts, origins and tokens are accepted.
     pub guard: Arc<GuardConfig>,
     /// The uploaded tables.

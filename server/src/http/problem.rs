@@ -25,9 +25,7 @@ impl IntoResponse for QueryError {
             (CACHE_CONTROL, "no-store"),
         ];
         let header_of_kind = match self.kind {
-            ErrorKind::TooManyStreams | ErrorKind::ResourcesExhausted | ErrorKind::Busy => {
-                Some((RETRY_AFTER, "1"))
-            }
+            ErrorKind::ResourcesExhausted | ErrorKind::Busy => Some((RETRY_AFTER, "1")),
             ErrorKind::TooManyAttempts => Some((RETRY_AFTER, "60")),
             // The rest of the body must not be read as the next request.
             ErrorKind::RequestTimeout => Some((CONNECTION, "close")),
@@ -48,7 +46,7 @@ mod tests {
     #[test]
     fn temporary_failures_have_a_retry_after() {
         for (kind, seconds) in [
-            (ErrorKind::TooManyStreams, Some("1")),
+            (ErrorKind::Busy, Some("1")),
             (ErrorKind::ResourcesExhausted, Some("1")),
             (ErrorKind::TooManyAttempts, Some("60")),
             (ErrorKind::BadName, None),

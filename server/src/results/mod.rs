@@ -12,6 +12,7 @@ mod result_table;
 mod run;
 mod run_driver;
 mod saved_records;
+mod shared_runs;
 mod start_run;
 mod status;
 pub mod stream;
@@ -21,9 +22,10 @@ pub use properties::ResultProperties;
 pub use reader::{ReadOptions, Reader};
 pub use record::ResultRecord;
 pub use registry::Registry;
-pub use run::{Run, timed_out};
+pub use run::{Run, RunHead, timed_out};
 pub use status::ResultStatus;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -34,16 +36,21 @@ use uuid::Uuid;
 
 use crate::backend::Backend;
 use crate::backend::request::{Request, Source, parse_id};
+use crate::backend::runtime::QueryRuntime;
 use crate::byte_pool::BytePool;
 use crate::encode::Codec;
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::metrics::Metrics;
 use crate::order::RowRange;
+use crate::slots::Slots;
 use crate::source::catalog::Catalog;
-use crate::spool::{Position, SpoolStorage};
+use crate::spool::SpoolStorage;
 
+use reader::Joined;
+use record::rows_gone;
 use run::cancelled;
 use saved_records::SavedRecords;
+use shared_runs::SharedRuns;
 use stream::ResultStream;
 
 /// The budgets of the results.
@@ -65,6 +72,8 @@ pub struct ResultsConfig {
     pub keep: Duration,
     /// Runs that the memory permits at the same time.
     pub max_runs: usize,
+    /// How long a query waits for its turn.
+    pub queue_timeout: Duration,
     /// The longest time of execution.
     pub query_timeout: Option<Duration>,
     /// Threads of one run, and partitions that run at the same time.
@@ -79,6 +88,11 @@ pub struct Results {
     pub spool_storage: Arc<SpoolStorage>,
     /// The budget for rows that streams read ahead.
     pub pool: Arc<BytePool>,
+    /// One slot for each run that works.
+    pub(crate) run_slots: Slots,
+    shared_runs: SharedRuns,
+    /// The threads of planning and of all runs.
+    threads: QueryRuntime,
     /// The tables of the embedded engine.
     catalog: Arc<Catalog>,
     /// Answers requests for SQL and tables.
@@ -94,15 +108,18 @@ pub struct Results {
 
 impl Results {
     /// Creates the results, with those that an earlier process saved. Blocks on the file system.
-    pub fn new(
+    ///
+    /// # Errors
+    /// The system cannot create the threads.
+    pub fn try_new(
         catalog: Arc<Catalog>,
         backend: Arc<dyn Backend>,
         embedded: Arc<dyn Backend>,
         metrics: Arc<Metrics>,
         config: ResultsConfig,
-    ) -> Arc<Self> {
+    ) -> io::Result<Arc<Self>> {
         let saved = SavedRecords::new(config.queries_folder.clone());
-        Arc::new(Self {
+        Ok(Arc::new(Self {
             registry: Arc::new(Registry::new(saved, config.keep)),
             spool_storage: SpoolStorage::new(
                 config.spool_folder.clone(),
@@ -110,13 +127,16 @@ impl Results {
                 config.spool_bytes,
             ),
             pool: BytePool::new(config.ahead_bytes),
+            run_slots: Slots::new(config.max_runs, config.queue_timeout, "queries", "--memory"),
+            shared_runs: SharedRuns::default(),
+            threads: QueryRuntime::start(config.num_threads)?,
             catalog,
             backend,
             embedded,
             metrics,
             config,
             runtime: OnceLock::new(),
-        })
+        }))
     }
 
     /// A reader of a request's rows, from a new result or from the one with that id.
@@ -129,10 +149,7 @@ impl Results {
         codec: Option<Codec>,
     ) -> Result<Reader, QueryError> {
         self.runtime.get_or_init(Handle::current);
-        if let Source::Query(query) = &request.source {
-            // Checked before the new result has an id, so that no result can wait for its own rows.
-            self.registry.get(parse_id(&query.table)?)?;
-        }
+        self.check_bases(&request)?;
         let (record, is_new) = self.registry.begin(&request, &self.metrics)?;
         let _pending = is_new.then(|| PendingOpen(&record));
         let options = ReadOptions {
@@ -171,7 +188,8 @@ impl Results {
         self.read(&record, options).await
     }
 
-    /// Rows of a known result as uncompressed messages.
+    /// Rows of a known result as uncompressed messages. `linger` is how long the run waits for the next reader; by
+    /// default as long as the request says.
     ///
     /// # Errors
     /// As [`Results::reopen`].
@@ -179,14 +197,15 @@ impl Results {
         self: &Arc<Self>,
         record: &ResultRecord,
         range: RowRange,
+        linger: Option<Duration>,
     ) -> Result<ResultStream, QueryError> {
         let options = ReadOptions {
             range,
             codec: None,
-            linger: None,
+            linger,
         };
         let reader = self.reopen(record.id, options).await?;
-        let schema = reader.run().schema.clone();
+        let schema = reader.head().schema.clone();
         let first_row = reader.next_row();
         Ok(ResultStream {
             schema,
@@ -204,7 +223,7 @@ impl Results {
         self: &Arc<Self>,
         record: &ResultRecord,
     ) -> Result<ResultStream, QueryError> {
-        self.stream(record, record.request.range).await
+        self.stream(record, record.request.range, None).await
     }
 
     /// The longest time of execution.
@@ -212,9 +231,14 @@ impl Results {
         self.config.query_timeout
     }
 
-    /// Threads of one run, and of one export.
+    /// Threads of one export.
     pub fn num_threads(&self) -> usize {
         self.config.num_threads
+    }
+
+    /// The threads of planning and of all runs.
+    pub fn threads(&self) -> &QueryRuntime {
+        &self.threads
     }
 
     async fn read(
@@ -222,59 +246,87 @@ impl Results {
         record: &Arc<ResultRecord>,
         options: ReadOptions,
     ) -> Result<Reader, QueryError> {
-        let (run, id, position) = self.join(record, options).await?;
-        Reader::open(
-            Arc::clone(self),
-            Arc::clone(record),
-            run,
-            id,
-            position,
-            options,
-        )
-        .await
+        let joined = self.join(record, options).await?;
+        Reader::open(Arc::clone(self), Arc::clone(record), joined, options).await
     }
 
-    /// Joins the run that has the first row, or starts one.
+    /// Checks that the results whose rows a request reads are known, and that its own id is not among them: no
+    /// result may wait for its own rows.
+    ///
+    /// # Errors
+    /// `unknown_query`, `id_in_use`.
+    fn check_bases(&self, request: &Request) -> Result<(), QueryError> {
+        let Source::Query(query) = &request.source else {
+            return Ok(());
+        };
+        let mut base = Ok(self.registry.get(parse_id(&query.table)?)?);
+        while let Ok(record) = base {
+            let Source::Query(query) = &record.request.source else {
+                break;
+            };
+            let id = parse_id(&query.table)?;
+            if id == request.id {
+                return Err(QueryError::new(
+                    ErrorKind::IdInUse,
+                    format!("query {id} would read its own rows"),
+                    "use a new id for a new query, or leave it out",
+                ));
+            }
+            // The rows of a result may be kept although its base is no longer known.
+            base = self.registry.get(id);
+        }
+        Ok(())
+    }
+
+    /// Joins a run that has the first row, or starts one.
     async fn join(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
         options: ReadOptions,
-    ) -> Result<(Arc<Run>, u64, Position), QueryError> {
-        let opening = tokio::select! {
+    ) -> Result<Joined, QueryError> {
+        let _opening = tokio::select! {
             () = record.deleted.cancelled() => return Err(cancelled()),
             opening = record.opening.lock() => opening,
         };
-        for run in record.runs() {
-            if let Some(joined) = join_run(record, &run, options) {
-                let (id, position) = joined?;
-                if run.is_running() {
-                    self.compare_sources(record)
-                        .await
-                        .inspect_err(|_| run.leave(id))?;
-                }
-                return Ok((run, id, position));
+        if let Some(joined) = self.join_any(record, options)? {
+            if joined.0.run().is_running() {
+                self.compare_sources(record).await?;
             }
+            return Ok(joined);
         }
         if let Some(failure) = record.failure() {
             return Err(failure);
         }
-        let first_row = options.range.first_row;
-        if let Some(properties) = record.properties() {
-            if record.is_expired() || !properties.is_repeatable {
-                return Err(record.rows_expired(first_row, 0));
+        if record.properties().is_some() {
+            if !record.is_repeatable() {
+                return Err(rows_gone(options.range.first_row));
             }
             self.compare_sources(record).await?;
         }
-        let run = self.start_run(record, options).await?;
-        drop(opening);
-        // The run is new, so it accepts a reader and still has all its rows.
-        let id = run
-            .join(options.linger(&record.request))
-            .ok_or_else(cancelled)?;
-        let position = run.spool.seek(first_row);
-        let position =
-            position.ok_or_else(|| record.rows_expired(first_row, run.spool.rows().start))?;
-        Ok((run, id, position))
+        self.start_run(record, options).await
+    }
+
+    /// Joins a run that has the first row, if there is one: of this result, or of another with the same rows.
+    ///
+    /// # Errors
+    /// `not_repeatable`: the row is no longer kept.
+    fn join_any(
+        &self,
+        record: &Arc<ResultRecord>,
+        options: ReadOptions,
+    ) -> Result<Option<Joined>, QueryError> {
+        for run in record.runs() {
+            if let Some(joined) = join_run(record, &run, options)? {
+                return Ok(Some(joined));
+            }
+        }
+        for run in self.shared_runs.of(record, options.codec) {
+            if let Some(joined) = join_run(record, &run, options)? {
+                record.add_run(&run);
+                return Ok(Some(joined));
+            }
+        }
+        Ok(None)
     }
 
     /// Checks that the tables of a result still have the versions with which it started.
@@ -314,12 +366,15 @@ impl Drop for PendingOpen<'_> {
     }
 }
 
-/// Joins a run that has the rows. `None` if the run does not produce them, an error if it no longer has them.
+/// Joins a run that has the rows. `None` if it does not produce them.
+///
+/// # Errors
+/// `not_repeatable`: it no longer has them.
 fn join_run(
     record: &ResultRecord,
     run: &Arc<Run>,
     options: ReadOptions,
-) -> Option<Result<(u64, Position), QueryError>> {
+) -> Result<Option<Joined>, QueryError> {
     let kept = run.spool.rows();
     let first_row = options.range.first_row;
     let ends_early = match (run.range.end(), options.range.end()) {
@@ -331,15 +386,15 @@ fn join_run(
     // Rows that can be read from their source need not wait for the rows before them.
     let is_ahead = first_row > kept.end && record.is_seekable();
     if ends_early || starts_before || is_ahead {
-        return None;
+        return Ok(None);
     }
-    let id = run.join(options.linger(&record.request))?;
+    let Some(lease) = run.join(options.linger(&record.request)) else {
+        return Ok(None);
+    };
     match run.spool.seek(first_row) {
-        Some(position) => Some(Ok((id, position))),
-        None => {
-            run.leave(id);
-            (!record.is_seekable()).then(|| Err(record.rows_expired(first_row, kept.start)))
-        }
+        Some(position) => Ok(Some((lease, position))),
+        None if record.is_repeatable() => Ok(None),
+        None => Err(rows_gone(first_row)),
     }
 }
 

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use datafusion::arrow::error::ArrowError;
 use futures::Stream;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::backend::request::Request;
 use crate::encode::{Codec, Recoder, cut_message};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
 use crate::order::RowRange;
-use crate::results::Results;
-use crate::results::record::ResultRecord;
-use crate::results::run::Run;
+use crate::results::record::{ResultRecord, rows_gone};
+use crate::results::run::{RunHead, RunLease, cancelled};
+use crate::results::{Results, cannot_plan};
 use crate::spool::{Fetched, Position};
 
 /// The rows that a reader wants, and their form.
@@ -36,12 +37,19 @@ impl ReadOptions {
     }
 }
 
+/// A joined run, and where to start reading in it.
+pub(super) type Joined = (RunLease, Position);
+
 /// Reads the rows of a result from some row on. Dropping it leaves the run.
 pub struct Reader {
     results: Arc<Results>,
     record: Arc<ResultRecord>,
-    run: Arc<Run>,
-    id: u64,
+    /// What the response begins with; that of the latest run.
+    head: Arc<RunHead>,
+    /// `None` after a pause.
+    lease: Option<RunLease>,
+    /// A run that is being joined.
+    joining: Option<AbortOnDropHandle<Result<Joined, QueryError>>>,
     index: u64,
     options: ReadOptions,
     /// The dictionaries that this reader has received.
@@ -55,34 +63,40 @@ impl Reader {
     pub(super) async fn open(
         results: Arc<Results>,
         record: Arc<ResultRecord>,
-        run: Arc<Run>,
-        id: u64,
-        position: Position,
+        joined: Joined,
         options: ReadOptions,
     ) -> Result<Self, QueryError> {
         let mut reader = Self {
             results,
             record,
-            run,
-            id,
-            index: position.index,
+            head: Arc::clone(&joined.0.run().head),
+            lease: None,
+            joining: None,
+            index: 0,
             options,
             dictionaries: LiveDictionaries::default(),
             has_begun: false,
             recoder: None,
             ready: VecDeque::new(),
         };
-        reader.dictionaries = position.dictionaries().await?;
-        reader.set_recoder()?;
+        reader.begin(joined).await?;
         Ok(reader)
     }
 
-    fn set_recoder(&mut self) -> Result<(), QueryError> {
-        let must_recode = self.run.codec.is_some() && self.run.codec != self.options.codec;
+    /// Begins to read a run.
+    async fn begin(&mut self, (lease, position): Joined) -> Result<(), QueryError> {
+        self.head = Arc::clone(&lease.run().head);
+        self.index = position.index;
+        self.dictionaries = position.dictionaries().await?;
+        // The dictionaries of this run are sent first.
+        self.has_begun = false;
+        let codec = self.head.codec;
+        let must_recode = codec.is_some() && codec != self.options.codec;
         self.recoder = must_recode
-            .then(|| Recoder::try_new(&self.run.schema))
+            .then(|| Recoder::try_new(&self.head.schema))
             .transpose()
             .map_err(|error| broken(&error))?;
+        self.lease = Some(lease);
         Ok(())
     }
 
@@ -91,14 +105,14 @@ impl Reader {
         &self.record
     }
 
-    /// The run that it currently reads.
-    pub fn run(&self) -> &Arc<Run> {
-        &self.run
+    /// What the response begins with.
+    pub fn head(&self) -> &Arc<RunHead> {
+        &self.head
     }
 
     /// The compression that its messages may have.
     pub fn codec(&self) -> Option<Codec> {
-        self.run
+        self.head
             .codec
             .filter(|codec| self.options.codec == Some(*codec))
     }
@@ -108,49 +122,65 @@ impl Reader {
         self.options.range.first_row
     }
 
+    /// Gives back what a reader that waits long must not hold: the run, if its rows can be read from their source
+    /// again. The next call of [`Reader::next`] joins another run.
+    pub fn pause(&mut self) {
+        if self.record.is_seekable() {
+            self.lease = None;
+        }
+    }
+
     /// The next message; `None` after the last row. Safe to cancel.
     ///
     /// # Errors
     /// The query failed or was cancelled, or the rows are no longer kept.
     pub async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
+        let deleted = self.record.deleted.clone();
+        tokio::select! {
+            biased;
+            () = deleted.cancelled() => Some(Err(cancelled())),
+            next = self.next_of_runs() => next.transpose(),
+        }
+    }
+
+    async fn next_of_runs(&mut self) -> Result<Option<IpcMessage>, QueryError> {
         loop {
             if let Some(message) = self.ready.pop_front() {
                 let next_row = self.next_row() + message.num_rows;
                 self.options.range = self.options.range.from_row(next_row);
-                return Some(Ok(message));
+                return Ok(Some(message));
             }
+            let Some(lease) = &self.lease else {
+                self.join().await?;
+                continue;
+            };
             let (first_row, end) = (self.next_row(), self.options.range.end());
             // A range that ends with the run waits for the run's end, which confirms that the sources are
             // unchanged.
-            let ends_before_run = self.run.range.end() != end;
-            if ends_before_run && end.is_some_and(|end| first_row >= end) {
-                return None;
+            let ends_before_run = lease.run().range.end() != end;
+            if let Some(end) = end.filter(|end| ends_before_run && first_row >= *end) {
+                self.record.read_up_to(end);
+                return Ok(None);
             }
-            let (run, id) = (&self.run, self.id);
             // Demands this reader's next row, which may be far ahead of the last row produced.
-            let fetched = run
-                .spool
-                .wait(self.index, || run.want(id, Some(first_row)))
-                .await;
-            run.want(id, None);
-            let outcome = match fetched {
+            let spool = &lease.run().spool;
+            let fetched = spool.wait(self.index, || lease.want(Some(first_row))).await;
+            lease.want(None);
+            match fetched {
                 Fetched::Entry(entry) => {
                     let first_row = entry.first_row();
-                    match entry.read().await {
-                        Ok(message) => {
-                            self.index += 1;
-                            self.take(message, first_row)
-                        }
-                        Err(error) => Err(error),
-                    }
+                    let message = entry.read().await?;
+                    self.index += 1;
+                    self.take(message, first_row)?;
                 }
-                Fetched::End(Ok(())) => return None,
-                Fetched::End(Err(error)) => Err(error),
-                Fetched::Gone => self.reopen().await,
-                Fetched::NotYet => Ok(()),
-            };
-            if let Err(error) = outcome {
-                return Some(Err(error));
+                Fetched::End(end) => return end.map(|()| None),
+                Fetched::Gone => {
+                    if !self.record.is_repeatable() {
+                        return Err(rows_gone(first_row));
+                    }
+                    self.lease = None;
+                }
+                Fetched::NotYet => {}
             }
         }
     }
@@ -182,7 +212,7 @@ impl Reader {
             return Ok(());
         }
         if rows < num_rows {
-            let cut = cut_message(&self.run.schema, &self.dictionaries, &message, start, rows);
+            let cut = cut_message(&self.head.schema, &self.dictionaries, &message, start, rows);
             for message in cut.map_err(|error| broken(&error))? {
                 self.put(message)?;
             }
@@ -209,25 +239,22 @@ impl Reader {
         Ok(())
     }
 
-    /// Joins another run, if the rows can be read from their source again.
-    async fn reopen(&mut self) -> Result<(), QueryError> {
-        if !self.record.is_seekable() {
-            let first_row = self.run.spool.rows().start;
-            return Err(self.record.rows_expired(self.next_row(), first_row));
-        }
-        let (run, id, position) = self.results.join(&self.record, self.options).await?;
-        self.run.leave(self.id);
-        (self.run, self.id, self.index) = (run, id, position.index);
-        self.dictionaries = position.dictionaries().await?;
-        // As for a new reader, the dictionaries of this run are sent first.
-        self.has_begun = false;
-        self.set_recoder()
+    /// Joins a run that has the next row. A task does this, so that a cancelled call does not begin anew.
+    async fn join(&mut self) -> Result<(), QueryError> {
+        let (results, record, options) = (&self.results, &self.record, self.options);
+        let joining = self.joining.get_or_insert_with(|| {
+            let (results, record) = (Arc::clone(results), Arc::clone(record));
+            let joining = async move { results.join(&record, options).await };
+            AbortOnDropHandle::new(tokio::spawn(joining))
+        });
+        let joined = joining.await.unwrap_or_else(|_| Err(cannot_plan()));
+        self.joining = None;
+        self.begin(joined?).await
     }
 }
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.run.leave(self.id);
         self.record.touch();
     }
 }

@@ -17,11 +17,11 @@ use crate::results::request_to_json::request_to_json;
 use crate::results::run::Run;
 use crate::results::status::ResultStatus;
 
-/// The error for rows that are no longer kept, if another run could give others.
-pub(super) fn not_repeatable(message: &str) -> QueryError {
+/// The error for row `row`, which is no longer kept, of a result whose query could give other rows now.
+pub(super) fn rows_gone(row: u64) -> QueryError {
     QueryError::new(
         ErrorKind::NotRepeatable,
-        format!("{message}, and another run could give other rows"),
+        format!("row {row} of the result is no longer kept, and another run could give other rows"),
         "run the query with a new id",
     )
 }
@@ -50,8 +50,6 @@ struct Progress {
     bytes_sent: u64,
     ended: Option<Instant>,
     last_used: Instant,
-    /// Whether its rows were dropped to free disk for others.
-    is_expired: bool,
 }
 
 /// One result, from its first request until it is forgotten.
@@ -95,7 +93,6 @@ impl ResultRecord {
                 bytes_sent: 0,
                 ended: None,
                 last_used: now,
-                is_expired: false,
             }),
             observer,
             export: Mutex::default(),
@@ -132,18 +129,10 @@ impl ResultRecord {
             .is_some_and(|properties| properties.is_seekable)
     }
 
-    /// The error for row `row`, which is no longer kept; those from `first_row` on are.
-    pub(super) fn rows_expired(&self, row: u64, first_row: u64) -> QueryError {
-        let message = format!("row {row} of the result is no longer kept");
-        if self.properties().is_some_and(|known| !known.is_repeatable) {
-            return not_repeatable(&message);
-        }
-        let hint = if first_row > row {
-            format!("rows from {first_row} on are kept; run the query again for earlier rows")
-        } else {
-            "run the query again".to_owned()
-        };
-        QueryError::new(ErrorKind::RowsExpired, message, hint)
+    /// Whether running the query again over the same sources gives the same rows in the same order.
+    pub(super) fn is_repeatable(&self) -> bool {
+        self.properties()
+            .is_some_and(|properties| properties.is_repeatable)
     }
 
     /// Records a message that was given to a connection.
@@ -156,11 +145,6 @@ impl ResultRecord {
         if let Some(observer) = &self.observer {
             observer.sent(num_rows, num_bytes, is_batch);
         }
-    }
-
-    pub(super) fn note_ready(&self, end_row: u64) {
-        let mut progress = self.lock();
-        progress.rows_ready = progress.rows_ready.max(end_row);
     }
 
     /// Records an export that has started.
@@ -200,21 +184,37 @@ impl ResultRecord {
         });
     }
 
-    /// Adds a run that starts.
-    pub(super) fn add_run(&self, run: Arc<Run>) {
+    /// Adds a run of its rows, which may be another result's too.
+    pub(super) fn add_run(self: &Arc<Self>, run: &Arc<Run>) {
         let mut runs = self.lock_runs();
+        if runs.iter().any(|other| Arc::ptr_eq(other, run)) {
+            return;
+        }
         // A run that has ended is useful only if its rows are kept.
         runs.retain(|run| run.is_running() || run.has_readers() || self.keeps(run));
-        runs.push(run);
+        runs.push(Arc::clone(run));
         drop(runs);
+        self.go_on();
+        run.attach(self);
+        if self.deleted.is_cancelled() {
+            // It was deleted before it had a run to leave.
+            self.release_runs();
+        } else if let Some(end) = run.spool.end() {
+            self.run_ended(run, &end);
+        }
+    }
+
+    /// Runs again, if it had been cancelled or had failed.
+    fn go_on(&self) {
         let mut progress = self.lock();
-        if matches!(progress.state, State::Cancelled) {
-            progress.state = State::Running;
-            progress.ended = None;
-            drop(progress);
-            if let Some(observer) = &self.observer {
-                observer.goes_on();
-            }
+        if !matches!(progress.state, State::Cancelled | State::Failed(_)) {
+            return;
+        }
+        progress.state = State::Running;
+        progress.ended = None;
+        drop(progress);
+        if let Some(observer) = &self.observer {
+            observer.goes_on();
         }
     }
 
@@ -224,16 +224,14 @@ impl ResultRecord {
 
     /// Records the end of a run.
     pub(super) fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
+        let mut progress = self.lock();
+        progress.rows_ready = progress.rows_ready.max(run.rows_ready());
+        drop(progress);
         match end {
             Ok(()) if self.reached_end(run) => {
                 let end_row = run.spool.rows().end;
-                let mut progress = self.lock();
-                let whole = progress.rows.is_none_or(|rows| rows < end_row);
-                if whole && (end_row > run.range.first_row || run.range.first_row == 0) {
-                    progress.rows = Some(end_row);
-                }
-                drop(progress);
-                self.end(State::Done);
+                let has_rows = end_row > run.range.first_row || run.range.first_row == 0;
+                self.done(has_rows.then_some(end_row));
             }
             Err(error) if error.kind != ErrorKind::Cancelled => {
                 self.end(State::Failed(error.clone()));
@@ -251,15 +249,32 @@ impl ResultRecord {
 
     /// Whether a run that ended without an error reached the last row of the result.
     fn reached_end(&self, run: &Run) -> bool {
-        let Some(end_row) = run.range.end() else {
-            return true;
-        };
-        run.spool.rows().end < end_row || self.request.range.end() == Some(end_row)
+        let (end_row, wanted) = (run.spool.rows().end, self.request.range.end());
+        let ended_early = run.range.end().is_none_or(|end| end_row < end);
+        ended_early || wanted.is_some_and(|wanted| wanted <= end_row)
     }
 
-    /// The error, if it failed.
+    /// Records that a reader has got all rows before `end_row`.
+    pub(super) fn read_up_to(&self, end_row: u64) {
+        if self.request.range.end() == Some(end_row) {
+            self.done(Some(end_row));
+        }
+    }
+
+    /// Records that all its rows were produced: those before `end_row`, if that is known.
+    fn done(&self, end_row: Option<u64>) {
+        let limit = self.request.range.end().unwrap_or(u64::MAX);
+        let mut progress = self.lock();
+        progress.rows = progress.rows.max(end_row.map(|end_row| end_row.min(limit)));
+        drop(progress);
+        self.end(State::Done);
+    }
+
+    /// The error that every later reader gets too; `None` if it has not failed, or another try may succeed.
     pub(super) fn failure(&self) -> Option<QueryError> {
+        let may_try_again = self.properties().is_none_or(|known| known.is_repeatable);
         match &self.lock().state {
+            State::Failed(error) if error.kind.is_transient() && may_try_again => None,
             State::Failed(error) => Some(error.clone()),
             _ => None,
         }
@@ -280,29 +295,17 @@ impl ResultRecord {
                 .any(|run| run.is_running() || run.has_readers())
     }
 
-    /// Cancels its runs and drops the kept rows; the record stays.
-    pub(super) fn expire_rows(&self) {
-        self.lock().is_expired = true;
+    /// Drops the kept rows; the record stays.
+    pub(super) fn drop_rows(&self) {
         for run in std::mem::take(&mut *self.lock_runs()) {
-            run.cancel.cancel();
+            run.detach(self);
             run.spool.clear();
         }
-    }
-
-    /// Whether its rows were dropped to free disk for others.
-    pub(super) fn is_expired(&self) -> bool {
-        self.lock().is_expired
     }
 
     /// Whether rows are on disk.
     pub(super) fn has_disk(&self) -> bool {
         self.lock_runs().iter().any(|run| run.spool.has_disk())
-    }
-
-    /// How many of its runs have not ended.
-    pub(super) fn num_runs(&self) -> usize {
-        let runs = self.lock_runs();
-        runs.iter().filter(|run| run.is_running()).count()
     }
 
     /// Whether rows are kept.
@@ -312,19 +315,29 @@ impl ResultRecord {
             .any(|run| !run.spool.rows().is_empty())
     }
 
-    /// Cancels all its runs.
-    pub(super) fn cancel(&self) {
+    /// Cancels all its runs, also for other results.
+    pub(super) fn cancel_runs(&self) {
         for run in self.runs() {
             run.cancel.cancel();
+        }
+    }
+
+    /// Leaves its runs to the other results that have them.
+    pub(super) fn release_runs(&self) {
+        let runs = std::mem::take(&mut *self.lock_runs());
+        for run in runs {
+            run.detach(self);
         }
     }
 
     /// The status to show.
     pub fn status(&self) -> ResultStatus {
         let first_row = self.first_row();
-        let kept = self.runs().into_iter().map(|run| run.spool.kept_bytes());
+        let runs = self.runs();
+        let kept = runs.iter().map(|run| run.spool.kept_bytes());
         let (memory_bytes, disk_bytes) =
             kept.fold((0, 0), |sum, kept| (sum.0 + kept.0, sum.1 + kept.1));
+        let rows_ready = runs.iter().map(|run| run.rows_ready()).max();
         let progress = self.lock();
         let (state, error) = match &progress.state {
             State::Running => ("running", None),
@@ -343,7 +356,7 @@ impl ResultRecord {
             way: properties.map(ResultProperties::way),
             rows: progress.rows.or(self.rows_by_metadata()),
             first_row,
-            rows_ready: progress.rows_ready,
+            rows_ready: progress.rows_ready.max(rows_ready.unwrap_or(0)),
             rows_sent: progress.rows_sent,
             batches_sent: progress.batches_sent,
             bytes_sent: progress.bytes_sent,

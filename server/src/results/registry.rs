@@ -12,12 +12,13 @@ use crate::error::{ErrorKind, QueryError};
 use crate::metrics::Metrics;
 use crate::results::observer::ResultObserver;
 use crate::results::record::ResultRecord;
+use crate::results::run::{Run, cancelled};
 use crate::results::saved_records::SavedRecords;
 
 /// The most idle results that are kept.
 const MAX_IDLE: usize = 1000;
 
-/// The most ids of deleted results that are kept, to distinguish them from unknown ids.
+/// The most ids of removed results that are kept, to distinguish them from unknown ids.
 const MAX_DELETED: usize = 1000;
 
 /// The results that run or were requested recently.
@@ -96,7 +97,7 @@ impl Registry {
     /// The record of a result whose rows are requested.
     ///
     /// # Errors
-    /// `unknown_query`; `rows_expired` if it was deleted, so that its reader can distinguish this from a
+    /// `unknown_query`; `rows_expired` if it was removed, so that its reader can distinguish this from a
     /// result that was lost in a restart.
     pub fn get_rows(&self, id: Uuid) -> Result<Arc<ResultRecord>, QueryError> {
         self.get(id).map_err(|unknown| {
@@ -105,7 +106,7 @@ impl Registry {
             }
             QueryError::new(
                 ErrorKind::RowsExpired,
-                format!("query {id} was deleted"),
+                format!("query {id} was removed"),
                 "run the query again",
             )
         })
@@ -118,13 +119,18 @@ impl Registry {
     pub fn delete(&self, id: Uuid) -> Result<(), QueryError> {
         let record = self.get(id)?;
         record.deleted.cancel();
-        record.cancel();
+        record.release_runs();
+        record.fail(&cancelled());
         self.lock().remove(&id);
         self.saved.remove(id);
+        self.note_deleted(id);
+        Ok(())
+    }
+
+    fn note_deleted(&self, id: Uuid) {
         let mut deleted = self.lock_deleted();
         deleted.truncate(MAX_DELETED - 1);
         deleted.push_front(id);
-        Ok(())
     }
 
     /// All results, the latest first.
@@ -137,9 +143,24 @@ impl Registry {
         all
     }
 
-    /// How many runs have not ended.
-    pub fn num_runs(&self) -> usize {
-        self.lock().values().map(|record| record.num_runs()).sum()
+    /// Ends the run that has been without a reader for the longest time, to free its slot.
+    pub(super) fn end_idle_run(&self) {
+        let is_idle = |run: &Arc<Run>| run.is_running() && !run.has_readers();
+        let records = self.lock();
+        let idle = records
+            .values()
+            .filter(|record| record.runs().iter().any(is_idle));
+        let oldest = idle
+            .max_by_key(|record| record.unused_for())
+            .map(Arc::clone);
+        drop(records);
+        for run in oldest
+            .iter()
+            .flat_map(|record| record.runs())
+            .filter(is_idle)
+        {
+            run.cancel.cancel();
+        }
     }
 
     /// How many runs have ended.
@@ -177,7 +198,7 @@ impl Registry {
         match oldest {
             Some(record) => {
                 tracing::info!(id = %record.id, "the rows of a result were dropped to free disk for others");
-                record.expire_rows();
+                record.drop_rows();
                 true
             }
             None => false,
@@ -187,17 +208,16 @@ impl Registry {
     /// Cancels everything that runs.
     pub fn cancel_all(&self) {
         for record in self.lock().values() {
-            record.cancel();
+            record.cancel_runs();
         }
     }
 
-    /// Removes the saved record of a result.
-    pub(super) fn forget(&self, id: Uuid) {
-        self.saved.remove(id);
-    }
-
+    /// Saves a record for a later process, unless it was deleted.
     pub(super) fn save(&self, record: &ResultRecord) {
-        self.saved.save(record);
+        let records = self.lock();
+        if records.contains_key(&record.id) {
+            self.saved.save(record);
+        }
     }
 
     fn forget_old(&self, records: &mut HashMap<Uuid, Arc<ResultRecord>>) {
@@ -209,8 +229,12 @@ impl Registry {
         idle.sort_unstable();
         for (index, (unused_for, id)) in idle.into_iter().enumerate() {
             if unused_for > self.keep || index >= MAX_IDLE {
-                records.remove(&id);
+                let record = records.remove(&id);
                 self.saved.remove(id);
+                // The reader of a repeatable result can run it again with the same id.
+                if record.is_some_and(|record| !record.is_repeatable()) {
+                    self.note_deleted(id);
+                }
             }
         }
     }

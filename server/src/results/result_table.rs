@@ -47,7 +47,7 @@ impl Results {
         // Fails if the rows are no longer kept.
         let options = all_rows(self.registry.get(id)?.request.range);
         let reader = self.reopen(id, options).await?;
-        let frame = reader.run().schema.frame();
+        let frame = reader.head().schema.frame();
         let schema = StreamReader::try_new(frame.as_ref(), None)
             .map_err(|error| broken(&error))?
             .schema();
@@ -93,7 +93,7 @@ fn all_rows(range: RowRange) -> ReadOptions {
 
 /// The batches of a reader's messages.
 fn decode(reader: Reader) -> impl Stream<Item = Result<RecordBatch>> + Send {
-    let schema = reader.run().schema.clone();
+    let schema = reader.head().schema.clone();
     let mut dictionaries = LiveDictionaries::default();
     reader
         .into_messages()

@@ -1,7 +1,7 @@
-//! One execution of a query over a range of rows, and its readers.
+//! One execution of a query over a range of rows, its readers, and the results that have it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -12,27 +12,12 @@ use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::IpcMessage;
 use crate::order::RowRange;
+use crate::results::record::ResultRecord;
 use crate::spool::RunSpool;
 
-/// The parts of a new run.
+/// What every response of a run begins with.
 #[derive(Debug)]
-pub(super) struct NewRun {
-    pub(super) range: RowRange,
-    pub(super) codec: Option<Codec>,
-    pub(super) schema: IpcMessage,
-    pub(super) empty: EmptyBatch,
-    pub(super) snapshot: u64,
-    pub(super) spool: RunSpool,
-    /// The runtime of its timers.
-    pub(super) runtime: Handle,
-}
-
-/// One execution over a range of a result's rows. It works only while a reader wants rows that are not yet
-/// produced. It is cancelled when its last reader has been gone for longer than the linger time.
-#[derive(Debug)]
-pub struct Run {
-    /// The rows of the result that it produces.
-    pub range: RowRange,
+pub struct RunHead {
     /// How its messages are compressed.
     pub codec: Option<Codec>,
     /// Its schema message.
@@ -41,13 +26,36 @@ pub struct Run {
     pub empty: EmptyBatch,
     /// Identifies the rows: two responses with the same value may be joined.
     pub snapshot: u64,
+}
+
+/// One execution over a range of rows. It works only while a reader wants rows that are not yet produced. Results
+/// with the same rows share it. It is cancelled when its last reader has been gone for longer than the linger
+/// time, or when no result has it any more.
+#[derive(Debug)]
+pub struct Run {
+    /// The rows that it produces.
+    pub range: RowRange,
+    /// What its responses begin with.
+    pub head: Arc<RunHead>,
     /// Its messages.
     pub spool: RunSpool,
     /// Cancels the run.
     pub cancel: CancellationToken,
+    /// Whether it waits for the next reader. One whose rows can be read from their source again does not.
+    lingers: bool,
     readers: Mutex<Readers>,
+    /// The results that have it.
+    records: Mutex<Vec<Weak<ResultRecord>>>,
     demand: Notify,
+    /// The runtime of its timers.
     runtime: Handle,
+}
+
+/// The place of a reader at a run. Dropping it leaves the run.
+#[derive(Debug)]
+pub(super) struct RunLease {
+    run: Arc<Run>,
+    reader: u64,
 }
 
 #[derive(Debug, Default)]
@@ -62,49 +70,49 @@ struct Readers {
 
 impl Run {
     /// A run that has not started.
-    pub(super) fn new(run: NewRun) -> Self {
+    pub(super) fn new(
+        range: RowRange,
+        head: RunHead,
+        spool: RunSpool,
+        lingers: bool,
+        runtime: Handle,
+    ) -> Self {
         Self {
-            range: run.range,
-            codec: run.codec,
-            schema: run.schema,
-            empty: run.empty,
-            snapshot: run.snapshot,
-            spool: run.spool,
+            range,
+            head: Arc::new(head),
+            spool,
             cancel: CancellationToken::new(),
+            lingers,
             readers: Mutex::default(),
+            records: Mutex::default(),
             demand: Notify::new(),
-            runtime: run.runtime,
+            runtime,
         }
     }
 
-    /// Adds a reader and returns its id; `None` if the run was cancelled and has not completed.
-    pub(super) fn join(&self, linger: Duration) -> Option<u64> {
-        let mut readers = self.lock();
+    /// Adds a reader; `None` if the run was cancelled and has not completed.
+    pub(super) fn join(self: &Arc<Self>, linger: Duration) -> Option<RunLease> {
+        let mut readers = lock(&self.readers);
         if self.cancel.is_cancelled() && !matches!(self.spool.end(), Some(Ok(()))) {
             return None;
         }
-        let id = readers.next_id;
+        let reader = readers.next_id;
         readers.next_id += 1;
         readers.changes += 1;
-        readers.linger = readers.linger.max(linger);
-        readers.wanted.insert(id, None);
-        Some(id)
-    }
-
-    /// Records the row that a reader waits for; `None` if it no longer waits.
-    pub(super) fn want(&self, reader: u64, row: Option<u64>) {
-        if let Some(wanted) = self.lock().wanted.get_mut(&reader) {
-            *wanted = row;
+        if self.lingers {
+            readers.linger = readers.linger.max(linger);
         }
-        if row.is_some() {
-            self.demand.notify_one();
-        }
+        readers.wanted.insert(reader, None);
+        Some(RunLease {
+            run: Arc::clone(self),
+            reader,
+        })
     }
 
     /// Removes a reader. After the last one has left, the run is held, idle, for the linger time, and then
     /// cancelled.
-    pub(super) fn leave(self: &Arc<Self>, reader: u64) {
-        let mut readers = self.lock();
+    fn leave(self: &Arc<Self>, reader: u64) {
+        let mut readers = lock(&self.readers);
         readers.wanted.remove(&reader);
         readers.changes += 1;
         if !readers.wanted.is_empty() || self.spool.end().is_some() {
@@ -121,7 +129,7 @@ impl Run {
             tokio::select! {
                 () = run.cancel.cancelled() => {}
                 () = tokio::time::sleep(linger) => {
-                    let readers = run.lock();
+                    let readers = lock(&run.readers);
                     if readers.changes == changes {
                         run.cancel.cancel();
                     }
@@ -130,9 +138,31 @@ impl Run {
         });
     }
 
+    /// Adds a result that has this run.
+    pub(super) fn attach(&self, record: &Arc<ResultRecord>) {
+        lock(&self.records).push(Arc::downgrade(record));
+    }
+
+    /// Removes a result. The run is cancelled if no other has it.
+    pub(super) fn detach(&self, record: &ResultRecord) {
+        let mut records = lock(&self.records);
+        records.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), record));
+        if records.is_empty() {
+            self.cancel.cancel();
+        }
+    }
+
+    /// The results that have it.
+    pub(super) fn records(&self) -> Vec<Arc<ResultRecord>> {
+        lock(&self.records)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .collect()
+    }
+
     /// Whether it has readers.
     pub fn has_readers(&self) -> bool {
-        !self.lock().wanted.is_empty()
+        !lock(&self.readers).wanted.is_empty()
     }
 
     /// Whether it has not ended.
@@ -140,20 +170,53 @@ impl Run {
         self.spool.end().is_none()
     }
 
+    /// The row after the last one that it has produced; 0 before the first one.
+    pub(super) fn rows_ready(&self) -> u64 {
+        let end_row = self.spool.rows().end;
+        if end_row > self.range.first_row {
+            end_row
+        } else {
+            0
+        }
+    }
+
     /// Waits until a reader wants a row that is not yet produced.
     pub(super) async fn demanded(&self) {
         loop {
-            let wanted = self.lock().wanted.values().flatten().max().copied();
+            let wanted = lock(&self.readers).wanted.values().flatten().max().copied();
             if wanted.is_some_and(|row| row >= self.spool.rows().end) {
                 return;
             }
             self.demand.notified().await;
         }
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, Readers> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+impl RunLease {
+    /// The run.
+    pub(super) fn run(&self) -> &Arc<Run> {
+        &self.run
     }
+
+    /// Records the row that the reader waits for; `None` if it no longer waits.
+    pub(super) fn want(&self, row: Option<u64>) {
+        if let Some(wanted) = lock(&self.run.readers).wanted.get_mut(&self.reader) {
+            *wanted = row;
+        }
+        if row.is_some() {
+            self.run.demand.notify_one();
+        }
+    }
+}
+
+impl Drop for RunLease {
+    fn drop(&mut self) {
+        self.run.leave(self.reader);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(super) fn cancelled() -> QueryError {

@@ -3,23 +3,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::backend::runtime::QueryRuntime;
-use crate::error::{QueryError, source_changed};
+use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::IpcMessage;
 use crate::order::Stitcher;
-use crate::results::record::ResultRecord;
 use crate::results::registry::Registry;
 use crate::results::run::{Run, cancelled, timed_out};
+use crate::slots::Slot;
 use crate::source::Table;
 
 /// Drives a run: takes messages from its stitcher while a reader wants them.
 pub(super) struct RunDriver {
     pub(super) registry: Arc<Registry>,
-    pub(super) record: Arc<ResultRecord>,
     pub(super) run: Arc<Run>,
     pub(super) stitcher: Stitcher,
-    /// Its threads.
-    pub(super) runtime: QueryRuntime,
+    /// Held while the run works.
+    pub(super) _slot: Slot,
     /// The tables that it reads, in their state at planning.
     pub(super) sources: Vec<Arc<Table>>,
     /// Remaining time of execution; waiting for readers is not counted.
@@ -42,19 +40,30 @@ impl RunDriver {
                         .spool
                         .append(message, || registry.free_disk())
                         .await;
-                    self.record.note_ready(self.run.spool.rows().end);
                 }
                 Some(Err(error)) => break Err(error),
                 None => break self.compare_sources().await,
             }
         };
-        tracing::debug!(id = %self.record.id, peak_bytes = self.stitcher.peak_bytes(), "run ended");
-        // In this order, so that a reader that sees the end of the stream also sees it in the record.
-        self.record.run_ended(&self.run, &end);
-        self.run.spool.finish(end);
-        drop(self.stitcher);
-        drop(self.runtime);
-        self.registry.note_end();
+        tracing::debug!(peak_bytes = self.stitcher.peak_bytes(), "run ended");
+        self.end(&end);
+    }
+
+    /// Ends the run; only the first call has an effect.
+    fn end(&self, end: &Result<(), QueryError>) {
+        if !self.run.is_running() {
+            return;
+        }
+        let tell_records = || {
+            for record in self.run.records() {
+                record.run_ended(&self.run, end);
+            }
+        };
+        // Before the spool, so that a reader that sees the end of the stream also sees it in the record.
+        tell_records();
+        self.run.spool.finish(end.clone());
+        // A result can have come between.
+        tell_records();
     }
 
     async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {
@@ -91,5 +100,17 @@ impl RunDriver {
             Ok(Some(name)) => Err(source_changed(&name)),
             _ => Ok(()),
         }
+    }
+}
+
+impl Drop for RunDriver {
+    fn drop(&mut self) {
+        // Has an effect only if the driver panicked or was dropped.
+        self.end(&Err(QueryError::new(
+            ErrorKind::Internal,
+            "the query stopped before its last row",
+            "run the query again",
+        )));
+        self.registry.note_end();
     }
 }

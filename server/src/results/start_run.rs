@@ -9,13 +9,12 @@ use uuid::Uuid;
 
 use crate::backend::PlannedQuery;
 use crate::backend::request::{Request, Source, parse_id};
-use crate::backend::runtime::QueryRuntime;
-use crate::error::{ErrorKind, QueryError, source_changed};
+use crate::error::{QueryError, source_changed};
 use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
-use crate::results::reader::ReadOptions;
-use crate::results::record::{ResultRecord, not_repeatable};
-use crate::results::run::{NewRun, Run, cancelled, timed_out};
+use crate::results::reader::{Joined, ReadOptions};
+use crate::results::record::{ResultRecord, rows_gone};
+use crate::results::run::{Run, RunHead, cancelled, timed_out};
 use crate::results::run_driver::RunDriver;
 use crate::results::{Results, cannot_plan};
 use crate::source::Table;
@@ -26,34 +25,21 @@ use crate::spool::RunSpool;
 const PARTITION_WORKING_BYTES: u64 = 16 << 20;
 
 impl Results {
-    /// Starts a run of the wanted rows.
+    /// Joins a new run of the wanted rows. If planning shows that another result has them, joins its run.
     pub(super) async fn start_run(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
         options: ReadOptions,
-    ) -> Result<Arc<Run>, QueryError> {
-        if self.registry.num_runs() >= self.config.max_runs {
-            return Err(QueryError::new(
-                ErrorKind::TooManyStreams,
-                format!(
-                    "{} queries are running, the most that the server's memory permits",
-                    self.config.max_runs
-                ),
-                "try again in a second, or start the server with a larger --memory",
-            ));
+    ) -> Result<Joined, QueryError> {
+        if self.run_slots.is_full() {
+            self.registry.end_idle_run();
         }
-        let runtime = QueryRuntime::start(self.config.num_threads).map_err(|error| {
-            QueryError::new(
-                ErrorKind::TooManyStreams,
-                format!("cannot start the threads for one more query: {error}"),
-                "try again in a second",
-            )
-        })?;
+        let slot = self.run_slots.take().await?;
         let base = match &record.request.source {
             Source::Query(query) => Some(self.registry.get(parse_id(&query.table)?)?),
             _ => None,
         };
-        let planned = self.plan(record, options, &runtime).await?;
+        let planned = self.plan(record, options).await?;
         let mut properties = properties_of(&planned);
         if let Some(base) = base.as_deref().and_then(ResultRecord::properties) {
             properties.sources.clone_from(&base.sources);
@@ -64,28 +50,29 @@ impl Results {
             let name = planned.sources.first().map_or("", |table| &table.name);
             return Err(source_changed(name));
         }
+        let first_row = options.range.first_row;
         if known.is_repeatable && !properties.is_repeatable {
-            return Err(not_repeatable("the rows of the result are no longer kept"));
+            return Err(rows_gone(first_row));
         }
         if is_first {
             self.registry.save(record);
         }
+        let _starting = self.shared_runs.starting();
+        if let Some(joined) = self.join_any(record, options)? {
+            return Ok(joined);
+        }
         record.set_engine_progress(planned.progress);
         let connections = self.runtime.get_or_init(Handle::current);
-        let spool = RunSpool::new(
-            Arc::clone(&self.spool_storage),
-            options.range.first_row,
-            !planned.is_seekable,
-        );
-        let run = Arc::new(Run::new(NewRun {
-            range: options.range,
+        let keeps_all = !planned.is_seekable;
+        let spool = RunSpool::new(Arc::clone(&self.spool_storage), first_row, keeps_all);
+        let head = RunHead {
             codec: planned.codec,
             schema: planned.schema.clone(),
             empty: planned.empty,
             snapshot: snapshot_of(&record.request, &properties),
-            spool,
-            runtime: connections.clone(),
-        }));
+        };
+        let run = Run::new(options.range, head, spool, keeps_all, connections.clone());
+        let run = Arc::new(run);
         let plan = StitchPlan {
             schema: planned.schema,
             range: planned.range,
@@ -96,21 +83,22 @@ impl Results {
         };
         let driver = RunDriver {
             registry: Arc::clone(&self.registry),
-            record: Arc::clone(record),
             run: Arc::clone(&run),
-            stitcher: Stitcher::start(planned.partitions, plan, runtime.handle()),
-            runtime,
+            stitcher: Stitcher::start(planned.partitions, plan, self.threads.handle()),
+            _slot: slot,
             sources: planned.sources,
             time_left: self.config.query_timeout,
         };
-        record.add_run(Arc::clone(&run));
-        if record.deleted.is_cancelled() {
-            // The result was deleted before it had a run to cancel.
-            run.cancel.cancel();
-            self.registry.forget(record.id);
-        }
+        // The run is new, so it accepts a reader and still has all its rows.
+        let lease = run
+            .join(options.linger(&record.request))
+            .ok_or_else(cancelled)?;
+        let position = run.spool.seek(first_row);
+        let position = position.ok_or_else(|| rows_gone(first_row))?;
+        record.add_run(&run);
+        self.shared_runs.add(record, options.codec, &run);
         connections.spawn(driver.drive());
-        Ok(run)
+        Ok((lease, position))
     }
 
     /// Bytes that a run of these tables may read ahead. The row indexes of the tables are subtracted, because
@@ -125,11 +113,11 @@ impl Results {
     /// The number of partitions of a new run that may work at the same time. It is smaller when there are
     /// more runs.
     fn num_parallel(&self) -> usize {
-        let num_runs = self.registry.num_runs() as u64 + 1;
+        let num_runs = self.run_slots.num_taken() as u64;
         let memory_bytes = self
             .config
             .stream_memory_bytes
-            .min(self.config.ahead_bytes / num_runs);
+            .min(self.config.ahead_bytes / num_runs.max(1));
         (memory_bytes / PARTITION_WORKING_BYTES).clamp(1, self.config.num_threads as u64) as usize
     }
 
@@ -137,7 +125,6 @@ impl Results {
         self: &Arc<Self>,
         record: &ResultRecord,
         options: ReadOptions,
-        runtime: &QueryRuntime,
     ) -> Result<PlannedQuery, QueryError> {
         let request = Request {
             range: options.range,
@@ -153,7 +140,7 @@ impl Results {
         };
         let codec = options.codec;
         let planning = AbortOnDropHandle::new(
-            runtime
+            self.threads
                 .handle()
                 .spawn(async move { backend.plan(&request, base, codec).await }),
         );

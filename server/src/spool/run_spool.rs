@@ -234,6 +234,10 @@ impl RunSpool {
                 return;
             };
             if !self.keeps_all {
+                // The last batch and its dictionaries have not been read yet, however large they are.
+                if !self.has_two_batches() {
+                    return;
+                }
                 self.drop_head(1);
                 continue;
             }
@@ -254,6 +258,13 @@ impl RunSpool {
     pub fn clear(&self) {
         let num_entries = self.lock().entries.len();
         self.drop_head(num_entries);
+    }
+
+    fn has_two_batches(&self) -> bool {
+        let state = self.lock();
+        let batches = state.entries.iter();
+        let batches = batches.filter(|entry| entry.kind == MessageKind::Batch);
+        batches.take(2).count() == 2
     }
 
     fn push(&self, message: IpcMessage) {

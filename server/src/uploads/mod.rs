@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
 pub use receive::Upload;
@@ -23,8 +23,8 @@ use crate::source::catalog::Catalog;
 use crate::source::stored::quota::{self, Quota};
 use crate::source::stored::{self, Manifest, StoredFile};
 
-/// The most uploads at the same time.
-const MAX_UPLOADS: usize = 8;
+/// The most uploads whose tables are read at the same time.
+const MAX_CHECKS: usize = 8;
 
 /// The longest name of a table.
 const MAX_NAME_CHARS: usize = 128;
@@ -46,7 +46,7 @@ pub struct Uploads {
     folder: PathBuf,
     limits: UploadLimits,
     quota: Arc<Quota>,
-    semaphore: Arc<Semaphore>,
+    checks: Semaphore,
     metrics: Arc<Metrics>,
     /// Names of tables that are not uploaded; those are never replaced.
     sources: HashSet<String>,
@@ -77,7 +77,7 @@ impl Uploads {
             folder,
             limits,
             quota: Arc::new(Quota::new(limits.quota_bytes)),
-            semaphore: Arc::new(Semaphore::new(MAX_UPLOADS)),
+            checks: Semaphore::new(MAX_CHECKS),
             metrics,
             sources: sources.iter().map(|table| table.name.clone()).collect(),
             stored: Mutex::default(),
@@ -150,8 +150,7 @@ impl Uploads {
     /// Begins an upload of `num_bytes` bytes, if the size is known.
     ///
     /// # Errors
-    /// `not_writable`, `bad_name`, `name_in_use`, `body_too_large`, `storage_full`,
-    /// `too_many_streams`.
+    /// `not_writable`, `bad_name`, `name_in_use`, `body_too_large`, `storage_full`.
     pub fn begin(&self, name: &str, num_bytes: Option<u64>) -> Result<Upload, QueryError> {
         self.check_writable()?;
         check_name(name)?;
@@ -162,16 +161,13 @@ impl Uploads {
         if num_bytes.is_some_and(|num_bytes| num_bytes > self.quota.left_bytes()) {
             return Err(quota::full());
         }
-        let permit = Arc::clone(&self.semaphore)
-            .try_acquire_owned()
-            .map_err(|_| {
-                QueryError::new(
-                    ErrorKind::TooManyStreams,
-                    format!("{MAX_UPLOADS} uploads are in progress"),
-                    "try again when one of them has ended",
-                )
-            })?;
-        Ok(Upload::new(self, name, permit))
+        Ok(Upload::new(self, name))
+    }
+
+    /// Waits until the table of one more upload may be read.
+    pub async fn check_slot(&self) -> Option<SemaphorePermit<'_>> {
+        // The semaphore is never closed.
+        self.checks.acquire().await.ok()
     }
 
     /// Makes a table of a completely received upload. Blocks while it reads the table. `describe` may refuse

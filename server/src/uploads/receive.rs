@@ -1,13 +1,12 @@
 //! One upload while it is received and checked.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::task::JoinHandle;
+use tokio::fs::File;
+use tokio::io::AsyncWriteExt;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -21,8 +20,8 @@ use crate::uploads::Uploads;
 use crate::uploads::check::{bad, extension, kind_of, suggested_extension};
 use crate::uploads::read::read_whole;
 
-/// Chunks of a body that may wait for the disk.
-const MAX_WAITING_CHUNKS: usize = 16;
+/// Bytes of a body that may wait for the disk.
+const MAX_WAITING_BYTES: usize = 256 << 10;
 
 /// An upload. Dropping it before it becomes a table removes its file.
 #[derive(Debug)]
@@ -38,18 +37,10 @@ pub struct Upload {
     metrics: Arc<Metrics>,
     code: Option<&'static str>,
     is_committed: bool,
-    _permit: OwnedSemaphorePermit,
-}
-
-/// Writes chunks of a body to the disk while others arrive.
-#[derive(Debug)]
-pub struct UploadWriter {
-    chunks: mpsc::Sender<Bytes>,
-    writing: JoinHandle<io::Result<()>>,
 }
 
 impl Upload {
-    pub(super) fn new(uploads: &Uploads, name: &str, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(uploads: &Uploads, name: &str) -> Self {
         Self {
             id: Uuid::new_v4(),
             name: name.to_owned(),
@@ -62,7 +53,6 @@ impl Upload {
             metrics: Arc::clone(&uploads.metrics),
             code: None,
             is_committed: false,
-            _permit: permit,
         }
     }
 
@@ -74,35 +64,24 @@ impl Upload {
     ///
     /// # Errors
     /// `storage_full` or another failure of the disk.
-    pub fn open(&mut self, media_type: &str) -> Result<UploadWriter, QueryError> {
+    pub fn open(&mut self, media_type: &str) -> Result<File, QueryError> {
         let suggested = suggested_extension(media_type);
         self.partial = self.folder.join(format!("{}.part.{suggested}", self.id));
-        let (chunks, mut arriving) = mpsc::channel::<Bytes>(MAX_WAITING_CHUNKS);
-        // Created here and not in the writing task, so that `drop` always finds it.
-        let made = File::options()
+        let made = fs::File::options()
             .write(true)
             .create_new(true)
             .open(&self.partial)
             .map_err(|error| disk(&error));
-        let mut file = self.settle(made)?;
-        let writing = tokio::task::spawn_blocking(move || {
-            while let Some(chunk) = arriving.blocking_recv() {
-                file.write_all(&chunk)?;
-            }
-            file.sync_all()
-        });
-        Ok(UploadWriter { chunks, writing })
+        let mut file = File::from_std(self.settle(made)?);
+        file.set_max_buf_size(MAX_WAITING_BYTES);
+        Ok(file)
     }
 
-    /// Queues the next chunk of the body for writing.
+    /// Writes the next chunk of the body, in part while others arrive.
     ///
     /// # Errors
-    /// `body_too_large`, `storage_full`.
-    pub async fn write(
-        &mut self,
-        writer: &mut UploadWriter,
-        chunk: Bytes,
-    ) -> Result<(), QueryError> {
+    /// `body_too_large`, `storage_full` or another failure of the disk.
+    pub async fn write(&mut self, file: &mut File, chunk: &[u8]) -> Result<(), QueryError> {
         let num_bytes = chunk.len() as u64;
         self.num_bytes += num_bytes;
         self.metrics.upload_received_bytes.inc_by(num_bytes);
@@ -112,22 +91,21 @@ impl Upload {
         let taken = self.quota.take(num_bytes);
         self.settle(taken)?;
         self.quota_bytes += num_bytes;
-        if writer.chunks.send(chunk).await.is_err() {
-            // The writing task has failed; its result holds the error.
-            let ended = (&mut writer.writing).await;
-            return self.settle(Err(written(ended).err().unwrap_or_else(lost)));
-        }
-        Ok(())
+        let written = file.write_all(chunk).await;
+        self.settle(written.map_err(|error| disk(&error)))
     }
 
     /// Waits until the whole body is on the disk.
     ///
     /// # Errors
     /// `storage_full` or another failure of the disk.
-    pub async fn finish(&mut self, writer: UploadWriter) -> Result<(), QueryError> {
-        drop(writer.chunks);
-        let ended = writer.writing.await;
-        self.settle(written(ended))
+    pub async fn finish(&mut self, mut file: File) -> Result<(), QueryError> {
+        let written = async {
+            file.flush().await?;
+            file.sync_all().await
+        };
+        let written = written.await.map_err(|error| disk(&error));
+        self.settle(written)
     }
 
     /// Records the code of a failure for the log.
@@ -222,12 +200,4 @@ pub(super) fn disk(error: &io::Error) -> QueryError {
             "check the disk of --data-dir",
         ),
     }
-}
-
-fn written(ended: Result<io::Result<()>, tokio::task::JoinError>) -> Result<(), QueryError> {
-    ended.map_err(|_| lost())?.map_err(|error| disk(&error))
-}
-
-fn lost() -> QueryError {
-    disk(&io::Error::other("the writing task ended"))
 }

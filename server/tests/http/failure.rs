@@ -166,11 +166,12 @@ async fn a_query_that_runs_too_long_fails() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn too_many_streams() {
+async fn busy() {
     let (table, _) = scripted("t", vec![vec![Step::Forever]]);
     let server = Server::start(
         &AppConfig {
             max_streams: 1,
+            queue_timeout: Duration::from_millis(200),
             ..config()
         },
         vec![table],
@@ -179,7 +180,7 @@ async fn too_many_streams() {
     let mut first = server.open("/v1/tables/t/rows").await;
     first.chunk().await.unwrap().unwrap();
     let second = server.get("/v1/tables/t/rows").await;
-    second.assert_refused(503, "too_many_streams");
+    second.assert_refused(503, "busy");
     assert_eq!(second.header("retry-after"), "1");
     drop(first);
     let deadline = Instant::now() + PATIENCE;

@@ -48,7 +48,7 @@ const ORACLE_PATIENCE: Duration = Duration::from_secs(3);
 const ORACLE_BYTES: usize = 1 << 30;
 
 /// Codes of errors that a statement may have besides its own.
-const OTHER_CODES: [&str; 4] = ["storage_full", "engine_died", "too_many_streams", "busy"];
+const OTHER_CODES: [&str; 3] = ["storage_full", "engine_died", "busy"];
 
 /// After the last statement: how soon the processes are idle, how much memory they may keep in addition to
 /// the memory before the first one, and how many children wait for the next.

@@ -15,7 +15,6 @@ use crate::http::AppState;
 use crate::http::arrow_body::{FIRST_MESSAGE_WAIT, abort};
 use crate::http::extract::{Id, Parameters, bad};
 use crate::http::headers::streaming_headers;
-use crate::http::rows_response::permit;
 use crate::results::export::{ExportOptions, ExportProgress, export};
 use crate::results::stream::ResultStream;
 
@@ -39,7 +38,7 @@ pub(super) async fn file(
         compression.as_deref(),
         escape_formulas.as_deref(),
     )?;
-    let permit = permit(&app)?;
+    let slot = app.streams.take().await?;
     let record = app.results.registry.get(id)?;
     let mut result = app.results.whole(&record).await?;
     wait_for_first_message(&mut result).await?;
@@ -53,8 +52,8 @@ pub(super) async fn file(
     record.set_export(progress);
     let name = name.unwrap_or_else(|| file_name(&record.request));
     let body = file.then(move |piece| {
-        // The permit is released when the body ends or is dropped.
-        let _permit = &permit;
+        // The slot is given back when the body ends or is dropped.
+        let _slot = &slot;
         async move {
             match piece {
                 Ok(bytes) => Ok(bytes),

@@ -9,12 +9,14 @@ use crate::error::QueryError;
 use crate::http::AppState;
 use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, number};
-use crate::http::rows_response::permit;
 use crate::results::export::schema_of;
 use crate::results::find::{FindRequest, Found, find};
 
 /// The longest time of one answer, so that a client can show progress and stop.
 const MAX_TIME: Duration = Duration::from_secs(2);
+
+/// How long the query goes on for the next search, if this one has not come to any row.
+const LINGER: Duration = Duration::from_secs(60);
 
 const DEFAULT_LIMIT: u64 = 100;
 const MAX_LIMIT: u64 = 10_000;
@@ -26,12 +28,12 @@ pub(super) async fn matches(
     parameters: Parameters,
 ) -> Result<Json<Found>, QueryError> {
     let mut request = parse(parameters)?;
-    let _permit = permit(&app)?;
+    let _slot = app.streams.take().await?;
     let record = app.results.registry.get(id)?;
     let range = record.request.range;
     request.from = request.from.max(range.first_row);
     let range = range.from_row(request.from);
-    let result = app.results.stream(&record, range).await?;
+    let result = app.results.stream(&record, range, Some(LINGER)).await?;
     let schema = schema_of(&result.schema)?;
     find(result, &schema, &request, MAX_TIME).await.map(Json)
 }

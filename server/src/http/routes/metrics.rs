@@ -21,6 +21,11 @@ pub(super) async fn metrics(State(app): State<AppState>, headers: HeaderMap) -> 
     app.metrics
         .run_ahead_bytes
         .set(results.pool.used_bytes() as i64);
+    let (runs, streams) = (&results.run_slots, &app.streams);
+    app.metrics.run_slots_taken.set(runs.num_taken() as i64);
+    app.metrics
+        .stream_slots_taken
+        .set(streams.num_taken() as i64);
     let spool = &results.spool_storage;
     app.metrics
         .spool_memory_bytes

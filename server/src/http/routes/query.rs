@@ -15,7 +15,7 @@ use crate::http::AppState;
 use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, checksum, number};
 use crate::http::headers::{accepted_codec, is_json};
-use crate::http::rows_response::{permit, respond, stream_rows};
+use crate::http::rows_response::{respond, stream_rows};
 use crate::order::RowRange;
 use crate::results::{ReadOptions, ResultStatus};
 
@@ -206,9 +206,9 @@ pub(super) async fn rows(
             .transpose()?,
     };
     let has_checksums = checksum(checksum_name.as_deref())?;
-    let permit = permit(&app)?;
+    let slot = app.streams.take().await?;
     let reader = app.results.reopen(id, options).await?;
-    stream_rows(reader, has_checksums, permit).await
+    stream_rows(&app, reader, has_checksums, slot).await
 }
 
 /// Cancels a query at once and deletes its result.

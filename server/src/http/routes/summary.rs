@@ -10,12 +10,10 @@ use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::backend::request::Source;
-use crate::backend::runtime::QueryRuntime;
 use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::{Id, Parameters, bad};
-use crate::http::rows_response::permit;
 use crate::order::RowRange;
 use crate::results::summary::{Summary, summarise};
 use crate::results::{ResultRecord, timed_out};
@@ -28,17 +26,11 @@ pub(super) async fn of_column(
 ) -> Result<Json<Summary>, QueryError> {
     let [column] = parameters.named(["column"])?;
     let column = column.ok_or_else(|| bad("the column is missing", "give column=NAME"))?;
-    let _permit = permit(&app)?;
+    let _slot = app.streams.take().await?;
     let record = app.results.registry.get(id)?;
     let state = app.engine.state();
     // Planning needs the stack size of these threads.
-    let runtime = QueryRuntime::start(app.results.num_threads()).map_err(|error| {
-        QueryError::new(
-            ErrorKind::TooManyStreams,
-            format!("cannot start the threads for a summary: {error}"),
-            "try again in a second",
-        )
-    })?;
+    let threads = app.results.threads().handle();
     let plan = match &record.request.source {
         // All rows of a table are the same for every reader, and cheaper to read from its source.
         Source::Table(table)
@@ -48,16 +40,12 @@ pub(super) async fn of_column(
         {
             app.results.compare_sources(&record).await?;
             let (engine, table) = (Arc::clone(&app.engine), table.clone());
-            let planning = runtime
-                .handle()
-                .spawn(async move { engine.table_plan(&table) });
+            let planning = threads.spawn(async move { engine.table_plan(&table) });
             planning.await.map_err(|_| stopped())??
         }
         _ => kept_rows(&app, &record).await?,
     };
-    let work = runtime
-        .handle()
-        .spawn(async move { summarise(&state, plan, &column).await });
+    let work = threads.spawn(async move { summarise(&state, plan, &column).await });
     let work = AbortOnDropHandle::new(work);
     let summary = match app.results.query_timeout() {
         Some(timeout) => tokio::time::timeout(timeout, work)

@@ -53,6 +53,7 @@ async fn receive(
     let media_type = text(headers, CONTENT_TYPE).unwrap_or_default();
     receive_body(&mut upload, media_type, app, body).await?;
 
+    let _slot = app.uploads.check_slot().await;
     let shared = app.clone();
     let cancel = CancellationToken::new();
     // The handler is dropped when the client disconnects.
@@ -89,12 +90,12 @@ async fn receive_body(
     app: &AppState,
     body: Body,
 ) -> Result<(), QueryError> {
-    let mut writer = upload.open(media_type)?;
+    let mut file = upload.open(media_type)?;
     let mut pieces = body.into_data_stream();
     loop {
         match tokio::time::timeout(app.body_timeout, pieces.next()).await {
-            Ok(None) => return upload.finish(writer).await,
-            Ok(Some(Ok(piece))) => upload.write(&mut writer, piece).await?,
+            Ok(None) => return upload.finish(file).await,
+            Ok(Some(Ok(piece))) => upload.write(&mut file, &piece).await?,
             Ok(Some(Err(_))) => {
                 return upload.settle(Err(QueryError::new(
                     ErrorKind::BadUpload,
