@@ -145,7 +145,7 @@ async function measure({ workloads, tables, sections }, options) {
   if (isGuarded) await inBrowser({ isQuick: false, files: {} }, guardFloors);
   // The browser is closed first, because the next benchmarks need its memory.
   const measures = {
-    readers: (_, site) => measureReaders({ site, lineitem, numRounds }),
+    readers: (_, site) => measureReaders({ site, lineitem, numRounds: numFewer }),
     engines: (_, site) => measureEngines({ site, lineitem, numRounds }),
     spark: (browser, site) => measureSpark({ browser, site, numRounds }),
     statements: () => measureStatements({ numRounds: numFewer }),

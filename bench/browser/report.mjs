@@ -132,7 +132,7 @@ function sessionSection({ date, machine, loadBefore, loadAfter, measured }, isOn
 
 /** The table of all targets. */
 function targets(workloads, measured) {
-  const { workloads: results, tables, readers = [] } = measured;
+  const { workloads: results, tables, readers } = measured;
   const rows = workloads.flatMap((workload) =>
     workload.targets.map((target) => {
       const { measure, ours, against, limit, unit } = target;
@@ -147,7 +147,7 @@ function targets(workloads, measured) {
   );
   const all = [
     ...tableTargets(tables),
-    ...readerTargets(readers),
+    ...(readers ? readerTargets(readers) : []),
     ...engineTargets(enginesOf(measured)),
     ...(measured.statements ? statementTargets(measured.statements) : []),
     ...rows,
