@@ -5,6 +5,7 @@
 // and `bench/floors.json`. Its raw numbers are in `bench/results.json` of the cache folder (`cacheDir`),
 // where `--continue` finds those of an interrupted run. `--quick` runs each benchmark once and small: it
 // checks that all readers read the same, and fails if the ratio of a time to its floor has doubled.
+// `--only soak [--minutes N] [--seed N]` checks a server under load; it is not part of a whole run.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -25,6 +26,7 @@ import { WORKLOADS } from "./browser/workloads.mjs";
 import { measureEngines } from "./engines.mjs";
 import { measureReaders } from "./readers.mjs";
 import { benchBinary, provideLineitem } from "./server.mjs";
+import { soak } from "./soak.mjs";
 import { measureSpark } from "./spark.mjs";
 import { measureStatements } from "./statements.mjs";
 
@@ -43,8 +45,17 @@ async function main() {
       continue: { type: "boolean", default: false },
       only: { type: "string" },
       rounds: { type: "string" },
+      minutes: { type: "string", default: "20" },
+      seed: { type: "string" },
     },
   });
+  if (values.only === "soak") {
+    await build();
+    return soak({
+      minutes: Number(values.minutes),
+      seed: Number(values.seed ?? Date.now() % 2 ** 31),
+    });
+  }
   const { quick: isQuick, only } = values;
   const numRounds = Number(values.rounds ?? (isQuick ? 1 : values.full ? 10 : 5));
   const isWhole = !isQuick && only === undefined;
@@ -59,7 +70,7 @@ async function main() {
   if (Object.values(plan).every(({ length }) => length === 0)) {
     const names = [...WORKLOADS, ...TABLES].map(({ name }) => name);
     throw new Obstacle(
-      `there is no benchmark "${only}"; choose one of ${[...names, ...SECTIONS].join(", ")}`,
+      `there is no benchmark "${only}"; choose one of ${[...names, ...SECTIONS, "soak"].join(", ")}`,
     );
   }
   await build();

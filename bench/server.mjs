@@ -12,6 +12,8 @@ import { cacheDir, serverBinary } from "../scripts/start.mjs";
 /** The program of the crate in `src/`. */
 export const benchBinary = join(root, "target/release/colonnade-bench");
 
+const MAX_CLOSE_MS = 20_000;
+
 /** Starts `colonnade serve` with `args` on a free port. */
 export function startServer(args = [], env = {}) {
   return startProgram(serverBinary, ["serve", "--listen", "127.0.0.1:0", ...args], env);
@@ -33,6 +35,8 @@ export async function startProgram(program, args, env = {}) {
     new Promise((resolve) => {
       child.once("exit", resolve);
       child.kill();
+      // A program that does not end would keep the benchmark from ending.
+      setTimeout(() => child.kill("SIGKILL"), MAX_CLOSE_MS).unref();
     });
   return { origin, pid: child.pid, close };
 }

@@ -194,7 +194,7 @@ function codes(length, random, _isLast, id) {
 }
 
 /** A generator of unsigned 32-bit numbers (splitmix32), the same for each seed. */
-function randomBits(seed) {
+export function randomBits(seed) {
   let state = seed;
   return () => {
     state = (state + 0x9e3779b9) | 0;
