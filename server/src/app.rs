@@ -29,6 +29,9 @@ use crate::uploads::{UploadLimits, Uploads};
 /// streams of TPC-H's lineitem within 512 MiB: 42 MB each.
 const RUN_BYTES: u64 = 40 << 20;
 
+/// Rows that all streams together read ahead, for each thread. More would not make them faster.
+const AHEAD_BYTES: u64 = 64 << 20;
+
 /// Runs that are permitted at the same time, however small the memory is.
 const MIN_RUNS: u64 = 4;
 
@@ -92,7 +95,7 @@ impl Default for AppConfig {
             query_timeout: Some(Duration::from_secs(3600)),
             max_streams: 64,
             queue_timeout: Duration::from_secs(10),
-            stall_timeout: Duration::from_secs(5),
+            stall_timeout: Duration::from_secs(2),
             grace: Duration::from_secs(5),
             num_threads: std::thread::available_parallelism().map_or(2, NonZero::get),
             data_dir: None,
@@ -167,7 +170,7 @@ impl App {
         let engine = Arc::new(Engine::try_new(&engine_config, tables)?);
         let results_config = ResultsConfig {
             stream_memory_bytes: config.stream_memory_bytes,
-            ahead_bytes: config.memory_bytes / 8,
+            ahead_bytes: (config.memory_bytes / 8).min(AHEAD_BYTES * config.num_threads as u64),
             spool_memory_bytes: config.memory_bytes / 8,
             spool_bytes: config.spool_bytes,
             queue_timeout: config.queue_timeout,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::error::{ErrorKind, QueryError};
 
@@ -11,6 +11,8 @@ use crate::error::{ErrorKind, QueryError};
 #[derive(Debug, Clone)]
 pub struct Slots {
     free: Arc<Semaphore>,
+    /// How many wait.
+    waiting: watch::Sender<usize>,
     num_slots: usize,
     work: &'static str,
     option: &'static str,
@@ -32,6 +34,7 @@ impl Slots {
     ) -> Self {
         Self {
             free: Arc::new(Semaphore::new(num_slots)),
+            waiting: watch::Sender::new(0),
             num_slots,
             work,
             option,
@@ -64,12 +67,22 @@ impl Slots {
 
     /// A slot, however long that takes.
     pub async fn take_patiently(&self) -> Slot {
+        if let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
+            return Slot(permit);
+        }
+        let _waiting = Waiting::new(&self.waiting);
         loop {
             // The semaphore is never closed.
             if let Ok(permit) = Arc::clone(&self.free).acquire_owned().await {
                 return Slot(permit);
             }
         }
+    }
+
+    /// Waits until somebody waits for a slot.
+    pub async fn wanted(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.waiting.subscribe().wait_for(|count| *count > 0).await;
     }
 
     /// Whether all slots are in use.
@@ -80,5 +93,21 @@ impl Slots {
     /// How many slots are in use.
     pub fn num_taken(&self) -> usize {
         self.num_slots - self.free.available_permits()
+    }
+}
+
+/// Counts one who waits, as long as it lives.
+struct Waiting<'a>(&'a watch::Sender<usize>);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a watch::Sender<usize>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
     }
 }

@@ -1,4 +1,4 @@
-//! The threads of a query.
+//! The threads of queries.
 
 use std::io;
 
@@ -7,8 +7,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 /// Stack size of each thread, because deep plans recurse deeply. Only pages that are used take memory.
 const STACK_BYTES: usize = 64 << 20;
 
-/// The threads of one query. A join that compares without producing rows does not notice a cancellation.
-/// Because it has its own threads, it does not delay other queries until it ends.
+/// Threads for queries, so that their work does not delay the connections.
 #[derive(Debug)]
 pub struct QueryRuntime {
     // `Option`, so that `drop` can take it: a runtime must not be dropped within another, only shut down in

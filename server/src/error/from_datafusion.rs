@@ -11,6 +11,9 @@ use datafusion::sql::sqlparser::parser::ParserError;
 
 use crate::error::{ErrorKind, QueryError};
 
+/// The error for spill files beyond their limit names this setting; it has no type of its own.
+const SPILL_SETTING: &str = "datafusion.runtime.max_temp_directory_size";
+
 /// A planning error. `columns` and `tables` are the names to suggest; `kind` applies unless a column or a
 /// table is unknown.
 pub(crate) fn plan_error(
@@ -106,12 +109,14 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
             "select fewer columns or rows, or free space in --data-dir",
         );
     }
-    match root {
-        DataFusionError::ResourcesExhausted(_) if message.contains("disk") => QueryError::new(
+    if message.contains(SPILL_SETTING) {
+        return QueryError::new(
             ErrorKind::ResourcesExhausted,
             "the query needs more disk space than its budget allows",
             "select fewer columns or rows, or start the server with a larger --spool",
-        ),
+        );
+    }
+    match root {
         DataFusionError::ResourcesExhausted(_) => out_of_memory(None),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
             ArrowError::CsvError(_) | ArrowError::JsonError(_) => {

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -28,6 +29,9 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// right after it was ready, and a browser drops what its page has not read.
 const ABORT_DELAY: Duration = Duration::from_millis(250);
 
+/// How long a client may read nothing while other requests wait for a slot.
+const WANTED_STALL: Duration = Duration::from_millis(100);
+
 /// A message body up to this size is sent in one chunk with its metadata; a larger one is a chunk of its own.
 const SMALL_BODY_BYTES: usize = 64 << 10;
 
@@ -38,8 +42,18 @@ pub(crate) async fn abort(error: QueryError) -> io::Error {
     io::Error::other(error)
 }
 
-/// The body of the Arrow response to one reader. It holds a slot while its client reads: after a stall of
-/// `stall_timeout` it gives back the slot and what the reader can give back, and goes on when the client does.
+/// Waits until a client that reads nothing must give back its slot: after `timeout`, or sooner if another request
+/// waits for one.
+async fn stalls(slots: &Slots, timeout: Duration) {
+    let wanted = async {
+        tokio::time::sleep(WANTED_STALL).await;
+        slots.wanted().await;
+    };
+    let _ = tokio::time::timeout(timeout, wanted).await;
+}
+
+/// The body of the Arrow response to one reader. It holds a slot while its client reads: after a stall it gives
+/// back the slot and what the reader can give back, and goes on when the client does.
 pub struct ArrowBody {
     reader: Reader,
     state: State,
@@ -103,11 +117,20 @@ impl ArrowBody {
     /// The chunks of the body. Dropping the stream drops the reader.
     pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, io::Error>> + Send + 'static {
         let (sender, mut chunks) = mpsc::channel(1);
-        tokio::spawn(self.send_chunks(sender));
+        tokio::spawn(async move {
+            let sent = AssertUnwindSafe(self.send_chunks(&sender))
+                .catch_unwind()
+                .await;
+            if sent.is_err() {
+                // Otherwise the response would end like a complete one.
+                let error = io::Error::other("the response could not be continued");
+                let _ = sender.send(Err(error)).await;
+            }
+        });
         futures::stream::poll_fn(move |context| chunks.poll_recv(context))
     }
 
-    async fn send_chunks(mut self, sender: mpsc::Sender<Result<Bytes, io::Error>>) {
+    async fn send_chunks(mut self, sender: &mpsc::Sender<Result<Bytes, io::Error>>) {
         loop {
             let next = tokio::select! {
                 biased;
@@ -117,19 +140,28 @@ impl ArrowBody {
             let Some(chunk) = next else {
                 return;
             };
-            let room = match tokio::time::timeout(self.stall_timeout, sender.reserve()).await {
-                Ok(room) => room,
-                Err(_) => {
+            let room = tokio::select! {
+                biased;
+                room = sender.reserve() => Some(room),
+                () = stalls(&self.slots, self.stall_timeout) => None,
+            };
+            let room = match room {
+                Some(room) => room,
+                None => {
                     self.slot = None;
+                    self.waiting = None;
                     self.reader.pause();
                     sender.reserve().await
                 }
             };
-            match room {
-                Ok(room) => room.send(chunk),
+            let Ok(room) = room else {
                 // The client has left.
-                Err(_) => return,
+                return;
+            };
+            if chunk.is_err() {
+                tokio::time::sleep(ABORT_DELAY).await;
             }
+            room.send(chunk);
         }
     }
 
@@ -171,7 +203,7 @@ impl ArrowBody {
             if let Err(error) = next {
                 self.state = State::Ended;
                 self.out.clear();
-                return Some(Err(abort(error).await));
+                return Some(Err(io::Error::other(error)));
             }
         }
     }

@@ -19,7 +19,7 @@ pub mod stream;
 pub mod summary;
 
 pub use properties::ResultProperties;
-pub use reader::{ReadOptions, Reader};
+pub use reader::{ReadOptions, Reader, Turn};
 pub use record::ResultRecord;
 pub use registry::Registry;
 pub use run::{Run, RunHead, timed_out};
@@ -156,6 +156,7 @@ impl Results {
             range: request.range,
             codec,
             linger: Some(request.linger),
+            turn: Turn::Soon,
         };
         let opened = self.read(&record, options).await;
         if let Err(error) = &opened
@@ -203,6 +204,7 @@ impl Results {
             range,
             codec: None,
             linger,
+            turn: Turn::Soon,
         };
         let reader = self.reopen(record.id, options).await?;
         let schema = reader.head().schema.clone();
@@ -284,14 +286,18 @@ impl Results {
         record: &Arc<ResultRecord>,
         options: ReadOptions,
     ) -> Result<Joined, QueryError> {
-        let _opening = tokio::select! {
-            () = record.deleted.cancelled() => return Err(cancelled()),
-            opening = record.opening.lock() => opening,
+        if let Some(joined) = self.join_current(record, options).await? {
+            return Ok(joined);
+        }
+        let start = async {
+            let slot = self.run_slot(options.turn).await?;
+            Ok((slot, record.opening.lock().await))
         };
-        if let Some(joined) = self.join_any(record, options)? {
-            if joined.0.run().is_running() {
-                self.compare_sources(record).await?;
-            }
+        let (slot, _opening) = tokio::select! {
+            () = record.deleted.cancelled() => return Err(cancelled()),
+            start = start => start?,
+        };
+        if let Some(joined) = self.join_current(record, options).await? {
             return Ok(joined);
         }
         if let Some(failure) = record.failure() {
@@ -303,7 +309,23 @@ impl Results {
             }
             self.compare_sources(record).await?;
         }
-        self.start_run(record, options).await
+        self.start_run(record, options, slot).await
+    }
+
+    /// Joins a run that has the first row, if there is one and the sources are unchanged.
+    async fn join_current(
+        &self,
+        record: &Arc<ResultRecord>,
+        options: ReadOptions,
+    ) -> Result<Option<Joined>, QueryError> {
+        let joined = self.join_any(record, options)?;
+        if joined
+            .as_ref()
+            .is_some_and(|(lease, _)| lease.run().is_running())
+        {
+            self.compare_sources(record).await?;
+        }
+        Ok(joined)
     }
 
     /// Joins a run that has the first row, if there is one: of this result, or of another with the same rows.
@@ -315,7 +337,11 @@ impl Results {
         record: &Arc<ResultRecord>,
         options: ReadOptions,
     ) -> Result<Option<Joined>, QueryError> {
+        let may_try_again = record.is_repeatable() && record.failure().is_none();
         for run in record.runs() {
+            if may_try_again && matches!(run.spool.end(), Some(Err(_))) {
+                continue;
+            }
             if let Some(joined) = join_run(record, &run, options)? {
                 return Ok(Some(joined));
             }

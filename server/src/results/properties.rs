@@ -17,6 +17,9 @@ pub struct ResultProperties {
     pub num_rows: Option<u64>,
     /// The tables that are read and their versions.
     pub sources: Vec<(String, String)>,
+    /// Identifies the rows of the result that it reads, if it reads one.
+    #[serde(default)]
+    pub base: Option<u64>,
 }
 
 impl ResultProperties {

@@ -13,10 +13,22 @@ use crate::encode::{Codec, Recoder, cut_message};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
 use crate::order::RowRange;
-use crate::results::record::{ResultRecord, rows_gone};
+use crate::results::record::{Paused, ResultRecord, rows_gone};
 use crate::results::run::{RunHead, RunLease, cancelled};
 use crate::results::{Results, cannot_plan};
 use crate::spool::{Fetched, Position};
+
+/// How a reader whose rows need a new run waits for the slot of that run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Turn {
+    /// For a while.
+    #[default]
+    Soon,
+    /// As long as it takes, because it has begun.
+    Patient,
+    /// The reader is itself a run, whose slot counts for both.
+    OfReader,
+}
 
 /// The rows that a reader wants, and their form.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,6 +40,8 @@ pub struct ReadOptions {
     /// How long the run waits for the next reader after this one has left; `None`: as long as the
     /// request says.
     pub linger: Option<Duration>,
+    /// How it waits for the slot of a new run.
+    pub turn: Turn,
 }
 
 impl ReadOptions {
@@ -48,6 +62,7 @@ pub struct Reader {
     head: Arc<RunHead>,
     /// `None` after a pause.
     lease: Option<RunLease>,
+    paused: Option<Paused>,
     /// A run that is being joined.
     joining: Option<AbortOnDropHandle<Result<Joined, QueryError>>>,
     index: u64,
@@ -55,6 +70,7 @@ pub struct Reader {
     /// The dictionaries that this reader has received.
     dictionaries: LiveDictionaries,
     has_begun: bool,
+    has_rows: bool,
     recoder: Option<Recoder>,
     ready: VecDeque<IpcMessage>,
 }
@@ -71,11 +87,13 @@ impl Reader {
             record,
             head: Arc::clone(&joined.0.run().head),
             lease: None,
+            paused: None,
             joining: None,
             index: 0,
             options,
             dictionaries: LiveDictionaries::default(),
             has_begun: false,
+            has_rows: false,
             recoder: None,
             ready: VecDeque::new(),
         };
@@ -97,6 +115,7 @@ impl Reader {
             .transpose()
             .map_err(|error| broken(&error))?;
         self.lease = Some(lease);
+        self.paused = None;
         Ok(())
     }
 
@@ -126,7 +145,9 @@ impl Reader {
     /// again. The next call of [`Reader::next`] joins another run.
     pub fn pause(&mut self) {
         if self.record.is_seekable() {
+            self.paused.get_or_insert_with(|| Paused::new(&self.record));
             self.lease = None;
+            self.joining = None;
         }
     }
 
@@ -146,6 +167,7 @@ impl Reader {
     async fn next_of_runs(&mut self) -> Result<Option<IpcMessage>, QueryError> {
         loop {
             if let Some(message) = self.ready.pop_front() {
+                self.has_rows |= message.num_rows > 0;
                 let next_row = self.next_row() + message.num_rows;
                 self.options.range = self.options.range.from_row(next_row);
                 return Ok(Some(message));
@@ -159,7 +181,10 @@ impl Reader {
             // unchanged.
             let ends_before_run = lease.run().range.end() != end;
             if let Some(end) = end.filter(|end| ends_before_run && first_row >= *end) {
-                self.record.read_up_to(end);
+                if self.record.request.range.end() == Some(end) {
+                    self.results.compare_sources(&self.record).await?;
+                    self.record.done(self.has_rows.then_some(end));
+                }
                 return Ok(None);
             }
             // Demands this reader's next row, which may be far ahead of the last row produced.
@@ -241,7 +266,10 @@ impl Reader {
 
     /// Joins a run that has the next row. A task does this, so that a cancelled call does not begin anew.
     async fn join(&mut self) -> Result<(), QueryError> {
-        let (results, record, options) = (&self.results, &self.record, self.options);
+        let (results, record, mut options) = (&self.results, &self.record, self.options);
+        if options.turn == Turn::Soon {
+            options.turn = Turn::Patient;
+        }
         let joining = self.joining.get_or_insert_with(|| {
             let (results, record) = (Arc::clone(results), Arc::clone(record));
             let joining = async move { results.join(&record, options).await };

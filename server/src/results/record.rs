@@ -1,8 +1,10 @@
 //! The record of one result, with its runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use colonnade_core::wire::integrity::xxh3_64;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -14,7 +16,7 @@ use crate::results::export::ExportProgress;
 use crate::results::observer::ResultObserver;
 use crate::results::properties::ResultProperties;
 use crate::results::request_to_json::request_to_json;
-use crate::results::run::Run;
+use crate::results::run::{Run, RunOwner};
 use crate::results::status::ResultStatus;
 
 /// The error for row `row`, which is no longer kept, of a result whose query could give other rows now.
@@ -63,6 +65,10 @@ pub struct ResultRecord {
     pub deleted: CancellationToken,
     /// Held while a run is started, so that two runs are not started for the same rows.
     pub(super) opening: tokio::sync::Mutex<()>,
+    /// Readers that wait without a run.
+    num_paused: AtomicUsize,
+    /// A random number, which identifies its rows if another run could give others.
+    number: u64,
     started: Instant,
     properties: OnceLock<ResultProperties>,
     runs: Mutex<Vec<Arc<Run>>>,
@@ -81,6 +87,8 @@ impl ResultRecord {
             request,
             deleted: CancellationToken::new(),
             opening: tokio::sync::Mutex::new(()),
+            num_paused: AtomicUsize::new(0),
+            number: Uuid::new_v4().as_u64_pair().1,
             started: now,
             properties: OnceLock::new(),
             runs: Mutex::default(),
@@ -133,6 +141,16 @@ impl ResultRecord {
     pub(super) fn is_repeatable(&self) -> bool {
         self.properties()
             .is_some_and(|properties| properties.is_repeatable)
+    }
+
+    /// Identifies its rows: the same for all results of repeatable queries with the same rows, in any process.
+    pub(super) fn rows_id(&self) -> u64 {
+        let known = self.properties().filter(|known| known.is_repeatable);
+        known
+            .and_then(|known| {
+                serde_json::to_vec(&(&self.request.source, &known.sources, known.base)).ok()
+            })
+            .map_or(self.number, |content| xxh3_64(&content))
     }
 
     /// Records a message that was given to a connection.
@@ -195,7 +213,8 @@ impl ResultRecord {
         runs.push(Arc::clone(run));
         drop(runs);
         self.go_on();
-        run.attach(self);
+        let owner: Weak<Self> = Arc::downgrade(self);
+        run.attach(owner);
         if self.deleted.is_cancelled() {
             // It was deleted before it had a run to leave.
             self.release_runs();
@@ -222,28 +241,13 @@ impl ResultRecord {
         !self.is_seekable() && matches!(run.spool.end(), Some(Ok(())))
     }
 
-    /// Records the end of a run.
-    pub(super) fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
-        let mut progress = self.lock();
-        progress.rows_ready = progress.rows_ready.max(run.rows_ready());
-        drop(progress);
-        match end {
-            Ok(()) if self.reached_end(run) => {
-                let end_row = run.spool.rows().end;
-                let has_rows = end_row > run.range.first_row || run.range.first_row == 0;
-                self.done(has_rows.then_some(end_row));
-            }
-            Err(error) if error.kind != ErrorKind::Cancelled => {
-                self.end(State::Failed(error.clone()));
-            }
-            // The run was cancelled, or is complete only up to the end of its own range.
-            _ => {
-                let others =
-                    |other: &Arc<Run>| !std::ptr::eq(other.as_ref(), run) && other.is_running();
-                if !self.lock_runs().iter().any(others) {
-                    self.end(State::Cancelled);
-                }
-            }
+    /// Records that it was cancelled, if it has no run besides `ended` and no reader that waits without one.
+    fn cancel_if_left(&self, ended: Option<&Run>) {
+        let is_other = |run: &Run| ended.is_none_or(|ended| !std::ptr::eq(run, ended));
+        let goes_on = |run: &Arc<Run>| is_other(run) && run.is_running();
+        let has_runs = self.lock_runs().iter().any(goes_on);
+        if !has_runs && self.num_paused.load(Ordering::SeqCst) == 0 {
+            self.end(State::Cancelled);
         }
     }
 
@@ -254,15 +258,8 @@ impl ResultRecord {
         ended_early || wanted.is_some_and(|wanted| wanted <= end_row)
     }
 
-    /// Records that a reader has got all rows before `end_row`.
-    pub(super) fn read_up_to(&self, end_row: u64) {
-        if self.request.range.end() == Some(end_row) {
-            self.done(Some(end_row));
-        }
-    }
-
     /// Records that all its rows were produced: those before `end_row`, if that is known.
-    fn done(&self, end_row: Option<u64>) {
+    pub(super) fn done(&self, end_row: Option<u64>) {
         let limit = self.request.range.end().unwrap_or(u64::MAX);
         let mut progress = self.lock();
         progress.rows = progress.rows.max(end_row.map(|end_row| end_row.min(limit)));
@@ -289,6 +286,7 @@ impl ResultRecord {
     pub fn is_active(&self) -> bool {
         let is_planned = self.opening.try_lock().is_err();
         is_planned
+            || self.num_paused.load(Ordering::SeqCst) > 0
             || self
                 .lock_runs()
                 .iter()
@@ -337,7 +335,8 @@ impl ResultRecord {
         let kept = runs.iter().map(|run| run.spool.kept_bytes());
         let (memory_bytes, disk_bytes) =
             kept.fold((0, 0), |sum, kept| (sum.0 + kept.0, sum.1 + kept.1));
-        let rows_ready = runs.iter().map(|run| run.rows_ready()).max();
+        let limit = self.request.range.end().unwrap_or(u64::MAX);
+        let rows_ready = runs.iter().map(|run| run.rows_ready().min(limit)).max();
         let progress = self.lock();
         let (state, error) = match &progress.state {
             State::Running => ("running", None),
@@ -407,5 +406,45 @@ impl ResultRecord {
 
     fn lock_runs(&self) -> MutexGuard<'_, Vec<Arc<Run>>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunOwner for ResultRecord {
+    fn run_ended(&self, run: &Run, end: &Result<(), QueryError>) {
+        let mut progress = self.lock();
+        let limit = self.request.range.end().unwrap_or(u64::MAX);
+        progress.rows_ready = progress.rows_ready.max(run.rows_ready().min(limit));
+        drop(progress);
+        match end {
+            Ok(()) if self.reached_end(run) => {
+                let end_row = run.spool.rows().end;
+                let has_rows = end_row > run.range.first_row || run.range.first_row == 0;
+                self.done(has_rows.then_some(end_row));
+            }
+            Err(error) if error.kind != ErrorKind::Cancelled => {
+                self.end(State::Failed(error.clone()));
+            }
+            // The run was cancelled, or is complete only up to the end of its own range.
+            _ => self.cancel_if_left(Some(run)),
+        }
+    }
+}
+
+/// A reader that waits without a run. Dropping it ends the wait.
+#[derive(Debug)]
+pub(super) struct Paused(Arc<ResultRecord>);
+
+impl Paused {
+    /// A reader of `record` that waits.
+    pub(super) fn new(record: &Arc<ResultRecord>) -> Self {
+        record.num_paused.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(record))
+    }
+}
+
+impl Drop for Paused {
+    fn drop(&mut self) {
+        self.0.num_paused.fetch_sub(1, Ordering::SeqCst);
+        self.0.cancel_if_left(None);
     }
 }

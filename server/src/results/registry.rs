@@ -121,7 +121,14 @@ impl Registry {
         record.deleted.cancel();
         record.release_runs();
         record.fail(&cancelled());
-        self.lock().remove(&id);
+        let mut records = self.lock();
+        if records
+            .get(&id)
+            .is_some_and(|other| Arc::ptr_eq(other, &record))
+        {
+            records.remove(&id);
+        }
+        drop(records);
         self.saved.remove(id);
         self.note_deleted(id);
         Ok(())
@@ -145,7 +152,8 @@ impl Registry {
 
     /// Ends the run that has been without a reader for the longest time, to free its slot.
     pub(super) fn end_idle_run(&self) {
-        let is_idle = |run: &Arc<Run>| run.is_running() && !run.has_readers();
+        let is_idle =
+            |run: &Arc<Run>| run.is_running() && !run.has_readers() && !run.cancel.is_cancelled();
         let records = self.lock();
         let idle = records
             .values()
@@ -159,7 +167,7 @@ impl Registry {
             .flat_map(|record| record.runs())
             .filter(is_idle)
         {
-            run.cancel.cancel();
+            run.cancel_if_unused();
         }
     }
 

@@ -16,11 +16,11 @@ use futures::{Stream, TryStreamExt};
 use uuid::Uuid;
 
 use crate::encode::decode_message;
-use crate::error::QueryError;
+use crate::error::{QueryError, source_changed};
 use crate::message::{LiveDictionaries, MessageKind};
 use crate::order::RowRange;
 use crate::results::Results;
-use crate::results::reader::{ReadOptions, Reader, broken};
+use crate::results::reader::{ReadOptions, Reader, Turn, broken};
 use crate::source::Table;
 
 /// One partition: all rows of a result, in order.
@@ -30,6 +30,8 @@ struct ResultRows {
     id: Uuid,
     options: ReadOptions,
     schema: SchemaRef,
+    /// Identifies the rows.
+    rows_id: u64,
 }
 
 impl std::fmt::Debug for ResultRows {
@@ -56,6 +58,7 @@ impl Results {
             id,
             options,
             schema: Arc::clone(&schema),
+            rows_id: reader.record().rows_id(),
         };
         let provider = StreamingTable::try_new(schema, vec![Arc::new(rows)])
             .map_err(|error| broken(&ArrowError::from_external_error(Box::new(error))))?;
@@ -72,7 +75,11 @@ impl PartitionStream for ResultRows {
         let rows = self.clone();
         let batches = futures::stream::once(async move {
             let reader = rows.results.reopen(rows.id, rows.options).await;
-            Ok::<_, DataFusionError>(decode(reader.map_err(external)?))
+            let reader = reader.map_err(external)?;
+            if reader.record().rows_id() != rows.rows_id {
+                return Err(external(source_changed(&rows.id.to_string())));
+            }
+            Ok::<_, DataFusionError>(decode(reader))
         });
         let batches = batches.try_flatten();
         Box::pin(RecordBatchStreamAdapter::new(
@@ -88,6 +95,7 @@ fn all_rows(range: RowRange) -> ReadOptions {
         range,
         codec: None,
         linger: Some(Duration::ZERO),
+        turn: Turn::OfReader,
     }
 }
 

@@ -12,7 +12,6 @@ use crate::encode::{Codec, EmptyBatch};
 use crate::error::{ErrorKind, QueryError};
 use crate::message::IpcMessage;
 use crate::order::RowRange;
-use crate::results::record::ResultRecord;
 use crate::spool::RunSpool;
 
 /// What every response of a run begins with.
@@ -44,11 +43,16 @@ pub struct Run {
     /// Whether it waits for the next reader. One whose rows can be read from their source again does not.
     lingers: bool,
     readers: Mutex<Readers>,
-    /// The results that have it.
-    records: Mutex<Vec<Weak<ResultRecord>>>,
+    owners: Mutex<Vec<Weak<dyn RunOwner>>>,
     demand: Notify,
     /// The runtime of its timers.
     runtime: Handle,
+}
+
+/// A result that has a run.
+pub(super) trait RunOwner: std::fmt::Debug + Send + Sync {
+    /// Records the end of a run.
+    fn run_ended(&self, run: &Run, end: &Result<(), QueryError>);
 }
 
 /// The place of a reader at a run. Dropping it leaves the run.
@@ -84,7 +88,7 @@ impl Run {
             cancel: CancellationToken::new(),
             lingers,
             readers: Mutex::default(),
-            records: Mutex::default(),
+            owners: Mutex::default(),
             demand: Notify::new(),
             runtime,
         }
@@ -118,7 +122,7 @@ impl Run {
         if !readers.wanted.is_empty() || self.spool.end().is_some() {
             return;
         }
-        if readers.linger.is_zero() {
+        if readers.linger.is_zero() || lock(&self.owners).is_empty() {
             self.cancel.cancel();
             return;
         }
@@ -139,25 +143,39 @@ impl Run {
     }
 
     /// Adds a result that has this run.
-    pub(super) fn attach(&self, record: &Arc<ResultRecord>) {
-        lock(&self.records).push(Arc::downgrade(record));
+    pub(super) fn attach(&self, owner: Weak<dyn RunOwner>) {
+        lock(&self.owners).push(owner);
     }
 
     /// Removes a result. The run is cancelled if no other has it.
-    pub(super) fn detach(&self, record: &ResultRecord) {
-        let mut records = lock(&self.records);
-        records.retain(|other| other.strong_count() > 0 && !std::ptr::eq(other.as_ptr(), record));
-        if records.is_empty() {
-            self.cancel.cancel();
+    pub(super) fn detach(&self, owner: &dyn RunOwner) {
+        let mut owners = lock(&self.owners);
+        owners
+            .retain(|other| other.strong_count() > 0 && !std::ptr::addr_eq(other.as_ptr(), owner));
+        let is_left = owners.is_empty();
+        drop(owners);
+        if is_left {
+            self.cancel_if_unused();
         }
     }
 
-    /// The results that have it.
-    pub(super) fn records(&self) -> Vec<Arc<ResultRecord>> {
-        lock(&self.records)
+    /// Tells all results that have it how it ended.
+    pub(super) fn tell_end(&self, end: &Result<(), QueryError>) {
+        let owners: Vec<_> = lock(&self.owners)
             .iter()
             .filter_map(Weak::upgrade)
-            .collect()
+            .collect();
+        for owner in owners {
+            owner.run_ended(self, end);
+        }
+    }
+
+    /// Cancels the run, unless it has a reader.
+    pub(super) fn cancel_if_unused(&self) {
+        let readers = lock(&self.readers);
+        if readers.wanted.is_empty() {
+            self.cancel.cancel();
+        }
     }
 
     /// Whether it has readers.

@@ -16,8 +16,8 @@ pub(super) struct RunDriver {
     pub(super) registry: Arc<Registry>,
     pub(super) run: Arc<Run>,
     pub(super) stitcher: Stitcher,
-    /// Held while the run works.
-    pub(super) _slot: Slot,
+    /// Held while the run works. A run whose reader is another run has none.
+    pub(super) _slot: Option<Slot>,
     /// The tables that it reads, in their state at planning.
     pub(super) sources: Vec<Arc<Table>>,
     /// Remaining time of execution; waiting for readers is not counted.
@@ -54,16 +54,11 @@ impl RunDriver {
         if !self.run.is_running() {
             return;
         }
-        let tell_records = || {
-            for record in self.run.records() {
-                record.run_ended(&self.run, end);
-            }
-        };
         // Before the spool, so that a reader that sees the end of the stream also sees it in the record.
-        tell_records();
+        self.run.tell_end(end);
         self.run.spool.finish(end.clone());
         // A result can have come between.
-        tell_records();
+        self.run.tell_end(end);
     }
 
     async fn next(&mut self) -> Option<Result<IpcMessage, QueryError>> {

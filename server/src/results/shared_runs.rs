@@ -7,8 +7,8 @@ use crate::encode::Codec;
 use crate::results::record::ResultRecord;
 use crate::results::run::Run;
 
-/// What runs with the same messages have in common: statement, columns, sources with versions, size of the messages
-/// and codec, as JSON.
+/// What runs with the same messages have in common: statement, columns, sources with versions, the rows of another
+/// result, size of the messages and codec, as JSON.
 type Content = Vec<u8>;
 
 /// The runs of repeatable results.
@@ -61,6 +61,7 @@ fn content(record: &ResultRecord, codec: Option<Codec>) -> Option<Content> {
     serde_json::to_vec(&(
         &request.source,
         &properties.sources,
+        properties.base,
         request.batch_bytes,
         codec,
     ))

@@ -1,8 +1,8 @@
 //! Starts runs: plans a query and stitches its partitions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use colonnade_core::wire::integrity::xxh3_64;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
@@ -12,11 +12,12 @@ use crate::backend::request::{Request, Source, parse_id};
 use crate::error::{QueryError, source_changed};
 use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
-use crate::results::reader::{Joined, ReadOptions};
+use crate::results::reader::{Joined, ReadOptions, Turn};
 use crate::results::record::{ResultRecord, rows_gone};
 use crate::results::run::{Run, RunHead, cancelled, timed_out};
 use crate::results::run_driver::RunDriver;
 use crate::results::{Results, cannot_plan};
+use crate::slots::Slot;
 use crate::source::Table;
 use crate::spool::RunSpool;
 
@@ -24,31 +25,33 @@ use crate::spool::RunSpool;
 /// with TPC-H's lineitem: 10 MiB.
 const PARTITION_WORKING_BYTES: u64 = 16 << 20;
 
+/// How often a run that waits for a slot looks for one without a reader.
+const IDLE_INTERVAL: Duration = Duration::from_millis(100);
+
 impl Results {
     /// Joins a new run of the wanted rows. If planning shows that another result has them, joins its run.
     pub(super) async fn start_run(
         self: &Arc<Self>,
         record: &Arc<ResultRecord>,
         options: ReadOptions,
+        slot: Option<Slot>,
     ) -> Result<Joined, QueryError> {
-        if self.run_slots.is_full() {
-            self.registry.end_idle_run();
-        }
-        let slot = self.run_slots.take().await?;
         let base = match &record.request.source {
             Source::Query(query) => Some(self.registry.get(parse_id(&query.table)?)?),
             _ => None,
         };
         let planned = self.plan(record, options).await?;
         let mut properties = properties_of(&planned);
-        if let Some(base) = base.as_deref().and_then(ResultRecord::properties) {
-            properties.sources.clone_from(&base.sources);
+        if let Some(base) = &base {
+            let sources = base.properties().map(|known| known.sources.clone());
+            properties.sources = sources.unwrap_or_default();
+            properties.base = Some(base.rows_id());
         }
         let is_first = record.properties().is_none();
         let known = record.set_properties(properties.clone());
-        if known.sources != properties.sources {
-            let name = planned.sources.first().map_or("", |table| &table.name);
-            return Err(source_changed(name));
+        if known.sources != properties.sources || known.base != properties.base {
+            let tables = known.sources.iter().map(|(name, _)| name.as_str());
+            return Err(source_changed(tables.min().unwrap_or("")));
         }
         let first_row = options.range.first_row;
         if known.is_repeatable && !properties.is_repeatable {
@@ -69,7 +72,10 @@ impl Results {
             codec: planned.codec,
             schema: planned.schema.clone(),
             empty: planned.empty,
-            snapshot: snapshot_of(&record.request, &properties),
+            snapshot: match properties.is_repeatable {
+                true => record.rows_id(),
+                false => Uuid::new_v4().as_u64_pair().1,
+            },
         };
         let run = Run::new(options.range, head, spool, keeps_all, connections.clone());
         let run = Arc::new(run);
@@ -99,6 +105,29 @@ impl Results {
         self.shared_runs.add(record, options.codec, &run);
         connections.spawn(driver.drive());
         Ok((lease, position))
+    }
+
+    /// The slot for a new run; `None` if it needs none. Ends a run without a reader if all slots are taken.
+    ///
+    /// # Errors
+    /// `busy`.
+    pub(super) async fn run_slot(&self, turn: Turn) -> Result<Option<Slot>, QueryError> {
+        let take = async {
+            match turn {
+                Turn::Soon => self.run_slots.take().await.map(Some),
+                Turn::Patient => Ok(Some(self.run_slots.take_patiently().await)),
+                Turn::OfReader => Ok(None),
+            }
+        };
+        tokio::pin!(take);
+        loop {
+            if self.run_slots.is_full() {
+                self.registry.end_idle_run();
+            }
+            if let Ok(slot) = tokio::time::timeout(IDLE_INTERVAL, take.as_mut()).await {
+                return slot;
+            }
+        }
     }
 
     /// Bytes that a run of these tables may read ahead. The row indexes of the tables are subtracted, because
@@ -169,15 +198,6 @@ fn properties_of(planned: &PlannedQuery) -> ResultProperties {
             .iter()
             .map(|table| (table.name.clone(), table.version.clone()))
             .collect(),
-    }
-}
-
-/// A number that is equal for all runs with the same rows in the same order, in any process. It is random if
-/// the query is not repeatable.
-fn snapshot_of(request: &Request, properties: &ResultProperties) -> u64 {
-    let written = serde_json::to_vec(&(&request.source, &properties.sources));
-    match written {
-        Ok(written) if properties.is_repeatable => xxh3_64(&written),
-        _ => Uuid::new_v4().as_u64_pair().1,
+        base: None,
     }
 }

@@ -17,8 +17,11 @@ const HOT_BYTES: u64 = 8 << 20;
 /// This is more than the buffers of a stalled connection hold.
 const TAIL_BYTES: u64 = 16 << 20;
 
-/// The same limit while all spools together exceed their memory budget.
+/// The same limit while all spools together take more than [`TAILS_BYTES`].
 const SMALL_TAIL_BYTES: u64 = 1 << 20;
+
+/// See [`SMALL_TAIL_BYTES`].
+const TAILS_BYTES: u64 = 64 << 20;
 
 /// The messages of a run, beginning with the first row that is still kept. It has one writer and any
 /// number of readers.
@@ -234,11 +237,9 @@ impl RunSpool {
                 return;
             };
             if !self.keeps_all {
-                // The last batch and its dictionaries have not been read yet, however large they are.
-                if !self.has_two_batches() {
+                if !self.drop_oldest(1) {
                     return;
                 }
-                self.drop_head(1);
                 continue;
             }
             let num_bytes = coldest.num_bytes() as u64;
@@ -249,7 +250,12 @@ impl RunSpool {
             match location {
                 Some(location) => self.moved(location, num_bytes),
                 // Without disk space, the oldest rows are dropped.
-                None => self.drop_all_on_disk_and(1),
+                None => {
+                    let num_on_disk = self.lock().num_on_disk;
+                    if !self.drop_oldest(num_on_disk + 1) {
+                        return;
+                    }
+                }
             }
         }
     }
@@ -260,11 +266,19 @@ impl RunSpool {
         self.drop_head(num_entries);
     }
 
-    fn has_two_batches(&self) -> bool {
-        let state = self.lock();
-        let batches = state.entries.iter();
-        let batches = batches.filter(|entry| entry.kind == MessageKind::Batch);
-        batches.take(2).count() == 2
+    /// Drops the oldest entries, but not the last batch and its dictionaries: these have not been read yet. Returns
+    /// false if nothing was dropped.
+    fn drop_oldest(&self, num_entries: usize) -> bool {
+        let num_droppable = {
+            let entries = &self.lock().entries;
+            let is_batch = |entry: &Entry| entry.kind == MessageKind::Batch;
+            let last_batch = entries.iter().rposition(is_batch).unwrap_or(0);
+            let before = entries.iter().take(last_batch).rposition(is_batch);
+            before.map_or(0, |batch| batch + 1)
+        };
+        let num_dropped = num_entries.min(num_droppable);
+        self.drop_head(num_dropped);
+        num_dropped > 0
     }
 
     fn push(&self, message: IpcMessage) {
@@ -287,11 +301,12 @@ impl RunSpool {
     /// The oldest message in memory, if memory exceeds its limit.
     fn coldest_message(&self) -> Option<IpcMessage> {
         let state = self.lock();
-        let limit_bytes = match (self.keeps_all, self.storage.memory.has_room(0)) {
-            (false, true) => TAIL_BYTES,
-            (false, false) => SMALL_TAIL_BYTES,
-            (true, true) => HOT_BYTES,
-            (true, false) => 0,
+        let memory = &self.storage.memory;
+        let limit_bytes = match self.keeps_all {
+            true if memory.has_room(0) => HOT_BYTES,
+            true => 0,
+            false if memory.used_bytes() <= TAILS_BYTES.min(memory.limit_bytes()) => TAIL_BYTES,
+            false => SMALL_TAIL_BYTES,
         };
         if state.memory_bytes <= limit_bytes {
             return None;
@@ -377,11 +392,6 @@ impl RunSpool {
         };
         self.drop_head(num_entries);
         true
-    }
-
-    fn drop_all_on_disk_and(&self, num_more: usize) {
-        let num_entries = self.lock().num_on_disk + num_more;
-        self.drop_head(num_entries);
     }
 
     fn drop_head(&self, num_entries: usize) {

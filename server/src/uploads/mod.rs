@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 pub use receive::Upload;
@@ -46,7 +46,7 @@ pub struct Uploads {
     folder: PathBuf,
     limits: UploadLimits,
     quota: Arc<Quota>,
-    checks: Semaphore,
+    checks: Arc<Semaphore>,
     metrics: Arc<Metrics>,
     /// Names of tables that are not uploaded; those are never replaced.
     sources: HashSet<String>,
@@ -77,7 +77,7 @@ impl Uploads {
             folder,
             limits,
             quota: Arc::new(Quota::new(limits.quota_bytes)),
-            checks: Semaphore::new(MAX_CHECKS),
+            checks: Arc::new(Semaphore::new(MAX_CHECKS)),
             metrics,
             sources: sources.iter().map(|table| table.name.clone()).collect(),
             stored: Mutex::default(),
@@ -165,9 +165,9 @@ impl Uploads {
     }
 
     /// Waits until the table of one more upload may be read.
-    pub async fn check_slot(&self) -> Option<SemaphorePermit<'_>> {
+    pub async fn check_slot(&self) -> Option<OwnedSemaphorePermit> {
         // The semaphore is never closed.
-        self.checks.acquire().await.ok()
+        Arc::clone(&self.checks).acquire_owned().await.ok()
     }
 
     /// Makes a table of a completely received upload. Blocks while it reads the table. `describe` may refuse

@@ -167,7 +167,7 @@ async fn a_query_that_runs_too_long_fails() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn busy() {
-    let (table, _) = scripted("t", vec![vec![Step::Forever]]);
+    let (table, _) = scripted("t", vec![vec![Step::rows(0, 10), Step::Silence]]);
     let server = Server::start(
         &AppConfig {
             max_streams: 1,

@@ -163,3 +163,21 @@ async fn no_more_runs_than_the_memory_permits() {
     assert_eq!(next.status, 200);
     next.chunk().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sort_beyond_the_disk_says_so() {
+    let config = AppConfig {
+        memory_bytes: 128 << 20,
+        ..with_spool(4 << 20)
+    };
+    let (server, _) = Server::start_scripts(&config, numbered(1, 200_000)).await;
+    for sql in [
+        "select n, repeat('x', 500) as wide from t order by t desc",
+        "select n, repeat('x', 500) as wide from t order by t desc, n",
+    ] {
+        let number = sql.len() as u32;
+        server.post(&json!({ "sql": sql, "id": id(number) })).await;
+        let record = server.until_state(&id(number), "failed").await;
+        assert_eq!(record["error"]["code"], "resources_exhausted", "{record}");
+    }
+}

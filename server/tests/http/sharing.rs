@@ -22,19 +22,16 @@ async fn results_with_the_same_rows_share_a_run() {
     ];
     let (server, counts) = Server::of_scripts(vec![steps.concat()]).await;
     let path = |number, parameters| format!("/v1/tables/t/rows?id={}{parameters}", id(number));
-    let paths = [
-        path(1, ""),
-        path(2, ""),
-        path(3, "&offset=500"),
-        path(4, "&limit=15000"),
-    ];
-    let readers = paths.iter().map(|path| server.get(path));
-    let outcomes = futures::future::join_all(readers).await;
-    let whole = outcomes[0].rows();
+    let first = server.open(&path(1, "")).await;
+    let paths = [path(2, ""), path(3, "&offset=500"), path(4, "&limit=15000")];
+    let others = futures::future::join_all(paths.iter().map(|path| server.get(path)));
+    let (first, others) = tokio::join!(read(first), others);
+    let whole = first.rows();
     assert_eq!(whole.num_rows(), 21_000);
-    assert_eq!(outcomes[1].rows(), whole);
-    assert_eq!(outcomes[2].rows(), whole.slice(500, 20_500));
-    assert_eq!(outcomes[3].rows(), whole.slice(0, 15_000));
+    let expected = [(0, 21_000), (500, 20_500), (0, 15_000)];
+    for (other, (first_row, num_rows)) in others.iter().zip(expected) {
+        assert_eq!(other.rows(), whole.slice(first_row, num_rows));
+    }
     for number in 1..5 {
         server.until_state(&id(number), "done").await;
     }
@@ -202,4 +199,49 @@ async fn no_result_waits_for_its_own_rows() {
     assert_eq!(server.ask("DELETE", &base, &[], b"").await.status, 204);
     let itself = timeout(PATIENCE, server.post(&over(1, 2))).await.unwrap();
     itself.assert_refused(409, "id_in_use");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_waiting_request_gets_the_slot_of_a_stalled_one_at_once() {
+    let folder = tempfile::TempDir::new().unwrap();
+    write_rows(&folder.path().join("t.parquet"), 0, MANY_ROWS);
+    let config = AppConfig {
+        max_streams: 1,
+        stall_timeout: Duration::from_secs(3600),
+        ..config()
+    };
+    let source = [format!("t={}", path(folder.path(), "t.parquet"))];
+    let tables = colonnade_server::source::open_all(&source).unwrap();
+    let server = Server::start(&config, tables).await;
+    let socket = stalled(&server, 1);
+    while server.get(&format!("/v1/query/{}", id(1))).await.status == 404 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(
+        server
+            .get("/v1/tables/t/rows?limit=10")
+            .await
+            .has_numbers(0..10)
+    );
+    // Its client is still there.
+    server.until_state(&id(1), "running").await;
+    drop(socket);
+    server.until_state(&id(1), "cancelled").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_over_another_never_has_the_rows_of_its_successor() {
+    let (server, _) = Server::of_scripts(numbered(1, 10)).await;
+    let base = |sql: &str| json!({ "sql": sql, "id": id(1) });
+    let over = |number| json!({ "query": id(1), "id": id(number) });
+    for (number, sql) in [(2, "select 1 as a"), (3, "select 2 as a")] {
+        server.post(&base(sql)).await.rows();
+        let expected = i64::from(number) - 1;
+        let derived = server.post(&over(number)).await;
+        assert_eq!(derived.numbers(), [expected], "{sql}");
+        let path = format!("/v1/query/{}", id(1));
+        assert_eq!(server.ask("DELETE", &path, &[], b"").await.status, 204);
+    }
+    let rows = format!("/v1/query/{}/rows", id(2));
+    assert_eq!(server.get(&rows).await.numbers(), [1]);
 }

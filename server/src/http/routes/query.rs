@@ -204,6 +204,7 @@ pub(super) async fn rows(
         linger: number("linger_s", linger_s.as_deref())?
             .map(linger)
             .transpose()?,
+        ..ReadOptions::default()
     };
     let has_checksums = checksum(checksum_name.as_deref())?;
     let slot = app.streams.take().await?;

@@ -53,12 +53,13 @@ async fn receive(
     let media_type = text(headers, CONTENT_TYPE).unwrap_or_default();
     receive_body(&mut upload, media_type, app, body).await?;
 
-    let _slot = app.uploads.check_slot().await;
+    let slot = app.uploads.check_slot().await;
     let shared = app.clone();
     let cancel = CancellationToken::new();
     // The handler is dropped when the client disconnects.
     let _cancel_when_dropped = cancel.clone().drop_guard();
     let committed = tokio::task::spawn_blocking(move || {
+        let _slot = slot;
         shared
             .uploads
             .commit(upload, &shared.engine, describe, &cancel)
