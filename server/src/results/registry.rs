@@ -106,7 +106,7 @@ impl Registry {
             }
             QueryError::new(
                 ErrorKind::RowsExpired,
-                format!("query {id} was removed"),
+                format!("query {id} was deleted, or its time is over"),
                 "run the query again",
             )
         })
