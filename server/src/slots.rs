@@ -24,8 +24,8 @@ pub struct Slots {
 pub struct Slot(#[expect(dead_code, reason = "held")] OwnedSemaphorePermit);
 
 impl Slots {
-    /// `num_slots` free slots, for which a request waits `queue_timeout` at most. For messages, `work` says in the plural what holds them, and `option` which option
-    /// of the server gives more.
+    /// `num_slots` free slots, for which a request waits `queue_timeout` at most. For messages, `work` says in the
+    /// plural what holds them, and `option` which option of the server gives more.
     pub fn new(
         num_slots: usize,
         queue_timeout: Duration,

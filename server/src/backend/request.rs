@@ -126,6 +126,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// The id of the result whose rows it reads, if it reads one.
+    ///
+    /// # Errors
+    /// `bad_parameter`.
+    pub fn base(&self) -> Result<Option<Uuid>, QueryError> {
+        match &self.source {
+            Source::Query(query) => parse_id(&query.table).map(Some),
+            Source::Sql(_) | Source::Table(_) => Ok(None),
+        }
+    }
+
     /// Whether all rows of `other` are rows of this request.
     pub fn has_rows_of(&self, other: &Self) -> bool {
         let ends_within = match (self.range.end(), other.range.end()) {

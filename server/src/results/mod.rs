@@ -35,7 +35,7 @@ use tokio::runtime::Handle;
 use uuid::Uuid;
 
 use crate::backend::Backend;
-use crate::backend::request::{Request, Source, parse_id};
+use crate::backend::request::Request;
 use crate::backend::runtime::QueryRuntime;
 use crate::byte_pool::BytePool;
 use crate::encode::Codec;
@@ -149,7 +149,6 @@ impl Results {
         codec: Option<Codec>,
     ) -> Result<Reader, QueryError> {
         self.runtime.get_or_init(Handle::current);
-        self.check_bases(&request)?;
         let (record, is_new) = self.registry.begin(&request, &self.metrics)?;
         let _pending = is_new.then(|| PendingOpen(&record));
         let options = ReadOptions {
@@ -250,34 +249,6 @@ impl Results {
     ) -> Result<Reader, QueryError> {
         let joined = self.join(record, options).await?;
         Reader::open(Arc::clone(self), Arc::clone(record), joined, options).await
-    }
-
-    /// Checks that the results whose rows a request reads are known, and that its own id is not among them: no
-    /// result may wait for its own rows.
-    ///
-    /// # Errors
-    /// `unknown_query`, `id_in_use`.
-    fn check_bases(&self, request: &Request) -> Result<(), QueryError> {
-        let Source::Query(query) = &request.source else {
-            return Ok(());
-        };
-        let mut base = Ok(self.registry.get(parse_id(&query.table)?)?);
-        while let Ok(record) = base {
-            let Source::Query(query) = &record.request.source else {
-                break;
-            };
-            let id = parse_id(&query.table)?;
-            if id == request.id {
-                return Err(QueryError::new(
-                    ErrorKind::IdInUse,
-                    format!("query {id} would read its own rows"),
-                    "use a new id for a new query, or leave it out",
-                ));
-            }
-            // The rows of a result may be kept although its base is no longer known.
-            base = self.registry.get(id);
-        }
-        Ok(())
     }
 
     /// Joins a run that has the first row, or starts one.

@@ -28,6 +28,15 @@ pub(super) fn rows_gone(row: u64) -> QueryError {
     )
 }
 
+/// The error for a query over the result `id`, if that id has other rows now.
+pub(super) fn result_replaced(id: Uuid) -> QueryError {
+    QueryError::new(
+        ErrorKind::SourceChanged,
+        format!("query {id}, whose rows this query reads, was replaced by another"),
+        "run the query with a new id",
+    )
+}
+
 /// The state of a result.
 #[derive(Debug, Clone)]
 enum State {

@@ -51,7 +51,7 @@ impl Registry {
     /// rows.
     ///
     /// # Errors
-    /// `id_in_use`.
+    /// `id_in_use`; `unknown_query` if it reads the rows of a result that is not known.
     pub fn begin(
         &self,
         request: &Request,
@@ -59,6 +59,7 @@ impl Registry {
     ) -> Result<(Arc<ResultRecord>, bool), QueryError> {
         let mut records = self.lock();
         self.forget_old(&mut records);
+        check_bases(&records, request)?;
         if let Some(record) = records.get(&request.id) {
             if record.request.has_rows_of(request) {
                 record.touch();
@@ -83,13 +84,8 @@ impl Registry {
     pub fn get(&self, id: Uuid) -> Result<Arc<ResultRecord>, QueryError> {
         let mut records = self.lock();
         self.forget_old(&mut records);
-        let record = records.get(&id).map(Arc::clone).ok_or_else(|| {
-            QueryError::new(
-                ErrorKind::UnknownQuery,
-                format!("no query {id} is running or was requested recently"),
-                "GET /v1/query lists those that are known",
-            )
-        })?;
+        let record = records.get(&id).map(Arc::clone);
+        let record = record.ok_or_else(|| unknown_query(id))?;
         record.touch();
         Ok(record)
     }
@@ -254,4 +250,42 @@ impl Registry {
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<ResultRecord>>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Checks that the result whose rows a request reads is known, and that the request's own id is not among the results
+/// behind it: no result may wait for its own rows.
+///
+/// # Errors
+/// `unknown_query`, `id_in_use`.
+fn check_bases(
+    records: &HashMap<Uuid, Arc<ResultRecord>>,
+    request: &Request,
+) -> Result<(), QueryError> {
+    let mut base = request.base()?;
+    if let Some(id) = base.filter(|id| !records.contains_key(id)) {
+        return Err(unknown_query(id));
+    }
+    while let Some(id) = base {
+        if id == request.id {
+            return Err(QueryError::new(
+                ErrorKind::IdInUse,
+                format!("query {id} would read its own rows"),
+                "use a new id for a new query, or leave it out",
+            ));
+        }
+        // Rows can be kept although the result behind them is no longer known.
+        base = match records.get(&id) {
+            Some(record) => record.request.base()?,
+            None => None,
+        };
+    }
+    Ok(())
+}
+
+fn unknown_query(id: Uuid) -> QueryError {
+    QueryError::new(
+        ErrorKind::UnknownQuery,
+        format!("no query {id} is running or was requested recently"),
+        "GET /v1/query lists those that are known",
+    )
 }

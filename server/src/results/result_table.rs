@@ -16,11 +16,12 @@ use futures::{Stream, TryStreamExt};
 use uuid::Uuid;
 
 use crate::encode::decode_message;
-use crate::error::{QueryError, source_changed};
+use crate::error::QueryError;
 use crate::message::{LiveDictionaries, MessageKind};
 use crate::order::RowRange;
 use crate::results::Results;
 use crate::results::reader::{ReadOptions, Reader, Turn, broken};
+use crate::results::record::result_replaced;
 use crate::source::Table;
 
 /// One partition: all rows of a result, in order.
@@ -77,7 +78,7 @@ impl PartitionStream for ResultRows {
             let reader = rows.results.reopen(rows.id, rows.options).await;
             let reader = reader.map_err(external)?;
             if reader.record().rows_id() != rows.rows_id {
-                return Err(external(source_changed(&rows.id.to_string())));
+                return Err(external(result_replaced(rows.id)));
             }
             Ok::<_, DataFusionError>(decode(reader))
         });

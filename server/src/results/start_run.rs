@@ -8,12 +8,12 @@ use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
 
 use crate::backend::PlannedQuery;
-use crate::backend::request::{Request, Source, parse_id};
+use crate::backend::request::Request;
 use crate::error::{QueryError, source_changed};
 use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
 use crate::results::reader::{Joined, ReadOptions, Turn};
-use crate::results::record::{ResultRecord, rows_gone};
+use crate::results::record::{ResultRecord, result_replaced, rows_gone};
 use crate::results::run::{Run, RunHead, cancelled, timed_out};
 use crate::results::run_driver::RunDriver;
 use crate::results::{Results, cannot_plan};
@@ -36,10 +36,8 @@ impl Results {
         options: ReadOptions,
         slot: Option<Slot>,
     ) -> Result<Joined, QueryError> {
-        let base = match &record.request.source {
-            Source::Query(query) => Some(self.registry.get(parse_id(&query.table)?)?),
-            _ => None,
-        };
+        let base_id = record.request.base()?;
+        let base = base_id.map(|id| self.registry.get(id)).transpose()?;
         let planned = self.plan(record, options).await?;
         let mut properties = properties_of(&planned);
         if let Some(base) = &base {
@@ -49,9 +47,12 @@ impl Results {
         }
         let is_first = record.properties().is_none();
         let known = record.set_properties(properties.clone());
-        if known.sources != properties.sources || known.base != properties.base {
-            let tables = known.sources.iter().map(|(name, _)| name.as_str());
-            return Err(source_changed(tables.min().unwrap_or("")));
+        if let Some(id) = base_id.filter(|_| known.base != properties.base) {
+            return Err(result_replaced(id));
+        }
+        if known.sources != properties.sources {
+            let name = planned.sources.first().map_or("", |table| &table.name);
+            return Err(source_changed(name));
         }
         let first_row = options.range.first_row;
         if known.is_repeatable && !properties.is_repeatable {
@@ -159,13 +160,13 @@ impl Results {
             range: options.range,
             ..record.request.clone()
         };
-        let (backend, base) = match &request.source {
-            Source::Query(query) => {
+        let (backend, base) = match request.base()? {
+            Some(id) => {
                 // Boxed, because that result may in turn read the rows of another.
-                let base = Box::pin(self.table(parse_id(&query.table)?)).await?;
+                let base = Box::pin(self.table(id)).await?;
                 (Arc::clone(&self.embedded), Some(base))
             }
-            _ => (Arc::clone(&self.backend), None),
+            None => (Arc::clone(&self.backend), None),
         };
         let codec = options.codec;
         let planning = AbortOnDropHandle::new(

@@ -171,10 +171,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /**
-   * The selected cells; null if there are none. Rows are numbered from 0 in the shown order (after filter and
-   * sort), and columns from 0 among the shown columns.
-   */
+  /** The selected cells, by numbers of shown rows and shown columns from 0; null if there are none. */
   get selection(): ViewerSelection | null {
     return this.#tools.selection;
   }
