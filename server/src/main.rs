@@ -1,6 +1,6 @@
 //! The program `colonnade`.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 #[cfg(unix)]
 use std::path::Path;
@@ -18,6 +18,7 @@ use colonnade_server::http::GuardConfig;
 use colonnade_server::log::JsonLines;
 use colonnade_server::{App, AppConfig, allocator, backend, demo, source};
 use futures::FutureExt;
+use tokio::net::{TcpListener, TcpSocket};
 use tracing_subscriber::EnvFilter;
 
 #[global_allocator]
@@ -25,6 +26,10 @@ static ALLOCATOR: LimitedAllocator = LimitedAllocator;
 
 /// File descriptors for connections, sources and spill files.
 const MAX_OPEN_FILES: u64 = 65_536;
+
+/// Connections that wait until they are accepted. When the queue is full, a client's system tries again after
+/// a second.
+const MAX_UNACCEPTED: u32 = 4096;
 
 fn main() -> ExitCode {
     allocator::share_arenas();
@@ -113,9 +118,9 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     // Each connection takes a descriptor. If the limit cannot be raised, fewer are accepted.
     let _ = rlimit::increase_nofile_limit(MAX_OPEN_FILES);
     // Bind first, so that an address in use is refused before any work is done.
-    let listener = runtime.block_on(tokio::net::TcpListener::bind(address)).map_err(|error| {
+    let listener = runtime.block_on(async { listen(address) }).map_err(|error| {
         StartError::Failed(match error.kind() {
-            std::io::ErrorKind::AddrInUse => {
+            io::ErrorKind::AddrInUse => {
                 format!("{address} is in use; stop the program that listens there, or give another --listen (port 0 picks a free one)")
             }
             _ => format!("cannot listen on {address}: {error}; give --listen an address of this machine"),
@@ -186,6 +191,19 @@ fn resolve(listen: &str) -> Result<SocketAddr, StartError> {
         .map_err(|_| refuse())?
         .next()
         .ok_or_else(refuse)
+}
+
+/// Listens with a queue that holds a burst of new connections.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // On Windows, the option would let another program take the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(MAX_UNACCEPTED)
 }
 
 fn guard(args: &ServeArgs, address: SocketAddr) -> Result<GuardConfig, StartError> {

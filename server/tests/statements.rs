@@ -21,6 +21,8 @@ mod functions;
 mod hostile;
 #[path = "statements/oracle.rs"]
 mod oracle;
+#[path = "statements/oracle_process.rs"]
+mod oracle_process;
 #[path = "statements/process.rs"]
 mod process;
 #[path = "statements/program.rs"]

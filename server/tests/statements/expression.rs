@@ -72,10 +72,8 @@ impl Scope {
 
 /// What statements are made of.
 pub(crate) struct Vocabulary {
-    /// With one partition.
+    /// It plans expressions.
     pub(crate) context: SessionContext,
-    /// With several.
-    pub(crate) second: SessionContext,
     pub(crate) functions: Functions,
     pub(crate) lineitem: SchemaRef,
     pub(crate) every_type: SchemaRef,

@@ -19,6 +19,7 @@ use crate::draw::{Statement, draw};
 use crate::expression::Vocabulary;
 use crate::functions::Functions;
 use crate::oracle;
+use crate::oracle_process::OracleProcesses;
 use crate::process::{MemorySampler, children, falls_quiet, memory_bytes};
 use crate::program::{Ending, Program, Reader, alone, is_expected};
 use crate::random::Random;
@@ -45,7 +46,9 @@ const ARGUMENTS: [&str; 8] = [
 /// Within this time a statement ends, including the time that it waits for others.
 const PATIENCE: Duration = Duration::from_secs(30);
 const ORACLE_PATIENCE: Duration = Duration::from_secs(3);
-const ORACLE_BYTES: usize = 1 << 30;
+
+/// The pool of the context that plans expressions while they are drawn.
+const DRAW_BYTES: usize = 64 << 20;
 
 /// Codes of errors that a statement may have besides its own.
 const OTHER_CODES: [&str; 3] = ["storage_full", "engine_died", "busy"];
@@ -68,6 +71,7 @@ const MAX_FAILURES: usize = 20;
 struct Fuzz {
     program: Program,
     vocabulary: Arc<Vocabulary>,
+    oracle: OracleProcesses,
     seed: u64,
     next: AtomicU64,
     is_over: AtomicBool,
@@ -98,6 +102,7 @@ async fn drawn_statements_end_with_the_right_rows_or_an_error() {
     let fuzz = Arc::new(Fuzz {
         program,
         vocabulary: Arc::new(vocabulary(&folder).await),
+        oracle: OracleProcesses::new(folder.path()),
         seed,
         next: AtomicU64::new(first),
         is_over: AtomicBool::new(false),
@@ -141,10 +146,9 @@ async fn drawn_statements_end_with_the_right_rows_or_an_error() {
 }
 
 async fn vocabulary(folder: &TempDir) -> Vocabulary {
-    let [context, second] = [1, 4].map(|num| oracle::context(num, ORACLE_BYTES));
+    let context = oracle::context(1, DRAW_BYTES);
     for table in ["lineitem", "every_type"] {
         oracle::register_in_memory(&context, folder.path(), table);
-        oracle::register_in_memory(&second, folder.path(), table);
     }
     let schema = async |table| context.table_provider(table).await.unwrap().schema();
     Vocabulary {
@@ -152,7 +156,6 @@ async fn vocabulary(folder: &TempDir) -> Vocabulary {
         lineitem: schema("lineitem").await,
         every_type: schema("every_type").await,
         context,
-        second,
     }
 }
 
@@ -251,7 +254,7 @@ impl Fuzz {
 
     async fn expected(&self, statement: &Statement) -> Option<Result<Vec<RecordBatch>, String>> {
         let (sql, _) = statement.expected.as_ref()?;
-        oracle::answer(&self.vocabulary.context, sql, ORACLE_PATIENCE).await
+        self.oracle.answer(1, sql, ORACLE_PATIENCE).await
     }
 
     /// Rows are wrong if both contexts contradict them, because plain DataFusion errs too: the answers of its
@@ -266,7 +269,7 @@ impl Fuzz {
         let Err(problem) = compare(expected, found, determined) else {
             return Ok("right rows".to_owned());
         };
-        match oracle::answer(&self.vocabulary.second, sql, ORACLE_PATIENCE).await {
+        match self.oracle.answer(4, sql, ORACLE_PATIENCE).await {
             Some(Ok(second)) if compare(&second, found, determined).is_ok() => {
                 Ok("right rows, where DataFusion contradicts itself".to_owned())
             }
