@@ -11,6 +11,7 @@
 //! - no field and no row is dropped.
 
 mod error;
+mod number;
 
 pub use error::{TextError, TextErrorKind};
 
