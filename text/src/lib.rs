@@ -12,8 +12,11 @@
 
 mod error;
 mod number;
+mod time;
+mod type_word;
 
 pub use error::{TextError, TextErrorKind};
+pub use type_word::{parse_type_word, type_word};
 
 /// The longest record in bytes, because a record is in memory while it is read.
 pub const MAX_RECORD_BYTES: usize = 16 << 20;
