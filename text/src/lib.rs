@@ -11,6 +11,7 @@
 //! - no field and no row is dropped.
 
 mod error;
+pub mod json;
 mod number;
 mod time;
 mod type_word;

@@ -119,6 +119,39 @@ impl NumberFacts {
         self.decimal_type()
     }
 
+    /// Facts of which `data_type` follows, for a column whose numbers are no longer known.
+    ///
+    /// Of integers, a column may hold more digits than a double does: a fraction among them makes
+    /// `Float64` likely and not certain.
+    pub(crate) fn holding(data_type: &DataType) -> Self {
+        let mut facts = Self {
+            seen: true,
+            ..Self::default()
+        };
+        match *data_type {
+            DataType::Int64 => facts.integer_digits = 19,
+            DataType::UInt64 => {
+                facts.integer_digits = 20;
+                facts.beyond_i64 = true;
+            }
+            DataType::Decimal128(precision, scale) => {
+                let integer_digits = i16::from(precision) - i16::from(scale);
+                facts.integer_digits = u32::try_from(integer_digits).unwrap_or(0);
+                facts.fraction_digits = u32::try_from(scale).unwrap_or(0);
+                facts.any_fractional = scale > 0;
+                facts.any_negative = true;
+                facts.beyond_i64 = true;
+                facts.beyond_u64 = true;
+                facts.beyond_float = true;
+            }
+            _ => {
+                facts.any_fractional = true;
+                facts.beyond_decimal = true;
+            }
+        }
+        facts
+    }
+
     fn decimal_type(&self) -> Option<DataType> {
         let precision = self
             .integer_digits
@@ -246,5 +279,25 @@ mod tests {
         assert_eq!(facts.data_type(), Some(DataType::Float64));
         facts.observe(b"1.234567890123456789");
         assert_eq!(facts.data_type(), None);
+    }
+
+    #[test]
+    fn facts_of_a_type_grow_with_a_number_that_it_cannot_hold() {
+        use DataType::{Decimal128, Float64, Int64, UInt64};
+        let grown = |data_type: &DataType, text: &str| {
+            let mut facts = NumberFacts::holding(data_type);
+            assert_eq!(facts.data_type().as_ref(), Some(data_type));
+            assert!(facts.observe(text.as_bytes()));
+            facts.data_type()
+        };
+        assert_eq!(grown(&Int64, "1.5"), Some(Float64));
+        assert_eq!(grown(&Int64, "9223372036854775808"), Some(UInt64));
+        assert_eq!(
+            grown(&Int64, "100000000000000000000"),
+            Some(Decimal128(21, 0))
+        );
+        assert_eq!(grown(&UInt64, "-1"), Some(Decimal128(20, 0)));
+        assert_eq!(grown(&Decimal128(20, 2), "1.555"), Some(Decimal128(21, 3)));
+        assert_eq!(grown(&Float64, "1.234567890123456789"), None);
     }
 }
