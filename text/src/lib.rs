@@ -10,6 +10,7 @@
 //! - dates and times keep all their digits and their zone;
 //! - no field and no row is dropped.
 
+pub mod csv;
 mod error;
 pub mod json;
 mod number;
