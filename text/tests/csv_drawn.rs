@@ -489,11 +489,18 @@ fn for_each_seed(cases: u64, test: fn(&mut Random)) {
     }
 }
 
+/// Whether the text has blank lines at most, so that the number of its columns cannot be told.
+fn has_no_record(drawn: &Drawn) -> bool {
+    let mut values = drawn.rows.iter().flatten();
+    let is_blank = drawn.names.len() == 1 && values.all(Option::is_none);
+    !drawn.dialect.has_header && (is_blank || drawn.rows.is_empty())
+}
+
 #[test]
 fn what_is_inferred_from_all_rows_reads_all_rows_exactly() {
     for_each_seed(env("COLONNADE_CASES", 3000), |random| {
         let drawn = draw(random);
-        if !drawn.dialect.has_header && drawn.rows.is_empty() {
+        if has_no_record(&drawn) {
             return;
         }
         let inferred = infer(random, &drawn);
@@ -587,7 +594,7 @@ fn check_ranges(random: &mut Random, drawn: &Drawn, schema: &SchemaRef, projecti
 fn what_is_inferred_from_a_sample_reads_exactly_or_fails() {
     for_each_seed(env("COLONNADE_CASES", 3000), |random| {
         let drawn = draw(random);
-        if !drawn.dialect.has_header && drawn.rows.is_empty() {
+        if has_no_record(&drawn) {
             return;
         }
         let mut inference = Inference::new(&drawn.dialect).with_max_rows(random.below(12) as u64);

@@ -6,12 +6,12 @@ use std::ops::Range;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use crate::TextError;
 use crate::csv::CHUNK_BYTES;
 use crate::csv::builder::{ColumnBuilder, Fields};
 use crate::csv::dialect::{Dialect, Syntax};
 use crate::csv::records::{Block, Splitter};
 use crate::csv::values::ValueSyntax;
-use crate::TextError;
 
 /// A batch ends early when a column has this many bytes of text, so that its offsets fit 32 bits. One
 /// block adds less than 20 MiB.
