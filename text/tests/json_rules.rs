@@ -1,5 +1,7 @@
 //! Rules of the JSON reader, one by one.
 
+#![allow(clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;

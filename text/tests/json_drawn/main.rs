@@ -2,6 +2,8 @@
 //!
 //! `COLONNADE_CASES` is the number of texts, `COLONNADE_SEED` the seed of the first.
 
+#![allow(clippy::unwrap_used)]
+
 mod check;
 mod draw;
 
