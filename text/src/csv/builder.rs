@@ -18,7 +18,7 @@ use crate::csv::dialect::Syntax;
 use crate::csv::facts::Facts;
 use crate::csv::records::Block;
 use crate::csv::values::{ValueSyntax, parse_bool};
-use crate::number::{Number, parse_decimal, parse_i64, parse_non_finite, parse_u64};
+use crate::number::{parse_decimal, parse_f64, parse_i64, parse_non_finite, parse_u64};
 use crate::time::{TimeOfDay, Timestamp, Zone, parse_date};
 use crate::{TextErrorKind, type_word};
 
@@ -204,13 +204,13 @@ impl ColumnBuilder {
         match &mut self.values {
             Values::Bool(values) => append_bools(values, nulls, fields, num_rows),
             Values::Int64(values) => append_values(values, nulls, fields, num_rows, |value| {
-                parse_i64(&fields.values.number(value)?)
+                parse_integer(value, fields.values)
             }),
             Values::UInt64(values) => append_values(values, nulls, fields, num_rows, |value| {
                 parse_u64(&fields.values.number(value)?)
             }),
             Values::Float64(values) => append_values(values, nulls, fields, num_rows, |value| {
-                parse_float(&fields.values.number(value)?)
+                parse_float(value, fields.values)
             }),
             Values::Decimal(values, precision, scale) => {
                 append_values(values, nulls, fields, num_rows, |value| {
@@ -352,11 +352,20 @@ impl ColumnBuilder {
 }
 
 #[inline]
-fn parse_float(number: &[u8]) -> Option<f64> {
-    match Number::parse(number) {
-        Some(number) => number.to_f64(),
-        None => parse_non_finite(number),
+fn parse_integer(value: &[u8], values: &ValueSyntax) -> Option<i64> {
+    match values.short_number(value) {
+        Some(number) => number.to_i64(),
+        None => parse_i64(&values.number(value)?),
     }
+}
+
+#[inline]
+fn parse_float(value: &[u8], values: &ValueSyntax) -> Option<f64> {
+    if let Some(number) = values.short_number(value) {
+        return number.to_f64();
+    }
+    let number = values.number(value)?;
+    parse_f64(&number).or_else(|| parse_non_finite(&number))
 }
 
 /// Reads a timestamp of the zone; without one, also a date, which is its midnight.

@@ -23,9 +23,12 @@ pub(crate) struct Block<'a> {
 impl<'a> Block<'a> {
     /// The spans of one field of all records.
     #[inline]
-    pub(crate) fn column(&self, index: usize) -> impl Iterator<Item = Span> + use<'a> {
-        let spans = self.spans.get(index..).unwrap_or_default();
-        spans.iter().step_by(self.num_fields.max(1)).copied()
+    pub(crate) fn column(&self, index: usize) -> ColumnSpans<'a> {
+        ColumnSpans {
+            spans: self.spans,
+            next: index,
+            step: self.num_fields.max(1),
+        }
     }
 
     /// The spans of all fields of a record.
@@ -68,6 +71,25 @@ impl<'a> Block<'a> {
         }
         let mut spans = self.spans.iter();
         spans.find_map(|span| Some(span.start() + valid_up_to(span.bytes(text))?))
+    }
+}
+
+/// The spans of one field of all records of a block.
+#[derive(Debug)]
+pub(crate) struct ColumnSpans<'a> {
+    spans: &'a [Span],
+    next: usize,
+    step: usize,
+}
+
+impl Iterator for ColumnSpans<'_> {
+    type Item = Span;
+
+    #[inline]
+    fn next(&mut self) -> Option<Span> {
+        let span = self.spans.get(self.next)?;
+        self.next += self.step;
+        Some(*span)
     }
 }
 

@@ -399,11 +399,12 @@ impl<'a> Ends<'a> {
 /// A bit for each byte of `chunk` that is `a` or `b`.
 #[inline]
 fn mask_of(chunk: &[u8; MASK_BYTES], a: u8, b: u8) -> u64 {
-    let mut mask = 0;
+    let (a, b) = (repeated(a), repeated(b));
     let (words, _) = chunk.as_chunks::<8>();
+    let mut mask = 0;
     for (index, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
-        let equal = high_bits_of_zeros(word ^ repeated(a)) | high_bits_of_zeros(word ^ repeated(b));
+        let equal = high_bits_of_zeros(word ^ a) | high_bits_of_zeros(word ^ b);
         // Moves the eight bits, one in each byte, next to each other.
         let bits = (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56;
         mask |= bits << (index * 8);

@@ -35,6 +35,16 @@ impl ValueSyntax {
         field.is_empty() || self.null_words.iter().any(|word| word == field)
     }
 
+    /// A short number; `None` for others, and where numbers have commas.
+    #[inline]
+    pub(crate) fn short_number(&self, value: &[u8]) -> Option<ShortNumber> {
+        if self.decimal_comma {
+            None
+        } else {
+            ShortNumber::parse(value)
+        }
+    }
+
     /// A number with a point before its fraction; `None` if the dialect has commas and there is a
     /// point.
     #[inline]
@@ -47,6 +57,7 @@ impl ValueSyntax {
     }
 }
 
+#[inline]
 fn length_bit(length: usize) -> u64 {
     1 << length.min(63)
 }
@@ -75,9 +86,70 @@ pub(crate) fn parse_bool(value: &[u8]) -> Option<bool> {
     }
 }
 
+/// A number of at most 16 digits without exponent, and not `-0`: the fast path of most columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ShortNumber {
+    /// The digits without the point.
+    mantissa: i64,
+    /// Digits behind the point; `None` without a point.
+    num_decimals: Option<usize>,
+}
+
+impl ShortNumber {
+    #[inline]
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        if digits.len() > 16 {
+            return None;
+        }
+        let mut mantissa = 0;
+        let mut point = None;
+        for (at, byte) in digits.iter().enumerate() {
+            let digit = byte.wrapping_sub(b'0');
+            if digit <= 9 {
+                mantissa = mantissa * 10 + i64::from(digit);
+            } else if *byte == b'.' && point.is_none() {
+                point = Some(at);
+            } else {
+                return None;
+            }
+        }
+        let integer_len = point.unwrap_or(digits.len());
+        let num_decimals = point.map(|at| digits.len() - at - 1);
+        let is_negative = digits.len() < text.len();
+        let is_valid = integer_len > 0
+            && (integer_len == 1 || digits.first() != Some(&b'0'))
+            && num_decimals != Some(0)
+            && (!is_negative || mantissa != 0);
+        is_valid.then_some(Self {
+            mantissa: if is_negative { -mantissa } else { mantissa },
+            num_decimals,
+        })
+    }
+
+    /// The number, if it has no point.
+    #[inline]
+    pub(crate) fn to_i64(self) -> Option<i64> {
+        self.num_decimals.is_none().then_some(self.mantissa)
+    }
+
+    /// The nearest double.
+    #[inline]
+    pub(crate) fn to_f64(self) -> Option<f64> {
+        const POWERS: [f64; 16] = [
+            1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+        ];
+        // With a point there are at most 15 digits, so that both operands are exact, and their quotient
+        // is the nearest double.
+        let power = POWERS.get(self.num_decimals.unwrap_or(0))?;
+        Some(self.mantissa as f64 / power)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::Number;
 
     #[test]
     fn nulls_are_unquoted() {
@@ -96,6 +168,54 @@ mod tests {
         let values = ValueSyntax::new(&Dialect::default());
         assert!(values.is_null(b"", false));
         assert!(!values.is_null(b"NA", false));
+    }
+
+    #[test]
+    fn short_numbers_are_numbers_as_everywhere() {
+        let texts = [
+            "0",
+            "-1",
+            "12",
+            "1.5",
+            "-0.25",
+            "0.1",
+            "999999999999999.9",
+            "9007199254740993",
+            "0.00000000000001",
+            "-0",
+            "-0.0",
+            "01",
+            "00.5",
+            ".5",
+            "5.",
+            ".",
+            "-",
+            "",
+            "1.2.3",
+            "1e5",
+            "+1",
+            " 1",
+            "12345678901234567",
+            "-9999999999999999",
+        ];
+        for text in texts {
+            let text = text.as_bytes();
+            let number = Number::parse(text);
+            match ShortNumber::parse(text) {
+                Some(short) => {
+                    let number = number.expect("a number");
+                    assert_eq!(short.to_i64(), number.to_i64());
+                    let bits = |value: Option<f64>| value.map(f64::to_bits);
+                    assert_eq!(bits(short.to_f64()), bits(number.to_f64()));
+                }
+                None => assert!(
+                    text.len() > 16
+                        || number.is_none_or(|number| {
+                            number.is_negative_zero() || text.contains(&b'e')
+                        })
+                ),
+            }
+        }
     }
 
     #[test]
