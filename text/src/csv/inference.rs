@@ -1,0 +1,192 @@
+//! The names and types of the columns of a CSV text.
+
+use std::fmt;
+
+use arrow_schema::{Field, Schema};
+
+use crate::csv::CHUNK_BYTES;
+use crate::csv::dialect::Dialect;
+use crate::csv::facts::Facts;
+use crate::csv::records::Splitter;
+use crate::csv::values::ValueSyntax;
+use crate::{TextError, TextErrorKind};
+
+/// Reads a CSV text for the names of its columns and facts about all their values.
+#[derive(Debug)]
+pub struct Inference {
+    splitter: Splitter,
+    values: ValueSyntax,
+    facts: Vec<Facts>,
+    num_rows: u64,
+    max_rows: Option<u64>,
+}
+
+impl Inference {
+    /// Reads all rows.
+    #[must_use]
+    pub fn new(dialect: &Dialect) -> Self {
+        Self {
+            splitter: Splitter::new(dialect, None, 0..u64::MAX),
+            values: ValueSyntax::new(dialect),
+            facts: Vec::new(),
+            num_rows: 0,
+            max_rows: None,
+        }
+    }
+
+    /// Reads a sample: at most `max_rows` rows. A wrong record after right ones ends the sample; whoever
+    /// reads the rows reports it.
+    #[must_use]
+    pub fn with_max_rows(mut self, max_rows: u64) -> Self {
+        self.max_rows = Some(max_rows);
+        self
+    }
+
+    /// Rows that were read.
+    #[must_use]
+    pub fn num_rows(&self) -> u64 {
+        self.num_rows
+    }
+
+    /// Whether a sample is complete, so that more text changes nothing.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.splitter.is_done()
+    }
+
+    /// Reads the next piece of the text.
+    ///
+    /// # Errors
+    /// The first wrong record; in a sample only if it is the first of all.
+    pub fn push(&mut self, piece: &[u8]) -> Result<(), TextError> {
+        for chunk in piece.chunks(CHUNK_BYTES) {
+            if self.is_done() {
+                return Ok(());
+            }
+            self.splitter.feed(chunk);
+            self.read()?;
+        }
+        Ok(())
+    }
+
+    /// Ends the text.
+    ///
+    /// # Errors
+    /// As [`Self::push`]; `Empty` if there is no record at all.
+    pub fn finish(mut self) -> Result<Inferred, TextError> {
+        self.splitter.finish();
+        self.read()?;
+        self.finish_sample()
+    }
+
+    /// Ends a sample of a longer text: a record at its end may be cut and is not read.
+    ///
+    /// # Errors
+    /// `Empty` if there is no complete record.
+    pub fn finish_sample(mut self) -> Result<Inferred, TextError> {
+        let Some(num_fields) = self.splitter.num_fields() else {
+            return Err(TextError::new(TextErrorKind::Empty, 0));
+        };
+        self.facts.resize(num_fields, Facts::default());
+        let names = match self.splitter.header() {
+            Some(header) => header.iter().enumerate().map(column_name).collect(),
+            None => (0..num_fields).map(numbered_name).collect(),
+        };
+        Ok(Inferred {
+            names,
+            facts: self.facts,
+            num_rows: self.num_rows,
+        })
+    }
+
+    fn read(&mut self) -> Result<(), TextError> {
+        match self.read_blocks() {
+            Err(_) if self.max_rows.is_some() && self.num_rows > 0 => Ok(()),
+            result => result,
+        }
+    }
+
+    fn read_blocks(&mut self) -> Result<(), TextError> {
+        loop {
+            let rows_left = self.max_rows.map_or(u64::MAX, |max| max - self.num_rows);
+            if rows_left == 0 && self.splitter.num_fields().is_some() {
+                self.splitter.stop();
+                return Ok(());
+            }
+            let max_rows = usize::try_from(rows_left).unwrap_or(usize::MAX);
+            let syntax = self.splitter.syntax;
+            let Some(block) = self.splitter.next_block(max_rows)? else {
+                return Ok(());
+            };
+            self.facts.resize(block.num_fields, Facts::default());
+            for (column, facts) in self.facts.iter_mut().enumerate() {
+                facts.observe_column(&block, column, &syntax, &self.values);
+            }
+            self.num_rows += block.num_rows as u64;
+        }
+    }
+}
+
+fn column_name((index, name): (usize, &String)) -> String {
+    if name.is_empty() {
+        numbered_name(index)
+    } else {
+        name.clone()
+    }
+}
+
+fn numbered_name(index: usize) -> String {
+    format!("column_{}", index + 1)
+}
+
+/// The columns of a CSV text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inferred {
+    /// Names as in the header, so that some may be equal; `column_1` and so on for empty names, and
+    /// without a header.
+    pub names: Vec<String>,
+    /// Facts about the values of each column.
+    pub facts: Vec<Facts>,
+    /// Rows that were read.
+    pub num_rows: u64,
+}
+
+/// Two texts have columns with other names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamesDiffer;
+
+impl fmt::Display for NamesDiffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the files have columns with different names")
+    }
+}
+
+impl std::error::Error for NamesDiffer {}
+
+impl Inferred {
+    /// Adds the rows of another text.
+    ///
+    /// # Errors
+    /// If its columns have other names, or another order.
+    pub fn merge(&mut self, other: &Self) -> Result<(), NamesDiffer> {
+        if self.names != other.names {
+            return Err(NamesDiffer);
+        }
+        for (facts, other) in self.facts.iter_mut().zip(&other.facts) {
+            facts.merge(other);
+        }
+        self.num_rows += other.num_rows;
+        Ok(())
+    }
+
+    /// The columns with the types that hold all their values exactly. All are nullable.
+    #[must_use]
+    pub fn schema(&self) -> Schema {
+        let columns = self.names.iter().zip(&self.facts);
+        let field = |(name, facts): (&String, &Facts)| Field::new(name, facts.data_type(), true);
+        Schema::new(columns.map(field).collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+use super::*;
+
+fn inferred(text: &str) -> Result<Inferred, TextError> {
+    let mut inference = Inference::new(&Dialect::default());
+    inference.push(text.as_bytes())?;
+    inference.finish()
+}
+
+fn words(inferred: &Inferred) -> Vec<String> {
+    let columns = inferred.names.iter().zip(&inferred.facts);
+    let word = |(name, facts): (&String, &Facts)| {
+        format!("{name} {}", crate::type_word(&facts.data_type()))
+    };
+    columns.map(word).collect()
+}
+
+#[test]
+fn names_come_from_the_header() {
+    let found = inferred("a,,a,\"b\"\"c\"\n1,2,x,1.5\n").unwrap();
+    let expected = ["a int64", "column_2 int64", "a text", "b\"c float64"];
+    assert_eq!(words(&found), expected);
+    assert_eq!(found.num_rows, 1);
+    let found = inferred("a,b\n").unwrap();
+    assert_eq!(words(&found), ["a text", "b text"]);
+    assert_eq!(found.num_rows, 0);
+    assert_eq!(inferred("\n").unwrap_err().kind, TextErrorKind::Empty);
+}
+
+#[test]
+fn files_merge_if_their_names_agree() {
+    let mut found = inferred("a,b\n1,2\n").unwrap();
+    let other = inferred("a,b\n1.5,\n3,\n").unwrap();
+    found.merge(&other).unwrap();
+    assert_eq!(words(&found), ["a float64", "b int64"]);
+    assert_eq!(found.num_rows, 3);
+    assert_eq!(found.merge(&inferred("b,a\n").unwrap()), Err(NamesDiffer));
+}
+
+fn sample(max_rows: u64) -> Inference {
+    Inference::new(&Dialect::default()).with_max_rows(max_rows)
+}
+
+#[test]
+fn samples_end_after_their_rows_or_before_wrong_records() {
+    let mut two = sample(2);
+    two.push(b"a,b\n1,2\n3,4\nx,y\n").unwrap();
+    assert!(two.is_done());
+    let found = two.finish().unwrap();
+    assert_eq!(words(&found), ["a int64", "b int64"]);
+    assert_eq!(found.num_rows, 2);
+
+    let mut ragged = sample(9);
+    ragged.push(b"a,b\n1,2\n3\n").unwrap();
+    assert_eq!(ragged.finish().unwrap().num_rows, 1);
+    assert!(sample(9).push(b"a,b\n3\n").is_err());
+    assert!(inferred("a,b\n1,2\n3\n").is_err());
+}
+
+#[test]
+fn a_cut_record_at_the_end_of_a_sample_is_not_read() {
+    let mut inference = Inference::new(&Dialect::default());
+    inference.push(b"a,b\n1,2\n3,4.").unwrap();
+    let found = inference.finish_sample().unwrap();
+    assert_eq!(words(&found), ["a int64", "b int64"]);
+    assert_eq!(found.num_rows, 1);
+}

@@ -1,0 +1,23 @@
+//! CSV: dialects, records, types and rows.
+
+mod builder;
+mod decoder;
+mod detect;
+mod dialect;
+mod facts;
+mod inference;
+mod quotes;
+mod records;
+mod scan;
+mod values;
+
+pub use decoder::Decoder;
+pub use detect::DETECT_BYTES;
+pub use dialect::{Dialect, LineEnd};
+pub use facts::Facts;
+pub use inference::{Inference, Inferred, NamesDiffer};
+pub use quotes::QuoteScan;
+
+/// Text is split in pieces of this size, so that the text and the spans of its fields stay in the
+/// processor's cache while the columns are read.
+const CHUNK_BYTES: usize = 64 << 10;

@@ -1,0 +1,24 @@
+//! Reads CSV and JSON lines into Arrow record batches: records, exact types and rows.
+//!
+//! The crate does no I/O: callers push bytes in pieces of any size. It compiles to wasm and does not
+//! panic on any bytes. Types are decided from facts about all values that were seen
+//! ([`csv::Inference`], [`json::Inference`]), not guessed, and a later value that a column cannot hold
+//! exactly is an error that names it ([`TextErrorKind::Misfit`]). Exact means:
+//!
+//! - integers and decimals keep every digit;
+//! - a number becomes the nearest double only if it has at most 17 significant digits;
+//! - dates and times keep all their digits and their zone;
+//! - no field and no row is dropped.
+
+pub mod csv;
+mod error;
+pub mod json;
+mod number;
+mod time;
+mod type_word;
+
+pub use error::{TextError, TextErrorKind};
+pub use type_word::{parse_type_word, type_word};
+
+/// The longest record in bytes, because a record is in memory while it is read.
+pub const MAX_RECORD_BYTES: usize = 16 << 20;
