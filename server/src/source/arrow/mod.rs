@@ -131,7 +131,7 @@ impl ArrowFile {
 fn can_cut(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().all(|field| can_cut(field.data_type())),
-        DataType::Utf8View | DataType::BinaryView => false,
+        DataType::Utf8View | DataType::BinaryView | DataType::RunEndEncoded(..) => false,
         other => !other.is_nested(),
     }
 }
