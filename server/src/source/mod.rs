@@ -30,7 +30,7 @@ pub(crate) mod stored;
 mod table;
 mod text_format;
 
-pub(crate) use arrow::read_rows;
+pub(crate) use arrow::{behind_marker, read_rows, without_marker};
 pub use identity::Identity;
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 pub use lender::{FileLender, LentFile};
