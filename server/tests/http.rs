@@ -68,6 +68,8 @@ mod one_id;
 mod openapi;
 #[path = "http/order.rs"]
 mod order;
+#[path = "http/parquet_files.rs"]
+mod parquet_files;
 #[path = "http/plain_scans.rs"]
 mod plain_scans;
 #[cfg(unix)]
