@@ -111,6 +111,8 @@ mod tables;
 mod tls;
 #[path = "http/uploads.rs"]
 mod uploads;
+#[path = "http/validate.rs"]
+mod validate;
 #[path = "http/web_sources.rs"]
 mod web_sources;
 #[path = "http/wire.rs"]

@@ -204,14 +204,17 @@ impl RowLengths {
     }
 }
 
-/// Checks all headers, and no bodies, because those are checked whenever they are read.
-fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
-    let limits = Limits {
+pub(super) fn limits() -> Limits {
+    Limits {
         max_body_bytes: MAX_BODY_BYTES,
         max_decompressed_bytes: MAX_BODY_BYTES,
         ..Limits::default()
-    };
-    let survey = match survey_stream(BufReader::with_capacity(1 << 16, file), &limits) {
+    }
+}
+
+/// Checks all headers, and no bodies, because those are checked whenever they are read.
+fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
+    let survey = match survey_stream(BufReader::with_capacity(1 << 16, file), &limits()) {
         Ok(survey) => survey,
         Err(SurveyError::Decode(error)) if error.kind == DecodeErrorKind::TruncatedMessage => {
             return Err(cut(error.row, num_bytes));
