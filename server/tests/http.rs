@@ -68,6 +68,8 @@ mod one_id;
 mod openapi;
 #[path = "http/order.rs"]
 mod order;
+#[path = "http/parquet_files.rs"]
+mod parquet_files;
 #[path = "http/plain_scans.rs"]
 mod plain_scans;
 #[cfg(unix)]
@@ -109,6 +111,8 @@ mod tables;
 mod tls;
 #[path = "http/uploads.rs"]
 mod uploads;
+#[path = "http/validate.rs"]
+mod validate;
 #[path = "http/web_sources.rs"]
 mod web_sources;
 #[path = "http/wire.rs"]

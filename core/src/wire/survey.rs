@@ -251,6 +251,10 @@ pub fn survey_stream<R: Read + Seek>(
     limits: &Limits,
 ) -> Result<Survey, SurveyError> {
     let num_bytes = reader.seek(SeekFrom::End(0))?;
+    let not_arrow = |what: &str| DecodeError::new(DecodeErrorKind::NotArrow, what);
+    if num_bytes == 0 {
+        return Err(not_arrow("the stream is empty; it must begin with its schema").into());
+    }
     let mut surveyor = Surveyor::new(None);
     let mut schema_bytes = Vec::new();
     let mut marker_end = None;
@@ -261,6 +265,12 @@ pub fn survey_stream<R: Read + Seek>(
         let Some(mut header) = read_header(&mut reader, position, num_bytes, limits)
             .map_err(|error| at_row(error, row))?
         else {
+            if surveyor.schema.is_none() {
+                return Err(not_arrow(
+                    "the stream begins with zeros or an end-of-stream marker; it must begin with its schema",
+                )
+                .into());
+            }
             marker_end = Some(reader.stream_position()?);
             break;
         };

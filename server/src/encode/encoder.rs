@@ -14,6 +14,7 @@ use datafusion::arrow::ipc::writer::{
 };
 use datafusion::arrow::ipc::{CompressionType, root_as_message};
 
+use crate::encode::unions::copy_listed_unions;
 use crate::encode::views::{batch_bytes, compact_views};
 use crate::message::{IpcMessage, MessageKind};
 
@@ -172,7 +173,7 @@ impl Encoder {
         out: &mut Vec<IpcMessage>,
     ) -> Result<(), ArrowError> {
         let (dictionaries, encoded) = self.generator.encode(
-            &compact_views(batch)?,
+            &copy_listed_unions(compact_views(batch)?)?,
             &mut self.dictionaries,
             &self.options,
             &mut self.context,

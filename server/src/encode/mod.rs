@@ -5,6 +5,7 @@ mod cut_message;
 mod encoder;
 mod recode;
 mod schema;
+mod unions;
 mod views;
 
 pub use colonnade_core::wire::Codec;

@@ -187,12 +187,13 @@ fn is_of(file: &File, expected: &Identity) -> bool {
 }
 
 fn identity(metadata: &fs::Metadata) -> Identity {
-    let (device, inode) = numbers(metadata);
+    let (device, inode, changed) = numbers(metadata);
     Identity {
         device,
         inode,
         size_bytes: metadata.len(),
         modified: metadata.modified().ok(),
+        changed,
         e_tag: None,
     }
 }
@@ -230,13 +231,15 @@ fn check_regular(metadata: &fs::Metadata) -> io::Result<()> {
     ))
 }
 
+/// The device, the inode, and the time of the last change.
 #[cfg(unix)]
-fn numbers(metadata: &fs::Metadata) -> (u64, u64) {
+fn numbers(metadata: &fs::Metadata) -> (u64, u64, (i64, i64)) {
     use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
+    let changed = (metadata.ctime(), metadata.ctime_nsec());
+    (metadata.dev(), metadata.ino(), changed)
 }
 
 #[cfg(not(unix))]
-fn numbers(_: &fs::Metadata) -> (u64, u64) {
-    (0, 0)
+fn numbers(_: &fs::Metadata) -> (u64, u64, (i64, i64)) {
+    (0, 0, (0, 0))
 }

@@ -17,6 +17,9 @@ pub struct Identity {
     /// The time of the last write, as exactly as the disk or the object store provides it.
     #[serde(with = "signed_time")]
     pub modified: Option<SystemTime>,
+    /// The time of the last change of the file's contents or attributes, which no program can set, in
+    /// seconds and nanoseconds since 1970; 0 if the system does not state it.
+    pub changed: (i64, i64),
     /// The ETag in the object store.
     pub e_tag: Option<String>,
 }

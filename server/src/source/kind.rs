@@ -134,7 +134,7 @@ impl FileKind {
                 .and_then(|e| e.to_str())
                 .map(str::to_ascii_lowercase)
         };
-        let format = if start.starts_with(b"PAR1") {
+        let format = if start.starts_with(b"PAR1") || start.starts_with(b"PARE") {
             Some(FileFormat::Parquet)
         } else if start.starts_with(b"ARROW1") {
             Some(FileFormat::ArrowFile)
@@ -224,6 +224,7 @@ mod tests {
     #[test]
     fn content_counts_before_the_extension() {
         assert_eq!(kind("a.csv", b"PAR1...."), Some(FileFormat::Parquet));
+        assert_eq!(kind("a.csv", b"PARE...."), Some(FileFormat::Parquet));
         assert_eq!(kind("a", b"ARROW1\0\0"), Some(FileFormat::ArrowFile));
         assert_eq!(
             kind("a.arrow", &[0xFF, 0xFF, 0xFF, 0xFF, 0, 1]),

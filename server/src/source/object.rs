@@ -217,6 +217,7 @@ fn identity(meta: &ObjectMeta) -> Identity {
         inode: 0,
         size_bytes: meta.size,
         modified: meta.e_tag.is_none().then(|| meta.last_modified.into()),
+        changed: (0, 0),
         e_tag: meta.e_tag.clone(),
     }
 }

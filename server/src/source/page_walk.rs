@@ -86,19 +86,19 @@ pub(super) fn find_pages(
 }
 
 /// A file with the interface of Parquet's synchronous readers.
-pub(super) struct Chunks<'a>(pub(super) &'a SourceFile);
+pub(super) struct Chunks(pub(super) SourceFile);
 
-impl Length for Chunks<'_> {
+impl Length for Chunks {
     fn len(&self) -> u64 {
         self.0.size_bytes()
     }
 }
 
-impl ChunkReader for Chunks<'_> {
+impl ChunkReader for Chunks {
     type T = BufReader<Cursor>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let cursor = Cursor::new(self.0, start);
+        let cursor = Cursor::new(&self.0, start);
         Ok(BufReader::with_capacity(HEADER_BYTES, cursor))
     }
 
@@ -110,14 +110,14 @@ impl ChunkReader for Chunks<'_> {
 /// Remembers the position at which the page reader reads. A page header is read from the start of its
 /// page.
 struct Offsets {
-    file: SourceFile,
+    chunks: Chunks,
     last: Mutex<Option<u64>>,
 }
 
 impl Offsets {
     fn new(file: &SourceFile) -> Arc<Self> {
         Arc::new(Self {
-            file: file.clone(),
+            chunks: Chunks(file.clone()),
             last: Mutex::new(None),
         })
     }
@@ -129,7 +129,7 @@ impl Offsets {
 
 impl Length for Offsets {
     fn len(&self) -> u64 {
-        self.file.size_bytes()
+        self.chunks.len()
     }
 }
 
@@ -138,10 +138,10 @@ impl ChunkReader for Offsets {
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(start);
-        Chunks(&self.file).get_read(start)
+        self.chunks.get_read(start)
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        Chunks(&self.file).get_bytes(start, length)
+        self.chunks.get_bytes(start, length)
     }
 }

@@ -23,7 +23,10 @@ use futures::future::BoxFuture;
 
 use crate::source::SourceFile;
 use crate::source::file_object_store::read_range;
+use crate::source::int96::Int96Range;
 use crate::source::page_walk::{Chunks, find_pages};
+use crate::source::parquet_encryption::FooterReader;
+use crate::source::parquet_quirks as quirks;
 
 /// For tables with more files than this, footers are read again for each query.
 pub(super) const MAX_KEPT_FOOTERS: usize = 512;
@@ -36,6 +39,10 @@ pub(super) struct ParquetFile {
     pub(super) schema: SchemaRef,
     /// Its rows.
     pub(super) num_rows: u64,
+    /// The values of its INT96 columns, if it has such columns.
+    pub(super) int96: Option<Int96Range>,
+    /// Whether some of its columns are encrypted. The others can be read.
+    pub(super) has_encrypted_columns: bool,
     footer: OnceLock<Arc<ParquetMetaData>>,
 }
 
@@ -47,11 +54,12 @@ impl ParquetFile {
     pub(super) fn open(file: &SourceFile) -> std::result::Result<Self, String> {
         // The footer of a damaged file can make the reader panic.
         let options = ArrowReaderOptions::new();
+        let reader = FooterReader::new(Chunks(file.clone()));
         let metadata = catch_unwind(AssertUnwindSafe(|| {
-            ArrowReaderMetadata::load(&Chunks(file), options)
+            ArrowReaderMetadata::load(&reader, options)
         }))
         .map_err(|_| "the Parquet footer is damaged".to_owned())?
-        .map_err(|error| error.to_string())?;
+        .map_err(|error| footer_error(&error))?;
         let footer = metadata.metadata();
         let mut num_rows = 0;
         for group in footer.row_groups() {
@@ -60,16 +68,26 @@ impl ParquetFile {
                 .filter(|rows| *rows <= i64::MAX as u64 / 2 - num_rows)
                 .ok_or("the Parquet footer is damaged")?;
         }
-        if i64::try_from(num_rows) != Ok(footer.file_metadata().num_rows()) {
+        // Early versions of parquet-rs wrote 0; see `with_num_rows`.
+        let stated = footer.file_metadata().num_rows();
+        if stated != 0 && i64::try_from(num_rows) != Ok(stated) {
             return Err(format!(
-                "the Parquet footer contradicts itself: {} rows in all, {num_rows} in its row groups",
-                footer.file_metadata().num_rows()
+                "the Parquet footer contradicts itself: {stated} rows in all, {num_rows} in its row groups"
             ));
         }
+        let pages = catch_unwind(AssertUnwindSafe(|| {
+            quirks::check_compression(file, footer)?;
+            Int96Range::read(file, footer, metadata.schema())
+        }));
+        let int96 = pages
+            .map_err(|_| "a page of the Parquet file is damaged".to_owned())?
+            .map_err(|error| error.to_string())?;
         Ok(Self {
             file: file.clone(),
-            schema: metadata.schema().clone(),
+            schema: quirks::with_extension_types(metadata.schema(), footer),
             num_rows,
+            int96,
+            has_encrypted_columns: reader.has_encrypted_columns(),
             footer: OnceLock::new(),
         })
     }
@@ -89,12 +107,13 @@ impl ParquetFile {
     }
 
     fn read_footer(&self, policy: PageIndexPolicy) -> Result<ParquetMetaData> {
-        catch_unwind(AssertUnwindSafe(|| {
+        let footer = catch_unwind(AssertUnwindSafe(|| {
             ParquetMetaDataReader::new()
                 .with_page_index_policy(policy)
-                .parse_and_finish(&Chunks(&self.file))
+                .parse_and_finish(&Chunks(self.file.clone()))
         }))
-        .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))
+        .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
+        Ok(quirks::with_num_rows(footer, self.num_rows))
     }
 
     /// The footer, with the page index if there is one. Blocks if it has to be read.
@@ -116,6 +135,21 @@ impl ParquetFile {
         }
         Ok(footer)
     }
+}
+
+/// What the INT96 columns of each file hold.
+pub(super) fn int96_ranges(
+    files: &[Arc<ParquetFile>],
+) -> impl Iterator<Item = Option<&Int96Range>> + Clone {
+    files.iter().map(|file| file.int96.as_ref())
+}
+
+fn footer_error(error: &ParquetError) -> String {
+    let text = error.to_string();
+    if text.contains("encrypted footer") {
+        return "the Parquet file is encrypted; write it without encryption".to_owned();
+    }
+    text
 }
 
 /// Creates readers of the files in the state that they had when the table was loaded.

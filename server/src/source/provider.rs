@@ -30,10 +30,10 @@ use crate::source::arrow::{ArrowFile, ArrowScan};
 use crate::source::file_object_store::FileObjectStore;
 use crate::source::file_range::{FileRange, into_partitions};
 use crate::source::hive::Partitions;
-use crate::source::parquet::{ParquetFile, SnapshotReaders};
+use crate::source::parquet::{ParquetFile, SnapshotReaders, int96_ranges};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
-use crate::source::{FileFormat, FileKind, SourceFile};
+use crate::source::{FileFormat, FileKind, SourceFile, int96};
 
 /// A guess at the bytes of a row of a text file.
 const TYPICAL_ROW_BYTES: u64 = 64;
@@ -158,6 +158,14 @@ impl FileTable {
         }
     }
 
+    /// Whether columns of the files are encrypted.
+    pub fn has_encrypted_columns(&self) -> bool {
+        match &self.contents {
+            Contents::Parquet(files) => files.iter().any(|file| file.has_encrypted_columns),
+            _ => false,
+        }
+    }
+
     /// Memory that is used to find rows in the files, in bytes.
     pub fn index_bytes(&self) -> u64 {
         match &self.contents {
@@ -258,6 +266,8 @@ impl FileTable {
             Contents::Parquet(files) => {
                 let mut options = TableParquetOptions::default();
                 options.global.schema_force_view_types = false;
+                options.global.coerce_int96 =
+                    int96::needs_micros(int96_ranges(files)).then(|| "us".to_owned());
                 let readers = SnapshotReaders::new(files, &self.files);
                 Arc::new(
                     ParquetSource::new(schema)

@@ -340,13 +340,19 @@ mod tests {
     #[test]
     fn nothing_is_read_of_a_file_that_changed() {
         type Change = fn(&Path);
-        let changes: [(&str, Change); 5] = [
+        let changes: [(&str, Change); 6] = [
             ("replaced", |path| {
                 fs::write(path.with_extension("new"), "abcdefghij").unwrap();
                 fs::rename(path.with_extension("new"), path).unwrap();
             }),
             ("removed", |path| fs::remove_file(path).unwrap()),
             ("rewritten", |path| fs::write(path, "abcdefghij").unwrap()),
+            ("rewritten in its old time", |path| {
+                let modified = fs::metadata(path).unwrap().modified().unwrap();
+                fs::write(path, "abcdefghij").unwrap();
+                let file = File::options().write(true).open(path).unwrap();
+                file.set_modified(modified).unwrap();
+            }),
             ("cut", |path| {
                 let file = File::options().write(true).open(path).unwrap();
                 file.set_len(3).unwrap();

@@ -14,11 +14,12 @@ use crate::error::QueryError;
 use crate::source::arrow::ArrowFile;
 use crate::source::hive::Partitions;
 use crate::source::parallel::try_in_parallel;
-use crate::source::parquet::ParquetFile;
+use crate::source::parquet::{ParquetFile, int96_ranges};
 use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
 use crate::source::{
-    Compression, FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, csv, ndjson,
+    Compression, FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, csv, int96,
+    ndjson,
 };
 
 /// A table that is served.
@@ -126,11 +127,15 @@ impl Table {
         files: Vec<SourceFile>,
         metadata: FilesMetadata,
     ) -> Result<Self, String> {
+        let schema = match &metadata.contents {
+            Contents::Parquet(files) => int96::with_unit(metadata.schema, &int96_ranges(files))
+                .map_err(|error| format!("{name}: {error}"))?,
+            _ => metadata.schema,
+        };
         let labels = files.iter().map(|file| file.label.as_str());
-        let partitions = Partitions::read(labels, &metadata.schema)?;
-        let table =
-            FileTable::try_new(kind, &files, metadata.schema, partitions, metadata.contents)
-                .map_err(|error| format!("{name}: {error}"))?;
+        let partitions = Partitions::read(labels, &schema)?;
+        let table = FileTable::try_new(kind, &files, schema, partitions, metadata.contents)
+            .map_err(|error| format!("{name}: {error}"))?;
         let schema = table.schema();
         check_names(&schema).map_err(|error| format!("{name}: {error}"))?;
         let table = Arc::new(table);

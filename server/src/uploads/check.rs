@@ -7,7 +7,9 @@ use std::path::Path;
 use colonnade_core::wire::{DecodeErrorKind, Limits, SurveyError, survey_stream};
 
 use crate::error::{ErrorKind, QueryError};
-use crate::source::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
+use crate::source::{
+    Compression, FileFormat, FileKind, KNOWN_EXTENSIONS, behind_marker, without_marker,
+};
 
 /// The largest body of one message, compressed or not, because it is in memory while it is read.
 const MAX_BODY_BYTES: u64 = 1 << 30;
@@ -202,14 +204,17 @@ impl RowLengths {
     }
 }
 
-/// Checks all headers, and no bodies, because those are checked whenever they are read.
-fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
-    let limits = Limits {
+pub(super) fn limits() -> Limits {
+    Limits {
         max_body_bytes: MAX_BODY_BYTES,
         max_decompressed_bytes: MAX_BODY_BYTES,
         ..Limits::default()
-    };
-    let survey = match survey_stream(BufReader::with_capacity(1 << 16, file), &limits) {
+    }
+}
+
+/// Checks all headers, and no bodies, because those are checked whenever they are read.
+fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
+    let survey = match survey_stream(BufReader::with_capacity(1 << 16, file), &limits()) {
         Ok(survey) => survey,
         Err(SurveyError::Decode(error)) if error.kind == DecodeErrorKind::TruncatedMessage => {
             return Err(cut(error.row, num_bytes));
@@ -218,10 +223,7 @@ fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
     };
     match survey.marker_end {
         None => Err(cut(survey.num_rows, num_bytes)),
-        Some(end) if end < num_bytes => Err(bad(format!(
-            "{} bytes follow the end-of-stream marker, which ends at byte {end}",
-            num_bytes - end
-        ))),
+        Some(end) if end < num_bytes => Err(bad(behind_marker(end, num_bytes))),
         Some(_) => Ok(()),
     }
 }
@@ -229,9 +231,7 @@ fn check_stream(file: File, num_bytes: u64) -> Result<(), QueryError> {
 fn cut(num_rows: u64, num_bytes: u64) -> QueryError {
     QueryError::new(
         ErrorKind::MissingEndOfStream,
-        format!(
-            "the Arrow stream ends after {num_rows} rows, at byte {num_bytes}, without its end-of-stream marker"
-        ),
+        without_marker(num_rows, num_bytes),
         "send the complete stream: a writer ends it with FF FF FF FF 00 00 00 00",
     )
 }

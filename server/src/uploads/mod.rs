@@ -3,6 +3,7 @@
 mod check;
 mod read;
 mod receive;
+mod validate;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;

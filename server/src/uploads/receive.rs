@@ -19,6 +19,7 @@ use crate::source::stored::{Manifest, Unpublished};
 use crate::uploads::Uploads;
 use crate::uploads::check::{bad, extension, kind_of, suggested_extension};
 use crate::uploads::read::read_whole;
+use crate::uploads::validate::validate;
 
 /// Bytes of a body that may wait for the disk.
 const MAX_WAITING_BYTES: usize = 256 << 10;
@@ -35,6 +36,7 @@ pub struct Upload {
     quota: Arc<Quota>,
     quota_bytes: u64,
     metrics: Arc<Metrics>,
+    is_validated: bool,
     code: Option<&'static str>,
     is_committed: bool,
 }
@@ -51,6 +53,7 @@ impl Upload {
             quota: Arc::clone(&uploads.quota),
             quota_bytes: 0,
             metrics: Arc::clone(&uploads.metrics),
+            is_validated: false,
             code: None,
             is_committed: false,
         }
@@ -58,6 +61,11 @@ impl Upload {
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Requests the checks of an Arrow upload that are not necessary for reading it.
+    pub fn validate(&mut self) {
+        self.is_validated = true;
     }
 
     /// Creates the file. The media type suggests the format if the content does not identify it.
@@ -152,6 +160,9 @@ impl Upload {
             return Err(bad(format!("{}: the table has no columns", self.name)));
         }
         read_whole(&table, engine, cancel)?;
+        if self.is_validated {
+            validate(&stored.path(), kind.format, &|| cancel.is_cancelled())?;
+        }
         Ok((stored, table))
     }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use colonnade_server::source::open_all;
+use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::Int32Type;
 
 use crate::support::*;
 
@@ -33,6 +35,29 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
+}
+
+/// Files whose writers did not follow the specification. Other readers read them, or refuse them as a whole.
+#[tokio::test(flavor = "multi_thread")]
+async fn parquet_files_of_old_writers() {
+    let Some(folder) = arrow_testing() else {
+        return;
+    };
+    let source = |name: &str| {
+        let file = format!("../parquet/data/{name}.parquet");
+        folder.join(file).display().to_string()
+    };
+    // Its pages are compressed, but do not say so.
+    let error = open_all(&[source("ARROW-17100")]).unwrap_err().to_string();
+    assert!(error.contains("parquet-cpp"), "{error}");
+    // Its footer gives 0 rows; the row group has 6.
+    let sources = ["repeated_no_annotation", "int96_from_spark"].map(source);
+    let server = Server::of_files(&sources).await;
+    let rows = server.get("/v1/tables/repeated_no_annotation/rows").await;
+    assert_eq!(rows.rows().num_rows(), 6);
+    let sql = "select extract(year from a) as year from int96_from_spark offset 2 limit 1";
+    let year = server.sql(sql).await.rows();
+    assert_eq!(year.column(0).as_primitive::<Int32Type>().value(0), 9999);
 }
 
 /// Every file is refused when it is opened or read, or is read. None harms the server, and no failure looks

@@ -8,18 +8,22 @@ use std::sync::Arc;
 use colonnade_core::wire::{Limits, SurveyedKind, survey_file, survey_stream};
 use colonnade_server::backend::request::{Source, TableQuery};
 use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch,
     StringArray, StructArray,
 };
+use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::datatypes::{DataType, Field, Fields, Int32Type, Schema, SchemaRef};
 use datafusion::arrow::ipc::CompressionType;
+use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use datafusion::arrow::util::display::array_value_to_string;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::Compression;
 use datafusion::parquet::file::properties::WriterProperties;
 use tempfile::TempDir;
 
 use crate::plain_scans::{engine, request};
+use crate::result_bytes;
 use crate::support::*;
 
 /// Rows `[start, start + num_rows)` with nulls, booleans, nested and short values.
@@ -198,6 +202,71 @@ async fn every_offset_and_limit_is_a_slice_of_the_whole() {
                 .numbers(),
             [90]
         );
+    }
+}
+
+/// A batch of columns of every type, alone, in a struct, and in a list of structs. Their names are numbers.
+fn every_type() -> RecordBatch {
+    let fixture = result_bytes::fixture("every_type.arrows");
+    let mut batches = StreamReader::try_new(fixture.as_slice(), None).unwrap();
+    let batch = batches.next().unwrap().unwrap();
+    let mut columns = batch.columns().to_vec();
+    for column in batch.columns() {
+        let field = Field::new("in", column.data_type().clone(), true);
+        let nulls = (0..batch.num_rows()).map(|row| row % 4 != 1).collect();
+        let inner = StructArray::new(vec![field].into(), vec![Arc::clone(column)], Some(nulls));
+        let item = Arc::new(Field::new("item", inner.data_type().clone(), true));
+        let ones = OffsetBuffer::from_lengths(std::iter::repeat_n(1, batch.num_rows()));
+        columns.push(Arc::new(inner.clone()));
+        columns.push(Arc::new(ListArray::new(item, ones, Arc::new(inner), None)));
+    }
+    let columns = columns.into_iter().enumerate();
+    let columns = columns.map(|(index, column)| (format!("c{index}"), column, true));
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
+}
+
+/// The values of the only column of a stream, as text.
+fn texts(outcome: &Outcome) -> Vec<String> {
+    assert!(
+        outcome.is_complete(),
+        "{}",
+        String::from_utf8_lossy(&outcome.body)
+    );
+    let batches = StreamReader::try_new(outcome.body.as_slice(), None).unwrap();
+    let batches = batches.map(Result::unwrap);
+    batches
+        .flat_map(|batch| column_texts(batch.column(0)))
+        .collect()
+}
+
+fn column_texts(column: &dyn Array) -> Vec<String> {
+    let rows = 0..column.len();
+    rows.map(|row| array_value_to_string(column, row).unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_inside_a_batch_of_every_type() {
+    let folder = TempDir::new().unwrap();
+    let all = [every_type()];
+    let at = |name: &str| folder.path().join(name);
+    write_stream(&at("plain.arrows"), &all, IpcWriteOptions::default());
+    write_stream(&at("lz4.arrows"), &all, lz4());
+    let server = Server::of_files(&[folder.path().display().to_string()]).await;
+    let num_rows = all[0].num_rows();
+    for table in ["plain", "lz4"] {
+        for (index, column) in all[0].columns().iter().enumerate() {
+            let expected = column_texts(column);
+            for (offset, limit) in [(0, 3), (1, 1), (5, 6), (9, 8), (num_rows - 2, 9)] {
+                let address = format!(
+                    "/v1/tables/{table}/rows?columns=c{index}&offset={offset}&limit={limit}"
+                );
+                let rows = texts(&server.get(&address).await);
+                let end = num_rows.min(offset + limit);
+                let data_type = column.data_type();
+                assert_eq!(rows, expected[offset..end], "{address} {data_type}");
+            }
+        }
     }
 }
 

@@ -50,7 +50,7 @@ fn write(path: &Path, start: i64, num_rows: i64) {
 
 type Change = fn(&Path);
 
-const CHANGES: [(&str, Change); 4] = [
+const CHANGES: [(&str, Change); 5] = [
     ("replaced", |path| {
         let other = path.with_file_name("new");
         let new = other.with_extension(path.extension().unwrap());
@@ -58,6 +58,13 @@ const CHANGES: [(&str, Change); 4] = [
         fs::rename(new, path).unwrap();
     }),
     ("rewritten", |path| write(path, 5_000_000, NUM_ROWS)),
+    // As `rsync --inplace --times` does.
+    ("rewritten in its old time", |path| {
+        let modified = fs::metadata(path).unwrap().modified().unwrap();
+        write(path, 5_000_000, NUM_ROWS);
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(modified).unwrap();
+    }),
     ("cut", |path| {
         let file = File::options().write(true).open(path).unwrap();
         let num_bytes = file.metadata().unwrap().len();
@@ -106,7 +113,7 @@ async fn rows_are_of_one_state_of_a_file_or_there_is_no_marker() {
             assert!(next < 1_000_000 + NUM_ROWS, "{kind} {name}");
             let again = server.get("/v1/tables/t/rows?offset=3&limit=2").await;
             match (name, kind) {
-                ("replaced" | "rewritten", _) => {
+                ("replaced" | "rewritten" | "rewritten in its old time", _) => {
                     assert_eq!(again.numbers(), [5_000_003, 5_000_004], "{kind} {name}");
                 }
                 (_, "csv") => assert_eq!(again.numbers(), [1_000_003, 1_000_004], "{name}"),

@@ -325,6 +325,53 @@ async fn a_hostile_arrow_file_is_refused_and_the_server_stays_up() {
     );
 }
 
+/// A stream that ends between two messages could be complete, if its producer did not write the marker. But
+/// it could also be a part, and then rows would be missing without a sign.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_without_its_marker_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut writer = StreamWriter::try_new(Vec::new(), &schema()).unwrap();
+    writer.write(&batch(0, 100)).unwrap();
+    let num_bytes = writer.get_ref().len();
+    writer.write(&batch(100, 200)).unwrap();
+    let whole = writer.into_inner().unwrap();
+    let cut = &whole[..num_bytes];
+    let marker_first = [&MARKER[..], &whole].concat();
+    fs::write(at("whole.arrows"), &whole).unwrap();
+    let refused: [(&str, &[u8], &str); 4] = [
+        ("cut", cut, "ends after 100 rows, at byte"),
+        ("empty", &[], "is empty"),
+        ("marker_first", &marker_first, "begins with"),
+        ("zeros", &[0; 4096], "begins with"),
+    ];
+    for (name, bytes, words) in refused {
+        let file = at(&format!("{name}.arrows"));
+        fs::write(&file, bytes).unwrap();
+        let error = open_all(&[file.display().to_string()]).unwrap_err();
+        assert!(error.to_string().contains(words), "{name}: {error}");
+    }
+    let server = Server::of_files(&[folder.path().display().to_string()]).await;
+    let tables = server.json("/v1/tables").await;
+    let names = tables["tables"].as_array().unwrap().iter();
+    assert!(names.map(|table| &table["name"]).eq(["whole"]));
+    assert!(
+        server
+            .get("/v1/tables/whole/rows")
+            .await
+            .has_numbers(0..300)
+    );
+    // Also when it is cut while it is served.
+    fs::write(at("whole.arrows"), cut).unwrap();
+    let problem = server.get("/v1/tables/whole/rows").await.problem();
+    assert_eq!(problem["code"], "source_changed");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("without its end-of-stream marker"),
+        "{detail}"
+    );
+}
+
 #[test]
 fn the_program_refuses_in_one_line() {
     let folder = TempDir::new().unwrap();

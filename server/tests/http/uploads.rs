@@ -26,13 +26,13 @@ fn writable(folder: &Path) -> AppConfig {
 }
 
 /// A server with a source `source` and an empty data folder.
-async fn server(folder: &Path) -> Server {
+pub(crate) async fn server(folder: &Path) -> Server {
     let rows = vec![Step::rows(0, 5)];
     let (table, _) = scripted("source", vec![rows]);
     Server::start(&writable(folder), vec![table]).await
 }
 
-fn stream(batches: &[RecordBatch]) -> Vec<u8> {
+pub(crate) fn stream(batches: &[RecordBatch]) -> Vec<u8> {
     let mut writer = StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
     for batch in batches {
         writer.write(batch).unwrap();
@@ -56,7 +56,7 @@ fn parquet(batches: &[RecordBatch]) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-async fn put(server: &Server, name: &str, body: &[u8]) -> Outcome {
+pub(crate) async fn put(server: &Server, name: &str, body: &[u8]) -> Outcome {
     put_as(server, name, &[], body).await
 }
 

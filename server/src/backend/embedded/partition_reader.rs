@@ -1,6 +1,8 @@
 //! Reads and encodes the partitions of a physical plan.
 
+use std::any::Any;
 use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
 
 use datafusion::error::DataFusionError;
@@ -21,6 +23,9 @@ pub(super) const PARTITION_BYTES: u64 = 4 << 20;
 
 /// The most partitions that a scan is cut into.
 pub(super) const MAX_PARTITIONS: u64 = 1024;
+
+/// What is wrong with a file of another number of rows.
+const MISCOUNTED: &str = "does not have the number of rows that its metadata gives";
 
 /// The partitions of a plan, encoded. With `partition_rows`, each partition must yield that many rows.
 pub(crate) fn encode_partitions(
@@ -121,21 +126,18 @@ impl PartitionReader {
                         Ok(Some((next, (rows, num_rows))))
                     }
                     None if num_rows == expected => Ok(None),
-                    _ => Err(reader.miscounted()),
+                    _ => Err(reader.broken(MISCOUNTED)),
                 }
             }
         });
         counted.boxed()
     }
 
-    fn miscounted(&self) -> QueryError {
+    fn broken(&self, what: &str) -> QueryError {
         let names: Vec<&str> = self.used.iter().map(|table| table.name.as_str()).collect();
         QueryError::new(
             ErrorKind::SourceUnreadable,
-            format!(
-                "a file of table {} does not have the number of rows that its metadata gives",
-                names.join(", ")
-            ),
+            format!("a file of table {} {what}", names.join(", ")),
             "write the file again",
         )
     }
@@ -154,13 +156,15 @@ impl PartitionReader {
                 .map(|batches| batches.map_ok(MaybeEncoded::Batch).boxed()),
         };
         match rows {
-            Ok(rows) => rows
+            Ok(rows) => AssertUnwindSafe(rows)
+                .catch_unwind()
                 .then(move |rows| {
                     let reader = Arc::clone(&self);
                     async move {
                         match rows {
-                            Ok(rows) => Ok(rows),
-                            Err(error) => Err(reader.explain(error).await),
+                            Ok(Ok(rows)) => Ok(rows),
+                            Ok(Err(error)) => Err(reader.explain(error).await),
+                            Err(panic) => Err(reader.explain_panic(panic).await),
                         }
                     }
                 })
@@ -169,6 +173,20 @@ impl PartitionReader {
                 .into_stream()
                 .boxed(),
         }
+    }
+
+    /// The error for a panic, if a file is damaged: the libraries that read files panic at some bytes. A panic of
+    /// anything else continues.
+    async fn explain_panic(&self, panic: Box<dyn Any + Send>) -> QueryError {
+        if self.partition_rows.is_some() {
+            return self.broken("is damaged");
+        }
+        for table in &self.used {
+            if let Err(error) = read_through(table, self.state.clone()).await {
+                return error;
+            }
+        }
+        resume_unwind(panic)
     }
 
     /// The error for the client. For a text file it gives the position in the file. It never contains a
@@ -188,6 +206,14 @@ impl PartitionReader {
             }
         }
         let mut explained = execution_error(&error);
+        let is_encrypted = |table: &Arc<Table>| {
+            table
+                .file_table()
+                .is_some_and(|files| files.has_encrypted_columns())
+        };
+        if explained.kind == ErrorKind::SourceUnreadable && self.used.iter().any(is_encrypted) {
+            return self.broken("has encrypted columns, which cannot be read");
+        }
         for folder in self
             .used
             .iter()

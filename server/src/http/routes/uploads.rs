@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::exchange::body_timeout;
-use crate::http::extract::Name;
+use crate::http::extract::{Name, Parameters, bad};
 use crate::http::headers::text;
 use crate::http::routes::tables::describe;
 use crate::uploads::Upload;
@@ -22,23 +22,44 @@ use crate::uploads::Upload;
 pub(super) async fn put(
     State(app): State<AppState>,
     Name(name): Name,
+    parameters: Result<Parameters, QueryError>,
     uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let response = receive(&app, &name, &uri, &headers, body).await;
+    let response = match parameters.and_then(is_validated) {
+        Ok(is_validated) => receive(&app, &name, is_validated, &uri, &headers, body).await,
+        Err(error) => Err(error),
+    };
     // Otherwise the rest of the body would have to be read before the next request.
     response.unwrap_or_else(|error| ([(CONNECTION, "close")], error).into_response())
+}
+
+/// Whether all checks are requested: `validate=full`.
+fn is_validated(parameters: Parameters) -> Result<bool, QueryError> {
+    let [value] = parameters.named(["validate"])?;
+    match value.as_deref() {
+        None => Ok(false),
+        Some("full") => Ok(true),
+        Some(value) => Err(bad(
+            format!("validate={value:?} is not known"),
+            "write validate=full, or leave it out",
+        )),
+    }
 }
 
 async fn receive(
     app: &AppState,
     name: &str,
+    is_validated: bool,
     uri: &Uri,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, QueryError> {
     let mut upload = app.uploads.begin(name, body.size_hint().exact())?;
+    if is_validated {
+        upload.validate();
+    }
     let encoding = text(headers, CONTENT_ENCODING)
         .unwrap_or_default()
         .to_ascii_lowercase();

@@ -77,9 +77,11 @@ impl<'a> Body<'a> {
     /// multiple of 8.
     pub(super) fn take_rows(&mut self, slot: &ArraySlot, rows: Range<usize>) -> Result<()> {
         let node_index = self.nodes.len();
+        // Only the null type has no buffers.
+        let is_null = slot.buffers.is_empty();
         self.nodes.push(FieldNode {
             num_rows: rows.len(),
-            null_count: 0,
+            null_count: if is_null { rows.len() } else { 0 },
         });
         let bits = rows.start / 8..rows.end.div_ceil(8);
         let mut values = 0..0;

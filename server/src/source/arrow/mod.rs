@@ -81,6 +81,9 @@ impl ArrowFile {
             _ => survey_file(reader, &limits()),
         }
         .map_err(|error| error.to_string())?;
+        if format == FileFormat::ArrowStream {
+            check_end(&survey, file)?;
+        }
         // The header is valid, but arrow-rs panics at types that it does not know.
         let schema = catch_unwind(AssertUnwindSafe(|| read_schema(&survey, format)))
             .map_err(|_| "it has a column of an unsupported type".to_owned())??;
@@ -127,11 +130,44 @@ impl ArrowFile {
     }
 }
 
+/// Checks that a stream ends with its end-of-stream marker. Without it, rows may be missing. Bytes after it are
+/// ignored.
+fn check_end(survey: &Survey, file: &SourceFile) -> Result<(), String> {
+    let num_bytes = file.size_bytes();
+    match survey.marker_end {
+        None => Err(without_marker(survey.num_rows, num_bytes)),
+        Some(end) if end < num_bytes => {
+            tracing::warn!(
+                "{}: {}, and are ignored",
+                file.label,
+                behind_marker(end, num_bytes)
+            );
+            Ok(())
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// What is wrong with a stream of `num_bytes` bytes that ends after `num_rows` rows without its marker.
+pub(crate) fn without_marker(num_rows: u64, num_bytes: u64) -> String {
+    format!(
+        "the Arrow stream ends after {num_rows} rows, at byte {num_bytes}, without its end-of-stream marker"
+    )
+}
+
+/// What is wrong with a stream of `num_bytes` bytes whose marker ends at byte `end`.
+pub(crate) fn behind_marker(end: u64, num_bytes: u64) -> String {
+    format!(
+        "{} bytes follow the end-of-stream marker, which ends at byte {end}",
+        num_bytes - end
+    )
+}
+
 /// Whether the position of a row follows from its number or from one offset.
 fn can_cut(data_type: &DataType) -> bool {
     match data_type {
         DataType::Struct(fields) => fields.iter().all(|field| can_cut(field.data_type())),
-        DataType::Utf8View | DataType::BinaryView => false,
+        DataType::Utf8View | DataType::BinaryView | DataType::RunEndEncoded(..) => false,
         other => !other.is_nested(),
     }
 }
