@@ -19,6 +19,7 @@ import { provideFlights } from "./start.mjs";
 // another's libraries, and DataFusion would compile twice.
 const crates = [
   "colonnade-core",
+  "colonnade-text",
   "colonnade-wasm",
   "colonnade-server",
   "colonnade-bench",
@@ -69,6 +70,7 @@ async function rust() {
   const test = (crate, env) =>
     run("cargo", ["test", "--locked", "--release", "-p", crate], { env: { ...linted, ...env } });
   await test("colonnade-core", {});
+  await test("colonnade-text", {});
   const engines = await setUpEngines();
   const exchanges = join(process.env.TMPDIR, "exchanges.jsonl");
   const seconds = process.env.COLONNADE_FUZZ_SECONDS ?? "60";

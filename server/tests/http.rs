@@ -107,6 +107,8 @@ mod spark;
 mod summary;
 #[path = "http/tables.rs"]
 mod tables;
+#[path = "http/text_files.rs"]
+mod text_files;
 #[path = "http/tls.rs"]
 mod tls;
 #[path = "http/uploads.rs"]

@@ -41,6 +41,8 @@ pub enum TextErrorKind {
     Encoding,
     /// A record longer than [`MAX_RECORD_BYTES`](crate::MAX_RECORD_BYTES).
     TooLong,
+    /// More columns than [`MAX_COLUMNS`](crate::MAX_COLUMNS).
+    TooManyColumns,
     /// Text that is not JSON, or JSON that is not an object; says what was expected instead.
     Json(String),
     /// Text without a header line or without any object.
@@ -61,9 +63,15 @@ impl fmt::Display for TextError {
                 value,
                 expected,
                 ..
-            } => write!(f, "{value:?} in column {column:?} is not of type {expected}"),
+            } => write!(
+                f,
+                "{value:?} in column {column:?} is not of type {expected}"
+            ),
             TextErrorKind::FieldCount { found, expected } => {
-                write!(f, "the row has {found} fields, but the header has {expected}")
+                write!(
+                    f,
+                    "the row has {found} fields, but the header has {expected}"
+                )
             }
             TextErrorKind::UnclosedQuote => write!(f, "the quote is not closed"),
             TextErrorKind::AfterQuote => {
@@ -71,8 +79,9 @@ impl fmt::Display for TextError {
             }
             TextErrorKind::Encoding => write!(f, "the text is not UTF-8"),
             TextErrorKind::TooLong => write!(f, "the row is longer than 16 MiB"),
+            TextErrorKind::TooManyColumns => write!(f, "there are more than 65,536 columns"),
             TextErrorKind::Json(what) => write!(f, "{what}"),
-            TextErrorKind::Empty => write!(f, "there is no header line"),
+            TextErrorKind::Empty => write!(f, "there is no header line and no object"),
         }
     }
 }

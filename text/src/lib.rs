@@ -12,13 +12,18 @@
 
 pub mod csv;
 mod error;
+mod format;
 pub mod json;
 mod number;
 mod time;
 mod type_word;
 
 pub use error::{TextError, TextErrorKind};
+pub use format::{Columns, Decoder, Format, Inference};
 pub use type_word::{parse_type_word, type_word};
 
 /// The longest record in bytes, because a record is in memory while it is read.
 pub const MAX_RECORD_BYTES: usize = 16 << 20;
+
+/// The most columns, because facts about each are in memory.
+pub const MAX_COLUMNS: usize = 1 << 16;

@@ -174,7 +174,7 @@ impl<'a> Number<'a> {
     }
 
     /// The nearest double, if the number has at most 17 significant digits, is in the range of
-    /// doubles, and does not become zero unless it is zero.
+    /// doubles, and does not become zero unless it is zero. Integers must be exact.
     #[inline]
     pub(crate) fn to_f64(self) -> Option<f64> {
         if self.mantissa <= 1 << 53 && self.num_digits <= MAX_FLOAT_DIGITS {
@@ -199,7 +199,8 @@ impl<'a> Number<'a> {
         }
         let value: f64 = std::str::from_utf8(self.text).ok()?.parse().ok()?;
         let underflow = value == 0.0 && !self.is_zero();
-        (value.is_finite() && !underflow).then_some(value)
+        let loses_digits = self.integral && self.to_decimal(38, 0) != Some(value as i128);
+        (value.is_finite() && !underflow && !loses_digits).then_some(value)
     }
 
     /// The value times 10^`scale`, if that is an integer of at most `precision` digits.
@@ -312,7 +313,7 @@ pub(crate) fn parse_u64(text: &[u8]) -> Option<u64> {
     Number::parse(text)?.to_u64()
 }
 
-/// The nearest double; `None` for more than 17 significant digits, overflow and underflow to zero.
+/// The nearest double; `None` as for [`Number::to_f64`].
 #[inline]
 pub(crate) fn parse_f64(text: &[u8]) -> Option<f64> {
     Number::parse(text)?.to_f64()
@@ -364,20 +365,24 @@ mod tests {
             "21168.23",
             "1e22",
             "1e23",
-            "9007199254740993",
-            "12345678901234567",
+            "9007199254740992",
             "5e-324",
             "1.7976931348623157e308",
             "123456789.12345678",
             "1e-22",
             "1e-23",
             "0.00000000000000000000000000012",
-            "12345678901234567000000000",
+            "10000000000000000000000",
         ] {
             let expected: f64 = text.parse().unwrap();
             assert_eq!(parse_f64(text.as_bytes()), Some(expected), "{text}");
         }
         assert!(parse_f64(b"-0.0").unwrap().is_sign_negative());
+        assert_eq!(
+            parse_f64(b"9007199254740994"),
+            Some(9_007_199_254_740_994.0)
+        );
+        assert_eq!(parse_f64(b"9007199254740993"), None);
         assert_eq!(parse_f64(b"0e999"), Some(0.0));
         for text in [
             "123456789012345678",

@@ -14,7 +14,12 @@ use colonnade_text::{MAX_RECORD_BYTES, TextError, TextErrorKind};
 fn infer(text: &str) -> Result<Inferred, TextError> {
     let mut inference = Inference::new(Options::detect(text.as_bytes()));
     inference.push(text.as_bytes())?;
-    inference.finish()
+    inference.finish()?;
+    let empty = TextError {
+        kind: TextErrorKind::Empty,
+        offset_bytes: 0,
+    };
+    inference.into_inferred().ok_or(empty)
 }
 
 fn schema(text: &str) -> Schema {
@@ -249,7 +254,9 @@ fn text_that_is_not_json_is_refused() {
         assert!(found.is_some(), "{bad}");
         let mut sample = Inference::new(Options::default()).with_max_rows(10);
         assert_eq!(sample.push(text.as_bytes()), Ok(true), "{bad}");
-        assert_eq!(sample.finish().unwrap().schema(), schema(good), "{bad}");
+        sample.finish().unwrap();
+        let found = sample.into_inferred().unwrap();
+        assert_eq!(found.schema(), schema(good), "{bad}");
     }
     let duplicate = infer("{\"a\":1,\"b\":2,\"a\":1}").unwrap_err();
     assert!(duplicate.to_string().contains("\"a\""), "{duplicate}");
@@ -348,7 +355,8 @@ fn words_for_numbers_that_are_not_finite_are_read_by_option() {
     };
     let mut inference = Inference::new(options);
     inference.push(text.as_bytes()).unwrap();
-    let schema = inference.finish().unwrap().schema();
+    inference.finish().unwrap();
+    let schema = inference.into_inferred().unwrap().schema();
     assert_eq!(schema.field(0).data_type(), &DataType::Float64);
     let (batches, error) = decode(text.as_bytes(), schema, options);
     assert_eq!((batches[0].num_rows(), error), (3, None));

@@ -32,6 +32,14 @@ pub enum Source {
 }
 
 impl Source {
+    /// A text in which the names of all its tables occur.
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Sql(sql) => sql,
+            Self::Table(query) | Self::Query(query) => &query.table,
+        }
+    }
+
     /// Whether it contains SQL of the client: a statement, or the text of a filter.
     pub fn has_sql(&self) -> bool {
         match self {

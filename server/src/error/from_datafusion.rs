@@ -119,9 +119,6 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
     match root {
         DataFusionError::ResourcesExhausted(_) => out_of_memory(None),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
-            ArrowError::CsvError(_) | ArrowError::JsonError(_) => {
-                QueryError::new(ErrorKind::BrokenRow, message, "correct the row in its file")
-            }
             ArrowError::IpcError(_) | ArrowError::ParquetError(_) => QueryError::new(
                 ErrorKind::SourceUnreadable,
                 message,
@@ -180,15 +177,6 @@ fn is_disk_full(error: &(dyn Error + 'static)) -> bool {
     std::iter::successors(Some(error), |&error| error.source())
         .filter_map(|error| error.downcast_ref::<io::Error>())
         .any(|error| error.kind() == io::ErrorKind::StorageFull)
-}
-
-/// Whether the error is about the text of a CSV or NDJSON file, so that its position can be found.
-pub(crate) fn is_about_text(error: &DataFusionError) -> bool {
-    matches!(
-        error.find_root(),
-        DataFusionError::ArrowError(inner, _)
-            if matches!(inner.as_ref(), ArrowError::CsvError(_) | ArrowError::JsonError(_) | ArrowError::ParseError(_))
-    )
 }
 
 /// The message, without the names of error types in front.

@@ -335,7 +335,13 @@ impl Results {
             return Ok(());
         };
         let catalog = Arc::clone(&self.catalog);
-        let tables = tokio::task::spawn_blocking(move || catalog.refreshed());
+        let names: Vec<&str> = properties
+            .sources
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let names = names.join(" ");
+        let tables = tokio::task::spawn_blocking(move || catalog.refreshed(&names));
         let tables = tables.await.map_err(|_| cannot_plan())?;
         for (name, version) in &properties.sources {
             let is_same = tables.iter().any(|entry| {

@@ -1,7 +1,10 @@
 //! The catalog of served tables, which follows changes of their files.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
@@ -10,6 +13,7 @@ use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
+use crate::source::reloads::Reloads;
 
 /// A table, and why it cannot be read at present.
 #[derive(Debug, Clone)]
@@ -64,6 +68,7 @@ pub struct Catalog {
     entries: RwLock<Arc<Vec<Entry>>>,
     /// Locked while `entries` is replaced by a changed copy.
     changing: Mutex<()>,
+    reloads: Reloads,
     loader: Option<Arc<dyn TableLoader>>,
 }
 
@@ -78,6 +83,7 @@ impl Catalog {
         Self {
             entries: RwLock::new(Arc::new(entries.collect())),
             changing: Mutex::new(()),
+            reloads: Reloads::default(),
             loader: None,
         }
     }
@@ -118,42 +124,55 @@ impl Catalog {
         Arc::clone(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The tables, after loading those again whose files have changed. Reads files, so call it only
-    /// where blocking is allowed.
-    pub fn refreshed(&self) -> Arc<Vec<Entry>> {
-        self.refresh();
+    /// The tables, after loading those again whose files have changed. Waits for the tables whose names occur
+    /// in `text`; a table that is slow or cannot be read does not delay requests for others. Blocks.
+    pub fn refreshed(self: &Arc<Self>, text: &str) -> Arc<Vec<Entry>> {
+        let is_named = |name: &str| text.contains(name);
+        let mut is_stale = false;
+        for entry in self.entries().iter() {
+            if entry.broken.is_none() && !entry.table.is_stale() {
+                continue;
+            }
+            is_stale = true;
+            let name = entry.table.name.as_str();
+            if self.reloads.begin(name, is_named(name)) {
+                let (catalog, entry) = (Arc::clone(self), entry.clone());
+                thread::spawn(move || catalog.reload(&entry));
+            }
+        }
+        if is_stale {
+            self.reloads.wait(is_named);
+        }
         self.entries()
     }
 
-    fn refresh(&self) {
-        let is_stale = |entry: &Entry| entry.broken.is_some() || entry.table.has_changed();
-        if !self.entries().iter().any(is_stale) {
-            return;
+    fn reload(&self, entry: &Entry) {
+        let (began, old) = (Instant::now(), &entry.table);
+        // A damaged file can make a reader panic.
+        let loaded = catch_unwind(AssertUnwindSafe(|| old.reload()))
+            .unwrap_or_else(|_| Err("the file is damaged".to_owned()));
+        let is_loaded = loaded.is_ok();
+        let new = match loaded {
+            Ok(table) => {
+                tracing::info!("table {:?} has changed and was loaded again", table.name);
+                Entry::of(table)
+            }
+            Err(error) => Entry {
+                table: Arc::clone(old),
+                broken: Some(error),
+            },
+        };
+        {
+            let _changing = self.changing();
+            let mut entries = self.entries().as_ref().clone();
+            // Meanwhile, the table may have been replaced or removed.
+            let same = |entry: &&mut Entry| Arc::ptr_eq(&entry.table, old);
+            if let Some(entry) = entries.iter_mut().find(same) {
+                *entry = new;
+                self.set(entries);
+            }
         }
-        let _changing = self.changing();
-        let now = self
-            .entries()
-            .iter()
-            .map(|entry| {
-                if !is_stale(entry) {
-                    return entry.clone();
-                }
-                match entry.table.reload() {
-                    Ok(table) => {
-                        tracing::info!("table {:?} has changed and was loaded again", table.name);
-                        Entry {
-                            table: Arc::new(table),
-                            broken: None,
-                        }
-                    }
-                    Err(error) => Entry {
-                        table: Arc::clone(&entry.table),
-                        broken: Some(error),
-                    },
-                }
-            })
-            .collect();
-        self.set(now);
+        self.reloads.end(&old.name, began, is_loaded);
     }
 
     /// Adds a table, or replaces the one with the same name. Queries that read the old table continue

@@ -73,6 +73,11 @@ fn location(index: usize, file: &SourceFile) -> Path {
     Path::from(format!("{index}/{}", file.label))
 }
 
+/// The index of the file at a location.
+pub(super) fn index_of(location: &Path) -> Option<usize> {
+    location.parts().next()?.as_ref().parse().ok()
+}
+
 impl fmt::Display for FileObjectStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} files of a table", self.files.len())

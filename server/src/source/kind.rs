@@ -26,6 +26,8 @@ pub enum FileFormat {
     Tsv,
     /// One JSON object per line.
     Ndjson,
+    /// A JSON array of objects.
+    Json,
     /// The Arrow IPC file format.
     ArrowFile,
     /// The Arrow IPC stream format.
@@ -40,19 +42,15 @@ impl FileFormat {
             Self::Csv => "csv",
             Self::Tsv => "tsv",
             Self::Ndjson => "ndjson",
+            Self::Json => "json",
             Self::ArrowFile => "arrow",
             Self::ArrowStream => "arrows",
         }
     }
 
-    /// The delimiter between fields of CSV and TSV.
-    pub fn delimiter(self) -> u8 {
-        if self == Self::Tsv { b'\t' } else { b',' }
-    }
-
-    /// Whether the format is lines of text.
+    /// Whether the format is text.
     pub fn is_text(self) -> bool {
-        matches!(self, Self::Csv | Self::Tsv | Self::Ndjson)
+        matches!(self, Self::Csv | Self::Tsv | Self::Ndjson | Self::Json)
     }
 }
 
@@ -89,7 +87,7 @@ pub struct FileKind {
 
 /// The recognised extensions, for messages.
 pub const KNOWN_EXTENSIONS: &str =
-    ".parquet, .csv, .tsv (also .gz, .zst), .ndjson, .jsonl, .arrow, .feather or .arrows";
+    ".parquet, .csv, .tsv, .ndjson, .jsonl, .json (also .gz, .zst), .arrow, .feather or .arrows";
 
 impl FileKind {
     /// Detects the type by the first bytes, or by the extension if they do not decide. `None` means an
@@ -188,12 +186,18 @@ fn decompressed_start(packed: &[u8], compression: Compression) -> Option<Vec<u8>
     Some(start)
 }
 
-/// Detects text formats: an object at the start, or a header line with a delimiter that the second line
-/// has equally often.
+/// Detects text formats: an object or an array of objects at the start, or a header line with a delimiter that
+/// the second line has equally often.
 fn guess_text(start: &[u8]) -> Option<FileFormat> {
     let text = String::from_utf8_lossy(start);
     if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         return None;
+    }
+    let array = text.trim_start_matches('\u{feff}').trim_start();
+    if let Some(items) = array.strip_prefix('[')
+        && items.trim_start().starts_with('{')
+    {
+        return Some(FileFormat::Json);
     }
     let mut lines = text
         .lines()
@@ -204,12 +208,14 @@ fn guess_text(start: &[u8]) -> Option<FileFormat> {
         return Some(FileFormat::Ndjson);
     }
     let second = lines.next()?;
-    [(FileFormat::Tsv, '\t'), (FileFormat::Csv, ',')]
-        .into_iter()
-        .find_map(|(format, delimiter)| {
-            let count = |line: &str| line.matches(delimiter).count();
-            (count(first) > 0 && count(first) == count(second)).then_some(format)
-        })
+    ['\t', ',', ';', '|'].into_iter().find_map(|delimiter| {
+        let count = |line: &str| line.matches(delimiter).count();
+        let format = match delimiter {
+            '\t' => FileFormat::Tsv,
+            _ => FileFormat::Csv,
+        };
+        (count(first) > 0 && count(first) == count(second)).then_some(format)
+    })
 }
 
 #[cfg(test)]
@@ -236,6 +242,11 @@ mod tests {
             kind("a.txt", b"{\"a\":1}\n{\"a\":2}"),
             Some(FileFormat::Ndjson)
         );
+        assert_eq!(
+            kind("a.json", b"[\n  {\"a\": 1},\n"),
+            Some(FileFormat::Json)
+        );
+        assert_eq!(kind("a", b"x;y\n1,5;2\n"), Some(FileFormat::Csv));
     }
 
     #[test]
@@ -248,6 +259,7 @@ mod tests {
             Some(FileFormat::Tsv)
         );
         assert_eq!(kind("README.md", b"# A title\n\nText."), None);
+        assert_eq!(kind("package.json", b"{\n  \"a\": 1\n}"), None);
         assert_eq!(kind("a.bin", &[0, 1, 2, 3]), None);
     }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::source::FileKind;
 use crate::source::lender::LentFile;
+use crate::source::text::TextFiles;
 
 /// A table of files as the borrowing process needs to know it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -18,9 +19,7 @@ pub struct LentTable {
     pub kind: FileKind,
     /// Its files, in the order of their rows.
     pub files: Vec<LentFile>,
-    /// The metadata of a schema message with the columns of text files, which would have to be read as a
-    /// whole to find them. `None` for files that state their columns.
-    pub text_schema: Option<Vec<u8>>,
-    /// Whether a text file may be split into ranges of bytes.
-    pub splits: bool,
+    /// The metadata of a schema message with the columns of text files, and how the files are read: a
+    /// borrower would have to read them as a whole to find out. `None` for files that state their columns.
+    pub(super) text: Option<(Vec<u8>, TextFiles)>,
 }

@@ -2,7 +2,6 @@
 
 mod arrow;
 pub mod catalog;
-mod csv;
 mod cursor;
 mod discover;
 mod disk;
@@ -16,7 +15,6 @@ mod kind;
 mod lender;
 mod lent_table;
 mod naming;
-mod ndjson;
 mod object;
 mod object_store_error;
 mod page_walk;
@@ -27,11 +25,12 @@ mod parquet_encryption;
 mod parquet_quirks;
 mod parquet_ranges;
 mod provider;
+mod reloads;
 mod remote;
 mod source_file;
 pub(crate) mod stored;
 mod table;
-mod text_format;
+mod text;
 
 pub(crate) use arrow::{behind_marker, read_rows, without_marker};
 pub use identity::Identity;
@@ -43,6 +42,7 @@ pub use provider::{FileTable, RowScan};
 pub use source_file::SourceFile;
 pub(crate) use source_file::scanned_bytes;
 pub use table::Table;
+pub use text::TypesFrom;
 
 use crate::error::StartError;
 
@@ -64,7 +64,7 @@ pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
         .collect();
     let mut tables = Vec::new();
     for (found, name) in found.into_iter().zip(naming::resolve(&names)) {
-        match Table::load(&name, found.kind, found.files) {
+        match Table::load(&name, found.kind, found.files, TypesFrom::Sample) {
             Ok(table) => tables.push(table),
             Err(error) if found.is_optional => tracing::warn!("skipped: {error}"),
             Err(error) => {

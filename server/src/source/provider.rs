@@ -8,13 +8,13 @@ use datafusion::arrow::array::{Array, RecordBatch};
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::cast::as_boolean_array;
-use datafusion::common::config::{CsvOptions, TableParquetOptions};
+use datafusion::common::config::TableParquetOptions;
 use datafusion::common::stats::Precision;
-use datafusion::common::{Column, DFSchema, ScalarValue, Statistics};
+use datafusion::common::{Column, DFSchema, ScalarValue, Statistics, internal_err};
 use datafusion::datasource::TableType;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
-    CsvSource, FileGroup, FileScanConfigBuilder, FileSource, JsonSource, ParquetSource,
+    FileGroup, FileScanConfigBuilder, FileSource, ParquetSource,
 };
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
@@ -33,7 +33,8 @@ use crate::source::hive::Partitions;
 use crate::source::parquet::{ParquetFile, SnapshotReaders, int96_ranges};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
-use crate::source::{FileFormat, FileKind, SourceFile, int96};
+use crate::source::text::{TextFiles, TextSource};
+use crate::source::{FileKind, SourceFile, int96};
 
 /// A guess at the bytes of a row of a text file.
 const TYPICAL_ROW_BYTES: u64 = 64;
@@ -45,8 +46,8 @@ pub(super) enum Contents {
     Parquet(Vec<Arc<ParquetFile>>),
     /// Positions of Arrow messages.
     Arrow(Vec<Arc<ArrowFile>>),
-    /// Nothing. `splits` states whether a file may be split into byte ranges.
-    Text { splits: bool },
+    /// How text is written.
+    Text(TextFiles),
 }
 
 /// A table of the engine that consists of files of one type.
@@ -60,6 +61,7 @@ pub struct FileTable {
     num_bytes: u64,
     store_url: ObjectStoreUrl,
     store: Arc<dyn ObjectStore>,
+    sources: Arc<[SourceFile]>,
     /// Where the store is registered, until this table is dropped.
     registry: OnceLock<Weak<RuntimeEnv>>,
 }
@@ -108,6 +110,7 @@ impl FileTable {
             num_bytes: files.iter().map(SourceFile::size_bytes).sum(),
             store_url: ObjectStoreUrl::parse(format!("table://{unique}"))?,
             store: FileObjectStore::new(files),
+            sources: files.into(),
             registry: OnceLock::new(),
         })
     }
@@ -117,10 +120,10 @@ impl FileTable {
         self.schema.file_schema()
     }
 
-    /// Whether its text files may be split into ranges of bytes; `None` for other formats.
-    pub(super) fn text_splits(&self) -> Option<bool> {
-        match self.contents {
-            Contents::Text { splits } => Some(splits),
+    /// How its text files are read; `None` for other formats.
+    pub(super) fn text(&self) -> Option<&TextFiles> {
+        match &self.contents {
+            Contents::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -135,7 +138,7 @@ impl FileTable {
         match &self.contents {
             Contents::Parquet(files) => Some(files.iter().map(|file| file.num_rows).sum()),
             Contents::Arrow(files) => Some(files.iter().map(|file| file.num_rows).sum()),
-            Contents::Text { .. } => None,
+            Contents::Text(_) => None,
         }
     }
 
@@ -171,7 +174,7 @@ impl FileTable {
         match &self.contents {
             Contents::Parquet(files) => files.iter().map(|file| file.index_bytes()).sum(),
             Contents::Arrow(files) => files.iter().map(|file| file.index_bytes()).sum(),
-            Contents::Text { .. } => 0,
+            Contents::Text(_) => 0,
         }
     }
 
@@ -212,7 +215,7 @@ impl FileTable {
                     plan: Arc::new(scan),
                 }))
             }
-            Contents::Text { .. } => Ok(None),
+            Contents::Text(_) => Ok(None),
         }
     }
 
@@ -228,7 +231,7 @@ impl FileTable {
         self.registry.get_or_init(|| Arc::downgrade(runtime));
         let statistics =
             Statistics::new_unknown(self.schema.table_schema()).with_num_rows(num_rows);
-        let config = FileScanConfigBuilder::new(self.store_url.clone(), self.source())
+        let config = FileScanConfigBuilder::new(self.store_url.clone(), self.source()?)
             .with_file_groups(groups)
             .with_statistics(statistics)
             .with_file_compression_type(self.kind.compression.datafusion())
@@ -260,9 +263,9 @@ impl FileTable {
         Ok(all.into_iter().filter(passes).collect())
     }
 
-    fn source(&self) -> Arc<dyn FileSource> {
+    fn source(&self) -> Result<Arc<dyn FileSource>> {
         let schema = self.schema.clone();
-        match &self.contents {
+        Ok(match &self.contents {
             Contents::Parquet(files) => {
                 let mut options = TableParquetOptions::default();
                 options.global.schema_force_view_types = false;
@@ -275,15 +278,14 @@ impl FileTable {
                         .with_parquet_file_reader_factory(readers),
                 )
             }
-            Contents::Text { splits } if self.kind.format != FileFormat::Ndjson => {
-                let options = CsvOptions::default()
-                    .with_has_header(true)
-                    .with_delimiter(self.kind.format.delimiter())
-                    .with_newlines_in_values(!splits);
-                Arc::new(CsvSource::new(schema).with_csv_options(options))
-            }
-            _ => Arc::new(JsonSource::new(schema)),
-        }
+            Contents::Text(text) => Arc::new(TextSource::new(
+                Arc::clone(&self.sources),
+                self.kind,
+                text.clone(),
+                schema,
+            )),
+            Contents::Arrow(_) => return internal_err!("Arrow files have a scan of their own"),
+        })
     }
 }
 
@@ -347,7 +349,7 @@ impl TableProvider for FileTable {
                     ArrowScan::try_new(files, &self.schema, &columns, rows, partition_bytes)?;
                 return Ok(Arc::new(scan));
             }
-            Contents::Text { splits: false } => {
+            Contents::Text(text) if !text.splits => {
                 files.map(|file| FileGroup::new(vec![file])).collect()
             }
             _ => vec![FileGroup::new(files.collect())],

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::arrow::ipc::convert::try_schema_from_flatbuffer_bytes;
 use datafusion::catalog::TableProvider;
 
 use crate::encode::schema_message;
-use crate::error::QueryError;
 use crate::source::arrow::ArrowFile;
 use crate::source::hive::Partitions;
 use crate::source::parallel::try_in_parallel;
@@ -18,8 +18,7 @@ use crate::source::parquet::{ParquetFile, int96_ranges};
 use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
 use crate::source::{
-    Compression, FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, csv, int96,
-    ndjson,
+    FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, TypesFrom, int96, text,
 };
 
 /// A table that is served.
@@ -51,14 +50,27 @@ struct FileSet {
     kind: FileKind,
     files: Arc<Vec<SourceFile>>,
     table: Arc<FileTable>,
+    /// Whether a value did not fit its column's type, so that all rows decide at the next loading.
+    has_misfit: Arc<AtomicBool>,
 }
 
 impl Table {
-    /// Reads the metadata of the files. All must be of type `kind`.
+    /// Reads the metadata of the files. All must be of type `kind`. `types_from` says which rows decide the
+    /// types of text files.
     ///
     /// # Errors
     /// One line: which file, what is wrong with it, and what would be right.
-    pub fn load(name: &str, kind: FileKind, files: Vec<SourceFile>) -> Result<Self, String> {
+    pub fn load(
+        name: &str,
+        kind: FileKind,
+        files: Vec<SourceFile>,
+        types_from: TypesFrom,
+    ) -> Result<Self, String> {
+        if kind.format.is_text() {
+            let (schema, text) = text::read(&files, kind, types_from)?;
+            let contents = Contents::Text(text);
+            return Self::of_metadata(name, kind, files, FilesMetadata { schema, contents });
+        }
         let mut metadata: Option<FilesMetadata> = None;
         let read = try_in_parallel(files.iter(), |file| {
             FilesMetadata::read(file, kind).map_err(|error| format!("{}: {error}", file.label))
@@ -66,7 +78,7 @@ impl Table {
         for (file, next) in files.iter().zip(read) {
             metadata = Some(match metadata {
                 None => next,
-                Some(before) => before.merge(next, kind, &file.label)?,
+                Some(before) => before.merge(next, &file.label)?,
             });
         }
         let metadata = metadata.ok_or_else(|| format!("{name}: no file matches"))?;
@@ -81,16 +93,14 @@ impl Table {
         let files = lent.files.into_iter().enumerate();
         let files = files.map(|(index, file)| SourceFile::lent(lender, index, file));
         let files: Vec<SourceFile> = files.collect();
-        let mut table = match lent.text_schema {
-            None => Self::load(&lent.name, lent.kind, files)?,
-            Some(schema) => {
+        let mut table = match lent.text {
+            None => Self::load(&lent.name, lent.kind, files, TypesFrom::Sample)?,
+            Some((schema, text)) => {
                 let schema = try_schema_from_flatbuffer_bytes(&schema)
                     .map_err(|error| format!("{}: {error}", lent.name))?;
                 let metadata = FilesMetadata {
                     schema: Arc::new(schema),
-                    contents: Contents::Text {
-                        splits: lent.splits,
-                    },
+                    contents: Contents::Text(text),
                 };
                 Self::of_metadata(&lent.name, lent.kind, files, metadata)?
             }
@@ -103,16 +113,17 @@ impl Table {
     /// The table as another process needs to know it to borrow it; `None` if it is not made of files.
     pub fn lend(&self) -> Option<LentTable> {
         let set = self.files.as_ref()?;
-        let splits = set.table.text_splits();
-        let schema = set.table.file_schema();
+        let schema = schema_message(set.table.file_schema());
         Some(LentTable {
             name: self.name.clone(),
             version: self.version.clone(),
             is_uploaded: self.is_uploaded(),
             kind: set.kind,
             files: set.files.iter().map(SourceFile::lend).collect(),
-            text_schema: splits.map(|_| schema_message(schema).metadata.to_vec()),
-            splits: splits.unwrap_or(false),
+            text: set
+                .table
+                .text()
+                .map(|text| (schema.metadata.to_vec(), text.clone())),
         })
     }
 
@@ -145,29 +156,31 @@ impl Table {
             schema,
             num_rows: table.num_rows(),
             num_bytes: Some(files.iter().map(SourceFile::size_bytes).sum()),
-            version: version(&files),
+            version: version(&files, kind, table.file_schema()),
             provider: Arc::clone(&table) as Arc<dyn TableProvider>,
             files: Some(FileSet {
                 kind,
                 files: Arc::new(files),
                 table,
+                has_misfit: Arc::default(),
             }),
             stored: None,
             is_removable: false,
         })
     }
 
-    /// The table of one file on disk, whose type is detected from its content and its extension.
+    /// The table of one uploaded file, whose type is detected from its content and its extension. All rows
+    /// decide the types of text.
     ///
     /// # Errors
     /// As [`Table::load`].
-    pub fn load_file(name: &str, path: &Path) -> Result<Self, String> {
+    pub fn load_upload(name: &str, path: &Path) -> Result<Self, String> {
         let kind = FileKind::detect(path)
             .map_err(|error| format!("{name}: {error}"))?
             .ok_or_else(|| format!("{name}: unsupported file type"))?;
         let file =
             SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
-        Self::load(name, kind, vec![file])
+        Self::load(name, kind, vec![file], TypesFrom::SoundRows)
     }
 
     /// A table that is not made of files.
@@ -198,6 +211,25 @@ impl Table {
             .is_some_and(|set| set.files.iter().any(SourceFile::has_changed))
     }
 
+    /// Notes that a row did not have the types of its columns, unless all rows decided them.
+    pub fn note_misfit(&self) {
+        if let Some(set) = &self.files
+            && set.table.text().is_some_and(|text| !text.is_of_all_rows)
+        {
+            set.has_misfit.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the table should be loaded again: its files have changed, or a row did not fit its types.
+    pub fn is_stale(&self) -> bool {
+        self.has_misfit() || self.has_changed()
+    }
+
+    fn has_misfit(&self) -> bool {
+        let has_misfit = |set: &FileSet| set.has_misfit.load(Ordering::Relaxed);
+        self.files.as_ref().is_some_and(has_misfit)
+    }
+
     /// Loads the table again, from the current files.
     ///
     /// # Errors
@@ -217,7 +249,13 @@ impl Table {
                 .unwrap_or(set.kind),
             None => set.kind,
         };
-        let mut table = Self::load(&self.name, kind, files)?;
+        let is_of_all_rows = set.table.text().is_some_and(|text| text.is_of_all_rows);
+        let types_from = if self.has_misfit() || is_of_all_rows {
+            TypesFrom::AllRows
+        } else {
+            TypesFrom::Sample
+        };
+        let mut table = Self::load(&self.name, kind, files, types_from)?;
         table.stored.clone_from(&self.stored);
         Ok(table)
     }
@@ -237,20 +275,6 @@ impl Table {
     /// Whether it was uploaded.
     pub fn is_uploaded(&self) -> bool {
         self.stored.is_some()
-    }
-
-    /// Finds the first row of a text file that cannot be read. Reads the files in small steps until
-    /// `is_cancelled` returns true. Blocks.
-    pub fn find_broken_row(&self, is_cancelled: &dyn Fn() -> bool) -> Option<QueryError> {
-        let set = self.files.as_ref()?;
-        let find = match set.kind.format {
-            FileFormat::Csv | FileFormat::Tsv => csv::find_broken_row,
-            FileFormat::Ndjson => ndjson::find_broken_row,
-            _ => return None,
-        };
-        let schema = set.table.file_schema();
-        let mut files = set.files.iter();
-        files.find_map(|file| find(file, set.kind, schema, is_cancelled))
     }
 
     /// The folders of the files on disk, so that messages can omit them.
@@ -284,34 +308,18 @@ impl FilesMetadata {
                 let schema = Arc::clone(&file.schema);
                 (schema, Contents::Arrow(vec![Arc::new(file)]))
             }
-            FileFormat::Csv | FileFormat::Tsv => {
-                let schema = csv::infer_schema(file, kind).map_err(|error| error.to_string())?;
-                let splits = !csv::has_quoted_newlines(file, kind);
-                (schema, Contents::Text { splits })
-            }
-            FileFormat::Ndjson => {
-                let schema = ndjson::infer_schema(file, kind).map_err(|error| error.to_string())?;
-                let splits = kind.compression == Compression::None;
-                (schema, Contents::Text { splits })
+            FileFormat::Csv | FileFormat::Tsv | FileFormat::Ndjson | FileFormat::Json => {
+                return Err("text does not state its columns".to_owned());
             }
         };
         Ok(Self { schema, contents })
     }
 
-    fn merge(mut self, next: Self, kind: FileKind, label: &str) -> Result<Self, String> {
-        self.schema = match kind.format {
-            FileFormat::Csv | FileFormat::Tsv => csv::merge(&self.schema, &next.schema, label)?,
-            FileFormat::Ndjson => {
-                Schema::try_merge([self.schema.as_ref().clone(), next.schema.as_ref().clone()])
-                    .map(Arc::new)
-                    .map_err(|error| format!("{label} does not fit the files before it: {error}"))?
-            }
-            _ => merge_typed(&self.schema, &next.schema, label)?,
-        };
+    fn merge(mut self, next: Self, label: &str) -> Result<Self, String> {
+        self.schema = merge_typed(&self.schema, &next.schema, label)?;
         match (&mut self.contents, next.contents) {
             (Contents::Parquet(files), Contents::Parquet(more)) => files.extend(more),
             (Contents::Arrow(files), Contents::Arrow(more)) => files.extend(more),
-            (Contents::Text { splits }, Contents::Text { splits: next }) => *splits &= next,
             _ => {
                 return Err(format!(
                     "{label}: not of the same file type as the files before it"
@@ -388,8 +396,12 @@ fn check_names(schema: &Schema) -> Result<(), String> {
     }
 }
 
-fn version(files: &[SourceFile]) -> String {
+/// A hash of the states of the files, and of the types of text, which may change without them.
+fn version(files: &[SourceFile], kind: FileKind, schema: &Schema) -> String {
     let mut hasher = DefaultHasher::new();
+    if kind.format.is_text() {
+        schema.fields().hash(&mut hasher);
+    }
     for file in files {
         (&file.identity, &file.label).hash(&mut hasher);
     }

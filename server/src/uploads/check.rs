@@ -14,9 +14,6 @@ use crate::source::{
 /// The largest body of one message, compressed or not, because it is in memory while it is read.
 const MAX_BODY_BYTES: u64 = 1 << 30;
 
-/// The longest row of a text file.
-const MAX_ROW_BYTES: u64 = 16 << 20;
-
 /// Bytes at the start of a text file that are searched for zero bytes.
 const TEXT_START_BYTES: u64 = 64 << 10;
 
@@ -74,6 +71,9 @@ pub(super) fn extension(kind: FileKind) -> &'static str {
         (FileFormat::Ndjson, Compression::None) => "ndjson",
         (FileFormat::Ndjson, Compression::Gzip) => "ndjson.gz",
         (FileFormat::Ndjson, Compression::Zstd) => "ndjson.zst",
+        (FileFormat::Json, Compression::None) => "json",
+        (FileFormat::Json, Compression::Gzip) => "json.gz",
+        (FileFormat::Json, Compression::Zstd) => "json.zst",
     }
 }
 
@@ -87,13 +87,14 @@ pub(super) fn suggested_extension(media_type: &str) -> &'static str {
         | "application/ndjson"
         | "application/jsonl"
         | "application/x-jsonlines" => "ndjson",
+        "application/json" => "json",
         "application/vnd.apache.arrow.stream" => "arrows",
         _ => "unknown",
     }
 }
 
-/// Checks that a text has no zero bytes at its start and no row that is too long, and that compressed text is
-/// complete and does not expand too far.
+/// Checks that a text has no zero bytes at its start, and that compressed text is complete and does not expand
+/// too far.
 fn check_text(
     path: &Path,
     kind: FileKind,
@@ -121,7 +122,6 @@ fn check_text(
         Compression::None => u64::MAX,
         _ => num_bytes.saturating_mul(MAX_EXPANSION) + FREE_TEXT_BYTES,
     };
-    let mut rows = RowLengths::new(kind.format);
     let mut text_bytes = 0;
     let mut text = start.as_slice().chain(text).take(max_bytes);
     let mut chunk = vec![0; 1 << 16];
@@ -131,12 +131,6 @@ fn check_text(
             break;
         }
         text_bytes += read as u64;
-        if !rows.are_short(&chunk[..read]) {
-            return Err(bad(format!(
-                "row {} of the upload is longer than {MAX_ROW_BYTES} bytes",
-                rows.num_rows + 1
-            )));
-        }
         if is_cancelled() {
             return Err(cancelled());
         }
@@ -147,61 +141,6 @@ fn check_text(
         )));
     }
     Ok(())
-}
-
-/// Measures the rows of a text, because each row is in memory while it is read.
-struct RowLengths {
-    delimiter: Option<u8>,
-    quote: Quote,
-    row_bytes: u64,
-    num_rows: u64,
-}
-
-/// The position within a CSV field.
-#[derive(Clone, Copy, PartialEq)]
-enum Quote {
-    Start,
-    Plain,
-    Inside,
-    /// After a quote inside quotes: the end, or the first of two.
-    Behind,
-}
-
-impl RowLengths {
-    fn new(format: FileFormat) -> Self {
-        Self {
-            delimiter: (format != FileFormat::Ndjson).then(|| format.delimiter()),
-            quote: Quote::Start,
-            row_bytes: 0,
-            num_rows: 0,
-        }
-    }
-
-    /// Whether no row is too long so far.
-    fn are_short(&mut self, text: &[u8]) -> bool {
-        for &byte in text {
-            if byte == b'\n' && self.quote != Quote::Inside {
-                (self.quote, self.row_bytes) = (Quote::Start, 0);
-                self.num_rows += 1;
-                continue;
-            }
-            self.row_bytes += 1;
-            if self.row_bytes > MAX_ROW_BYTES {
-                return false;
-            }
-            let Some(delimiter) = self.delimiter else {
-                continue;
-            };
-            self.quote = match (self.quote, byte) {
-                (Quote::Start | Quote::Behind, b'"') => Quote::Inside,
-                (Quote::Inside, b'"') => Quote::Behind,
-                (Quote::Inside, _) => Quote::Inside,
-                (_, byte) if byte == delimiter => Quote::Start,
-                _ => Quote::Plain,
-            };
-        }
-        true
-    }
 }
 
 pub(super) fn limits() -> Limits {

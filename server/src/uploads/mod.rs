@@ -136,7 +136,7 @@ impl Uploads {
             if self.sources.contains(&name) {
                 tracing::warn!("the upload {name:?} is hidden by a source of its name");
             } else {
-                match Table::load_file(&name, &stored.path()) {
+                match Table::load_upload(&name, &stored.path()) {
                     Ok(table) => {
                         tables.push(table.with_stored(Arc::clone(&stored)));
                         self.lock().insert(name, stored);

@@ -20,13 +20,6 @@ pub(super) fn read_whole(
     engine: &Engine,
     cancel: &CancellationToken,
 ) -> Result<(), QueryError> {
-    let broken_row = table.find_broken_row(&|| cancel.is_cancelled());
-    if cancel.is_cancelled() {
-        return Err(cancelled());
-    }
-    if let Some(broken) = broken_row {
-        return Err(as_bad(&broken));
-    }
     // On a thread with a deep stack, because a damaged file can make a reader recurse deeply, or panic.
     let runtime = QueryRuntime::start(1).map_err(|error| {
         QueryError::new(

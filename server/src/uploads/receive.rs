@@ -153,7 +153,7 @@ impl Upload {
         let stored = Unpublished::new(&self.folder, &self.partial, manifest, num_bytes, quota)
             .map_err(|error| disk(&error))?;
         // A damaged file can make a reader panic.
-        let loaded = std::panic::catch_unwind(|| Table::load_file(&self.name, &stored.path()))
+        let loaded = std::panic::catch_unwind(|| Table::load_upload(&self.name, &stored.path()))
             .map_err(|_| bad(format!("{}: the file is damaged", self.name)))?;
         let table = loaded.map_err(bad)?;
         if table.schema.fields().is_empty() {

@@ -2,6 +2,7 @@
 
 /// The bytes that end a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LineEnd {
     /// LF, or CR and LF. A CR that no LF follows belongs to a value.
     #[default]
@@ -21,6 +22,7 @@ impl LineEnd {
 
 /// How a CSV text is written: its special bytes, its header, and its words for null.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Dialect {
     /// The byte between fields.
     pub delimiter: u8,

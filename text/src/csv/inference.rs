@@ -9,7 +9,7 @@ use crate::csv::dialect::Dialect;
 use crate::csv::facts::Facts;
 use crate::csv::records::Splitter;
 use crate::csv::values::ValueSyntax;
-use crate::{TextError, TextErrorKind};
+use crate::{MAX_COLUMNS, TextError, TextErrorKind};
 
 /// Reads a CSV text for the names of its columns and facts about all their values.
 #[derive(Debug)]
@@ -72,27 +72,26 @@ impl Inference {
     /// Ends the text.
     ///
     /// # Errors
-    /// As [`Self::push`]; `Empty` if there is no record at all.
-    pub fn finish(mut self) -> Result<Inferred, TextError> {
+    /// As [`Self::push`].
+    pub fn finish(&mut self) -> Result<(), TextError> {
         self.splitter.finish();
-        self.read()?;
-        self.finish_sample()
+        self.read()
     }
 
-    /// Ends a sample of a longer text: a record at its end may be cut and is not read.
-    ///
-    /// # Errors
-    /// `Empty` if there is no complete record.
-    pub fn finish_sample(mut self) -> Result<Inferred, TextError> {
-        let Some(num_fields) = self.splitter.num_fields() else {
-            return Err(TextError::new(TextErrorKind::Empty, 0));
-        };
+    /// The columns of the records that were read; `None` if there is no record at all, or too many columns. Without
+    /// [`Self::finish`], these are the columns of a sample.
+    #[must_use]
+    pub fn into_inferred(mut self) -> Option<Inferred> {
+        let num_fields = self
+            .splitter
+            .num_fields()
+            .filter(|num| *num <= MAX_COLUMNS)?;
         self.facts.resize(num_fields, Facts::default());
         let names = match self.splitter.header() {
             Some(header) => header.iter().enumerate().map(column_name).collect(),
             None => (0..num_fields).map(numbered_name).collect(),
         };
-        Ok(Inferred {
+        Some(Inferred {
             names,
             facts: self.facts,
             num_rows: self.num_rows,
@@ -118,6 +117,9 @@ impl Inference {
             let Some(block) = self.splitter.next_block(max_rows)? else {
                 return Ok(());
             };
+            if block.num_fields > MAX_COLUMNS {
+                return Err(TextError::new(TextErrorKind::TooManyColumns, 0));
+            }
             self.facts.resize(block.num_fields, Facts::default());
             for (column, facts) in self.facts.iter_mut().enumerate() {
                 facts.observe_column(&block, column, &syntax, &self.values);

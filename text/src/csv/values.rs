@@ -133,7 +133,7 @@ impl ShortNumber {
         self.num_decimals.is_none().then_some(self.mantissa)
     }
 
-    /// The nearest double.
+    /// The nearest double; `None` for an integer that is not exact.
     #[inline]
     pub(crate) fn to_f64(self) -> Option<f64> {
         const POWERS: [f64; 16] = [
@@ -142,7 +142,8 @@ impl ShortNumber {
         // With a point there are at most 15 digits, so that both operands are exact, and their quotient
         // is the nearest double.
         let power = POWERS.get(self.num_decimals.unwrap_or(0))?;
-        Some(self.mantissa as f64 / power)
+        let mantissa = self.mantissa as f64;
+        (mantissa as i64 == self.mantissa).then_some(mantissa / power)
     }
 }
 
@@ -196,6 +197,7 @@ mod tests {
             "+1",
             " 1",
             "12345678901234567",
+            "9007199254740993",
             "-9999999999999999",
         ];
         for text in texts {

@@ -170,6 +170,11 @@ impl ObjectFacts {
         }
     }
 
+    /// The number of fields that were seen.
+    pub(super) fn num_fields(&self) -> usize {
+        self.facts.len()
+    }
+
     /// A field for each field of the objects.
     pub(super) fn fields(&self) -> Fields {
         let fields = self.index.names().zip(&self.facts);

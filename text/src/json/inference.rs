@@ -9,7 +9,7 @@ use super::facts::ObjectFacts;
 use super::fault::{Fault, Parsed};
 use super::options::Options;
 use super::records::{RecordSink, Records};
-use crate::{TextError, TextErrorKind};
+use crate::{MAX_COLUMNS, TextError, TextErrorKind};
 
 /// Collects facts about the values of all records.
 #[derive(Debug)]
@@ -71,6 +71,9 @@ impl Inference {
     /// The first broken record; not in a sample that has a record already.
     pub fn push(&mut self, piece: &[u8]) -> Result<bool, TextError> {
         let result = self.records.push(piece, &mut self.sample);
+        if self.sample.facts.num_fields() > MAX_COLUMNS {
+            return Err(TextError::new(TextErrorKind::TooManyColumns, 0));
+        }
         self.forgive(result, true)
     }
 
@@ -84,14 +87,17 @@ impl Inference {
     ///
     /// # Errors
     ///
-    /// As for [`Inference::push`], and [`TextErrorKind::Empty`] if the whole text has no record.
-    pub fn finish(mut self) -> Result<Inferred, TextError> {
+    /// As for [`Inference::push`].
+    pub fn finish(&mut self) -> Result<(), TextError> {
         let result = self.records.finish(&mut self.sample);
-        self.forgive(result, ())?;
-        if self.sample.num_rows == 0 && !self.is_part {
-            return Err(TextError::new(TextErrorKind::Empty, 0));
-        }
-        Ok(Inferred {
+        self.forgive(result, ())
+    }
+
+    /// The fields of the records that were read; `None` if a whole text has no record. Without
+    /// [`Inference::finish`], these are the fields of a sample.
+    #[must_use]
+    pub fn into_inferred(self) -> Option<Inferred> {
+        (self.sample.num_rows > 0 || self.is_part).then_some(Inferred {
             num_rows: self.sample.num_rows,
             facts: self.sample.facts,
         })

@@ -2,6 +2,7 @@
 
 /// Where the objects stand in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Layout {
     /// One object on each line.
     #[default]
@@ -12,6 +13,7 @@ pub enum Layout {
 
 /// How a text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
     /// Where the objects stand.
     pub layout: Layout,

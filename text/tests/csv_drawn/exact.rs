@@ -33,6 +33,8 @@ fn is_exact_float(value: f64, text: &str) -> bool {
     let words = ["inf", "-inf", "Infinity", "-Infinity"];
     nearest.to_bits() == value.to_bits()
         && (words.contains(&text) || (value.is_finite() && parsed(text).0.len() <= 17))
+        && (text.contains(|c: char| !c.is_ascii_digit() && c != '-')
+            || text == format!("{nearest:.0}"))
 }
 
 /// A decimal number as digits without zeros at their ends, and the exponent of the last digit.

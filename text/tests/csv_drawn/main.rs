@@ -24,7 +24,8 @@ fn infer(random: &mut Random, drawn: &Drawn) -> Inferred {
     for piece in pieces(random, drawn.text.as_bytes()) {
         inference.push(piece).unwrap();
     }
-    inference.finish().unwrap()
+    inference.finish().unwrap();
+    inference.into_inferred().unwrap()
 }
 
 fn pieces<'a>(random: &mut Random, mut text: &'a [u8]) -> Vec<&'a [u8]> {
@@ -219,7 +220,8 @@ fn what_is_inferred_from_a_sample_reads_exactly_or_fails() {
         }
         let mut inference = Inference::new(&drawn.dialect).with_max_rows(random.below(12) as u64);
         inference.push(drawn.text.as_bytes()).unwrap();
-        let schema = Arc::new(inference.finish().unwrap().schema());
+        inference.finish().unwrap();
+        let schema = Arc::new(inference.into_inferred().unwrap().schema());
         let all: Vec<_> = (0..drawn.names.len()).collect();
         let (batches, error) = decode(random, &drawn, &schema, &all, 0, u64::MAX);
         let num_read = batches.iter().map(RecordBatch::num_rows).sum();
@@ -284,9 +286,11 @@ fn read_anything(random: &mut Random, dialect: &Dialect, text: &[u8]) -> String 
             return format!("{error:?}");
         }
     }
-    let inferred = match inference.finish() {
-        Ok(inferred) => inferred,
-        Err(error) => return format!("{error:?}"),
+    if let Err(error) = inference.finish() {
+        return format!("{error:?}");
+    }
+    let Some(inferred) = inference.into_inferred() else {
+        return String::new();
     };
     let schema = Arc::new(inferred.schema());
     let all: Vec<_> = (0..inferred.names.len()).collect();

@@ -68,7 +68,12 @@ fn infer(
     text: &[u8],
 ) -> Result<Inferred, TextError> {
     push_pieces(random, text, |piece| inference.push(piece))?;
-    inference.finish()
+    inference.finish()?;
+    let empty = TextError {
+        kind: TextErrorKind::Empty,
+        offset_bytes: 0,
+    };
+    inference.into_inferred().ok_or(empty)
 }
 
 /// What a decoder makes of a text.

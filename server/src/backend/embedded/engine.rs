@@ -115,13 +115,13 @@ impl Engine {
         })
     }
 
-    /// The tables, after loading those again whose files have changed.
+    /// The tables, after loading those again whose files have changed; see [`Catalog::refreshed`].
     ///
     /// # Errors
     /// `internal`: the process is ending.
-    pub(crate) async fn refreshed(&self) -> Result<Arc<Vec<Entry>>, QueryError> {
-        let catalog = Arc::clone(&self.catalog);
-        let entries = tokio::task::spawn_blocking(move || catalog.refreshed());
+    pub(crate) async fn refreshed(&self, text: &str) -> Result<Arc<Vec<Entry>>, QueryError> {
+        let (catalog, text) = (Arc::clone(&self.catalog), text.to_owned());
+        let entries = tokio::task::spawn_blocking(move || catalog.refreshed(&text));
         let what = "the tables could not be listed";
         entries
             .await
@@ -227,7 +227,7 @@ impl Engine {
         let names = match &base {
             Some(entry) => vec![entry.table.name.clone()],
             None => {
-                self.catalog.refreshed();
+                self.catalog.refreshed(source.text());
                 self.catalog.table_names()
             }
         };
@@ -353,7 +353,7 @@ impl Engine {
             sort: Vec::new(),
             ..query.clone()
         };
-        self.catalog.refreshed();
+        self.catalog.refreshed(&query.table);
         let entry = self.catalog.find(&query.table)?;
         let entry =
             entry.ok_or_else(|| unknown_table(&query.table, &self.catalog.table_names()))?;

@@ -22,8 +22,8 @@ use crate::source::Table;
 
 #[async_trait]
 impl Backend for Engine {
-    async fn tables(&self) -> Result<Vec<TableDescription>, QueryError> {
-        let entries = self.refreshed().await?;
+    async fn tables(&self, named: &str) -> Result<Vec<TableDescription>, QueryError> {
+        let entries = self.refreshed(named).await?;
         entries
             .iter()
             .map(|entry| describe_table(&entry.table))

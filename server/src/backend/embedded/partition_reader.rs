@@ -11,7 +11,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use crate::error::from_datafusion::{execution_error, is_about_text};
+use crate::error::from_datafusion::execution_error;
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::MaybeEncoded;
 use crate::order::{Encoding, Partition, encode_partition};
@@ -189,23 +189,15 @@ impl PartitionReader {
         resume_unwind(panic)
     }
 
-    /// The error for the client. For a text file it gives the position in the file. It never contains a
-    /// folder's path.
+    /// The error for the client. It never contains a folder's path.
     async fn explain(&self, error: DataFusionError) -> QueryError {
         if let Some(changed) = self.used.iter().find(|table| table.has_changed()) {
             return source_changed(&changed.name);
         }
-        if is_about_text(&error) {
-            let used = self.used.clone();
-            let search = tokio::task::spawn_blocking(move || {
-                used.iter()
-                    .find_map(|table| table.find_broken_row(&|| false))
-            });
-            if let Ok(Some(found)) = search.await {
-                return found;
-            }
-        }
         let mut explained = execution_error(&error);
+        if explained.kind == ErrorKind::BrokenRow {
+            self.used.iter().for_each(|table| table.note_misfit());
+        }
         let is_encrypted = |table: &Arc<Table>| {
             table
                 .file_table()

@@ -107,6 +107,12 @@ impl LentTables {
         Some(changed.name.clone())
     }
 
+    /// Notes that a row of a table that was read did not have the types of its columns.
+    pub(super) fn note_misfit(&self) {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.iter().for_each(|table| table.note_misfit());
+    }
+
     /// Responds to a request of the process.
     ///
     /// # Errors

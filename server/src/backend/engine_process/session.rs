@@ -152,7 +152,12 @@ impl Session {
         let changed = tokio::task::spawn_blocking(move || lent.changed());
         match changed.await {
             Ok(Some(name)) => source_changed(&name),
-            _ => error,
+            _ => {
+                if error.kind == ErrorKind::BrokenRow {
+                    self.lent.note_misfit();
+                }
+                error
+            }
         }
     }
 

@@ -3,7 +3,9 @@ use super::*;
 fn inferred(text: &str) -> Result<Inferred, TextError> {
     let mut inference = Inference::new(&Dialect::default());
     inference.push(text.as_bytes())?;
-    inference.finish()
+    inference.finish()?;
+    let empty = TextError::new(TextErrorKind::Empty, 0);
+    inference.into_inferred().ok_or(empty)
 }
 
 fn words(inferred: &Inferred) -> Vec<String> {
@@ -45,13 +47,15 @@ fn samples_end_after_their_rows_or_before_wrong_records() {
     let mut two = sample(2);
     two.push(b"a,b\n1,2\n3,4\nx,y\n").unwrap();
     assert!(two.is_done());
-    let found = two.finish().unwrap();
+    two.finish().unwrap();
+    let found = two.into_inferred().unwrap();
     assert_eq!(words(&found), ["a int64", "b int64"]);
     assert_eq!(found.num_rows, 2);
 
     let mut ragged = sample(9);
     ragged.push(b"a,b\n1,2\n3\n").unwrap();
-    assert_eq!(ragged.finish().unwrap().num_rows, 1);
+    ragged.finish().unwrap();
+    assert_eq!(ragged.num_rows(), 1);
     assert!(sample(9).push(b"a,b\n3\n").is_err());
     assert!(inferred("a,b\n1,2\n3\n").is_err());
 }
@@ -60,7 +64,7 @@ fn samples_end_after_their_rows_or_before_wrong_records() {
 fn a_cut_record_at_the_end_of_a_sample_is_not_read() {
     let mut inference = Inference::new(&Dialect::default());
     inference.push(b"a,b\n1,2\n3,4.").unwrap();
-    let found = inference.finish_sample().unwrap();
+    let found = inference.into_inferred().unwrap();
     assert_eq!(words(&found), ["a int64", "b int64"]);
     assert_eq!(found.num_rows, 1);
 }

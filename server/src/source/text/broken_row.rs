@@ -1,0 +1,52 @@
+//! The error of a row that cannot be read, with its line.
+
+use std::io::Read;
+
+use colonnade_text::{TextError, TextErrorKind};
+
+use super::{PIECE_BYTES, fill, open};
+use crate::error::{ErrorKind, QueryError};
+use crate::source::{FileKind, SourceFile};
+
+/// The error for the client. Reads the text before the row to count its lines; blocks.
+pub(super) fn describe(file: &SourceFile, kind: FileKind, error: &TextError) -> QueryError {
+    let line = line_at(file, kind, error.offset_bytes);
+    let position = line.map_or_else(
+        || format!("{}, byte {}", file.label, error.offset_bytes),
+        |line| format!("{}, line {line}", file.label),
+    );
+    let line = line.map_or("the row".to_owned(), |line| format!("line {line}"));
+    let hint = match &error.kind {
+        TextErrorKind::Misfit { .. } => {
+            "run the query again: all rows of the file then decide the types of its columns"
+                .to_owned()
+        }
+        TextErrorKind::FieldCount { expected, .. } => format!(
+            "give {line} {expected} fields, or put a field that holds the delimiter in quotes"
+        ),
+        TextErrorKind::UnclosedQuote => "close the quote, or double it inside the field".to_owned(),
+        TextErrorKind::AfterQuote => {
+            "double each quote inside a quoted field, and end the field after its last quote"
+                .to_owned()
+        }
+        TextErrorKind::Encoding => "save the file as UTF-8".to_owned(),
+        TextErrorKind::Json(_) => format!("give {line} one JSON object"),
+        _ => "correct that row of the file".to_owned(),
+    };
+    QueryError::new(ErrorKind::BrokenRow, format!("{position}: {error}"), hint)
+}
+
+/// The line, counted from 1, that holds byte `offset_bytes` of the text.
+fn line_at(file: &SourceFile, kind: FileKind, offset_bytes: u64) -> Option<u64> {
+    let mut reader = open(file, kind).ok()?.take(offset_bytes);
+    let mut piece = vec![0; PIECE_BYTES];
+    let mut line = 1;
+    loop {
+        let num_bytes = fill(&mut reader, &mut piece).ok()?;
+        if num_bytes == 0 {
+            return Some(line);
+        }
+        let ends = piece[..num_bytes].iter().filter(|byte| **byte == b'\n');
+        line += ends.count() as u64;
+    }
+}

@@ -1,0 +1,248 @@
+//! Reads the rows of text files for a plan.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use colonnade_text::{Decoder, TextError, TextErrorKind};
+use datafusion::arrow::array::RecordBatch;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{
+    FileOpenFuture, FileOpener, FileScanConfig, FileSource,
+};
+use datafusion::datasource::projection::{ProjectionOpener, SplitProjection};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::object_store::ObjectStore;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::projection::ProjectionExprs;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use futures::stream::BoxStream;
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
+
+use super::TextFiles;
+use super::broken_row::describe;
+use crate::source::file_object_store::{index_of, read_range};
+use crate::source::{FileKind, SourceFile};
+
+/// Bytes that are read at once, on disk and in an object store, and how many such pieces are read at once.
+const DISK_PIECE_BYTES: u64 = 1 << 20;
+const STORE_PIECE_BYTES: u64 = 4 << 20;
+const NUM_PIECES: usize = 2;
+
+/// Rows of a record batch, until the engine says how many it wants.
+const BATCH_ROWS: usize = 8192;
+
+/// The rows of text files. A range of a file has the rows that begin in it.
+#[derive(Debug, Clone)]
+pub(in crate::source) struct TextSource {
+    files: Arc<[SourceFile]>,
+    kind: FileKind,
+    text: TextFiles,
+    schema: TableSchema,
+    projection: SplitProjection,
+    batch_rows: usize,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl TextSource {
+    /// All columns of these files; `schema` may add columns of folders.
+    pub(in crate::source) fn new(
+        files: Arc<[SourceFile]>,
+        kind: FileKind,
+        text: TextFiles,
+        schema: TableSchema,
+    ) -> Self {
+        Self {
+            files,
+            kind,
+            text,
+            projection: SplitProjection::unprojected(&schema),
+            schema,
+            batch_rows: BATCH_ROWS,
+            metrics: ExecutionPlanMetricsSet::new(),
+        }
+    }
+}
+
+impl FileSource for TextSource {
+    fn create_file_opener(
+        &self,
+        _: Arc<dyn ObjectStore>,
+        _: &FileScanConfig,
+        _: usize,
+    ) -> Result<Arc<dyn FileOpener>> {
+        let opener = Arc::new(TextOpener(self.clone()));
+        ProjectionOpener::try_new(self.projection.clone(), opener, self.schema.file_schema())
+    }
+
+    fn table_schema(&self) -> &TableSchema {
+        &self.schema
+    }
+
+    fn with_batch_size(&self, batch_rows: usize) -> Arc<dyn FileSource> {
+        Arc::new(Self {
+            batch_rows,
+            ..self.clone()
+        })
+    }
+
+    fn try_pushdown_projection(
+        &self,
+        projection: &ProjectionExprs,
+    ) -> Result<Option<Arc<dyn FileSource>>> {
+        let projection = self.projection.source.try_merge(projection)?;
+        Ok(Some(Arc::new(Self {
+            projection: SplitProjection::new(self.schema.file_schema(), &projection),
+            ..self.clone()
+        })))
+    }
+
+    fn projection(&self) -> Option<&ProjectionExprs> {
+        Some(&self.projection.source)
+    }
+
+    fn metrics(&self) -> &ExecutionPlanMetricsSet {
+        &self.metrics
+    }
+
+    fn file_type(&self) -> &'static str {
+        self.kind.format.name()
+    }
+
+    fn supports_repartitioning(&self) -> bool {
+        self.text.splits
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        for projected in self.projection.source.iter() {
+            if f(&projected.expr)? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    }
+}
+
+/// Opens the files of a source.
+struct TextOpener(TextSource);
+
+impl fmt::Debug for TextOpener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FileOpener for TextOpener {
+    fn open(&self, partitioned: PartitionedFile) -> Result<FileOpenFuture> {
+        let source = &self.0;
+        let index = index_of(&partitioned.object_meta.location);
+        let file = index.and_then(|index| source.files.get(index));
+        let file = file.ok_or_else(|| DataFusionError::Internal("no such file".into()))?;
+        let bytes = match &partitioned.range {
+            Some(range) => range.start as u64..range.end as u64,
+            None => 0..u64::MAX,
+        };
+        let reading = Reading {
+            text: text_from(file, source.kind, &bytes)?,
+            decoder: Decoder::new(
+                &source.text.format,
+                source.schema.file_schema(),
+                &source.projection.file_indices,
+                bytes,
+                source.batch_rows,
+            )?,
+            end: None,
+            file: file.clone(),
+            kind: source.kind,
+        };
+        Ok(async move { Ok(reading.rows().boxed()) }.boxed())
+    }
+}
+
+/// The text of `file` from the byte before the range, which shows whether a row begins with the range.
+fn text_from(
+    file: &SourceFile,
+    kind: FileKind,
+    range: &Range<u64>,
+) -> Result<BoxStream<'static, Result<Bytes>>> {
+    let file = file.clone();
+    let piece_bytes = if file.is_remote() {
+        STORE_PIECE_BYTES
+    } else {
+        DISK_PIECE_BYTES
+    };
+    let size_bytes = file.size_bytes();
+    let starts = (range.start.saturating_sub(1)..size_bytes).step_by(piece_bytes as usize);
+    let pieces = futures::stream::iter(starts).map(move |start| {
+        let file = file.clone();
+        let end = size_bytes.min(start + piece_bytes);
+        async move { read_range(&file, start..end).await }
+    });
+    let pieces = pieces
+        .buffered(NUM_PIECES)
+        .map_err(DataFusionError::IoError);
+    kind.compression.datafusion().convert_stream(pieces.boxed())
+}
+
+/// A file, or a range of it, that is being read.
+struct Reading {
+    text: BoxStream<'static, Result<Bytes>>,
+    decoder: Decoder,
+    /// How the decoder ended. Rows before its end may still be in it.
+    end: Option<std::result::Result<(), TextError>>,
+    file: SourceFile,
+    kind: FileKind,
+}
+
+impl Reading {
+    fn rows(self) -> impl Stream<Item = Result<RecordBatch>> + Send {
+        futures::stream::try_unfold(self, |mut reading| async move {
+            let next = reading.next().await?;
+            Ok(next.map(|batch| (batch, reading)))
+        })
+    }
+
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.decoder.next_batch() {
+                return Ok(Some(batch));
+            }
+            if let Some(end) = self.end.take() {
+                return match end {
+                    Ok(()) => Ok(None),
+                    Err(error) => Err(explain(self.file.clone(), self.kind, error).await),
+                };
+            }
+            self.end = match self.text.try_next().await? {
+                None => Some(self.decoder.finish().or_else(without_rows)),
+                Some(text) => match self.decoder.push(&text) {
+                    Ok(false) => None,
+                    Ok(true) => Some(Ok(())),
+                    Err(error) => Some(Err(error)),
+                },
+            };
+        }
+    }
+}
+
+/// An empty file has no rows, if others have the table's columns.
+fn without_rows(error: TextError) -> std::result::Result<(), TextError> {
+    match error.kind {
+        TextErrorKind::Empty => Ok(()),
+        _ => Err(error),
+    }
+}
+
+async fn explain(file: SourceFile, kind: FileKind, error: TextError) -> DataFusionError {
+    let described = tokio::task::spawn_blocking(move || describe(&file, kind, &error)).await;
+    match described {
+        Ok(error) => DataFusionError::External(Box::new(error)),
+        Err(error) => DataFusionError::External(Box::new(error)),
+    }
+}
