@@ -13,6 +13,7 @@ use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
+use crate::source::parallel::in_parallel;
 use crate::source::reloads::Reloads;
 
 /// A table, and why it cannot be read at present.
@@ -128,21 +129,23 @@ impl Catalog {
     /// in `text`; a table that is slow or cannot be read does not delay requests for others. Blocks.
     pub fn refreshed(self: &Arc<Self>, text: &str) -> Arc<Vec<Entry>> {
         let is_named = |name: &str| text.contains(name);
-        let mut is_stale = false;
-        for entry in self.entries().iter() {
-            if entry.broken.is_none() && !entry.table.is_stale() {
-                continue;
-            }
-            is_stale = true;
-            let name = entry.table.name.as_str();
-            if self.reloads.begin(name, is_named(name)) {
-                let (catalog, entry) = (Arc::clone(self), entry.clone());
-                thread::spawn(move || catalog.reload(&entry));
-            }
+        let entries = self.entries();
+        let is_stale = |entry: &&Entry| entry.broken.is_some() || entry.table.is_stale();
+        let mut stale: Vec<&Entry> = entries.iter().filter(is_stale).collect();
+        if stale.is_empty() {
+            return entries;
         }
-        if is_stale {
-            self.reloads.wait(is_named);
+        stale.sort_by_key(|entry| !is_named(&entry.table.name));
+        stale.retain(|entry| {
+            let name = &entry.table.name;
+            self.reloads.begin(name, is_named(name))
+        });
+        if !stale.is_empty() {
+            let (catalog, stale) = (Arc::clone(self), stale.into_iter().cloned());
+            let stale: Vec<Entry> = stale.collect();
+            thread::spawn(move || in_parallel(stale.iter(), |entry| catalog.reload(entry)));
         }
+        self.reloads.wait(is_named);
         self.entries()
     }
 

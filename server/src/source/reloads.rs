@@ -82,3 +82,36 @@ impl Reloads {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn only_requests_that_name_a_slow_table_wait_for_it() {
+        let reloads = Reloads::default();
+        assert!(reloads.begin("slow", true));
+        assert!(!reloads.begin("slow", true));
+        reloads.wait(|name| name == "other");
+        let began = Instant::now();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| reloads.wait(|name| name == "slow"));
+            thread::sleep(GRACE * 2);
+            assert!(!waiting.is_finished());
+            reloads.end("slow", began, true);
+            waiting.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_table_that_failed_is_tried_again_after_a_pause_or_by_name() {
+        let reloads = Reloads::default();
+        assert!(reloads.begin("t", false));
+        reloads.end("t", Instant::now() - Duration::from_secs(1), false);
+        assert!(!reloads.begin("t", false));
+        assert!(reloads.begin("t", true));
+        reloads.end("t", Instant::now(), true);
+        assert!(reloads.begin("t", false));
+    }
+}
