@@ -56,10 +56,10 @@ interface Stage {
   server: Server;
 }
 
-/** The table as read from CSV: empty texts are null, empty names are replaced, without byte order marks. */
+/** The table as read from CSV, which replaces empty names. */
 const AS_CSV: TextTable = {
-  names: WIDE.names.map((name, index) => name.replace(/^\ufeff/, "") || `column_${index + 1}`),
-  columns: WIDE.columns.map((column) => column.map((text) => text || null)),
+  names: WIDE.names.map((name, index) => name || `column_${index + 1}`),
+  columns: WIDE.columns,
 };
 
 /** The sources of the tables with their expected contents. */

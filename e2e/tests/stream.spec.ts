@@ -73,7 +73,7 @@ test("a source with an error after its first rows: they stay, and the alert name
 }) => {
   const folder = await mkdtemp(join(tmpdir(), "colonnade-"));
   const rows = Array.from({ length: 200_000 }, (_, row) => `${row}\n`).join("");
-  await writeFile(join(folder, "late.csv"), `n\n${rows}oops\n`);
+  await writeFile(join(folder, "late.csv"), `n\n${rows}1,2\n`);
   const server = await Server.start([join(folder, "late.csv")]);
   try {
     await page.goto(`${server.origin}/?table=late`);

@@ -26,7 +26,7 @@ pub(crate) fn check_value(array: &ArrayRef, row: usize, field: &Field, value: &V
             assert_eq!(array.as_string::<i32>().value(row), text.content);
         }
         (DataType::Boolean, Value::Bool(value)) => {
-            assert_eq!(array.as_boolean().value(row), *value)
+            assert_eq!(array.as_boolean().value(row), *value);
         }
         (DataType::Int64, Value::Number(literal)) => {
             assert_eq!(

@@ -201,7 +201,7 @@ impl Drawn {
             }
             let object = Value::Object(row.clone());
             write_value(&object, &mut out, &mut |out| {
-                out.push_str(blank_text(random))
+                out.push_str(blank_text(random));
             });
             out.push_str(blank_text(random));
             if !is_array && (index + 1 < num_rows || random.once_in(2)) {
