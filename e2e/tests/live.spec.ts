@@ -31,10 +31,11 @@ async function openQueries(page: Page): Promise<Locator> {
 }
 
 /** Starts a query like another program, and reads no rows until it is aborted. */
-async function stall(server: Server, path: string): Promise<AbortController> {
-  const abort = new AbortController();
-  await fetch(`${server.origin}${path}`, { signal: abort.signal });
-  return abort;
+async function stall(server: Server, path: string) {
+  const controller = new AbortController();
+  const response = await fetch(`${server.origin}${path}`, { signal: controller.signal });
+  // The caller holds the response, because Node cancels the body of one that is collected as garbage.
+  return { response, abort: () => controller.abort() };
 }
 
 test.describe("queries", () => {
