@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use colonnade_server::source::open_all;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::array_value_to_string;
 use serde_json::json;
@@ -170,11 +171,32 @@ async fn quotes_and_blank_lines_of_a_csv_are_values() {
 async fn an_open_quote_is_an_error_with_its_line() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("t.csv"), "a,b\n1,\"open\n2,x\n3,y\n").unwrap();
-    let server = Server::of_files(&[path(folder.path(), "t.csv")]).await;
-    let refused = server.get("/v1/tables/t/rows").await;
-    refused.assert_refused(422, "broken_row");
-    let body = String::from_utf8_lossy(&refused.body).into_owned();
-    assert!(body.contains("t.csv, line 2"), "{body}");
+    fs::write(folder.path().join("cr.csv"), "a,b\r1,\"open\r2,x\r").unwrap();
+    let server = Server::of_files(&[folder.path().display().to_string()]).await;
+    for (table, line) in [("t", "t.csv, line 2"), ("cr", "cr.csv, line 2")] {
+        let refused = server.get(&format!("/v1/tables/{table}/rows")).await;
+        refused.assert_refused(422, "broken_row");
+        let body = String::from_utf8_lossy(&refused.body).into_owned();
+        assert!(body.contains(line), "{body}");
+    }
+}
+
+#[test]
+fn a_file_without_a_sound_row_is_refused_with_its_line() {
+    let folder = TempDir::new().unwrap();
+    for (file, text, part) in [
+        (
+            "t.csv",
+            b"\xff\xfea\0,\0b\0".to_vec(),
+            "line 1: the text is not UTF-8",
+        ),
+        ("t.ndjson", b"\n{\"a\":1,\"a\":2}\n".to_vec(), "line 2"),
+        ("t.csv", ",".repeat(70_000).into_bytes(), "65,536 columns"),
+    ] {
+        fs::write(folder.path().join(file), text).unwrap();
+        let error = open_all(&[path(folder.path(), file)]).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

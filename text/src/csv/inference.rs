@@ -4,12 +4,12 @@ use std::fmt;
 
 use arrow_schema::{Field, Schema};
 
+use crate::TextError;
 use crate::csv::CHUNK_BYTES;
 use crate::csv::dialect::Dialect;
 use crate::csv::facts::Facts;
 use crate::csv::records::Splitter;
 use crate::csv::values::ValueSyntax;
-use crate::{MAX_COLUMNS, TextError, TextErrorKind};
 
 /// Reads a CSV text for the names of its columns and facts about all their values.
 #[derive(Debug)]
@@ -78,14 +78,11 @@ impl Inference {
         self.read()
     }
 
-    /// The columns of the records that were read; `None` if there is no record at all, or too many columns. Without
+    /// The columns of the records that were read; `None` if there is no record at all. Without
     /// [`Self::finish`], these are the columns of a sample.
     #[must_use]
     pub fn into_inferred(mut self) -> Option<Inferred> {
-        let num_fields = self
-            .splitter
-            .num_fields()
-            .filter(|num| *num <= MAX_COLUMNS)?;
+        let num_fields = self.splitter.num_fields()?;
         self.facts.resize(num_fields, Facts::default());
         let names = match self.splitter.header() {
             Some(header) => header.iter().enumerate().map(column_name).collect(),
@@ -117,9 +114,6 @@ impl Inference {
             let Some(block) = self.splitter.next_block(max_rows)? else {
                 return Ok(());
             };
-            if block.num_fields > MAX_COLUMNS {
-                return Err(TextError::new(TextErrorKind::TooManyColumns, 0));
-            }
             self.facts.resize(block.num_fields, Facts::default());
             for (column, facts) in self.facts.iter_mut().enumerate() {
                 facts.observe_column(&block, column, &syntax, &self.values);

@@ -1,7 +1,7 @@
 //! Finds the fields of records in text that is in memory.
 
 use crate::csv::dialect::Syntax;
-use crate::{MAX_RECORD_BYTES, TextErrorKind};
+use crate::{MAX_COLUMNS, MAX_RECORD_BYTES, TextErrorKind};
 
 const QUOTED: u32 = 1 << 31;
 const ESCAPED: u32 = 1 << 30;
@@ -234,7 +234,11 @@ impl<'a> Scanner<'a> {
             return Err(NoRecord::Incomplete);
         }
         let mut start = begin;
+        let max_spans = spans.len() + MAX_COLUMNS;
         loop {
+            if spans.len() == max_spans {
+                return Err(NoRecord::Bad(TextErrorKind::TooManyColumns));
+            }
             if self.syntax.quote.is_some() && self.text.get(start).copied() == self.syntax.quote {
                 match self.quoted_field(start, spans)? {
                     Next::Field(next) => start = next,

@@ -2,15 +2,25 @@
 
 use std::io::Read;
 
-use colonnade_text::{TextError, TextErrorKind};
+use colonnade_text::csv::LineEnd;
+use colonnade_text::{Format, TextError, TextErrorKind};
 
 use super::{PIECE_BYTES, fill, open};
 use crate::error::{ErrorKind, QueryError};
 use crate::source::{FileKind, SourceFile};
 
 /// The error for the client. Reads the text before the row to count its lines; blocks.
-pub(super) fn describe(file: &SourceFile, kind: FileKind, error: &TextError) -> QueryError {
-    let line = line_at(file, kind, error.offset_bytes);
+pub(super) fn describe(
+    file: &SourceFile,
+    kind: FileKind,
+    format: &Format,
+    error: &TextError,
+) -> QueryError {
+    let line_end = match format {
+        Format::Csv(dialect) if dialect.line_end == LineEnd::Cr => b'\r',
+        _ => b'\n',
+    };
+    let line = line_at(file, kind, line_end, error.offset_bytes);
     let position = line.map_or_else(
         || format!("{}, byte {}", file.label, error.offset_bytes),
         |line| format!("{}, line {line}", file.label),
@@ -37,7 +47,7 @@ pub(super) fn describe(file: &SourceFile, kind: FileKind, error: &TextError) -> 
 }
 
 /// The line, counted from 1, that holds byte `offset_bytes` of the text.
-fn line_at(file: &SourceFile, kind: FileKind, offset_bytes: u64) -> Option<u64> {
+fn line_at(file: &SourceFile, kind: FileKind, line_end: u8, offset_bytes: u64) -> Option<u64> {
     let mut reader = open(file, kind).ok()?.take(offset_bytes);
     let mut piece = vec![0; PIECE_BYTES];
     let mut line = 1;
@@ -46,7 +56,7 @@ fn line_at(file: &SourceFile, kind: FileKind, offset_bytes: u64) -> Option<u64> 
         if num_bytes == 0 {
             return Some(line);
         }
-        let ends = piece[..num_bytes].iter().filter(|byte| **byte == b'\n');
+        let ends = piece[..num_bytes].iter().filter(|byte| **byte == line_end);
         line += ends.count() as u64;
     }
 }

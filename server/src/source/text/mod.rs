@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use colonnade_core::semantics::distinct_names;
-use colonnade_text::csv::{Dialect, QuoteScan};
+use colonnade_text::csv::{DETECT_BYTES, Dialect, QuoteScan};
 use colonnade_text::json::{Layout, Options};
 use colonnade_text::{Columns, Format, Inference, TextError, TextErrorKind};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
@@ -26,9 +26,6 @@ const SAMPLE_ROWS: u64 = 20_000;
 
 /// Bytes of text of a table that decide its types in any case.
 const SAMPLE_BYTES: u64 = 8 << 20;
-
-/// Bytes at the start of a text that show how it is written.
-const START_BYTES: usize = 64 << 10;
 
 /// Bytes of text that are read at once.
 const PIECE_BYTES: usize = 1 << 20;
@@ -79,8 +76,8 @@ pub(super) fn read(
         let found = FileColumns::infer(file, kind, &format, sample_bytes)
             .map_err(|error| format!("{}: {error}", file.label))?;
         match &found.broken {
-            Some(error) if types_from == TypesFrom::SoundRows => {
-                Err(describe(file, kind, error).message)
+            Some(error) if found.must_be_sound(types_from) => {
+                Err(describe(file, kind, &format, error).message)
             }
             _ => Ok(found),
         }
@@ -136,7 +133,7 @@ fn open(file: &SourceFile, kind: FileKind) -> io::Result<Box<dyn Read + Send>> {
 
 /// How the text of `file` is written, by its first bytes.
 fn detect(file: &SourceFile, kind: FileKind) -> io::Result<Format> {
-    let mut start = vec![0; START_BYTES];
+    let mut start = vec![0; DETECT_BYTES];
     let num_bytes = fill(open(file, kind)?.as_mut(), &mut start)?;
     let start = &start[..num_bytes];
     Ok(match kind.format {
@@ -160,6 +157,17 @@ struct FileColumns {
 }
 
 impl FileColumns {
+    /// Whether a broken row makes the whole file unreadable: if none may be broken, or if the columns are not known
+    /// without it.
+    fn must_be_sound(&self, types_from: TypesFrom) -> bool {
+        let is_of_columns = match self.broken.as_ref().map(|error| &error.kind) {
+            Some(TextErrorKind::TooManyColumns) => true,
+            Some(TextErrorKind::Empty) | None => false,
+            Some(_) => self.columns.is_none(),
+        };
+        types_from == TypesFrom::SoundRows || is_of_columns
+    }
+
     /// Reads all rows, or at least [`SAMPLE_ROWS`] and `sample_bytes`. A broken row ends the reading, and is
     /// reported when rows are read.
     fn infer(
@@ -192,11 +200,6 @@ impl FileColumns {
         }
         if !has_types {
             broken = inference.finish().err();
-        }
-        if let Some(error) = &broken
-            && error.kind == TextErrorKind::TooManyColumns
-        {
-            return Err(io::Error::other(error.clone()));
         }
         Ok(Self {
             columns: inference.into_columns(),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use colonnade_text::{Decoder, TextError, TextErrorKind};
+use colonnade_text::{Decoder, Format, TextError, TextErrorKind};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::listing::PartitionedFile;
@@ -160,6 +160,7 @@ impl FileOpener for TextOpener {
             end: None,
             file: file.clone(),
             kind: source.kind,
+            format: source.text.format.clone(),
         };
         Ok(async move { Ok(reading.rows().boxed()) }.boxed())
     }
@@ -198,6 +199,7 @@ struct Reading {
     end: Option<std::result::Result<(), TextError>>,
     file: SourceFile,
     kind: FileKind,
+    format: Format,
 }
 
 impl Reading {
@@ -208,6 +210,18 @@ impl Reading {
         })
     }
 
+    fn explain(&self, error: TextError) -> impl Future<Output = DataFusionError> + Send + use<> {
+        let (file, kind, format) = (self.file.clone(), self.kind, self.format.clone());
+        let describe = move || describe(&file, kind, &format, &error);
+        let described = tokio::task::spawn_blocking(describe);
+        async move {
+            match described.await {
+                Ok(error) => DataFusionError::External(Box::new(error)),
+                Err(error) => DataFusionError::External(Box::new(error)),
+            }
+        }
+    }
+
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(batch) = self.decoder.next_batch() {
@@ -216,7 +230,7 @@ impl Reading {
             if let Some(end) = self.end.take() {
                 return match end {
                     Ok(()) => Ok(None),
-                    Err(error) => Err(explain(self.file.clone(), self.kind, error).await),
+                    Err(error) => Err(self.explain(error).await),
                 };
             }
             self.end = match self.text.try_next().await? {
@@ -236,13 +250,5 @@ fn without_rows(error: TextError) -> std::result::Result<(), TextError> {
     match error.kind {
         TextErrorKind::Empty => Ok(()),
         _ => Err(error),
-    }
-}
-
-async fn explain(file: SourceFile, kind: FileKind, error: TextError) -> DataFusionError {
-    let described = tokio::task::spawn_blocking(move || describe(&file, kind, &error)).await;
-    match described {
-        Ok(error) => DataFusionError::External(Box::new(error)),
-        Err(error) => DataFusionError::External(Box::new(error)),
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{MAX_COLUMNS, TextErrorKind};
 
 fn inferred(text: &str) -> Result<Inferred, TextError> {
     let mut inference = Inference::new(&Dialect::default());
@@ -58,6 +59,17 @@ fn samples_end_after_their_rows_or_before_wrong_records() {
     assert_eq!(ragged.num_rows(), 1);
     assert!(sample(9).push(b"a,b\n3\n").is_err());
     assert!(inferred("a,b\n1,2\n3\n").is_err());
+}
+
+#[test]
+fn a_record_has_at_most_so_many_fields() {
+    let commas = |num_fields: usize| format!("{}\n", ",".repeat(num_fields - 1));
+    let most = inferred(&commas(MAX_COLUMNS)).unwrap();
+    assert_eq!(most.names.len(), MAX_COLUMNS);
+    let error = inferred(&commas(MAX_COLUMNS + 1)).unwrap_err();
+    assert_eq!(error.kind, TextErrorKind::TooManyColumns);
+    let text = format!("a,b\n1,2\n{}", commas(MAX_COLUMNS + 1));
+    assert_eq!(inferred(&text).unwrap_err().offset_bytes, 8);
 }
 
 #[test]
