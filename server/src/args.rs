@@ -38,6 +38,10 @@ pub struct ServeArgs {
     #[arg(value_name = "SOURCE")]
     pub sources: Vec<String>,
 
+    /// How a table of text files is read, and its types, as a JSON file. Repeatable.
+    #[arg(long, value_name = "NAME=FILE")]
+    pub schema: Vec<String>,
+
     /// The address to listen on; port 0 picks a free one.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7878")]
     pub listen: String,

@@ -133,7 +133,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     let tables = if args.sources.is_empty() {
         demo::open()?
     } else if engine.is_none() {
-        source::open_all(&args.sources)?
+        source::open_with_schemas(&args.sources, &args.schema)?
     } else {
         Vec::new()
     };

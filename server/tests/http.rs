@@ -109,6 +109,8 @@ mod summary;
 mod tables;
 #[path = "http/text_files.rs"]
 mod text_files;
+#[path = "http/text_options.rs"]
+mod text_options;
 #[path = "http/tls.rs"]
 mod tls;
 #[path = "http/uploads.rs"]

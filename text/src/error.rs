@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::Encoding;
+
 /// An error of one record, or of the whole text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextError {
@@ -37,8 +39,8 @@ pub enum TextErrorKind {
     UnclosedQuote,
     /// Characters between a closing quote and the next delimiter.
     AfterQuote,
-    /// Bytes that are not of the text's encoding.
-    Encoding,
+    /// Bytes that are not of this encoding.
+    Encoding(Encoding),
     /// A record longer than [`MAX_RECORD_BYTES`](crate::MAX_RECORD_BYTES).
     TooLong,
     /// More columns than [`MAX_COLUMNS`](crate::MAX_COLUMNS).
@@ -77,7 +79,7 @@ impl fmt::Display for TextError {
             TextErrorKind::AfterQuote => {
                 write!(f, "characters follow the closing quote of a field")
             }
-            TextErrorKind::Encoding => write!(f, "the text is not UTF-8"),
+            TextErrorKind::Encoding(encoding) => write!(f, "the text is not {}", encoding.label()),
             TextErrorKind::TooLong => write!(f, "the row is longer than 16 MiB"),
             TextErrorKind::TooManyColumns => write!(f, "there are more than 65,536 columns"),
             TextErrorKind::Json(what) => write!(f, "{what}"),

@@ -8,7 +8,7 @@ use arrow_schema::{ArrowError, Schema, SchemaRef};
 use crate::{TextError, csv, json};
 
 /// How a text is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Format {
     /// Rows of fields between delimiters.

@@ -11,15 +11,19 @@
 //! - no field and no row is dropped.
 
 pub mod csv;
+mod encoding;
 mod error;
 mod format;
 pub mod json;
 mod number;
+mod options;
 mod time;
 mod type_word;
 
+pub use encoding::{Encoding, Transcoder};
 pub use error::{TextError, TextErrorKind};
 pub use format::{Columns, Decoder, Format, Inference};
+pub use options::{OPTION_KEYS, TextOptions};
 pub use type_word::{parse_type_word, type_word};
 
 /// The longest record in bytes, because a record is in memory while it is read.

@@ -4,7 +4,11 @@ use arrow_schema::{DataType, TimeUnit};
 
 use crate::time::Zone;
 
-/// The word for a column's type, for example `int64`, `decimal(12,2)`, `timestamp(us), UTC` or `text`.
+/// The words, for messages.
+pub(crate) const TYPE_WORDS: &str = "text, bool, int64, uint64, float64, decimal(12,2), date, time(us), \
+     timestamp(us), timestamp(us, UTC) or, in JSON, json";
+
+/// The word for a column's type, for example `int64`, `decimal(12,2)`, `timestamp(us, UTC)` or `text`.
 ///
 /// Types that no column of text has get Arrow's own name, which [`parse_type_word`] does not know.
 #[must_use]
@@ -18,34 +22,31 @@ pub fn type_word(data_type: &DataType) -> String {
         DataType::Date32 => "date".into(),
         DataType::Time32(unit) | DataType::Time64(unit) => format!("time({})", unit_word(*unit)),
         DataType::Timestamp(unit, None) => format!("timestamp({})", unit_word(*unit)),
-        DataType::Timestamp(unit, Some(zone)) => format!("timestamp({}), {zone}", unit_word(*unit)),
+        DataType::Timestamp(unit, Some(zone)) => format!("timestamp({}, {zone})", unit_word(*unit)),
         DataType::Utf8 => "text".into(),
         other => other.to_string(),
     }
 }
 
-/// The type that [`type_word`] writes as `word`; `None` if `word` is not of the vocabulary.
+/// The type that [`type_word`] writes as `word`, or that pyarrow prints so, for example `double` or
+/// `timestamp[us, tz=UTC]`; `None` if `word` is neither.
 ///
 /// Spaces around the parts of a word do not matter. A zone is `UTC` or an offset such as `+02:00`.
 #[must_use]
 pub fn parse_type_word(word: &str) -> Option<DataType> {
-    let word = word.trim();
+    let word = word.replace('[', "(").replace(']', ")");
     let Some((name, rest)) = word.split_once('(') else {
-        return parse_plain_word(word);
+        return parse_plain_word(word.trim());
     };
-    let (arguments, behind) = rest.split_once(')')?;
-    match (name.trim(), behind.trim()) {
-        ("decimal", "") => parse_decimal_arguments(arguments),
-        ("time", "") => Some(match parse_unit(arguments)? {
+    let arguments = rest.trim_end().strip_suffix(')')?;
+    match name.trim() {
+        "decimal" | "decimal128" => parse_decimal_arguments(arguments),
+        "date32" => (arguments.trim() == "day").then_some(DataType::Date32),
+        "time" | "time32" | "time64" => Some(match parse_unit(arguments)? {
             unit @ (TimeUnit::Second | TimeUnit::Millisecond) => DataType::Time32(unit),
             unit => DataType::Time64(unit),
         }),
-        ("timestamp", "") => Some(DataType::Timestamp(parse_unit(arguments)?, None)),
-        ("timestamp", behind) => {
-            let zone = Zone::parse_name(behind.strip_prefix(',')?.trim())?;
-            let zone = Some(zone.name().into());
-            Some(DataType::Timestamp(parse_unit(arguments)?, zone))
-        }
+        "timestamp" => parse_timestamp_arguments(arguments),
         _ => None,
     }
 }
@@ -55,11 +56,23 @@ fn parse_plain_word(word: &str) -> Option<DataType> {
         "bool" => DataType::Boolean,
         "int64" => DataType::Int64,
         "uint64" => DataType::UInt64,
-        "float64" => DataType::Float64,
+        "float64" | "double" => DataType::Float64,
         "date" => DataType::Date32,
-        "text" => DataType::Utf8,
+        "text" | "string" => DataType::Utf8,
         _ => return None,
     })
+}
+
+fn parse_timestamp_arguments(arguments: &str) -> Option<DataType> {
+    let Some((unit, zone)) = arguments.split_once(',') else {
+        return Some(DataType::Timestamp(parse_unit(arguments)?, None));
+    };
+    let zone = zone.trim();
+    let zone = Zone::parse_name(zone.strip_prefix("tz=").unwrap_or(zone))?;
+    Some(DataType::Timestamp(
+        parse_unit(unit)?,
+        Some(zone.name().into()),
+    ))
 }
 
 fn parse_decimal_arguments(arguments: &str) -> Option<DataType> {
@@ -108,9 +121,9 @@ mod tests {
             "time(us)",
             "time(ns)",
             "timestamp(s)",
-            "timestamp(ms), UTC",
-            "timestamp(us), +02:00",
-            "timestamp(ns), -11:30",
+            "timestamp(ms, UTC)",
+            "timestamp(us, +02:00)",
+            "timestamp(ns, -11:30)",
             "text",
         ] {
             let data_type = parse_type_word(word).expect(word);
@@ -125,8 +138,8 @@ mod tests {
             Some(DataType::Decimal128(12, 2))
         );
         assert_eq!(
-            parse_type_word("timestamp(us),+0200").map(|data_type| type_word(&data_type)),
-            Some("timestamp(us), +02:00".into())
+            parse_type_word("timestamp(us, +0200)").map(|data_type| type_word(&data_type)),
+            Some("timestamp(us, +02:00)".into())
         );
     }
 
@@ -143,8 +156,8 @@ mod tests {
             "time",
             "time(m)",
             "time(s), UTC",
-            "timestamp(us) UTC",
-            "timestamp(us), Mars",
+            "timestamp(us, UTC",
+            "timestamp(us, Mars)",
             "text()",
         ] {
             assert_eq!(parse_type_word(word), None, "{word}");

@@ -9,7 +9,7 @@ use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use colonnade_text::json::{Decoder, Inference, Inferred, Layout, Options};
-use colonnade_text::{MAX_RECORD_BYTES, TextError, TextErrorKind};
+use colonnade_text::{Encoding, MAX_RECORD_BYTES, TextError, TextErrorKind};
 
 fn infer(text: &str) -> Result<Inferred, TextError> {
     let mut inference = Inference::new(Options::detect(text.as_bytes()));
@@ -339,7 +339,7 @@ fn long_records_and_invalid_bytes_are_refused() {
         assert_eq!(
             error,
             Some(TextError {
-                kind: TextErrorKind::Encoding,
+                kind: TextErrorKind::Encoding(Encoding::UTF_8),
                 offset_bytes
             })
         );

@@ -77,6 +77,8 @@ pub struct TableDescription {
     pub is_uploaded: bool,
     /// Its columns.
     pub fields: Vec<FieldDescription>,
+    /// Why it cannot be read at present.
+    pub error: Option<String>,
 }
 
 /// Bytes that a partition of a remote engine reserves before its first batch. Spark's batches are smaller,

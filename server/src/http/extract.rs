@@ -2,6 +2,7 @@
 
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
+use colonnade_text::{OPTION_KEYS, TextOptions};
 use uuid::Uuid;
 
 use crate::backend::request::parse_id;
@@ -32,6 +33,21 @@ impl Parameters {
             values[index] = Some(value);
         }
         Ok(values)
+    }
+
+    /// Takes out the options of text files, as keys and values of `TextOptions::set`.
+    ///
+    /// # Errors
+    /// `bad_parameter`: an option is not valid.
+    pub(super) fn text_options(self) -> Result<(Vec<(String, String)>, Self), QueryError> {
+        let is_option = |(key, _): &(String, String)| OPTION_KEYS.contains(&key.as_str());
+        let (pairs, others): (Vec<_>, Vec<_>) = self.0.into_iter().partition(is_option);
+        let mut options = TextOptions::default();
+        for (key, value) in &pairs {
+            let set = options.set(key, value);
+            set.map_err(|error| bad(error, "correct the option, or leave it out"))?;
+        }
+        Ok((pairs, Self(others)))
     }
 }
 

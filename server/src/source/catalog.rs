@@ -34,6 +34,13 @@ impl Entry {
         }
     }
 
+    fn at_start(table: Table) -> Self {
+        Self {
+            broken: table.unreadable.clone(),
+            table: Arc::new(table),
+        }
+    }
+
     /// Checks that the table can be read at present.
     ///
     /// # Errors
@@ -43,6 +50,13 @@ impl Entry {
             return Ok(());
         };
         let name = &self.table.name;
+        if self.table.unreadable.is_some() {
+            return Err(QueryError::new(
+                ErrorKind::SourceUnreadable,
+                format!("table {name:?} cannot be read: {reason}"),
+                "correct the file; the server then reads it",
+            ));
+        }
         Err(QueryError::new(
             ErrorKind::SourceChanged,
             format!("table {name:?} can no longer be read: {reason}"),
@@ -77,10 +91,7 @@ impl Catalog {
     /// A catalog of these tables.
     pub fn new(mut tables: Vec<Table>) -> Self {
         tables.sort_by(|a, b| a.name.cmp(&b.name));
-        let entries = tables.into_iter().map(|table| Entry {
-            table: Arc::new(table),
-            broken: None,
-        });
+        let entries = tables.into_iter().map(Entry::at_start);
         Self {
             entries: RwLock::new(Arc::new(entries.collect())),
             changing: Mutex::new(()),

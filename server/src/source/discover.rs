@@ -3,10 +3,16 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use colonnade_text::{OPTION_KEYS, TextOptions};
+use percent_encoding::percent_decode_str;
 
 use crate::error::StartError;
 use crate::source::gather::{self, Found, Opened, WILDCARDS, no_glob, reason};
-use crate::source::{MAX_FILES, SourceFile, naming, remote};
+use crate::source::{
+    Compression, FileFormat, FileKind, MAX_FILES, OptionsFrom, SourceFile, naming, remote,
+};
 
 /// The tables of `source`, in order.
 ///
@@ -19,6 +25,47 @@ pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
         }
         _ => (None, source),
     };
+    let Some((file, options)) = split_options(location)? else {
+        return discover_at(location, given_name, None);
+    };
+    let mut found = discover_at(file, given_name, Some(&options))?;
+    for found in &mut found {
+        found.options = OptionsFrom::Given(Arc::clone(&options));
+    }
+    Ok(found)
+}
+
+/// Splits `FILE?key=value&…` at the last question mark, if no file has that path and the first key is an
+/// option of text files. Values are percent-encoded.
+fn split_options(location: &str) -> Result<Option<(&str, Arc<TextOptions>)>, StartError> {
+    let Some((file, pairs)) = location.rsplit_once('?') else {
+        return Ok(None);
+    };
+    let is_option = pairs
+        .split_once('=')
+        .is_some_and(|(key, _)| OPTION_KEYS.contains(&key));
+    let is_web = location.starts_with("http://") || location.starts_with("https://");
+    if !is_option || is_web || Path::new(location).exists() {
+        return Ok(None);
+    }
+    let wrong = |error: String| StartError::BadArgument(format!("{location}: {error}"));
+    let mut options = TextOptions::default();
+    for pair in pairs.split('&') {
+        let (key, value) = pair
+            .split_once('=')
+            .ok_or_else(|| wrong(format!("{pair:?} has no value; write key=value")))?;
+        let value = percent_decode_str(value).decode_utf8();
+        let value = value.map_err(|_| wrong(format!("{pair:?} is not UTF-8")))?;
+        options.set(key, &value).map_err(wrong)?;
+    }
+    Ok(Some((file, Arc::new(options))))
+}
+
+fn discover_at(
+    location: &str,
+    given_name: Option<&str>,
+    options: Option<&Arc<TextOptions>>,
+) -> Result<Vec<Found>, StartError> {
     if let Some((scheme, _)) = location.split_once("://") {
         return match scheme {
             "http" | "https" => remote::find_by_http(location, given_name).map(|found| vec![found]),
@@ -35,7 +82,14 @@ pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
         Ok(metadata) if !metadata.is_file() => Err(StartError::BadArgument(format!(
             "{location}: neither a file nor a directory; give one of them, or a quoted glob"
         ))),
-        Ok(_) => find_file(path, location, given_name).map(|found| vec![found]),
+        Ok(_) => {
+            // Whoever gives options knows that the file is text.
+            let fallback = options.map(|_| FileKind {
+                format: FileFormat::Csv,
+                compression: Compression::None,
+            });
+            find_file(path, location, given_name, fallback).map(|found| vec![found])
+        }
         Err(_) if location.contains(WILDCARDS) => {
             find_by_glob(location, given_name).map(|found| vec![found])
         }
@@ -53,12 +107,18 @@ pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
     }
 }
 
-fn find_file(path: &Path, location: &str, given_name: Option<&str>) -> Result<Found, StartError> {
+fn find_file(
+    path: &Path,
+    location: &str,
+    given_name: Option<&str>,
+    fallback: Option<FileKind>,
+) -> Result<Found, StartError> {
     let label = path
         .file_name()
         .unwrap_or(path.as_os_str())
         .to_string_lossy();
-    gather::file(location, given_name, SourceFile::open(path, &label, None))
+    let opened = SourceFile::open(path, &label, None);
+    gather::file(location, given_name, opened, fallback)
 }
 
 /// Opens files in `folder`; their labels are their paths below it.

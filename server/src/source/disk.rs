@@ -186,6 +186,11 @@ fn is_of(file: &File, expected: &Identity) -> bool {
     file.metadata().is_ok_and(|now| identity(&now) == *expected)
 }
 
+/// The state of the file at `path`; `None` if there is none.
+pub(super) fn identity_at(path: &Path) -> Option<Identity> {
+    fs::metadata(path).ok().map(|metadata| identity(&metadata))
+}
+
 fn identity(metadata: &fs::Metadata) -> Identity {
     let (device, inode, changed) = numbers(metadata);
     Identity {

@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
-use crate::source::{FileKind, KNOWN_EXTENSIONS, SourceFile, hive, naming};
+use crate::source::text::is_schema_file;
+use crate::source::{FileKind, KNOWN_EXTENSIONS, OptionsFrom, SourceFile, hive, naming};
 
 /// Wildcards of globs.
 pub(super) const WILDCARDS: [char; 3] = ['*', '?', '['];
@@ -19,8 +20,8 @@ pub(super) struct Found {
     pub(super) long_name: String,
     pub(super) kind: FileKind,
     pub(super) files: Vec<SourceFile>,
-    /// Whether the table is skipped if it cannot be read. True for tables that were found in a folder.
-    pub(super) is_optional: bool,
+    /// How its files are read, if they are text.
+    pub(super) options: OptionsFrom,
 }
 
 /// A listed file, and the result of opening it. The label is its path below the source.
@@ -37,6 +38,11 @@ impl Opened {
             label,
         }
     }
+
+    /// Whether the file has rows, rather than says how another is read.
+    fn is_data(&self) -> bool {
+        !is_schema_file(&self.label)
+    }
 }
 
 fn with_kind(file: SourceFile) -> io::Result<(SourceFile, Option<FileKind>)> {
@@ -44,7 +50,7 @@ fn with_kind(file: SourceFile) -> io::Result<(SourceFile, Option<FileKind>)> {
     Ok((file, kind))
 }
 
-/// The table of one file that was given by name.
+/// The table of one file that was given by name. Its type is `fallback` if it cannot be detected.
 ///
 /// # Errors
 /// The file cannot be read, or its type is not supported.
@@ -52,11 +58,17 @@ pub(super) fn file(
     location: &str,
     given_name: Option<&str>,
     opened: io::Result<SourceFile>,
+    fallback: Option<FileKind>,
 ) -> Result<Found, StartError> {
     let (file, kind) = opened
         .and_then(with_kind)
         .map_err(|error| unreadable(location, &error))?;
-    let kind = kind.ok_or_else(|| {
+    if is_schema_file(&file.label) {
+        return Err(StartError::BadArgument(format!(
+            "{location}: it says how another file is read; give that file"
+        )));
+    }
+    let kind = kind.or(fallback).ok_or_else(|| {
         StartError::BadArgument(format!(
             "{location}: unsupported file type; give {KNOWN_EXTENSIONS}"
         ))
@@ -67,7 +79,7 @@ pub(super) fn file(
         long_name: given_name.map_or_else(|| naming::dotted(&name), str::to_owned),
         kind,
         files: vec![file],
-        is_optional: false,
+        options: OptionsFrom::default(),
     })
 }
 
@@ -84,7 +96,7 @@ pub(super) fn folder(
 ) -> Result<Vec<Found>, StartError> {
     let mut found: Vec<Found> = Vec::new();
     let mut partitioned: HashMap<PathBuf, usize> = HashMap::new();
-    for Opened { label, file } in opened {
+    for Opened { label, file } in opened.into_iter().filter(Opened::is_data) {
         let (file, kind) = match file {
             Ok((file, Some(kind))) => (file, kind),
             Ok((_, None)) => {
@@ -134,7 +146,7 @@ pub(super) fn folder(
             long_name,
             kind,
             files: vec![file],
-            is_optional: true,
+            options: OptionsFrom::default(),
         });
     }
     if found.is_empty() {
@@ -151,7 +163,7 @@ pub(super) fn folder(
 /// No file matches, a file cannot be read, or the files have different types.
 pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Found, StartError> {
     let mut found: Option<Found> = None;
-    for Opened { label, file } in opened {
+    for Opened { label, file } in opened.into_iter().filter(Opened::is_data) {
         let (file, kind) = file.map_err(|error| unreadable(pattern, &error))?;
         match (&mut found, kind) {
             (None, Some(kind)) => {
@@ -160,7 +172,7 @@ pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Fou
                     long_name: name.to_owned(),
                     kind,
                     files: vec![file],
-                    is_optional: false,
+                    options: OptionsFrom::default(),
                 });
             }
             (None, None) => {

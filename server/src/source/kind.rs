@@ -55,7 +55,7 @@ impl FileFormat {
 }
 
 /// The compression of a whole file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Compression {
     /// No compression.
     None,
@@ -111,6 +111,12 @@ impl FileKind {
         Self::of(Path::new(&file.label), |num_bytes| {
             file.read(0..file.size_bytes().min(num_bytes))
         })
+    }
+
+    /// Like [`FileKind::detect`], for a file that begins with `start`.
+    pub(super) fn detect_start(path: &Path, start: &[u8]) -> Option<Self> {
+        let head = |num_bytes: u64| Ok(&start[..start.len().min(num_bytes as usize)]);
+        Self::of(path, head).ok().flatten()
     }
 
     /// `read_start` reads this number of bytes from the start of the file, or all if there are fewer.

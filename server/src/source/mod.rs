@@ -42,18 +42,32 @@ pub use provider::{FileTable, RowScan};
 pub use source_file::SourceFile;
 pub(crate) use source_file::scanned_bytes;
 pub use table::Table;
-pub use text::TypesFrom;
+pub use text::{OptionsFrom, Preview, TypesFrom};
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::error::StartError;
 
 /// The maximum number of files of a directory or glob. More files usually mean a wrong path.
 const MAX_FILES: usize = 100_000;
 
-/// Opens all sources and loads their tables.
+/// Opens all sources and loads their tables. A table that cannot be read is
+/// [`unreadable`](Table::unreadable), unless it is the only one.
 ///
 /// # Errors
 /// One line: which source, what is wrong, and what would be right.
 pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
+    open_with_schemas(sources, &[])
+}
+
+/// As [`open_all`], with schema files for tables of text files, as `NAME=FILE`.
+///
+/// # Errors
+/// As [`open_all`], and which schema file is wrong.
+pub fn open_with_schemas(sources: &[String], schemas: &[String]) -> Result<Vec<Table>, StartError> {
+    let mut schemas = read_schemas(schemas)?;
     let mut found = Vec::new();
     for source in sources {
         found.extend(discover::discover(source)?);
@@ -64,15 +78,28 @@ pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
         .collect();
     let mut tables = Vec::new();
     for (found, name) in found.into_iter().zip(naming::resolve(&names)) {
-        match Table::load(&name, found.kind, found.files, TypesFrom::Sample) {
-            Ok(table) => tables.push(table),
-            Err(error) if found.is_optional => tracing::warn!("skipped: {error}"),
-            Err(error) => {
-                return Err(StartError::BadArgument(format!(
-                    "{error}; give a file that can be read"
-                )));
-            }
-        }
+        let options = schemas.remove(&name).unwrap_or(found.options);
+        let files = found.files.clone();
+        let loaded = Table::load(&name, found.kind, files, &options, TypesFrom::Sample);
+        tables.push(loaded.unwrap_or_else(|error| {
+            tracing::warn!("cannot be read: {error}");
+            Table::unreadable(&name, found.kind, found.files, &options, error)
+        }));
+    }
+    if let Some(name) = schemas.keys().next() {
+        return Err(StartError::BadArgument(format!(
+            "--schema {name}: there is no table of that name; give the name of a table of text files"
+        )));
+    }
+    if let Some(reasons) = tables
+        .iter()
+        .map(|table| table.unreadable.as_ref())
+        .collect::<Option<Vec<_>>>()
+        && let Some(reason) = reasons.first()
+    {
+        return Err(StartError::BadArgument(format!(
+            "{reason}; give a file that can be read"
+        )));
     }
     if tables.is_empty() && !sources.is_empty() {
         return Err(StartError::BadArgument(format!(
@@ -81,4 +108,22 @@ pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
         )));
     }
     Ok(tables)
+}
+
+fn read_schemas(schemas: &[String]) -> Result<HashMap<String, OptionsFrom>, StartError> {
+    let mut read = HashMap::new();
+    for schema in schemas {
+        let (name, path) = schema.split_once('=').ok_or_else(|| {
+            StartError::BadArgument(format!("--schema {schema}: write NAME=FILE.json"))
+        })?;
+        let options = text::read_schema_file(Path::new(path))
+            .map_err(|error| StartError::BadArgument(format!("--schema {name}: {error}")))?;
+        let options = OptionsFrom::Given(Arc::new(options));
+        if read.insert(name.to_owned(), options).is_some() {
+            return Err(StartError::BadArgument(format!(
+                "--schema {name} is given twice; give it once"
+            )));
+        }
+    }
+    Ok(read)
 }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Extensions that are not part of a table's name.
-const EXTENSIONS: [&str; 14] = [
-    "parquet", "csv", "tsv", "tab", "ndjson", "jsonl", "arrow", "feather", "arrows", "ipc", "gz",
-    "gzip", "zst", "zstd",
+const EXTENSIONS: [&str; 15] = [
+    "parquet", "csv", "tsv", "tab", "ndjson", "jsonl", "json", "arrow", "feather", "arrows", "ipc",
+    "gz", "gzip", "zst", "zstd",
 ];
 
 /// The short name of a table: `a/b.csv.gz` becomes `a.b`.

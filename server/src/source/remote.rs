@@ -45,7 +45,12 @@ pub(super) fn find_by_http(url: &str, given_name: Option<&str>) -> Result<Found,
         .replace('/', "_");
     // The store's URL is the whole address, so that no part of it is encoded again.
     let object = Arc::new(Object::new(Arc::new(store), Path::default(), 1));
-    gather::file(&shown, given_name, SourceFile::open_object(object, &label))
+    gather::file(
+        &shown,
+        given_name,
+        SourceFile::open_object(object, &label),
+        None,
+    )
 }
 
 /// The address without possible passwords and signatures.
@@ -101,7 +106,7 @@ pub(super) fn find_in_bucket(
     let label = path.filename().unwrap_or(name).to_owned();
     match bucket.open(path, &label, 1) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => bucket.folder(key, given_name),
-        opened => gather::file(location, given_name, opened).map(|found| vec![found]),
+        opened => gather::file(location, given_name, opened, None).map(|found| vec![found]),
     }
 }
 

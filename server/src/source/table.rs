@@ -6,9 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use colonnade_text::TextOptions;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::arrow::ipc::convert::try_schema_from_flatbuffer_bytes;
 use datafusion::catalog::TableProvider;
+use datafusion::datasource::empty::EmptyTable;
 
 use crate::encode::schema_message;
 use crate::source::arrow::ArrowFile;
@@ -17,6 +19,7 @@ use crate::source::parallel::try_in_parallel;
 use crate::source::parquet::{ParquetFile, int96_ranges};
 use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
+use crate::source::text::{OptionsFrom, SchemaFile, TextFiles};
 use crate::source::{
     FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, TypesFrom, int96, text,
 };
@@ -43,20 +46,25 @@ pub struct Table {
     stored: Option<Arc<StoredFile>>,
     /// Whether it is borrowed, and was uploaded.
     is_removable: bool,
+    /// Why its files could not be read when the server started.
+    pub unreadable: Option<String>,
 }
 
 #[derive(Debug, Clone)]
 struct FileSet {
     kind: FileKind,
     files: Arc<Vec<SourceFile>>,
-    table: Arc<FileTable>,
+    /// `None` if the files cannot be read.
+    table: Option<Arc<FileTable>>,
+    options: OptionsFrom,
+    schema_file: Option<SchemaFile>,
     /// Whether a value did not fit its column's type, so that all rows decide at the next loading.
     has_misfit: Arc<AtomicBool>,
 }
 
 impl Table {
-    /// Reads the metadata of the files. All must be of type `kind`. `types_from` says which rows decide the
-    /// types of text files.
+    /// Reads the metadata of the files. All must be of type `kind`. `options` say how text files are read, and
+    /// `types_from` which rows decide their types.
     ///
     /// # Errors
     /// One line: which file, what is wrong with it, and what would be right.
@@ -64,12 +72,19 @@ impl Table {
         name: &str,
         kind: FileKind,
         files: Vec<SourceFile>,
+        options: &OptionsFrom,
         types_from: TypesFrom,
     ) -> Result<Self, String> {
         if kind.format.is_text() {
-            let (schema, text) = text::read(&files, kind, types_from)?;
-            let contents = Contents::Text(text);
-            return Self::of_metadata(name, kind, files, FilesMetadata { schema, contents });
+            return Self::load_text(name, kind, files, options, types_from);
+        }
+        if let OptionsFrom::Given(options) = options
+            && **options != TextOptions::default()
+        {
+            return Err(format!(
+                "{name}: options are for text files, and this is {}",
+                kind.format.name()
+            ));
         }
         let mut metadata: Option<FilesMetadata> = None;
         let read = try_in_parallel(files.iter(), |file| {
@@ -85,6 +100,53 @@ impl Table {
         Self::of_metadata(name, kind, files, metadata)
     }
 
+    fn load_text(
+        name: &str,
+        kind: FileKind,
+        files: Vec<SourceFile>,
+        options: &OptionsFrom,
+        types_from: TypesFrom,
+    ) -> Result<Self, String> {
+        let schema_file = SchemaFile::of(&files, options);
+        let said = match (options, &schema_file) {
+            (OptionsFrom::Given(said), _) => Arc::clone(said),
+            (_, Some(file)) => Arc::new(file.read()?),
+            (_, None) => Arc::default(),
+        };
+        let (schema, text) = text::read(&files, kind, &said, types_from)?;
+        let contents = Contents::Text(text);
+        let mut table = Self::of_metadata(name, kind, files, FilesMetadata { schema, contents })?;
+        if let Some(set) = &mut table.files {
+            set.options = options.clone();
+            set.schema_file = schema_file;
+        }
+        Ok(table)
+    }
+
+    /// A table that stands for files that cannot be read. Loading it again may succeed.
+    pub fn unreadable(
+        name: &str,
+        kind: FileKind,
+        files: Vec<SourceFile>,
+        options: &OptionsFrom,
+        reason: String,
+    ) -> Self {
+        let empty = EmptyTable::new(Arc::new(Schema::empty()));
+        Self {
+            format: kind.format.name(),
+            files: Some(FileSet {
+                kind,
+                schema_file: SchemaFile::of(&files, options),
+                files: Arc::new(files),
+                table: None,
+                options: options.clone(),
+                has_misfit: Arc::default(),
+            }),
+            unreadable: Some(reason),
+            ..Self::from_provider(name, Arc::new(empty))
+        }
+    }
+
     /// A table whose files another process holds. Blocks.
     ///
     /// # Errors
@@ -94,7 +156,13 @@ impl Table {
         let files = files.map(|(index, file)| SourceFile::lent(lender, index, file));
         let files: Vec<SourceFile> = files.collect();
         let mut table = match lent.text {
-            None => Self::load(&lent.name, lent.kind, files, TypesFrom::Sample)?,
+            None => Self::load(
+                &lent.name,
+                lent.kind,
+                files,
+                &OptionsFrom::SchemaFile,
+                TypesFrom::Sample,
+            )?,
             Some((schema, text)) => {
                 let schema = try_schema_from_flatbuffer_bytes(&schema)
                     .map_err(|error| format!("{}: {error}", lent.name))?;
@@ -113,15 +181,15 @@ impl Table {
     /// The table as another process needs to know it to borrow it; `None` if it is not made of files.
     pub fn lend(&self) -> Option<LentTable> {
         let set = self.files.as_ref()?;
-        let schema = schema_message(set.table.file_schema());
+        let table = set.table.as_ref()?;
+        let schema = schema_message(table.file_schema());
         Some(LentTable {
             name: self.name.clone(),
             version: self.version.clone(),
             is_uploaded: self.is_uploaded(),
             kind: set.kind,
             files: set.files.iter().map(SourceFile::lend).collect(),
-            text: set
-                .table
+            text: table
                 .text()
                 .map(|text| (schema.metadata.to_vec(), text.clone())),
         })
@@ -156,16 +224,19 @@ impl Table {
             schema,
             num_rows: table.num_rows(),
             num_bytes: Some(files.iter().map(SourceFile::size_bytes).sum()),
-            version: version(&files, kind, table.file_schema()),
+            version: version(&files, &table),
             provider: Arc::clone(&table) as Arc<dyn TableProvider>,
             files: Some(FileSet {
                 kind,
                 files: Arc::new(files),
-                table,
+                table: Some(table),
+                options: OptionsFrom::default(),
+                schema_file: None,
                 has_misfit: Arc::default(),
             }),
             stored: None,
             is_removable: false,
+            unreadable: None,
         })
     }
 
@@ -174,13 +245,14 @@ impl Table {
     ///
     /// # Errors
     /// As [`Table::load`].
-    pub fn load_upload(name: &str, path: &Path) -> Result<Self, String> {
+    pub fn load_upload(name: &str, path: &Path, options: Arc<TextOptions>) -> Result<Self, String> {
         let kind = FileKind::detect(path)
             .map_err(|error| format!("{name}: {error}"))?
             .ok_or_else(|| format!("{name}: unsupported file type"))?;
         let file =
             SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
-        Self::load(name, kind, vec![file], TypesFrom::SoundRows)
+        let options = OptionsFrom::Given(options);
+        Self::load(name, kind, vec![file], &options, TypesFrom::SoundRows)
     }
 
     /// A table that is not made of files.
@@ -196,25 +268,30 @@ impl Table {
             files: None,
             stored: None,
             is_removable: false,
+            unreadable: None,
         }
     }
 
     /// The table as files, if it consists of files.
     pub fn file_table(&self) -> Option<&Arc<FileTable>> {
-        self.files.as_ref().map(|set| &set.table)
+        self.files.as_ref()?.table.as_ref()
     }
 
     /// Whether the files have changed since they were loaded.
     pub fn has_changed(&self) -> bool {
-        self.files
-            .as_ref()
-            .is_some_and(|set| set.files.iter().any(SourceFile::has_changed))
+        self.files.as_ref().is_some_and(|set| {
+            set.files.iter().any(SourceFile::has_changed)
+                || set
+                    .schema_file
+                    .as_ref()
+                    .is_some_and(SchemaFile::has_changed)
+        })
     }
 
     /// Notes that a row did not have the types of its columns, unless all rows decided them.
     pub fn note_misfit(&self) {
         if let Some(set) = &self.files
-            && set.table.text().is_some_and(|text| !text.is_of_all_rows)
+            && set.text().is_some_and(|text| !text.is_of_all_rows)
         {
             set.has_misfit.store(true, Ordering::Relaxed);
         }
@@ -249,13 +326,13 @@ impl Table {
                 .unwrap_or(set.kind),
             None => set.kind,
         };
-        let is_of_all_rows = set.table.text().is_some_and(|text| text.is_of_all_rows);
+        let is_of_all_rows = set.text().is_some_and(|text| text.is_of_all_rows);
         let types_from = if self.has_misfit() || is_of_all_rows {
             TypesFrom::AllRows
         } else {
             TypesFrom::Sample
         };
-        let mut table = Self::load(&self.name, kind, files, types_from)?;
+        let mut table = Self::load(&self.name, kind, files, &set.options, types_from)?;
         table.stored.clone_from(&self.stored);
         Ok(table)
     }
@@ -287,6 +364,12 @@ impl Table {
             .into_iter()
             .map(|folder| folder.to_string_lossy().into_owned())
             .collect()
+    }
+}
+
+impl FileSet {
+    fn text(&self) -> Option<&TextFiles> {
+        self.table.as_ref()?.text()
     }
 }
 
@@ -396,11 +479,11 @@ fn check_names(schema: &Schema) -> Result<(), String> {
     }
 }
 
-/// A hash of the states of the files, and of the types of text, which may change without them.
-fn version(files: &[SourceFile], kind: FileKind, schema: &Schema) -> String {
+/// A hash of the states of the files, and of how text is read, which may change without them.
+fn version(files: &[SourceFile], table: &FileTable) -> String {
     let mut hasher = DefaultHasher::new();
-    if kind.format.is_text() {
-        schema.fields().hash(&mut hasher);
+    if let Some(text) = table.text() {
+        (table.file_schema().fields(), &text.storing).hash(&mut hasher);
     }
     for file in files {
         (&file.identity, &file.label).hash(&mut hasher);

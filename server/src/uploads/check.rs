@@ -5,6 +5,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use colonnade_core::wire::{DecodeErrorKind, Limits, SurveyError, survey_stream};
+use colonnade_text::{Encoding, TextOptions};
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::{
@@ -30,6 +31,7 @@ const FREE_TEXT_BYTES: u64 = 1 << 30;
 /// `unsupported_media_type`, `bad_upload`, `missing_end_of_stream`.
 pub(super) fn kind_of(
     path: &Path,
+    options: &TextOptions,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<FileKind, QueryError> {
     let cannot_read = |error: io::Error| bad(format!("the upload cannot be read: {error}"));
@@ -48,7 +50,7 @@ pub(super) fn kind_of(
             )
         })?;
     if kind.format.is_text() {
-        check_text(path, kind, num_bytes, is_cancelled)?;
+        check_text(path, kind, options, num_bytes, is_cancelled)?;
     }
     if kind.format == FileFormat::ArrowStream {
         check_stream(file, num_bytes)?;
@@ -93,11 +95,12 @@ pub(super) fn suggested_extension(media_type: &str) -> &'static str {
     }
 }
 
-/// Checks that a text has no zero bytes at its start, and that compressed text is complete and does not expand
+/// Checks that a text has no zero bytes at its start, unless its encoding is known, and that compressed text is complete and does not expand
 /// too far.
 fn check_text(
     path: &Path,
     kind: FileKind,
+    options: &TextOptions,
     num_bytes: u64,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<(), QueryError> {
@@ -113,7 +116,8 @@ fn check_text(
         .take(TEXT_START_BYTES)
         .read_to_end(&mut start)
         .map_err(|error| damaged(&error))?;
-    if start.contains(&0) {
+    let encoding = options.encoding().or(Encoding::of_mark(&start));
+    if start.contains(&0) && encoding.is_none() {
         return Err(bad(
             "the upload is declared as text and contains zero bytes",
         ));

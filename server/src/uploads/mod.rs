@@ -132,11 +132,13 @@ impl Uploads {
         let mut tables = Vec::new();
         for manifest in latest.into_values() {
             let name = manifest.name.clone();
+            let options = manifest.text_options();
             let stored = StoredFile::new(&self.folder, manifest, Arc::clone(&self.quota));
             if self.sources.contains(&name) {
                 tracing::warn!("the upload {name:?} is hidden by a source of its name");
             } else {
-                match Table::load_upload(&name, &stored.path()) {
+                match options.and_then(|options| Table::load_upload(&name, &stored.path(), options))
+                {
                     Ok(table) => {
                         tables.push(table.with_stored(Arc::clone(&stored)));
                         self.lock().insert(name, stored);

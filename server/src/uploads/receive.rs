@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub struct Upload {
     quota_bytes: u64,
     metrics: Arc<Metrics>,
     is_validated: bool,
+    options: Vec<(String, String)>,
     code: Option<&'static str>,
     is_committed: bool,
 }
@@ -54,6 +56,7 @@ impl Upload {
             quota_bytes: 0,
             metrics: Arc::clone(&uploads.metrics),
             is_validated: false,
+            options: Vec::new(),
             code: None,
             is_committed: false,
         }
@@ -66,6 +69,11 @@ impl Upload {
     /// Requests the checks of an Arrow upload that are not necessary for reading it.
     pub fn validate(&mut self) {
         self.is_validated = true;
+    }
+
+    /// Says how the text of the upload is read, as keys and values of `TextOptions::set`.
+    pub fn set_options(&mut self, options: Vec<(String, String)>) {
+        self.options = options;
     }
 
     /// Creates the file. The media type suggests the format if the content does not identify it.
@@ -140,12 +148,18 @@ impl Upload {
         engine: &Engine,
         cancel: &CancellationToken,
     ) -> Result<(Unpublished, Table), QueryError> {
-        let kind = kind_of(&self.partial, &|| cancel.is_cancelled())?;
         let manifest = Manifest {
             id: self.id,
             name: self.name.clone(),
-            extension: extension(kind).to_owned(),
+            extension: String::new(),
             version: 0,
+            options: std::mem::take(&mut self.options),
+        };
+        let options = manifest.text_options().map_err(bad)?;
+        let kind = kind_of(&self.partial, &options, &|| cancel.is_cancelled())?;
+        let manifest = Manifest {
+            extension: extension(kind).to_owned(),
+            ..manifest
         };
         // From here on, the stored file accounts for the bytes.
         let num_bytes = std::mem::take(&mut self.quota_bytes);
@@ -153,7 +167,8 @@ impl Upload {
         let stored = Unpublished::new(&self.folder, &self.partial, manifest, num_bytes, quota)
             .map_err(|error| disk(&error))?;
         // A damaged file can make a reader panic.
-        let loaded = std::panic::catch_unwind(|| Table::load_upload(&self.name, &stored.path()))
+        let load = || Table::load_upload(&self.name, &stored.path(), options);
+        let loaded = std::panic::catch_unwind(AssertUnwindSafe(load))
             .map_err(|_| bad(format!("{}: the file is damaged", self.name)))?;
         let table = loaded.map_err(bad)?;
         if table.schema.fields().is_empty() {

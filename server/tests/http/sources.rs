@@ -343,8 +343,9 @@ async fn a_stream_without_its_marker_is_refused() {
     }
     let server = Server::of_files(&[folder.path().display().to_string()]).await;
     let tables = server.json("/v1/tables").await;
-    let names = tables["tables"].as_array().unwrap().iter();
-    assert!(names.map(|table| &table["name"]).eq(["whole"]));
+    let tables = tables["tables"].as_array().unwrap().iter();
+    let readable = tables.filter(|table| table["error"].is_null());
+    assert!(readable.map(|table| &table["name"]).eq(["whole"]));
     assert!(
         server
             .get("/v1/tables/whole/rows")

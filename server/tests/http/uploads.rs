@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 
 use crate::support::*;
 
-fn writable(folder: &Path) -> AppConfig {
+pub(crate) fn writable(folder: &Path) -> AppConfig {
     AppConfig {
         writable: true,
         data_dir: Some(folder.to_owned()),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use arrow_schema::DataType;
 
+use crate::TextOptions;
 use crate::csv::dialect::{Dialect, LineEnd, Syntax};
 use crate::csv::facts::Facts;
 use crate::csv::scan::{Bounds, Span, Stop, scan};
@@ -27,18 +28,33 @@ impl Dialect {
     ///   `city,2019,2020`: they are a header if they are all distinct and not empty, one of them is text,
     ///   those of the typed columns are years from 1900 to 2100, and not all values below are.
     ///
-    /// Decimal commas, null words, comments and escapes are not detected.
+    /// Decimal commas, null words, quotes other than `"`, comments and escapes are not detected.
     #[must_use]
     pub fn detect(start: &[u8]) -> Self {
+        Self::detect_with(start, &TextOptions::default())
+    }
+
+    /// As [`Self::detect`], as far as the options leave it open.
+    #[must_use]
+    pub fn detect_with(start: &[u8], options: &TextOptions) -> Self {
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
         let text = start.get(..DETECT_BYTES).unwrap_or(start);
         let mut dialect = Self {
+            delimiter: options.delimiter.unwrap_or(b','),
+            quote: options.quote.unwrap_or(Some(b'"')),
+            escape: options.escape,
+            comment: options.comment,
             line_end: detect_line_end(text),
-            ..Self::default()
+            has_header: true,
+            decimal_comma: options.decimal_comma,
+            null_words: options.null_words.clone(),
         };
         let is_whole = start.len() < DETECT_BYTES;
         let mut best = (0, 1);
-        for delimiter in DELIMITERS {
+        let is_open = |delimiter: &u8| {
+            options.delimiter.is_none() && !(options.decimal_comma && *delimiter == b',')
+        };
+        for delimiter in DELIMITERS.into_iter().filter(is_open) {
             let candidate = Self {
                 delimiter,
                 ..dialect.clone()
@@ -49,7 +65,9 @@ impl Dialect {
                 dialect.delimiter = delimiter;
             }
         }
-        dialect.has_header = Records::read(&dialect, text, is_whole).has_header();
+        dialect.has_header = options
+            .has_header
+            .unwrap_or_else(|| Records::read(&dialect, text, is_whole).has_header());
         dialect
     }
 }

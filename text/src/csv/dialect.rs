@@ -1,7 +1,7 @@
 //! How a CSV text is written.
 
 /// The bytes that end a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LineEnd {
     /// LF, or CR and LF. A CR that no LF follows belongs to a value.
@@ -21,7 +21,7 @@ impl LineEnd {
 }
 
 /// How a CSV text is written: its special bytes, its header, and its words for null.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Dialect {
     /// The byte between fields.

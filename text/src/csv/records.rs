@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::csv::dialect::{Dialect, Syntax};
 use crate::csv::scan::{Bounds, Scan, Span, Stop, scan};
-use crate::{MAX_RECORD_BYTES, TextError, TextErrorKind};
+use crate::{Encoding, MAX_RECORD_BYTES, TextError, TextErrorKind};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -376,7 +376,7 @@ fn encoding_error(block: &Block<'_>, at: usize) -> (usize, TextError) {
     };
     (
         num_rows,
-        TextError::new(TextErrorKind::Encoding, offset_bytes),
+        TextError::new(TextErrorKind::Encoding(Encoding::UTF_8), offset_bytes),
     )
 }
 

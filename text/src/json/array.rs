@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use super::records::RecordSink;
-use crate::{MAX_RECORD_BYTES, TextError, TextErrorKind};
+use crate::{Encoding, MAX_RECORD_BYTES, TextError, TextErrorKind};
 
 const BYTE_ORDER_MARK: [u8; 3] = *b"\xef\xbb\xbf";
 
@@ -113,7 +113,7 @@ impl Elements {
             return Ok(());
         }
         if matches!(self.mark_bytes, 1 | 2) {
-            return Err(TextError::new(TextErrorKind::Encoding, 0));
+            return Err(TextError::new(TextErrorKind::Encoding(Encoding::UTF_8), 0));
         }
         let expected = match (self.position, byte) {
             (_, b' ' | b'\t' | b'\r' | b'\n') => return Ok(()),
@@ -200,7 +200,7 @@ impl Elements {
         self.check_length(element.len())?;
         let text = simdutf8::compat::from_utf8(element).map_err(|error| {
             let offset = self.element_offset + error.valid_up_to() as u64;
-            TextError::new(TextErrorKind::Encoding, offset)
+            TextError::new(TextErrorKind::Encoding(Encoding::UTF_8), offset)
         })?;
         sink.record(text)
             .map_err(|fault| fault.at(self.element_offset))

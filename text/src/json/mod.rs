@@ -28,3 +28,4 @@ mod types;
 pub use decoder::Decoder;
 pub use inference::{Inference, Inferred};
 pub use options::{Layout, Options};
+pub(crate) use types::json_field;

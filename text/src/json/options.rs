@@ -1,7 +1,9 @@
 //! How a text holds its objects.
 
+use crate::TextOptions;
+
 /// Where the objects stand in the text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Layout {
     /// One object on each line.
@@ -12,7 +14,7 @@ pub enum Layout {
 }
 
 /// How a text is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
     /// Where the objects stand.
@@ -25,6 +27,12 @@ impl Options {
     /// Options for a text that begins with these bytes: an array if the first character is `[`.
     #[must_use]
     pub fn detect(start: &[u8]) -> Self {
+        Self::detect_with(start, &TextOptions::default())
+    }
+
+    /// As [`Self::detect`], with what the options say.
+    #[must_use]
+    pub fn detect_with(start: &[u8], options: &TextOptions) -> Self {
         let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
         let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
         Self {
@@ -33,7 +41,7 @@ impl Options {
             } else {
                 Layout::Lines
             },
-            allows_nan: false,
+            allows_nan: options.allows_nan,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::array::Elements;
 use super::fault::Parsed;
 use super::options::Layout;
-use crate::{MAX_RECORD_BYTES, TextError, TextErrorKind};
+use crate::{Encoding, MAX_RECORD_BYTES, TextError, TextErrorKind};
 
 /// Takes the text of each record; returns true if it needs no more.
 pub(super) trait RecordSink {
@@ -233,7 +233,7 @@ impl Lines {
         let line_end = memchr::memchr(b'\n', rest).map_or(lines.len(), |end| invalid + end);
         self.check_length(line_end - line_start)?;
         Err(TextError::new(
-            TextErrorKind::Encoding,
+            TextErrorKind::Encoding(Encoding::UTF_8),
             base + invalid as u64,
         ))
     }

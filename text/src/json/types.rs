@@ -14,7 +14,7 @@ const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
 const JSON_EXTENSION: &str = "arrow.json";
 
 /// A field whose values are JSON text.
-pub(super) fn json_field(name: &str) -> Field {
+pub(crate) fn json_field(name: &str) -> Field {
     let metadata = [(EXTENSION_NAME, JSON_EXTENSION), (EXTENSION_METADATA, "")];
     let metadata: HashMap<_, _> = metadata
         .into_iter()

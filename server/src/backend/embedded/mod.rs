@@ -26,7 +26,14 @@ impl Backend for Engine {
         let entries = self.refreshed(named).await?;
         entries
             .iter()
-            .map(|entry| describe_table(&entry.table))
+            .map(|entry| {
+                let error = entry.broken.clone();
+                let description = describe_table(&entry.table)?;
+                Ok(TableDescription {
+                    error,
+                    ..description
+                })
+            })
             .collect()
     }
 
@@ -60,5 +67,6 @@ pub(crate) fn describe_table(table: &Table) -> Result<TableDescription, QueryErr
         version: table.version.clone(),
         is_uploaded: table.is_uploaded(),
         fields,
+        error: None,
     })
 }

@@ -4,6 +4,7 @@ mod export;
 mod find;
 mod metrics;
 mod openapi;
+mod preview;
 mod query;
 mod rows;
 mod summary;
@@ -32,6 +33,7 @@ fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
             get(tables::one).put(uploads::put).delete(uploads::delete),
         ),
         ("/v1/tables/{name}/rows", get(rows::rows)),
+        ("/v1/preview", post(preview::preview)),
         ("/v1/query", get(query::list).post(query::start)),
         ("/v1/query/{id}", get(query::status).delete(query::delete)),
         ("/v1/query/{id}/rows", get(query::rows)),

@@ -34,6 +34,9 @@ struct TableInfo {
     version: String,
     uploaded: bool,
     fields: Vec<FieldInfo>,
+    /// Why the table cannot be read at present.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 /// The answer to `GET /v1/tables/{name}`: the table as in the list, and how its Parquet files are stored.
@@ -145,6 +148,7 @@ impl From<TableDescription> for TableInfo {
             version: description.version,
             uploaded: description.is_uploaded,
             fields: fields.collect(),
+            error: description.error,
         }
     }
 }

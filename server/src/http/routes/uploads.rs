@@ -27,39 +27,56 @@ pub(super) async fn put(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let response = match parameters.and_then(is_validated) {
-        Ok(is_validated) => receive(&app, &name, is_validated, &uri, &headers, body).await,
+    let response = match parameters.and_then(Requested::parse) {
+        Ok(requested) => receive(&app, &name, requested, &uri, &headers, body).await,
         Err(error) => Err(error),
     };
     // Otherwise the rest of the body would have to be read before the next request.
     response.unwrap_or_else(|error| ([(CONNECTION, "close")], error).into_response())
 }
 
-/// Whether all checks are requested: `validate=full`.
-fn is_validated(parameters: Parameters) -> Result<bool, QueryError> {
-    let [value] = parameters.named(["validate"])?;
-    match value.as_deref() {
-        None => Ok(false),
-        Some("full") => Ok(true),
-        Some(value) => Err(bad(
-            format!("validate={value:?} is not known"),
-            "write validate=full, or leave it out",
-        )),
+/// What the parameters of an upload say.
+struct Requested {
+    /// Whether all checks are requested: `validate=full`.
+    is_validated: bool,
+    /// How text is read.
+    options: Vec<(String, String)>,
+}
+
+impl Requested {
+    fn parse(parameters: Parameters) -> Result<Self, QueryError> {
+        let (options, parameters) = parameters.text_options()?;
+        let [value] = parameters.named(["validate"])?;
+        let is_validated = match value.as_deref() {
+            None => false,
+            Some("full") => true,
+            Some(value) => {
+                return Err(bad(
+                    format!("validate={value:?} is not known"),
+                    "write validate=full, or leave it out",
+                ));
+            }
+        };
+        Ok(Self {
+            is_validated,
+            options,
+        })
     }
 }
 
 async fn receive(
     app: &AppState,
     name: &str,
-    is_validated: bool,
+    requested: Requested,
     uri: &Uri,
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, QueryError> {
     let mut upload = app.uploads.begin(name, body.size_hint().exact())?;
-    if is_validated {
+    if requested.is_validated {
         upload.validate();
     }
+    upload.set_options(requested.options);
     let encoding = text(headers, CONTENT_ENCODING)
         .unwrap_or_default()
         .to_ascii_lowercase();

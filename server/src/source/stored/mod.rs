@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use colonnade_text::TextOptions;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -26,9 +27,24 @@ pub(crate) struct Manifest {
     pub(crate) extension: String,
     /// 1 for the first table of its name; each replacement has the next number.
     pub(crate) version: u64,
+    /// How text is read, as keys and values of [`TextOptions::set`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) options: Vec<(String, String)>,
 }
 
 impl Manifest {
+    /// How text is read.
+    ///
+    /// # Errors
+    /// One line: an option is not valid.
+    pub(crate) fn text_options(&self) -> Result<Arc<TextOptions>, String> {
+        let mut options = TextOptions::default();
+        for (key, value) in &self.options {
+            options.set(key, value)?;
+        }
+        Ok(Arc::new(options))
+    }
+
     /// Reads all manifests of a folder. Returns an error if one cannot be read.
     pub(crate) fn read_all(folder: &Path) -> io::Result<Vec<Self>> {
         let mut manifests = Vec::new();

@@ -5,22 +5,17 @@ use std::io::Read;
 use colonnade_text::csv::LineEnd;
 use colonnade_text::{Format, TextError, TextErrorKind};
 
-use super::{PIECE_BYTES, fill, open};
+use super::{PIECE_BYTES, Storing, fill, open};
 use crate::error::{ErrorKind, QueryError};
-use crate::source::{FileKind, SourceFile};
+use crate::source::SourceFile;
 
 /// The error for the client. Reads the text before the row to count its lines; blocks.
-pub(super) fn describe(
-    file: &SourceFile,
-    kind: FileKind,
-    format: &Format,
-    error: &TextError,
-) -> QueryError {
-    let line_end = match format {
+pub(super) fn describe(file: &SourceFile, storing: &Storing, error: &TextError) -> QueryError {
+    let line_end = match &storing.format {
         Format::Csv(dialect) if dialect.line_end == LineEnd::Cr => b'\r',
         _ => b'\n',
     };
-    let line = line_at(file, kind, line_end, error.offset_bytes);
+    let line = line_at(file, storing, line_end, error.offset_bytes);
     let position = line.map_or_else(
         || format!("{}, byte {}", file.label, error.offset_bytes),
         |line| format!("{}, line {line}", file.label),
@@ -39,7 +34,9 @@ pub(super) fn describe(
             "double each quote inside a quoted field, and end the field after its last quote"
                 .to_owned()
         }
-        TextErrorKind::Encoding => "save the file as UTF-8".to_owned(),
+        TextErrorKind::Encoding(_) => {
+            "save the file as UTF-8, or say its encoding, such as encoding=latin-1".to_owned()
+        }
         TextErrorKind::Json(_) => format!("give {line} one JSON object"),
         _ => "correct that row of the file".to_owned(),
     };
@@ -47,8 +44,8 @@ pub(super) fn describe(
 }
 
 /// The line, counted from 1, that holds byte `offset_bytes` of the text.
-fn line_at(file: &SourceFile, kind: FileKind, line_end: u8, offset_bytes: u64) -> Option<u64> {
-    let mut reader = open(file, kind).ok()?.take(offset_bytes);
+fn line_at(file: &SourceFile, storing: &Storing, line_end: u8, offset_bytes: u64) -> Option<u64> {
+    let mut reader = open(file, storing).ok()?.take(offset_bytes);
     let mut piece = vec![0; PIECE_BYTES];
     let mut line = 1;
     loop {

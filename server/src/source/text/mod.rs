@@ -1,7 +1,10 @@
 //! CSV, TSV and JSON files: how they are written, which columns they have, and their rows.
 
 mod broken_row;
+mod preview;
 mod scan;
+mod schema_file;
+mod transcoded;
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -9,13 +12,20 @@ use std::sync::Arc;
 use colonnade_core::semantics::distinct_names;
 use colonnade_text::csv::{DETECT_BYTES, Dialect, QuoteScan};
 use colonnade_text::json::{Layout, Options};
-use colonnade_text::{Columns, Format, Inference, TextError, TextErrorKind};
+use colonnade_text::{
+    Columns, Decoder, Encoding, Format, Inference, TextError, TextErrorKind, TextOptions,
+};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use serde::{Deserialize, Serialize};
 
 pub(super) use scan::TextSource;
 
+pub use preview::Preview;
+pub use schema_file::OptionsFrom;
+pub(super) use schema_file::{SchemaFile, is_schema_file, read_schema_file};
+
 use self::broken_row::describe;
+use self::transcoded::Transcoded;
 
 use crate::source::cursor::Cursor;
 use crate::source::parallel::try_in_parallel;
@@ -49,10 +59,32 @@ pub enum TypesFrom {
     SoundRows,
 }
 
+/// How the text of a file is stored.
+#[derive(Debug, Clone, Hash, Serialize, Deserialize)]
+pub(super) struct Storing {
+    compression: Compression,
+    encoding: Encoding,
+    format: Format,
+}
+
+impl Storing {
+    /// The same as keys and values of [`TextOptions::set`].
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let mut options = vec![("encoding", self.encoding.label().to_owned())];
+        if let Format::Csv(dialect) = &self.format {
+            let quote = dialect.quote.map(char::from);
+            options.push(("delimiter", char::from(dialect.delimiter).to_string()));
+            options.push(("quote", quote.map(String::from).unwrap_or_default()));
+            options.push(("header", dialect.has_header.to_string()));
+        }
+        options
+    }
+}
+
 /// How the files of a table are read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct TextFiles {
-    pub(super) format: Format,
+    pub(super) storing: Storing,
     /// Whether a file may be split into ranges of bytes.
     pub(super) splits: bool,
     /// Whether all rows decided the types.
@@ -66,18 +98,20 @@ pub(super) struct TextFiles {
 pub(super) fn read(
     files: &[SourceFile],
     kind: FileKind,
+    options: &TextOptions,
     types_from: TypesFrom,
 ) -> Result<(SchemaRef, TextFiles), String> {
     let with_content = files.iter().find(|file| file.size_bytes() > 0);
     let first = with_content.or(files.first()).ok_or("no file matches")?;
     let sample_bytes = (types_from == TypesFrom::Sample).then(|| SAMPLE_BYTES / files.len() as u64);
-    let format = detect(first, kind).map_err(|error| format!("{}: {error}", first.label))?;
+    let storing =
+        detect(first, kind, options).map_err(|error| format!("{}: {error}", first.label))?;
     let found = try_in_parallel(files.iter(), |file| {
-        let found = FileColumns::infer(file, kind, &format, sample_bytes)
+        let found = FileColumns::infer(file, &storing, sample_bytes)
             .map_err(|error| format!("{}: {error}", file.label))?;
         match &found.broken {
             Some(error) if found.must_be_sound(types_from) => {
-                Err(describe(file, kind, &format, error).message)
+                Err(describe(file, &storing, error).message)
             }
             _ => Ok(found),
         }
@@ -96,22 +130,26 @@ pub(super) fn read(
         }
     }
     let columns = columns.ok_or_else(|| {
-        let missing = match format {
+        let missing = match storing.format {
             Format::Csv(_) => "the file has no header line",
             Format::Json(_) => "the file has no line with an object",
         };
         format!("{}: {missing}", first.label)
     })?;
-    let read = TextFiles {
-        format,
-        splits,
-        is_of_all_rows,
-    };
     let schema = match &columns {
         Columns::Csv(_) => with_distinct_names(&columns.schema()),
         Columns::Json(_) => columns.schema(),
     };
-    Ok((Arc::new(schema), read))
+    let schema = options.typed(&schema).map(Arc::new);
+    let schema = schema.map_err(|error| format!("{}: {error}", first.label))?;
+    Decoder::new(&storing.format, &schema, &[], 0..0, 1)
+        .map_err(|error| format!("{}: {error}", first.label))?;
+    let read = TextFiles {
+        storing,
+        splits,
+        is_of_all_rows,
+    };
+    Ok((schema, read))
 }
 
 fn with_distinct_names(schema: &Schema) -> Schema {
@@ -123,27 +161,46 @@ fn with_distinct_names(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<Field>>())
 }
 
-/// The decompressed text of a file from its start.
-fn open(file: &SourceFile, kind: FileKind) -> io::Result<Box<dyn Read + Send>> {
-    kind.compression
+/// The text of a file from its start, as UTF-8.
+fn open(file: &SourceFile, storing: &Storing) -> io::Result<Box<dyn Read + Send>> {
+    let bytes = open_bytes(file, storing.compression)?;
+    Ok(if storing.encoding == Encoding::UTF_8 {
+        bytes
+    } else {
+        Box::new(Transcoded::new(bytes, storing.encoding))
+    })
+}
+
+/// The decompressed bytes of a file from its start.
+fn open_bytes(file: &SourceFile, compression: Compression) -> io::Result<Box<dyn Read + Send>> {
+    compression
         .datafusion()
         .convert_read(Cursor::buffered(file))
         .map_err(io::Error::other)
 }
 
-/// How the text of `file` is written, by its first bytes.
-fn detect(file: &SourceFile, kind: FileKind) -> io::Result<Format> {
+/// How the text of `file` is stored, by its first bytes, as far as the options leave it open.
+fn detect(file: &SourceFile, kind: FileKind, options: &TextOptions) -> io::Result<Storing> {
+    let mut mark = vec![0; 3];
+    let num_bytes = fill(open_bytes(file, kind.compression)?.as_mut(), &mut mark)?;
+    let marked = Encoding::of_mark(&mark[..num_bytes]);
+    let mut storing = Storing {
+        compression: kind.compression,
+        encoding: options.encoding().or(marked).unwrap_or_default(),
+        format: Format::Csv(Dialect::default()),
+    };
     let mut start = vec![0; DETECT_BYTES];
-    let num_bytes = fill(open(file, kind)?.as_mut(), &mut start)?;
-    let start = &start[..num_bytes];
-    Ok(match kind.format {
-        FileFormat::Ndjson | FileFormat::Json => Format::Json(Options::detect(start)),
-        FileFormat::Tsv => Format::Csv(Dialect {
-            delimiter: b'\t',
-            ..Dialect::detect(start)
-        }),
-        _ => Format::Csv(Dialect::detect(start)),
-    })
+    let num_bytes = fill(open(file, &storing)?.as_mut(), &mut start)?;
+    storing.format = detect_format(&start[..num_bytes], kind.format, options);
+    Ok(storing)
+}
+
+fn detect_format(start: &[u8], format: FileFormat, options: &TextOptions) -> Format {
+    match format {
+        FileFormat::Ndjson | FileFormat::Json => Format::Json(Options::detect_with(start, options)),
+        FileFormat::Tsv => Format::Csv(Dialect::detect_with(start, &options.clone().tabbed())),
+        _ => Format::Csv(Dialect::detect_with(start, options)),
+    }
 }
 
 /// What was found in one file.
@@ -170,23 +227,24 @@ impl FileColumns {
 
     /// Reads all rows, or at least [`SAMPLE_ROWS`] and `sample_bytes`. A broken row ends the reading, and is
     /// reported when rows are read.
-    fn infer(
-        file: &SourceFile,
-        kind: FileKind,
-        format: &Format,
-        sample_bytes: Option<u64>,
-    ) -> io::Result<Self> {
-        let mut reader = open(file, kind)?;
-        let mut inference = Inference::new(format);
-        let mut line_ends = LineEnds::of(file, kind, format);
+    fn infer(file: &SourceFile, storing: &Storing, sample_bytes: Option<u64>) -> io::Result<Self> {
+        let mut reader = open(file, storing)?;
+        let mut inference = Inference::new(&storing.format);
+        let mut line_ends = LineEnds::of(file, storing);
         let mut piece = vec![0; PIECE_BYTES];
         let mut num_bytes = 0;
         let (mut has_types, mut is_sampled, mut broken) = (false, false, None);
         while !has_types || matches!(line_ends, LineEnds::Searched(_)) {
-            let length = fill(reader.as_mut(), &mut piece)?;
-            if length == 0 {
-                break;
-            }
+            let length = match fill(reader.as_mut(), &mut piece).map_err(io::Error::downcast) {
+                Ok(0) => break,
+                Ok(length) => length,
+                Err(Ok(error)) => {
+                    broken = Some(error);
+                    has_types = true;
+                    break;
+                }
+                Err(Err(error)) => return Err(error),
+            };
             line_ends.search(&piece[..length]);
             if has_types {
                 continue;
@@ -220,8 +278,8 @@ enum LineEnds {
 }
 
 impl LineEnds {
-    fn of(file: &SourceFile, kind: FileKind, format: &Format) -> Self {
-        if kind.compression != Compression::None {
+    fn of(file: &SourceFile, storing: &Storing) -> Self {
+        if storing.compression != Compression::None || storing.encoding != Encoding::UTF_8 {
             return Self::Unknown;
         }
         let max_bytes = if file.is_remote() {
@@ -229,7 +287,7 @@ impl LineEnds {
         } else {
             MAX_SEARCH_BYTES
         };
-        match format {
+        match &storing.format {
             Format::Csv(dialect) if file.size_bytes() <= max_bytes => {
                 Self::Searched(QuoteScan::new(dialect))
             }

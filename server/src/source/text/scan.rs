@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use colonnade_text::{Decoder, Format, TextError, TextErrorKind};
+use colonnade_text::{Decoder, Encoding, TextError, TextErrorKind, Transcoder};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::listing::PartitionedFile;
@@ -22,8 +22,8 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 
-use super::TextFiles;
 use super::broken_row::describe;
+use super::{Storing, TextFiles};
 use crate::source::file_object_store::{index_of, read_range};
 use crate::source::{FileKind, SourceFile};
 
@@ -148,10 +148,13 @@ impl FileOpener for TextOpener {
             Some(range) => range.start as u64..range.end as u64,
             None => 0..u64::MAX,
         };
+        let storing = &source.text.storing;
         let reading = Reading {
             text: text_from(file, source.kind, &bytes)?,
+            transcoder: (storing.encoding != Encoding::UTF_8)
+                .then(|| Transcoder::new(storing.encoding)),
             decoder: Decoder::new(
-                &source.text.format,
+                &storing.format,
                 source.schema.file_schema(),
                 &source.projection.file_indices,
                 bytes,
@@ -159,8 +162,7 @@ impl FileOpener for TextOpener {
             )?,
             end: None,
             file: file.clone(),
-            kind: source.kind,
-            format: source.text.format.clone(),
+            storing: storing.clone(),
         };
         Ok(async move { Ok(reading.rows().boxed()) }.boxed())
     }
@@ -194,12 +196,13 @@ fn text_from(
 /// A file, or a range of it, that is being read.
 struct Reading {
     text: BoxStream<'static, Result<Bytes>>,
+    /// For text that is not UTF-8.
+    transcoder: Option<Transcoder>,
     decoder: Decoder,
     /// How the decoder ended. Rows before its end may still be in it.
     end: Option<std::result::Result<(), TextError>>,
     file: SourceFile,
-    kind: FileKind,
-    format: Format,
+    storing: Storing,
 }
 
 impl Reading {
@@ -211,8 +214,8 @@ impl Reading {
     }
 
     fn explain(&self, error: TextError) -> impl Future<Output = DataFusionError> + Send + use<> {
-        let (file, kind, format) = (self.file.clone(), self.kind, self.format.clone());
-        let describe = move || describe(&file, kind, &format, &error);
+        let (file, storing) = (self.file.clone(), self.storing.clone());
+        let describe = move || describe(&file, &storing, &error);
         let described = tokio::task::spawn_blocking(describe);
         async move {
             match described.await {
@@ -233,14 +236,29 @@ impl Reading {
                     Err(error) => Err(self.explain(error).await),
                 };
             }
-            self.end = match self.text.try_next().await? {
-                None => Some(self.decoder.finish().or_else(without_rows)),
-                Some(text) => match self.decoder.push(&text) {
-                    Ok(false) => None,
-                    Ok(true) => Some(Ok(())),
-                    Err(error) => Some(Err(error)),
-                },
+            let bytes = self.text.try_next().await?;
+            self.end = match self.push(bytes) {
+                Ok(false) => None,
+                Ok(true) => Some(Ok(())),
+                Err(error) => Some(Err(error)),
             };
+        }
+    }
+
+    /// Decodes the next bytes, or ends the text. Returns whether no more is wanted.
+    fn push(&mut self, bytes: Option<Bytes>) -> std::result::Result<bool, TextError> {
+        match (&mut self.transcoder, bytes) {
+            (None, Some(text)) => self.decoder.push(&text),
+            (Some(transcoder), Some(bytes)) => self.decoder.push(&transcoder.push(&bytes)?),
+            (transcoder, None) => {
+                if let Some(transcoder) = transcoder
+                    && self.decoder.push(&transcoder.finish()?)?
+                {
+                    return Ok(true);
+                }
+                self.decoder.finish().or_else(without_rows)?;
+                Ok(true)
+            }
         }
     }
 }

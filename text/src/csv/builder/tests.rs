@@ -52,12 +52,12 @@ fn values_that_do_not_fit_name_a_wider_type() {
         ("timestamp(s)", "2024-01-01T10:00:00.123456789", "text"),
         ("timestamp(s)", "2024-01-01T10:00Z", "text"),
         ("timestamp(ns)", "2263-01-01", "text"),
-        ("timestamp(s), UTC", "2024-01-01T10:00+00:00", "text"),
-        ("timestamp(s), UTC", "2024-01-01", "text"),
+        ("timestamp(s, UTC)", "2024-01-01T10:00+00:00", "text"),
+        ("timestamp(s, UTC)", "2024-01-01", "text"),
         (
-            "timestamp(s), +02:00",
+            "timestamp(s, +02:00)",
             "2024-01-01T10:00:00.5+02",
-            "timestamp(ms), +02:00",
+            "timestamp(ms, +02:00)",
         ),
     ] {
         assert_eq!(
@@ -78,7 +78,7 @@ fn values_that_fit_are_read() {
         ("decimal(20,2)", "1.500"),
         ("timestamp(s)", "2024-01-01"),
         ("timestamp(ns)", "2024-01-01 10:00"),
-        ("timestamp(s), +02:00", "2024-01-01T10:00+0200"),
+        ("timestamp(s, +02:00)", "2024-01-01T10:00+0200"),
         ("time(us)", "10:00"),
         ("text", "\"\""),
         ("text", "01"),

@@ -38,7 +38,7 @@ fn one_kind_of_values_makes_its_type() {
         (&["1.234567890123456789", "100"], "decimal(21,18)"),
         (&["2024-01-01", "\"2024-01-02\""], "date"),
         (&["2024-01-01", "2024-01-02T10:00:00.5"], "timestamp(ms)"),
-        (&["2024-01-02T10:00:00Z"], "timestamp(s), UTC"),
+        (&["2024-01-02T10:00:00Z"], "timestamp(s, UTC)"),
         (&["10:00", "10:00:00.1234"], "time(us)"),
     ] {
         assert_eq!(word(fields), expected, "{fields:?}");
@@ -98,8 +98,8 @@ fn the_extremes_of_a_type_make_it() {
         "time(s)",
         "time(ns)",
         "timestamp(s)",
-        "timestamp(us), UTC",
-        "timestamp(ns), -03:30",
+        "timestamp(us, UTC)",
+        "timestamp(ns, -03:30)",
         "text",
     ] {
         let data_type = parse_type_word(word).unwrap();

@@ -131,17 +131,29 @@ fn lines_end_with_cr_where_it_is_set() {
 
 #[test]
 fn wrong_records_are_named_by_their_offset() {
-    use TextErrorKind::{AfterQuote, Encoding, FieldCount, UnclosedQuote};
+    use TextErrorKind::{AfterQuote, FieldCount, UnclosedQuote};
     let found = |found| FieldCount { found, expected: 2 };
     assert_eq!(error(b"a,b\n1,2\n3\n4,5"), (2, found(1), 8));
     assert_eq!(error(b"a,b\n1,2,3\n"), (1, found(3), 4));
     assert_eq!(error(b"a,b\n1,\"2\n3,4\n"), (1, UnclosedQuote, 4));
     assert_eq!(error(b"a,b\n1,\"2\"x\n"), (1, AfterQuote, 4));
     assert_eq!(error(b"a,b\n\"1\" ,2\n"), (1, AfterQuote, 4));
-    assert_eq!(error(b"a,b\n1,2\n\xff,\"4\"\n5,6\n"), (2, Encoding, 8));
-    assert_eq!(error(b"a,b\n1,2\n\"3\",\xc3\n5,6\n"), (2, Encoding, 8));
-    assert_eq!(error(b"\xff,b\n"), (0, Encoding, 0));
-    assert_eq!(error(b"a,b\n\xff,\n3\n"), (1, Encoding, 4));
+    assert_eq!(
+        error(b"a,b\n1,2\n\xff,\"4\"\n5,6\n"),
+        (2, TextErrorKind::Encoding(crate::Encoding::UTF_8), 8)
+    );
+    assert_eq!(
+        error(b"a,b\n1,2\n\"3\",\xc3\n5,6\n"),
+        (2, TextErrorKind::Encoding(crate::Encoding::UTF_8), 8)
+    );
+    assert_eq!(
+        error(b"\xff,b\n"),
+        (0, TextErrorKind::Encoding(crate::Encoding::UTF_8), 0)
+    );
+    assert_eq!(
+        error(b"a,b\n\xff,\n3\n"),
+        (1, TextErrorKind::Encoding(crate::Encoding::UTF_8), 4)
+    );
     assert_eq!(error(b"a,b\n3\n\xff,\n"), (1, found(1), 4));
     assert_eq!(error(b""), (0, TextErrorKind::Empty, 0));
     assert_eq!(error(b"\n\n"), (0, TextErrorKind::Empty, 0));
@@ -157,7 +169,10 @@ fn delimiters_can_be_bytes_beyond_ascii() {
     assert_eq!((rows[1][0].as_str(), error), ("\u{e9}", None));
     let (rows, error) = read_with(&dialect, b"a\xffb\n\xc3\xff\n");
     assert_eq!(rows.len(), 1);
-    assert_eq!(error, Some(TextError::new(TextErrorKind::Encoding, 4)));
+    assert_eq!(
+        error,
+        Some(TextError::new(TextErrorKind::Encoding(Encoding::UTF_8), 4))
+    );
 }
 
 #[test]
