@@ -22,7 +22,7 @@ use crate::http::{AppState, GuardConfig, Sessions, router};
 use crate::metrics::Metrics;
 use crate::results::{Results, ResultsConfig};
 use crate::slots::Slots;
-use crate::source::Table;
+use crate::source::{Folders, Table};
 use crate::uploads::{UploadLimits, Uploads};
 
 /// The least memory of a run: to decode, to encode and to buffer for its reader. Measured with 64
@@ -128,6 +128,15 @@ impl App {
     /// The data folder cannot be used, or the engine cannot be built.
     pub fn try_new(config: &AppConfig, tables: Vec<Table>) -> Result<Self, StartError> {
         Self::build(config, tables, None)
+    }
+
+    /// The same, with the tables of files that these folders will get.
+    #[must_use]
+    pub fn following(self, folders: Option<Folders>) -> Self {
+        if let Some(folders) = folders {
+            self.state.engine.catalog().follow(folders);
+        }
+        self
     }
 
     /// A server of a remote engine.

@@ -130,12 +130,13 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
         StartError::Failed(format!("the listening address is not known: {error}"))
     })?;
     let engine = runtime.block_on(backend::connect(&args.sources))?;
-    let tables = if args.sources.is_empty() {
-        demo::open()?
+    let (tables, folders) = if args.sources.is_empty() {
+        (demo::open()?, None)
     } else if engine.is_none() {
-        source::open_with_schemas(&args.sources, &args.schema)?
+        let (tables, folders) = source::open_with_schemas(&args.sources, &args.schema)?;
+        (tables, Some(folders))
     } else {
-        Vec::new()
+        (Vec::new(), None)
     };
     // Handle signals before the app creates a temporary folder, so that a stopped server still removes it.
     let (stop, end_now) = {
@@ -145,7 +146,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     };
     let app = match engine {
         Some(engine) => App::of_backend(&config, engine)?,
-        None => App::try_new(&config, tables)?,
+        None => App::try_new(&config, tables)?.following(folders),
     };
     // Standard output holds this line and no other.
     let mut out = std::io::stdout();

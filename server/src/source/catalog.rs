@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::thread;
 use std::time::Instant;
 
@@ -13,6 +13,7 @@ use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
+use crate::source::folders::Folders;
 use crate::source::parallel::in_parallel;
 use crate::source::reloads::Reloads;
 
@@ -84,6 +85,8 @@ pub struct Catalog {
     /// Locked while `entries` is replaced by a changed copy.
     changing: Mutex<()>,
     reloads: Reloads,
+    /// Set once, if there are any.
+    folders: OnceLock<Folders>,
     loader: Option<Arc<dyn TableLoader>>,
 }
 
@@ -96,6 +99,7 @@ impl Catalog {
             entries: RwLock::new(Arc::new(entries.collect())),
             changing: Mutex::new(()),
             reloads: Reloads::default(),
+            folders: OnceLock::new(),
             loader: None,
         }
     }
@@ -106,6 +110,12 @@ impl Catalog {
             loader: Some(loader),
             ..Self::new(loaded)
         }
+    }
+
+    /// Adds the tables of files that these folders will get.
+    pub fn follow(&self, folders: Folders) {
+        // A second call would change nothing.
+        let _ = self.folders.set(folders);
     }
 
     /// The table with that name, loaded if it was not yet. Blocks if there is a loader.
@@ -139,6 +149,7 @@ impl Catalog {
     /// The tables, after loading those again whose files have changed. Waits for the tables whose names occur
     /// in `text`; a table that is slow or cannot be read does not delay requests for others. Blocks.
     pub fn refreshed(self: &Arc<Self>, text: &str) -> Arc<Vec<Entry>> {
+        self.look_for_files();
         let is_named = |name: &str| text.contains(name);
         let entries = self.entries();
         let is_stale = |entry: &&Entry| entry.broken.is_some() || entry.table.is_stale();
@@ -158,6 +169,25 @@ impl Catalog {
         }
         self.reloads.wait(is_named);
         self.entries()
+    }
+
+    /// Looks for new files in folders, and waits a short time for the result. Blocks.
+    fn look_for_files(self: &Arc<Self>) {
+        let Some(folders) = self.folders.get() else {
+            return;
+        };
+        if folders.begin() {
+            let catalog = Arc::clone(self);
+            thread::spawn(move || {
+                if let Some(folders) = catalog.folders.get() {
+                    folders.look(
+                        |name| catalog.table_exist(name),
+                        |table| catalog.put_entry(Entry::at_start(table)),
+                    );
+                }
+            });
+        }
+        folders.wait();
     }
 
     fn reload(&self, entry: &Entry) {
@@ -192,12 +222,15 @@ impl Catalog {
     /// Adds a table, or replaces the one with the same name. Queries that read the old table continue
     /// with it.
     pub fn put(&self, table: Arc<Table>) {
-        let _changing = self.changing();
-        let mut entries = self.entries().as_ref().clone();
-        let entry = Entry {
+        self.put_entry(Entry {
             table,
             broken: None,
-        };
+        });
+    }
+
+    fn put_entry(&self, entry: Entry) {
+        let _changing = self.changing();
+        let mut entries = self.entries().as_ref().clone();
         let name = entry.table.name.as_str();
         match entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name)) {
             Ok(index) => entries[index] = entry,

@@ -14,25 +14,62 @@ use crate::source::{
     Compression, FileFormat, FileKind, MAX_FILES, OptionsFrom, SourceFile, naming, remote,
 };
 
+/// A source on the command line: `name=location?options`.
+struct Source<'a> {
+    given_name: Option<&'a str>,
+    location: &'a str,
+    options: Option<Arc<TextOptions>>,
+}
+
+impl<'a> Source<'a> {
+    fn parse(source: &'a str) -> Result<Self, StartError> {
+        let (given_name, location) = match source.split_once('=') {
+            Some((name, rest)) if naming::is_identifier(name) && !Path::new(source).exists() => {
+                (Some(name), rest)
+            }
+            _ => (None, source),
+        };
+        let (location, options) = match split_options(location)? {
+            Some((file, options)) => (file, Some(options)),
+            None => (location, None),
+        };
+        Ok(Self {
+            given_name,
+            location,
+            options,
+        })
+    }
+}
+
 /// The tables of `source`, in order.
 ///
 /// # Errors
 /// One line: what is wrong and what would be right.
 pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
-    let (given_name, location) = match source.split_once('=') {
-        Some((name, rest)) if naming::is_identifier(name) && !Path::new(source).exists() => {
-            (Some(name), rest)
+    let source = Source::parse(source)?;
+    let mut found = discover_at(source.location, source.given_name, source.options.as_ref())?;
+    if let Some(options) = source.options {
+        for found in &mut found {
+            found.options = OptionsFrom::Given(Arc::clone(&options));
         }
-        _ => (None, source),
-    };
-    let Some((file, options)) = split_options(location)? else {
-        return discover_at(location, given_name, None);
-    };
-    let mut found = discover_at(file, given_name, Some(&options))?;
-    for found in &mut found {
-        found.options = OptionsFrom::Given(Arc::clone(&options));
     }
     Ok(found)
+}
+
+/// The paths of the files that `source` has at present, if it is a folder or a glob on disk.
+pub(super) fn listed(source: &str) -> Vec<PathBuf> {
+    let Ok(Source { location, .. }) = Source::parse(source) else {
+        return Vec::new();
+    };
+    let path = Path::new(location);
+    let mut paths = Vec::new();
+    if path.is_dir() {
+        // What was listed before an error is enough to notice new files.
+        let _ = walk(path, &mut paths, 0);
+    } else if location.contains(WILDCARDS) && !path.exists() {
+        paths = matches(location).map(Iterator::collect).unwrap_or_default();
+    }
+    paths
 }
 
 /// Splits `FILE?key=value&…` at the last question mark, if no file has that path and the first key is an
@@ -179,12 +216,17 @@ fn walk(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> io::Result<()>
     Ok(())
 }
 
-fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartError> {
+/// The paths that a glob matches.
+fn matches(pattern: &str) -> Result<impl Iterator<Item = PathBuf>, glob::PatternError> {
     let options = glob::MatchOptions {
         require_literal_leading_dot: true,
         ..glob::MatchOptions::default()
     };
-    let matches = glob::glob_with(pattern, options).map_err(|error| no_glob(pattern, &error))?;
+    Ok(glob::glob_with(pattern, options)?.filter_map(Result::ok))
+}
+
+fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartError> {
+    let matches = matches(pattern).map_err(|error| no_glob(pattern, &error))?;
     // The folder before the first wildcard is the table's name and its root: links must not lead
     // outside it.
     let literal: PathBuf = Path::new(pattern)
@@ -204,7 +246,6 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         is_inside
     };
     let mut paths: Vec<PathBuf> = matches
-        .filter_map(Result::ok)
         .filter(|path| path.is_file() && is_inside(path))
         .take(MAX_FILES + 1)
         .collect();

@@ -7,6 +7,7 @@ mod discover;
 mod disk;
 mod file_object_store;
 mod file_range;
+mod folders;
 mod gather;
 mod hive;
 mod identity;
@@ -33,6 +34,7 @@ mod table;
 mod text;
 
 pub(crate) use arrow::{behind_marker, read_rows, without_marker};
+pub use folders::Folders;
 pub use identity::Identity;
 pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
 pub use lender::{FileLender, LentFile};
@@ -59,42 +61,52 @@ const MAX_FILES: usize = 100_000;
 /// # Errors
 /// One line: which source, what is wrong, and what would be right.
 pub fn open_all(sources: &[String]) -> Result<Vec<Table>, StartError> {
-    open_with_schemas(sources, &[])
+    open_with_schemas(sources, &[]).map(|(tables, _)| tables)
 }
 
-/// As [`open_all`], with schema files for tables of text files, as `NAME=FILE`.
+/// As [`open_all`], with schema files for tables of text files, as `NAME=FILE`. Also returns the folders and
+/// globs, which may get more files.
 ///
 /// # Errors
 /// As [`open_all`], and which schema file is wrong.
-pub fn open_with_schemas(sources: &[String], schemas: &[String]) -> Result<Vec<Table>, StartError> {
+pub fn open_with_schemas(
+    sources: &[String],
+    schemas: &[String],
+) -> Result<(Vec<Table>, Folders), StartError> {
     let mut schemas = read_schemas(schemas)?;
     let mut found = Vec::new();
-    for source in sources {
-        found.extend(discover::discover(source)?);
+    for (index, source) in sources.iter().enumerate() {
+        found.extend(
+            discover::discover(source)?
+                .into_iter()
+                .map(|found| (index, found)),
+        );
     }
-    let names: Vec<_> = found
+    let names = found
         .iter()
-        .map(|f| (f.short_name.clone(), f.long_name.clone()))
-        .collect();
-    let mut tables = Vec::new();
-    for (found, name) in found.into_iter().zip(naming::resolve(&names)) {
-        let options = schemas.remove(&name).unwrap_or(found.options);
-        let files = found.files.clone();
-        let loaded = Table::load(&name, found.kind, files, &options, TypesFrom::Sample);
-        tables.push(loaded.unwrap_or_else(|error| {
-            tracing::warn!("cannot be read: {error}");
-            Table::unreadable(&name, found.kind, found.files, &options, error)
-        }));
+        .map(|(_, f)| (f.short_name.clone(), f.long_name.clone()));
+    let names = naming::resolve(&names.collect::<Vec<_>>());
+    for ((_, found), name) in found.iter_mut().zip(&names) {
+        if let Some(options) = schemas.remove(name) {
+            found.options = options;
+        }
     }
     if let Some(name) = schemas.keys().next() {
         return Err(StartError::BadArgument(format!(
             "--schema {name}: there is no table of that name; give the name of a table of text files"
         )));
     }
-    if let Some(reasons) = tables
-        .iter()
-        .map(|table| table.unreadable.as_ref())
-        .collect::<Option<Vec<_>>>()
+    let named = found.iter().zip(&names);
+    let folders = Folders::new(
+        sources,
+        named.map(|((i, found), name)| (*i, found, name.as_str())),
+    );
+    let named = found.into_iter().zip(&names);
+    let tables: Vec<_> = named
+        .map(|((_, found), name)| folders::load(name, found))
+        .collect();
+    let reasons = tables.iter().map(|table| table.unreadable.as_ref());
+    if let Some(reasons) = reasons.collect::<Option<Vec<_>>>()
         && let Some(reason) = reasons.first()
     {
         return Err(StartError::BadArgument(format!(
@@ -107,7 +119,7 @@ pub fn open_with_schemas(sources: &[String], schemas: &[String]) -> Result<Vec<T
             sources.join(", ")
         )));
     }
-    Ok(tables)
+    Ok((tables, folders))
 }
 
 fn read_schemas(schemas: &[String]) -> Result<HashMap<String, OptionsFrom>, StartError> {

@@ -20,7 +20,7 @@ use crate::backend::embedded::Engine;
 use crate::error::{ErrorKind, QueryError, StartError};
 use crate::metrics::Metrics;
 use crate::source::Table;
-use crate::source::catalog::Catalog;
+use crate::source::catalog::{Catalog, Entry};
 use crate::source::stored::quota::{self, Quota};
 use crate::source::stored::{self, Manifest, StoredFile};
 
@@ -189,6 +189,7 @@ impl Uploads {
         let description = upload.settle(describe(&table))?;
         let mut all = self.lock();
         let name = upload.name().to_owned();
+        upload.settle(Self::check_catalog(&name, engine.catalog()))?;
         let version = all.get(&name).map_or(1, |old| old.version() + 1);
         let stored = upload.settle(
             stored
@@ -248,14 +249,20 @@ impl Uploads {
     }
 
     fn check_source(&self, name: &str) -> Result<(), QueryError> {
-        if !self.sources.contains(name) {
-            return Ok(());
+        if self.sources.contains(name) {
+            return Err(name_in_use(name));
         }
-        Err(QueryError::new(
-            ErrorKind::NameInUse,
-            format!("table {name:?} is one of the server's sources"),
-            "use another name: only uploaded tables can be replaced or removed",
-        ))
+        Ok(())
+    }
+
+    /// A source may have got a table of that name since the start.
+    fn check_catalog(name: &str, catalog: &Catalog) -> Result<(), QueryError> {
+        let entries = catalog.entries();
+        let is_source = |entry: &Entry| entry.table.name == name && !entry.table.is_uploaded();
+        if entries.iter().any(is_source) {
+            return Err(name_in_use(name));
+        }
+        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<StoredFile>>> {
@@ -300,4 +307,12 @@ mod tests {
             assert!(check_name(name).is_err(), "{name:?}");
         }
     }
+}
+
+fn name_in_use(name: &str) -> QueryError {
+    QueryError::new(
+        ErrorKind::NameInUse,
+        format!("table {name:?} is one of the server's sources"),
+        "use another name: only uploaded tables can be replaced or removed",
+    )
 }

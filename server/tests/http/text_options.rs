@@ -19,7 +19,9 @@ fn types(rows: &RecordBatch) -> Vec<String> {
 
 fn row(rows: &RecordBatch, row: usize) -> Vec<String> {
     let columns = rows.columns().iter();
-    columns.map(|column| array_value_to_string(column, row).unwrap()).collect()
+    columns
+        .map(|column| array_value_to_string(column, row).unwrap())
+        .collect()
 }
 
 async fn rows_of(source: String) -> RecordBatch {
@@ -322,7 +324,9 @@ async fn new_files_of_folders_and_globs_appear() {
     assert_eq!(server.get("/v1/tables/b/rows").await.rows().num_rows(), 1);
     let list = server.json("/v1/tables").await;
     let names = list["tables"].as_array().unwrap().iter();
-    let names: Vec<_> = names.map(|table| table["name"].as_str().unwrap().to_owned()).collect();
+    let names: Vec<_> = names
+        .map(|table| table["name"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(names, ["a", "a.tsv", "all", "b", "parts.1", "parts.2"]);
     let sum = server.sql("select sum(n) from \"all\"").await;
     assert_eq!(sum.numbers(), [3]);
