@@ -3,11 +3,12 @@
 //! The grammar is that of JSON: an optional `-`, digits without leading zeros, an optional fraction
 //! and an optional exponent. `+5`, `01`, `.5` and `5.` are not numbers.
 
-mod digits;
 mod facts;
 
-use digits::SAFE_FLOAT_DIGITS;
 pub(crate) use facts::NumberFacts;
+
+/// The most significant digits with which a number becomes a double.
+const MAX_FLOAT_DIGITS: u32 = 17;
 
 /// The most digits of a `Decimal128`.
 const MAX_DECIMAL_DIGITS: u32 = 38;
@@ -140,6 +141,12 @@ impl<'a> Number<'a> {
             .count() as u32
     }
 
+    #[inline]
+    fn has_float_digits(&self) -> bool {
+        self.num_digits <= MAX_FLOAT_DIGITS
+            || self.num_digits - self.trailing_zeros() <= MAX_FLOAT_DIGITS
+    }
+
     /// The value, if the number is an integer of 64 bits with a sign.
     #[inline]
     pub(crate) fn to_i64(self) -> Option<i64> {
@@ -166,12 +173,11 @@ impl<'a> Number<'a> {
         }
     }
 
-    /// The nearest double, if that gives back all significant digits, of which there are at most 17.
-    /// Integers must be exact.
+    /// The nearest double, if the number has at most 17 significant digits, is in the range of
+    /// doubles, and does not become zero unless it is zero. Integers must be exact.
     #[inline]
     pub(crate) fn to_f64(self) -> Option<f64> {
-        let is_short = self.num_digits <= SAFE_FLOAT_DIGITS;
-        if is_short || (self.integral && self.mantissa <= 1 << 53 && self.num_digits <= 16) {
+        if self.mantissa <= 1 << 53 && self.num_digits <= MAX_FLOAT_DIGITS {
             let exponent = self.exponent - i64::from(self.fraction_len);
             if let Some(power) = power_of_ten(exponent.unsigned_abs()) {
                 // Both operands are exact, so that the quotient or product is the nearest double.
@@ -188,11 +194,13 @@ impl<'a> Number<'a> {
     }
 
     fn to_f64_slowly(self) -> Option<f64> {
+        if !self.has_float_digits() {
+            return None;
+        }
         let value: f64 = std::str::from_utf8(self.text).ok()?.parse().ok()?;
         let underflow = value == 0.0 && !self.is_zero();
-        let is_inexact = self.integral && self.to_decimal(38, 0) != Some(value as i128);
-        let is_out_of_range = !value.is_finite() || underflow;
-        (!is_out_of_range && !is_inexact && self.is_given_back_by(value)).then_some(value)
+        let loses_digits = self.integral && self.to_decimal(38, 0) != Some(value as i128);
+        (value.is_finite() && !underflow && !loses_digits).then_some(value)
     }
 
     /// The value times 10^`scale`, if that is an integer of at most `precision` digits.
