@@ -26,7 +26,8 @@ impl Dialect {
     /// - There is no header if some column of the records behind the first is of a type other than text,
     ///   and the first record's values fit the types of all such columns. An exception are names such as
     ///   `city,2019,2020`: they are a header if they are all distinct and not empty, one of them is text,
-    ///   those of the typed columns are years from 1900 to 2100, and not all values below are.
+    ///   those of the typed columns are years from 1900 to 2100, and not all values below are. So are
+    ///   names of all columns but the first, if the first one counts the rows from 0, as in `,city`.
     ///
     /// Decimal commas, null words, quotes other than `"`, comments and escapes are not detected.
     #[must_use]
@@ -161,7 +162,10 @@ impl<'a> Records<'a> {
             self.observe(&mut facts, *span);
             is_typed(&facts)
         });
-        !is_any_typed || !fits || self.has_year_names(first, rows, &columns)
+        !is_any_typed
+            || !fits
+            || self.has_year_names(first, rows, &columns)
+            || self.has_index_names(first, rows)
     }
 
     fn has_year_names(&self, first: &[Span], rows: &[Vec<Span>], columns: &[Facts]) -> bool {
@@ -186,6 +190,22 @@ impl<'a> Records<'a> {
             && !rows
                 .iter()
                 .all(|row| typed.iter().all(|index| is_year_below(row, index)))
+    }
+
+    /// Whether the first record names all columns but the first, which counts the rows from 0.
+    fn has_index_names(&self, first: &[Span], rows: &[Vec<Span>]) -> bool {
+        let names: Vec<_> = first.iter().map(|span| self.value(*span)).collect();
+        let distinct: HashSet<_> = names.iter().collect();
+        let num_empty = names.iter().filter(|name| name.is_empty()).count();
+        let counts = |(index, row): (usize, &Vec<Span>)| {
+            let number = row.first().map(|span| self.value(*span));
+            number == Some(index.to_string().into_bytes())
+        };
+        names.len() > 1
+            && distinct.len() == names.len()
+            && num_empty == 1
+            && names.first().is_some_and(Vec::is_empty)
+            && rows.iter().enumerate().all(counts)
     }
 
     fn observe(&self, facts: &mut Facts, span: Span) {
@@ -275,6 +295,10 @@ mod tests {
             ("day,n\n2024-01-01,5\n", true),
             ("2024-01-01,5\n2024-01-02,6\n", false),
             (",\n1,2\n", false),
+            (",city\n0,x\n1,y\n", true),
+            (",city\n1,x\n2,y\n", false),
+            (",\n0,2\n", false),
+            (",x,x\n0,y,y\n", false),
             ("a,b\n", true),
             ("1,2\n", true),
             ("", true),
