@@ -14,7 +14,10 @@ export interface CatalogTable {
   version: string;
   /** Whether it was uploaded and can be removed. */
   uploaded: boolean;
+  /** Empty if the table cannot be read. */
   fields: Pick<Field, "name" | "type" | "nullable">[];
+  /** Why the table cannot be read; absent if it can. */
+  error?: string;
 }
 
 /**

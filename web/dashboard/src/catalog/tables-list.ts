@@ -98,6 +98,7 @@ export class TablesList extends LitElement {
   }
 
   #renderTable(table: CatalogTable) {
+    if (table.error !== undefined) return this.#renderUnreadable(table, table.error);
     const { name, format, rows, bytes, uploaded } = table;
     const isOpen = this.expanded.has(name);
     const facts = [
@@ -128,6 +129,30 @@ export class TablesList extends LitElement {
         ${uploaded ? html`<remove-table .name=${name}></remove-table>` : nothing}
       </div>
       ${isOpen ? this.#renderOpened(table) : nothing}
+    </li>`;
+  }
+
+  /** A table without rows to open: its name, and the reason behind a button. */
+  #renderUnreadable({ name, format, uploaded }: CatalogTable, error: string) {
+    const isOpen = this.expanded.has(name);
+    return html`<li>
+      <div class="table unreadable ${name === this.current ? "current" : ""}">
+        <button
+          class=${isOpen ? "expand expanded" : "expand"}
+          aria-label=${`Why ${name} cannot be read`}
+          aria-expanded=${isOpen}
+          @click=${() => this.#toggle(name)}
+        >
+          ${chevron}
+        </button>
+        <div class="about">
+          <span class="name" title=${name}>${name}</span>
+          <span class="facts">Cannot be read</span>
+        </div>
+        <span class="format">${format}</span>
+        ${uploaded ? html`<remove-table .name=${name}></remove-table>` : nothing}
+      </div>
+      ${isOpen ? html`<p class="reason">${error}</p>` : nothing}
     </li>`;
   }
 

@@ -71,7 +71,7 @@ export class TableDetails extends LitElement {
     if (version === this.#version) return;
     this.#version = version;
     this.#end();
-    if (table !== undefined) void this.#begin(table);
+    if (table !== undefined && table.error === undefined) void this.#begin(table);
   }
 
   protected override updated(): void {
@@ -83,6 +83,12 @@ export class TableDetails extends LitElement {
     const { table, error } = this;
     if (table === undefined)
       return html`<p class="note">There is no table “${this.name}” in the list.</p>`;
+    if (table.error !== undefined) {
+      return html`<div class="note">
+        <p><strong>${table.name} cannot be read</strong></p>
+        <p class="note-error">${table.error}</p>
+      </div>`;
+    }
     const facts = [
       table.format,
       table.rows === null ? undefined : formatRows(table.rows),

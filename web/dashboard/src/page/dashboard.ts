@@ -234,7 +234,8 @@ export class Dashboard extends LitElement implements Shell {
   #exampleSql(): string {
     const { subject } = this.address;
     const current = subject && "table" in subject ? subject.table : undefined;
-    return exampleSql(current ?? this.tables?.[0]?.name ?? "table");
+    const first = this.tables?.find(({ error }) => error === undefined);
+    return exampleSql(current ?? first?.name ?? "table");
   }
 
   get #tableInfo(): CatalogTable | undefined {

@@ -11,7 +11,7 @@ export function welcome(
   tables: readonly CatalogTable[] | undefined,
   go: (subject: Subject) => void,
 ) {
-  const first = tables?.slice(0, 3) ?? [];
+  const first = tables?.filter(({ error }) => error === undefined).slice(0, 3) ?? [];
   return html`<div class="welcome">
     <div class="welcome-head">
       ${mark}
