@@ -3,6 +3,13 @@ import { EXPORT_FORMATS, Export, exportName } from "../src/files/export.js";
 import { detectFileType } from "../src/files/file-type.js";
 import { IncomingFile } from "../src/files/incoming-file.js";
 import { checkName, proposeName } from "../src/files/table-name.js";
+import {
+  optionsQuery,
+  optionsText,
+  parseOptions,
+  trimList,
+  withOption,
+} from "../src/files/text-options.js";
 import { Tray } from "../src/files/tray.js";
 import { errorFromResponse, errorText } from "../src/server/response-error.js";
 import { Session } from "../src/server/session.js";
@@ -29,6 +36,18 @@ test.each([
   ["a.json", utf8('{"a": 1}\n{"a": 2}\n'), "ndjson"],
   ["a.ndjson", utf8(`{"a": "${"x".repeat(5000)}`).subarray(0, 4096), "ndjson"],
   ["cut.csv", utf8("a,ü").subarray(0, 3), "csv"],
+  ["a.json", utf8('[{"a": 1}]'), "json"],
+  ["a.json", utf8('\ufeff[\n  {\n    "a": 1'), "json"],
+  ["no-extension", utf8('[{"a": 1}]'), "json"],
+  ["array.ndjson", utf8('[{"a": 1}]'), "json"],
+  ["a.json.gz", bytes("\x1f\x8b\x08"), "json"],
+  ["objects.csv", utf8('[{"a": 1}]\n'), "csv"],
+  ["latin-1.csv", bytes("a;b\n\xe4;1\n"), "csv"],
+  ["latin-1.txt", bytes("a\tb\n\xe4\t1\n"), "tsv"],
+  ["latin-1.json", bytes('[{"a": "\xe4"}]'), "json"],
+  ["utf-16.csv", bytes("\xff\xfea\0,\0"), "csv"],
+  ["utf-16.txt", bytes("\xfe\xff\0a\0\t\0b\0\n\x001\0\t\x002"), "tsv"],
+  ["utf-16-without-mark.csv", bytes("a\0,\0b\0\n\0"), "csv"],
 ])("%s is detected", (name, head, fileType) => {
   expect(detectFileType(name, head)).toMatchObject({ fileType });
 });
@@ -41,8 +60,9 @@ test.each([
   ["a.feather", bytes("FEA1"), "version 2"],
   ["a.db", bytes("SQLite format 3\0"), "SQLite"],
   ["a.duckdb", bytes("12345678DUCK"), "DuckDB"],
-  ["a.csv", bytes("\xff\xfea\0,\0"), "UTF-16"],
-  ["a.json", utf8('[{"a": 1}]'), "one object per line"],
+  ["a.json", utf8("[1, 2]"), "array of objects"],
+  ["a.json", utf8('"text"'), "Arrow (.arrow"],
+  ["latin-1.bin", bytes("a,b\n\xe4,1\n"), "Arrow (.arrow"],
   ["a.json", utf8('{\n  "a": 1\n}'), "one object per line"],
   ["a.html", utf8("<!doctype html><p>hello, there</p>\n"), "Arrow (.arrow"],
   ["a.png", bytes("\x89PNG\r\n\x1a\n\0\0"), "Arrow (.arrow"],
@@ -50,6 +70,19 @@ test.each([
   const { refusal } = detectFileType(name, head) as { refusal: string };
   expect(refusal).toContain(`“${name}”`);
   expect(refusal).toContain(why);
+});
+
+test("options are sent as typed, but for spaces around commas", () => {
+  expect(optionsQuery({})).toBe("");
+  const options = { delimiter: "\t", quote: "", decimal: "," } as const;
+  expect(optionsQuery(options)).toBe("?delimiter=%09&quote=&decimal=%2C");
+  expect(parseOptions(optionsQuery(options))).toEqual(options);
+  expect(optionsText(options)).toBe("delimiter=tab quote= decimal=,");
+  expect(withOption(options, "quote", undefined)).toEqual({ delimiter: "\t", decimal: "," });
+  expect(withOption(options, "quote", "'")).toEqual({ ...options, quote: "'" });
+  expect(trimList("NA,  n/a ,")).toBe("NA,n/a,");
+  const types = "a b : text, p:decimal(12, 2), t:timestamp(us, UTC)";
+  expect(trimList(types)).toBe("a b : text,p:decimal(12, 2),t:timestamp(us, UTC)");
 });
 
 const tables = [

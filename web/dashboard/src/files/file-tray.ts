@@ -14,18 +14,25 @@ export class FileTray extends LitElement {
   static override properties: PropertyDeclarations = {
     shell: { attribute: false },
     isDragged: { state: true },
+    isOptionsLoaded: { state: true },
   };
 
   declare shell: Shell;
   /** Whether files are dragged over the page. */
   declare isDragged: boolean;
+  /** Whether the code of the dialog for options is loaded. */
+  declare isOptionsLoaded: boolean;
   /** The number of elements under the drag; a child is entered before its parent is left. */
   #depth = 0;
-  readonly #onChange = () => this.requestUpdate();
+  readonly #onChange = () => {
+    if (tray.optionsOf !== undefined && !this.isOptionsLoaded) void this.#loadOptions();
+    this.requestUpdate();
+  };
 
   constructor() {
     super();
     this.isDragged = false;
+    this.isOptionsLoaded = false;
   }
 
   protected override createRenderRoot(): HTMLElement {
@@ -72,7 +79,7 @@ export class FileTray extends LitElement {
 
   protected override render() {
     return html`${this.isDragged ? this.#renderTarget() : nothing}
-      ${tray.isEmpty ? nothing : this.#renderTray()}
+      ${tray.isEmpty ? nothing : this.#renderTray()} ${this.#renderOptions()}
       <div class="unseen" aria-live="polite">${this.#announcement}</div>`;
   }
 
@@ -81,7 +88,7 @@ export class FileTray extends LitElement {
       <div>
         <strong>Drop files to open them</strong>
         <p>Arrow files open in this tab; nothing is sent to the server.</p>
-        <p>Parquet, CSV, TSV and NDJSON files are uploaded as tables.</p>
+        <p>Parquet, CSV, TSV, NDJSON and JSON files are uploaded as tables.</p>
       </div>
     </div>`;
   }
@@ -114,6 +121,34 @@ export class FileTray extends LitElement {
         ${tray.incoming.map((incoming) => incomingRow(incoming, tray))}
       </ul>
     </section>`;
+  }
+
+  #renderOptions() {
+    const { optionsOf } = tray;
+    if (optionsOf === undefined || !this.isOptionsLoaded) return nothing;
+    return html`<upload-options
+      .incoming=${optionsOf}
+      .theme=${this.shell.viewer.theme}
+      @closed=${() => tray.closeOptions()}
+      @upload=${() => this.#upload(optionsOf)}
+    ></upload-options>`;
+  }
+
+  async #loadOptions(): Promise<void> {
+    try {
+      await import("./upload-options.js");
+      this.isOptionsLoaded = true;
+    } catch {
+      tray.closeOptions();
+      tray.note("The options cannot be loaded. Is the server still running?");
+    }
+  }
+
+  #upload(incoming: IncomingFile): void {
+    // The button that opened the dialog is replaced by the progress of the upload.
+    const index = tray.incoming.indexOf(incoming) - tray.incoming.length;
+    [...this.querySelectorAll<HTMLElement>(".tray-row")].at(index)?.focus();
+    void tray.send(incoming);
   }
 
   #canSend(incoming: IncomingFile): boolean {

@@ -1,5 +1,5 @@
 /** The types of files that the page opens or uploads. */
-export type FileType = "arrow" | "parquet" | "csv" | "tsv" | "ndjson";
+export type FileType = "arrow" | "parquet" | "csv" | "tsv" | "ndjson" | "json";
 
 /** A file type with the media type of its upload, or why the file is refused. */
 export type DetectedType = { fileType: FileType; mediaType: string } | { refusal: string };
@@ -13,6 +13,7 @@ const MEDIA_TYPES: Record<FileType, string> = {
   csv: "text/csv",
   tsv: "text/tab-separated-values",
   ndjson: "application/x-ndjson",
+  json: "application/json",
 };
 
 const TEXT_FILE_TYPES: Record<string, FileType> = {
@@ -22,10 +23,11 @@ const TEXT_FILE_TYPES: Record<string, FileType> = {
   tab: "tsv",
   ndjson: "ndjson",
   jsonl: "ndjson",
+  json: "json",
 };
 
 const TAKEN =
-  "Supported are Arrow (.arrow, .feather, .arrows), Parquet, CSV, TSV and NDJSON files.";
+  "Supported are Arrow (.arrow, .feather, .arrows), Parquet, CSV, TSV, NDJSON and JSON files.";
 
 /** The first bytes of refused files, and what the user can do. */
 const OTHERS: readonly [magic: string, what: string][] = [
@@ -37,9 +39,13 @@ const OTHERS: readonly [magic: string, what: string][] = [
   ["%PDF", "a PDF file. Tables in a PDF cannot be read exactly."],
   ["BZh", "a bzip2 file. Unpack it first; gzip and zstd need no unpacking."],
   ["\xfd7zXZ", "an xz file. Unpack it first; gzip and zstd need no unpacking."],
-  ["\xff\xfe", "text in UTF-16. Save it again as UTF-8."],
-  ["\xfe\xff", "text in UTF-16. Save it again as UTF-8."],
 ];
+
+/** The byte order marks of texts in UTF-16. */
+const UTF_16_MARKS = [
+  ["utf-16le", [0xff, 0xfe]],
+  ["utf-16be", [0xfe, 0xff]],
+] as const;
 
 /** Detects a file type from the first bytes, and from the name only where they are ambiguous. */
 export function detectFileType(name: string, head: Uint8Array): DetectedType {
@@ -53,7 +59,7 @@ export function detectFileType(name: string, head: Uint8Array): DetectedType {
     if (fileType !== undefined) return known(fileType);
     return refused(
       name,
-      "is compressed as a whole. Only CSV, TSV and NDJSON files can be opened compressed, such as trips.csv.gz. Unpack it first.",
+      "is compressed as a whole. Only CSV, TSV, NDJSON and JSON files can be opened compressed, such as trips.csv.gz. Unpack it first.",
     );
   }
   if (bytes.startsWith("PK\x03\x04")) {
@@ -68,14 +74,22 @@ export function detectFileType(name: string, head: Uint8Array): DetectedType {
   }
   const other = OTHERS.find(([magic]) => bytes.startsWith(magic));
   if (other !== undefined) return refused(name, `is ${other[1]}`);
-  const text = textOf(head);
+  const text = textOf(head, TEXT_FILE_TYPES[extension] !== undefined);
   const fileType = text === undefined ? undefined : textFileType(text, extension);
-  if (fileType === "json") {
-    return refused(name, "is one JSON value. Convert it to NDJSON, with one object per line.");
+  if (fileType === "value") {
+    return refused(
+      name,
+      "is JSON, but not a table. Write an array of objects, or one object per line.",
+    );
   }
   return fileType === undefined
     ? refused(name, `is not a supported file type. ${TAKEN}`)
     : known(fileType);
+}
+
+/** Whether files of a type are text, whose encoding and values can be read in several ways. */
+export function isTextType(fileType: FileType): boolean {
+  return fileType !== "arrow" && fileType !== "parquet";
 }
 
 function known(fileType: FileType): DetectedType {
@@ -96,28 +110,44 @@ function isArrowStream(head: Uint8Array, extension: string): boolean {
   return isLength && (hasMarker || (extension === "arrows" && numBytes > 0));
 }
 
-/** Decodes UTF-8, whose last character may be cut; undefined if the bytes are not text. */
-function textOf(head: Uint8Array): string | undefined {
-  if (head.includes(0)) return undefined;
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
-  } catch {
-    return undefined;
+/**
+ * Decodes the first bytes of a text, whose last character may be cut; undefined if they are not text.
+ *
+ * @param isNamedText whether the file's extension says that it is text, in whatever encoding
+ */
+function textOf(head: Uint8Array, isNamedText: boolean): string | undefined {
+  const [first, second] = head;
+  for (const [encoding, mark] of UTF_16_MARKS) {
+    if (first === mark[0] && second === mark[1]) {
+      return new TextDecoder(encoding).decode(head, { stream: true });
+    }
   }
+  try {
+    if (!head.includes(0)) {
+      return new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
+    }
+  } catch {
+    // Another encoding.
+  }
+  if (!isNamedText) return undefined;
+  // Characters that decide the type are the same in all encodings, apart from the zero bytes of UTF-16.
+  return new TextDecoder("windows-1252").decode(head.filter((byte) => byte !== 0));
 }
 
-function textFileType(text: string, extension: string): FileType | "json" | undefined {
+/** The type of a text; "value" for JSON that is not a table. */
+function textFileType(text: string, extension: string): FileType | "value" | undefined {
+  const named = TEXT_FILE_TYPES[extension];
   const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   const first = lines[0]?.trim() ?? "";
-  const isJson =
-    first.startsWith("{") || (first.startsWith("[") && TEXT_FILE_TYPES[extension] !== "csv");
-  if (isJson && TEXT_FILE_TYPES[extension] !== "csv" && TEXT_FILE_TYPES[extension] !== "tsv") {
-    return isObject(first) || (lines.length === 1 && first.startsWith("{") && extension !== "json")
-      ? "ndjson"
-      : "json";
+  if (named !== "csv" && named !== "tsv") {
+    const isLines =
+      isObject(first) || (lines.length === 1 && first.startsWith("{") && extension !== "json");
+    if (isLines) return "ndjson";
+    if (/^\s*\[\s*\{/.test(text)) return "json";
+    if (/^[[{]/.test(first)) return "value";
   }
-  const fileType = TEXT_FILE_TYPES[extension];
-  if (fileType !== undefined && !(extension === "txt" && first.includes("\t"))) return fileType;
+  const isTabbedTxt = extension === "txt" && first.includes("\t");
+  if (named !== undefined && named !== "json" && !isTabbedTxt) return named;
   // Without a known extension, the first two lines must have the same number of fields.
   return (["\t", ","] as const)
     .map((delimiter) => lines.slice(0, 2).map((line) => line.split(delimiter).length))

@@ -2,9 +2,10 @@ import { ColonnadeError } from "colonnade";
 import type { CatalogTable } from "../catalog/catalog.js";
 import { errorText } from "../server/response-error.js";
 import { session } from "../server/session.js";
-import { detectFileType, type FileType, HEAD_BYTES } from "./file-type.js";
+import { detectFileType, type FileType, HEAD_BYTES, isTextType } from "./file-type.js";
 import type { ServerTables } from "./server-tables.js";
 import { checkName, type NameCheck, proposeName } from "./table-name.js";
+import type { TextOptions } from "./text-options.js";
 import { tooLarge, upload } from "./upload.js";
 
 /** The state of an opened or uploaded file. */
@@ -33,6 +34,8 @@ export class IncomingFile {
   name = "";
   /** Whether it may replace an upload of that name. */
   replaces = false;
+  /** How its text is written, as far as the user said so. */
+  options: TextOptions = {};
   #abort: AbortController | undefined;
 
   constructor(
@@ -54,6 +57,24 @@ export class IncomingFile {
   /** Whether its upload is running. */
   get isRunning(): boolean {
     return this.state.is === "sending" || this.state.is === "checking";
+  }
+
+  /** Whether it is text, whose uploads have options. */
+  get isText(): boolean {
+    return this.fileType !== undefined && isTextType(this.fileType);
+  }
+
+  /** Changes the name of its table, which then may not replace another. */
+  setName(name: string): void {
+    this.name = name;
+    this.replaces = false;
+    this.#onChange();
+  }
+
+  /** Changes whether it may replace an upload of its name. */
+  setReplaces(replaces: boolean): void {
+    this.replaces = replaces;
+    this.#onChange();
   }
 
   /** Checks its name. */
@@ -80,6 +101,7 @@ export class IncomingFile {
       if (!(await isReady())) return this.rename();
       const table = await upload(this.file, this.name, {
         mediaType: this.#mediaType,
+        options: this.options,
         signal: abort.signal,
         onProgress: (sentBytes) => {
           if (!this.isRunning) return;
@@ -117,7 +139,7 @@ export class IncomingFile {
     this.#setState(error === undefined ? { is: "named" } : { is: "failed", error });
   }
 
-  /** Lets the user edit the name again. */
+  /** Asks the user to confirm the name again. */
   rename(): void {
     this.#setState({ is: "named" });
   }

@@ -2,7 +2,8 @@ import { html, nothing } from "lit";
 import { errorText } from "../server/response-error.js";
 import { formatBytes, formatRows } from "../text/format.js";
 import type { IncomingFile } from "./incoming-file.js";
-import type { NameCheck } from "./table-name.js";
+import { nameForm } from "./name-form.js";
+import { optionsText } from "./text-options.js";
 import { progress, rowHead } from "./transfer-row.js";
 import type { Tray } from "./tray.js";
 
@@ -12,13 +13,14 @@ const TYPE_LABELS = {
   csv: "CSV",
   tsv: "TSV",
   ndjson: "NDJSON",
+  json: "JSON",
 } as const;
 
 /** An opened file in the list of files. */
 export function incomingRow(incoming: IncomingFile, tray: Tray) {
   const { file, fileType, isRunning } = incoming;
   const facts = [fileType === undefined ? "" : TYPE_LABELS[fileType], formatBytes(file.size)];
-  return html`<li class="tray-row" aria-label=${file.name}>
+  return html`<li class="tray-row" tabindex="-1" aria-label=${file.name}>
     ${rowHead({
       name: file.name,
       facts: facts.filter(Boolean).join(" · "),
@@ -42,7 +44,12 @@ function renderState(incoming: IncomingFile, tray: Tray) {
         <button @click=${() => tray.show(incoming)}>Show</button>
       </div>`;
     case "named":
-      return renderName(incoming, tray);
+      return html`${nameForm(
+        incoming,
+        tray,
+        optionsButton(incoming, tray),
+        () => void tray.send(incoming),
+      )}${renderOptions(incoming)}`;
     case "sending": {
       const sent = `${formatBytes(state.sentBytes)} of ${formatBytes(file.size)} sent`;
       return html`${progress(`Upload of ${file.name}`, state.sentBytes / file.size)}
@@ -61,12 +68,17 @@ function renderState(incoming: IncomingFile, tray: Tray) {
       const { name, rows } = state.table;
       return html`<div class="tray-line">
         <p>Table <b>${name}</b>${rows === null ? "" : `, ${formatRows(rows)}`}</p>
+        ${optionsButton(incoming, tray)}
         <button @click=${() => tray.show(incoming)}>Show</button>
       </div>`;
     }
     case "failed":
       return html`<p class="tray-error">${errorText(state.error)}</p>
-        <div class="tray-line"><button @click=${() => incoming.rename()}>Try again</button></div>`;
+        ${renderOptions(incoming)}
+        <div class="tray-line">
+          <button @click=${() => incoming.rename()}>Try again</button>
+          ${optionsButton(incoming, tray)}
+        </div>`;
     case "cancelled":
       return html`<div class="tray-line">
         <p>Cancelled. The server kept no part of the file.</p>
@@ -75,53 +87,19 @@ function renderState(incoming: IncomingFile, tray: Tray) {
   }
 }
 
-function renderName(incoming: IncomingFile, tray: Tray) {
-  const { server } = tray;
-  if (server === undefined) return nothing;
-  const check = incoming.check(server, tray.incoming);
-  const canSend = incoming.isReady(server, tray.incoming);
-  return html`<form
-    class="tray-name"
-    @submit=${(event: SubmitEvent) => {
-      event.preventDefault();
-      if (canSend) void tray.send(incoming);
-    }}
+/** The button that opens the options of a text file's upload. */
+function optionsButton(incoming: IncomingFile, tray: Tray) {
+  if (!incoming.isText) return nothing;
+  return html`<button
+    type="button"
+    aria-haspopup="dialog"
+    @click=${() => tray.openOptions(incoming)}
   >
-    <label
-      ><span>Table</span
-      ><input
-        type="text"
-        aria-label=${`Table name for ${incoming.file.name}`}
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck="false"
-        .value=${incoming.name}
-        aria-invalid=${check.is === "wrong" ? "true" : nothing}
-        @input=${(event: InputEvent) => {
-          incoming.name = (event.currentTarget as HTMLInputElement).value;
-          incoming.replaces = false;
-          incoming.rename();
-        }}
-    /></label>
-    <button class="primary" aria-disabled=${canSend ? nothing : "true"}>
-      ${check.is === "uploaded" ? "Replace" : "Upload"}
-    </button>
-    ${renderCheck(incoming, check)}
-  </form>`;
+    Options…
+  </button>`;
 }
 
-function renderCheck(incoming: IncomingFile, check: NameCheck) {
-  if (check.is === "free") return nothing;
-  if (check.is === "wrong")
-    return html`<p class="tray-error" aria-live="polite">${check.reason}</p>`;
-  return html`<label class="tray-replace"
-    ><input
-      type="checkbox"
-      .checked=${incoming.replaces}
-      @change=${(event: Event) => {
-        incoming.replaces = (event.currentTarget as HTMLInputElement).checked;
-        incoming.rename();
-      }}
-    />Replace the uploaded table ${incoming.name}</label
-  >`;
+function renderOptions({ options }: IncomingFile) {
+  const text = optionsText(options);
+  return text === "" ? nothing : html`<p class="minor">Options: <code>${text}</code></p>`;
 }

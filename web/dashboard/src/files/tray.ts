@@ -29,6 +29,8 @@ export class Tray extends EventTarget {
   server: ServerTables | undefined;
   /** Messages that belong to no file of the list, e.g. that a folder was dropped. */
   notes: readonly string[] = [];
+  /** The file whose options are open in a dialog. */
+  optionsOf: IncomingFile | undefined;
   readonly #onChange = () => this.dispatchEvent(new Event("change"));
 
   get isEmpty(): boolean {
@@ -81,6 +83,18 @@ export class Tray extends EventTarget {
     } catch (thrown) {
       this.note(errorText(ColonnadeError.from(thrown, "network_error")));
     }
+  }
+
+  /** Opens the dialog for the options of a text file. */
+  openOptions(incoming: IncomingFile): void {
+    this.optionsOf = incoming;
+    this.#onChange();
+  }
+
+  /** Closes that dialog. */
+  closeOptions(): void {
+    this.optionsOf = undefined;
+    this.#onChange();
   }
 
   /** Uploads a file; shows its table if it is the first upload. */

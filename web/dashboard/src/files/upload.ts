@@ -3,10 +3,13 @@ import type { CatalogTable } from "../catalog/catalog.js";
 import { errorFromResponse, unreachableError } from "../server/response-error.js";
 import { formatBytes } from "../text/format.js";
 import type { ServerTables } from "./server-tables.js";
+import { optionsQuery, type TextOptions } from "./text-options.js";
 
 /** Options of an upload. */
 export interface UploadOptions {
   mediaType: string;
+  /** How a text file is written, as far as the user said so. */
+  options: TextOptions;
   /** Called with the number of sent bytes. */
   onProgress: (sentBytes: number) => void;
   /** Cancels the upload; the server then discards what it received. */
@@ -21,7 +24,7 @@ export interface UploadOptions {
 export function upload(
   file: Blob,
   name: string,
-  { mediaType, onProgress, signal }: UploadOptions,
+  { mediaType, options, onProgress, signal }: UploadOptions,
 ): Promise<CatalogTable> {
   // fetch does not report the progress of a request's body.
   const request = new XMLHttpRequest();
@@ -37,22 +40,24 @@ export function upload(
     request.addEventListener("error", () => {
       readable(file).then(
         () => fail(unreachableError()),
-        () =>
-          fail(
-            new ColonnadeError("file_changed", "The file can no longer be read.", {
-              hint: "It may have been changed or moved. Open it again.",
-            }),
-          ),
+        () => fail(fileChangedError()),
       );
     });
     request.addEventListener("abort", () =>
       fail(new ColonnadeError("cancelled", "The upload was cancelled.")),
     );
     signal.addEventListener("abort", () => request.abort(), { once: true });
-    request.open("PUT", `/v1/tables/${encodeURIComponent(name)}`);
+    request.open("PUT", `/v1/tables/${encodeURIComponent(name)}${optionsQuery(options)}`);
     request.setRequestHeader("content-type", mediaType);
     request.send(file);
     if (signal.aborted) request.abort();
+  });
+}
+
+/** The error for a file that has changed since it was chosen. */
+export function fileChangedError(): ColonnadeError {
+  return new ColonnadeError("file_changed", "The file can no longer be read.", {
+    hint: "It may have been changed or moved. Open it again.",
   });
 }
 
