@@ -186,8 +186,12 @@ impl ErrorKind {
             Self::BodyTooLarge => 413,
             Self::UnsupportedMediaType => 415,
             Self::TooManyAttempts => 429,
-            Self::BrokenRow | Self::ExecutionError | Self::NotExportable | Self::TooComplex => 422,
-            Self::SourceUnreadable | Self::EngineDied | Self::Internal => 500,
+            Self::BrokenRow
+            | Self::ExecutionError
+            | Self::NotExportable
+            | Self::SourceUnreadable
+            | Self::TooComplex => 422,
+            Self::EngineDied | Self::Internal => 500,
             Self::EngineUnavailable | Self::BadEngine => 502,
             Self::ResourcesExhausted | Self::Busy => 503,
             Self::QueryTimeout => 504,

@@ -15,7 +15,11 @@ pub(super) struct Name(pub(super) String);
 pub(super) struct Id(pub(super) Uuid);
 
 /// The parameters of the URL; each may be given once.
-pub(super) struct Parameters(Vec<(String, String)>);
+pub(super) struct Parameters {
+    given: Vec<(String, String)>,
+    /// The names of those that were taken out.
+    taken: &'static [&'static str],
+}
 
 impl Parameters {
     /// The values of the parameters with these names, in this order.
@@ -27,9 +31,9 @@ impl Parameters {
         names: [&str; N],
     ) -> Result<[Option<String>; N], QueryError> {
         let mut values = [const { None }; N];
-        for (key, value) in self.0 {
+        for (key, value) in self.given {
             let index = names.iter().position(|name| *name == key);
-            let index = index.ok_or_else(|| unknown(&key, &names))?;
+            let index = index.ok_or_else(|| unknown(&key, &[&names, self.taken].concat()))?;
             values[index] = Some(value);
         }
         Ok(values)
@@ -41,13 +45,17 @@ impl Parameters {
     /// `bad_parameter`: an option is not valid.
     pub(super) fn text_options(self) -> Result<(Vec<(String, String)>, Self), QueryError> {
         let is_option = |(key, _): &(String, String)| OPTION_KEYS.contains(&key.as_str());
-        let (pairs, others): (Vec<_>, Vec<_>) = self.0.into_iter().partition(is_option);
+        let (pairs, others): (Vec<_>, Vec<_>) = self.given.into_iter().partition(is_option);
         let mut options = TextOptions::default();
         for (key, value) in &pairs {
             let set = options.set(key, value);
             set.map_err(|error| bad(error, "correct the option, or leave it out"))?;
         }
-        Ok((pairs, Self(others)))
+        let others = Self {
+            given: others,
+            taken: &OPTION_KEYS,
+        };
+        Ok((pairs, others))
     }
 }
 
@@ -80,21 +88,21 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, QueryError> {
         let query = Query::<Vec<(String, String)>>::from_request_parts(parts, state).await;
-        let Query(parameters) = query.map_err(|error| {
+        let Query(given) = query.map_err(|error| {
             bad(
                 format!("the parameters cannot be read: {error}"),
                 "write name=value, separated by &",
             )
         })?;
-        for (index, (key, _)) in parameters.iter().enumerate() {
-            if parameters[..index].iter().any(|(before, _)| before == key) {
+        for (index, (key, _)) in given.iter().enumerate() {
+            if given[..index].iter().any(|(before, _)| before == key) {
                 return Err(bad(
                     format!("{key} is given twice"),
                     "give each parameter once",
                 ));
             }
         }
-        Ok(Self(parameters))
+        Ok(Self { given, taken: &[] })
     }
 }
 

@@ -292,6 +292,14 @@ fn check_name(name: &str) -> Result<(), QueryError> {
     ))
 }
 
+fn name_in_use(name: &str) -> QueryError {
+    QueryError::new(
+        ErrorKind::NameInUse,
+        format!("table {name:?} is one of the server's sources"),
+        "use another name: only uploaded tables can be replaced or removed",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::check_name;
@@ -307,12 +315,4 @@ mod tests {
             assert!(check_name(name).is_err(), "{name:?}");
         }
     }
-}
-
-fn name_in_use(name: &str) -> QueryError {
-    QueryError::new(
-        ErrorKind::NameInUse,
-        format!("table {name:?} is one of the server's sources"),
-        "use another name: only uploaded tables can be replaced or removed",
-    )
 }

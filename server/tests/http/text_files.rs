@@ -187,7 +187,7 @@ fn a_file_without_a_sound_row_is_refused_with_its_line() {
     for (file, text, part) in [
         (
             "t.csv",
-            b"\xff\xfea\0,\0b\0".to_vec(),
+            b"a\xff,b\n".to_vec(),
             "line 1: the text is not UTF-8",
         ),
         ("t.ndjson", b"\n{\"a\":1,\"a\":2}\n".to_vec(), "line 2"),

@@ -12,6 +12,9 @@ use tempfile::TempDir;
 use crate::support::*;
 use crate::uploads::{put, server};
 
+/// A file, its text, the options, and the types and the values of the first row.
+type Case<'a> = (&'a str, &'a [u8], &'a str, &'a [&'a str], &'a [&'a str]);
+
 fn types(rows: &RecordBatch) -> Vec<String> {
     let fields = rows.schema_ref().fields().iter();
     fields.map(|field| field.data_type().to_string()).collect()
@@ -37,7 +40,7 @@ fn utf_16(text: &str) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn options_behind_a_path_say_how_a_text_is_read() {
     let folder = TempDir::new().unwrap();
-    let cases: [(&str, &[u8], &str, &[&str], &[&str]); 8] = [
+    let cases: [Case; 8] = [
         (
             "semicolons.csv",
             b"# by hand\na;b\n1,5;007\nNA;8\n",

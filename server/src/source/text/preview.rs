@@ -23,11 +23,11 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Reads the first rows of the file called `name` that begins with `start`. The rows before a broken one
-    /// are enough; `is_whole` says that the file has no more bytes.
+    /// Reads the first rows of the file called `name` that begins with `start`. `is_whole` says that the file
+    /// has no more bytes.
     ///
     /// # Errors
-    /// One line: the file is not text, or its first row is broken.
+    /// One line: the file is not text, or one of these rows is broken.
     pub fn read(
         name: &str,
         start: &[u8],
@@ -87,11 +87,14 @@ fn first_rows(
         read = inference.finish();
     }
     let num_rows = inference.num_rows().min(PREVIEW_ROWS);
-    let columns = match (inference.into_columns(), read) {
-        (Some(columns), _) => columns,
-        (None, Err(error)) => return Err(error.to_string()),
-        (None, Ok(())) => return Err("there is no complete row in its first bytes".to_owned()),
-    };
+    if let Err(error) = read
+        && num_rows < PREVIEW_ROWS
+    {
+        return Err(format!("row {}: {error}", num_rows + 1));
+    }
+    let columns = inference
+        .into_columns()
+        .ok_or("there is no complete row in its first bytes")?;
     let schema = options.typed(&with_distinct_names(&columns.schema()))?;
     let schema = Arc::new(schema);
     let projection: Vec<usize> = (0..schema.fields().len()).collect();
@@ -106,7 +109,7 @@ fn first_rows(
     };
     match (decoder.next_batch(), read) {
         (Some(rows), _) => Ok(rows),
-        (None, Err(error)) if num_rows > 0 => Err(error.to_string()),
-        (None, _) => Ok(RecordBatch::new_empty(schema)),
+        (None, Err(error)) => Err(error.to_string()),
+        (None, Ok(())) => Ok(RecordBatch::new_empty(schema)),
     }
 }
