@@ -42,7 +42,7 @@ fn assert_rows(decoder: &Decoder) {
     let table = decoder.table().unwrap();
     let mut expected = 0;
     for chunk in table.columns()[0].chunks() {
-        for value in chunk.as_primitive::<Int64Type>().values() {
+        for value in chunk.unwrap().as_primitive::<Int64Type>().values() {
             assert_eq!(*value, expected);
             expected += 1;
         }
@@ -51,7 +51,7 @@ fn assert_rows(decoder: &Decoder) {
 }
 
 fn first_address(decoder: &Decoder) -> *const i64 {
-    let chunk = decoder.table().unwrap().columns()[0].chunk(0);
+    let chunk = decoder.table().unwrap().columns()[0].chunk(0).unwrap();
     chunk.as_primitive::<Int64Type>().values().as_ptr()
 }
 
@@ -96,7 +96,7 @@ fn arrays_outlive_their_decoder() {
     let pool = SlabPool::default();
     let bytes = stream(50, 100);
     let decoder = decode(&pool, &bytes);
-    let chunk = Arc::clone(decoder.table().unwrap().columns()[0].chunk(7));
+    let chunk = Arc::clone(decoder.table().unwrap().columns()[0].chunk(7).unwrap());
     drop(decoder);
     // The memory of other decoders must not overlap memory in use.
     let others = [decode(&pool, &bytes), decode(&pool, &bytes)];

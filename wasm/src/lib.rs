@@ -39,7 +39,7 @@ impl Decoder {
         }));
         let pool = POOL.with(SlabPool::clone);
         Self {
-            decoder: decode::Decoder::with_pool(memory_bytes as u64, Limits::default(), pool),
+            decoder: decode::Decoder::with_pool(memory_bytes as u64, Limits::of_memory(), pool),
             zones: IntlTimeZones::default(),
         }
     }

@@ -233,10 +233,17 @@ impl Framer {
         let [first, second] =
             [0, 4].map(|at| [prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
         let has_continuation = first == CONTINUATION;
+        let is_start = self.message_start == 0;
+        let is_marker = first == [0; 4] || (has_continuation && filled == 8 && second == [0; 4]);
+        if is_marker && is_start {
+            return Err(DecodeError::new(
+                DecodeErrorKind::NotArrow,
+                "the stream ends before its schema",
+            ));
+        }
         if !has_continuation && first == [0; 4] {
             return self.end_stream(&prefix[4..filled]);
         }
-        let is_start = self.message_start == 0;
         if let Some(what) = foreign(first).filter(|_| is_start && self.file.is_none()) {
             return Err(DecodeError::new(
                 DecodeErrorKind::NotArrow,

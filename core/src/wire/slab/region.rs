@@ -1,4 +1,4 @@
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -161,5 +161,12 @@ impl Deref for AlignedBody {
         // SAFETY: `start` is valid for `len` initialised bytes (dangling only where `len` is 0),
         // which nobody writes any more.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for AlignedBody {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`; a body is the only value that refers to its bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

@@ -10,12 +10,12 @@ use crate::crafted::{Claim, Stream, schema};
 use super::{CODECS, MIB, accepted, compressed, decode, refused};
 
 #[test]
-fn claimed_decompressed_lengths_over_the_cap() {
+fn claimed_decompressed_lengths_over_the_budget() {
     for codec in CODECS {
         for claimed_bytes in [1 << 40, i64::MAX, BUDGET_BYTES as i64 + 1] {
             let claim = compressed(codec, &[7; 1000], claimed_bytes);
             let stream = Stream::of(DataType::Int8, &[claim]);
-            refused(&stream, OverLimit, 1, "decompressed length");
+            refused(&stream, MemoryBudgetExceeded, 1, "memory budget");
         }
         let claim = compressed(codec, &[7; 1000], -2);
         let stream = Stream::of(DataType::Int8, &[claim]);
@@ -34,7 +34,7 @@ fn bombs_that_claim_little() {
 }
 
 #[test]
-fn buffers_that_are_over_the_cap_together() {
+fn buffers_that_are_over_the_budget_together() {
     let one = compressed(CompressionType::ZSTD, &vec![0; 6 * MIB], 6 * MIB as i64);
     let (_, values) = (one.buffers[0], one.buffers[1]);
     let rows = 6 * MIB as i64;
@@ -46,7 +46,7 @@ fn buffers_that_are_over_the_cap_together() {
     };
     let columns = ["a", "b", "c"].map(|name| Field::new(name, DataType::Int8, true));
     let stream = Stream::new(&[schema(columns.to_vec()), claim.message()]);
-    refused(&stream, OverLimit, 1, "decompressed length");
+    refused(&stream, MemoryBudgetExceeded, 1, "memory budget");
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn rows_inside_of_rows_that_take_no_bytes() {
 #[test]
 fn claimed_body_lengths() {
     let claims = [
-        (1 << 62, OverLimit, "body length"),
-        ((1 << 32) + 800, OverLimit, "body length"),
+        (1 << 62, MemoryBudgetExceeded, "memory budget"),
+        ((1 << 32) + 800, MemoryBudgetExceeded, "memory budget"),
         (200 << 20, MemoryBudgetExceeded, "memory budget"),
         (-8, InvalidHeader, "negative"),
         (0, InvalidHeader, "buffer length"),
@@ -116,14 +116,14 @@ fn claimed_body_lengths() {
 
 #[test]
 fn claimed_metadata_lengths() {
-    for length in [i32::MAX, -1, 3, (1 << 20) + 1] {
+    for length in [i32::MAX, -1, 3, (16 << 20) + 1] {
         let mut message = vec![0xff; 4];
         message.extend_from_slice(&length.to_le_bytes());
         let stream = Stream::new(&[schema(vec![]), message]);
         refused(&stream, NotArrow, 1, "bytes of metadata");
     }
     let mut message = vec![0xff; 4];
-    message.extend_from_slice(&(1i32 << 20).to_le_bytes());
+    message.extend_from_slice(&(16i32 << 20).to_le_bytes());
     let stream = Stream::new(&[schema(vec![]), message]);
     let error = decode(&stream).1.unwrap_err();
     assert_eq!(
