@@ -1,5 +1,6 @@
 use arrow_ipc::CompressionType;
 use arrow_schema::{DataType, Field};
+use colonnade_core::text::FixedOffsets;
 use colonnade_core::wire::DecodeErrorKind::{
     InvalidData, InvalidHeader, MemoryBudgetExceeded, NotArrow, OverLimit, TruncatedMessage,
 };
@@ -47,6 +48,43 @@ fn buffers_that_are_over_the_budget_together() {
     let columns = ["a", "b", "c"].map(|name| Field::new(name, DataType::Int8, true));
     let stream = Stream::new(&[schema(columns.to_vec()), claim.message()]);
     refused(&stream, MemoryBudgetExceeded, 1, "memory budget");
+}
+
+#[test]
+fn decompressed_rows_wait_for_a_larger_budget() {
+    let num_rows = 12 * MIB;
+    for codec in CODECS {
+        let claim = compressed(codec, &vec![7; num_rows], num_rows as i64);
+        let stream = Stream::of(DataType::Int8, &[claim.clone(), claim]);
+        let (mut decoder, result) = decode(&stream);
+        let error = result.unwrap_err();
+        assert_eq!(
+            (error.kind, error.byte),
+            (MemoryBudgetExceeded, stream.starts[2])
+        );
+        assert!(decoder.space().is_empty());
+        let progress = decoder.set_memory_bytes(4 * BUDGET_BYTES).unwrap();
+        assert_eq!(progress.num_rows, 2 * num_rows as u64);
+    }
+}
+
+#[test]
+fn copies_of_unaligned_values_count_in_the_budget() {
+    let num_bytes = 8 * MIB;
+    let mut claim = Claim::batch(&[num_bytes as i64 / 16], &[&[], &vec![1; num_bytes]]);
+    claim.body.splice(0..0, [0; 8]);
+    claim.buffers[1].0 += 8;
+    let stream = Stream::of(DataType::Decimal128(38, 0), &[claim]);
+    refused(&stream, MemoryBudgetExceeded, 1, "memory budget");
+    let mut decoder = decode(&stream).0;
+    decoder.set_memory_bytes(2 * BUDGET_BYTES).unwrap();
+    assert!(decoder.used_bytes() >= 2 * num_bytes as u64);
+    let table = decoder.table().unwrap();
+    let window = table.window(0..1, &[0], 0, &FixedOffsets).unwrap();
+    let text = i128::from_le_bytes([1; 16]).to_string();
+    assert!(window.bytes.ends_with(text.as_bytes()));
+    drop(decoder.take_table());
+    assert!(decoder.used_bytes() < MIB as u64);
 }
 
 #[test]
@@ -123,7 +161,7 @@ fn claimed_metadata_lengths() {
         refused(&stream, NotArrow, 1, "bytes of metadata");
     }
     let mut message = vec![0xff; 4];
-    message.extend_from_slice(&(16i32 << 20).to_le_bytes());
+    message.extend_from_slice(&(1i32 << 20).to_le_bytes());
     let stream = Stream::new(&[schema(vec![]), message]);
     let error = decode(&stream).1.unwrap_err();
     assert_eq!(
