@@ -235,3 +235,26 @@ fn half_read_messages_leave_their_room_to_the_next_response() {
     let window = table.window(0..num_rows, &[0, 1], 0, &FixedOffsets);
     assert!(!window.unwrap().bytes.is_empty());
 }
+
+#[test]
+fn memory_that_was_never_written_can_be_written_through_a_pointer() {
+    let pool = SlabPool::default();
+    let bytes = stream(20, 1000);
+    // The second decoder reuses the slabs of the first.
+    for piece_bytes in [7, 4096] {
+        let mut decoder = Decoder::with_pool(u64::MAX, Limits::default(), pool.clone());
+        let mut left = bytes.as_slice();
+        while !left.is_empty() {
+            let (address, len) = decoder.unwritten();
+            let (piece, rest) = left.split_at(len.min(left.len()).min(piece_bytes));
+            // SAFETY: the decoder owns `len` bytes at `address`.
+            unsafe { piece.as_ptr().copy_to_nonoverlapping(address, piece.len()) };
+            // SAFETY: they were written.
+            unsafe { decoder.assume_written(piece.len()) };
+            decoder.advance(piece.len()).unwrap();
+            left = rest;
+        }
+        decoder.finish().unwrap();
+        assert_rows(&decoder);
+    }
+}

@@ -173,6 +173,26 @@ impl Decoder {
         }
     }
 
+    /// Address and length of [`space`](Self::space), for a caller who writes through a pointer. The
+    /// memory may never have been written, and `space` would write it first. The address is valid until
+    /// the next call.
+    pub fn unwritten(&mut self) -> (*mut u8, usize) {
+        match self.waiting {
+            None => self.framer.unwritten(),
+            Some(_) => (std::ptr::NonNull::dangling().as_ptr(), 0),
+        }
+    }
+
+    /// Counts the first `num_bytes` of [`unwritten`](Self::unwritten) as written, so that
+    /// [`advance`](Self::advance) accepts them.
+    ///
+    /// # Safety
+    /// The caller has written them.
+    pub unsafe fn assume_written(&mut self, num_bytes: usize) {
+        // SAFETY: the caller guarantees it.
+        unsafe { self.framer.assume_written(num_bytes) }
+    }
+
     /// Accepts the first `num_bytes` bytes of [`space`](Self::space), which the caller has written.
     ///
     /// # Errors
