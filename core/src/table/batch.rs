@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 
 use super::content::Content;
 use super::dictionary::DictionariesById;
-use super::gather::{retyped, with_room};
+use super::gather::{retyped, zeroed};
 use crate::wire::{
     ArraySlot, BufferRole, ColumnStart, DecodeError, FieldNode, SchemaField, read_column,
 };
@@ -151,13 +151,9 @@ fn exact(
         Some(BufferSpec::FixedWidth { alignment, .. })
             if !buffer.as_ptr().addr().is_multiple_of(*alignment) =>
         {
-            let mut values: Vec<i128> = with_room(num_bytes.div_ceil(size_of::<i128>()))?;
-            for bytes in buffer.chunks(size_of::<i128>()) {
-                let mut value = [0; size_of::<i128>()];
-                value[..bytes.len()].copy_from_slice(bytes);
-                values.push(i128::from_le_bytes(value));
-            }
-            Ok(Buffer::from_vec(values).slice_with_length(0, num_bytes))
+            let mut aligned = zeroed(num_bytes)?;
+            aligned.as_slice_mut().copy_from_slice(&buffer);
+            Ok(aligned.into())
         }
         _ => Ok(buffer),
     }

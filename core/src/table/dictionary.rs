@@ -6,7 +6,7 @@ use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::DataType;
 
 use super::content::Content;
-use super::gather::{RowRange, Source, gather, push_range, with_room};
+use super::gather::{RowRange, Source, gather, integers, push_range, sort, with_room};
 use crate::wire::{ArraySlot, DecodeError, DecodeErrorKind, FieldNode, SchemaField};
 
 /// The dictionaries that a batch was sent with, by their ids.
@@ -137,11 +137,14 @@ impl Dictionary {
                 .add_child_data(self.first_values.clone()));
         }
         let mut used = with_room(node.num_rows)?;
-        used.extend(keys_of_rows().flatten().map(|key| (0, key)));
-        used.sort_unstable();
-        used.dedup();
-        let new_key = |key: Option<usize>| used.binary_search(&(0, key?)).ok();
-        let new_keys = key_buffer(keys_of_rows().map(new_key), node.num_rows, width)?;
+        used.extend(keys_of_rows().flatten().map(|key| RowRange::of_row(0, key)));
+        sort(&mut used);
+        let mut new_keys = with_room(node.num_rows)?;
+        for key in keys_of_rows() {
+            let new_key = key.and_then(|key| used.binary_search(&RowRange::of_row(0, key)).ok());
+            new_keys.push(new_key.unwrap_or(0));
+        }
+        let new_keys = integers(&new_keys, width)?;
         let values = Self::gather(&[self], &used)?;
         // The values can have wider run ends or keys than in the schema.
         let value_type = values.data_type().clone();
@@ -154,31 +157,25 @@ impl Dictionary {
             .add_child_data(values))
     }
 
-    /// The values `used`, as the index of a dictionary and the key in it, in ascending order. There is
-    /// at least one dictionary, and all have values of one type.
+    /// The values `used`, each as the index of a dictionary and the key in it, in ascending order. There
+    /// is at least one dictionary, and all have values of one type.
     ///
     /// # Errors
     /// As [`gather`].
     pub(super) fn gather(
         dictionaries: &[&Self],
-        used: &[(usize, usize)],
+        used: &[RowRange],
     ) -> Result<ArrayData, DecodeError> {
         let (mut chunks, mut ranges) = (Vec::new(), Vec::new());
         let mut left = used.iter().peekable();
         for (index, dictionary) in dictionaries.iter().enumerate() {
             let all = dictionary.chunks();
-            while let Some(&(_, key)) = left.peek().filter(|(other, _)| *other == index) {
-                let chunk = &all[all.partition_point(|chunk| chunk.end() <= *key)];
-                while let Some((_, key)) =
-                    left.next_if(|(other, key)| *other == index && *key < chunk.end())
-                {
-                    let start = key - chunk.start;
-                    let range = RowRange {
-                        source: chunks.len(),
-                        start,
-                        end: start + 1,
-                    };
-                    push_range(&mut ranges, range)?;
+            while let Some(first) = left.peek().filter(|value| value.source == index) {
+                let chunk = &all[all.partition_point(|chunk| chunk.end() <= first.start)];
+                let is_in = |value: &&RowRange| value.source == index && value.end <= chunk.end();
+                while let Some(value) = left.next_if(is_in) {
+                    let row = value.start - chunk.start;
+                    push_range(&mut ranges, RowRange::of_row(chunks.len(), row))?;
                 }
                 chunks.push(Arc::clone(chunk));
             }
@@ -202,27 +199,4 @@ pub(super) fn read_key(key: &[u8], num_values: usize) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(wide))
         .ok()
         .filter(|&key| key < num_values)
-}
-
-/// Keys of `width` bytes; 0 where there is none.
-///
-/// # Errors
-/// `MemoryBudgetExceeded` where an allocation would abort.
-pub(super) fn key_buffer(
-    keys: impl Iterator<Item = Option<usize>>,
-    num_keys: usize,
-    width: usize,
-) -> Result<Buffer, DecodeError> {
-    fn collected<T>(keys: impl Iterator<Item = T>, num_keys: usize) -> Result<Vec<T>, DecodeError> {
-        let mut collected = with_room(num_keys)?;
-        collected.extend(keys);
-        Ok(collected)
-    }
-    let keys = keys.map(|key| key.unwrap_or(0) as u64);
-    Ok(match width {
-        1 => Buffer::from_vec(collected(keys.map(|key| key as u8), num_keys)?),
-        2 => Buffer::from_vec(collected(keys.map(|key| key as u16), num_keys)?),
-        4 => Buffer::from_vec(collected(keys.map(|key| key as u32), num_keys)?),
-        _ => Buffer::from_vec(collected(keys, num_keys)?),
-    })
 }

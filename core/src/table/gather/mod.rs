@@ -6,7 +6,7 @@
 
 mod nested;
 
-use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, bit_mask, i256};
+use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, bit_mask};
 use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::{DataType, UnionMode};
 
@@ -36,6 +36,11 @@ pub(super) struct RowRange {
 }
 
 impl RowRange {
+    pub(super) fn of_row(source: usize, row: usize) -> Self {
+        let (start, end) = (row, row + 1);
+        Self { source, start, end }
+    }
+
     fn len(&self) -> usize {
         self.end - self.start
     }
@@ -49,6 +54,40 @@ pub(super) fn with_room<T>(len: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
     items.try_reserve_exact(len).map_err(|_| no_memory())?;
     Ok(items)
+}
+
+/// Zeros, aligned for every type.
+///
+/// # Errors
+/// As [`with_room`].
+pub(super) fn zeroed(num_bytes: usize) -> Result<MutableBuffer> {
+    let num_words = num_bytes.div_ceil(size_of::<i128>());
+    let mut words = with_room(num_words)?;
+    words.resize(num_words, 0i128);
+    let mut buffer = MutableBuffer::from(words);
+    buffer.truncate(num_bytes);
+    Ok(buffer)
+}
+
+/// Little-endian integers of `width` bytes.
+///
+/// # Errors
+/// As [`with_room`]; `OverLimit` if a number does not fit a signed integer of 32 bits or more.
+pub(super) fn integers(numbers: &[usize], width: usize) -> Result<Buffer> {
+    let mut buffer = zeroed(numbers.len() * width)?;
+    for (bytes, &number) in buffer.as_slice_mut().chunks_exact_mut(width).zip(numbers) {
+        if width == 4 && number > i32::MAX as usize {
+            return Err(too_large());
+        }
+        bytes.copy_from_slice(&(number as u64).to_le_bytes()[..width]);
+    }
+    Ok(buffer.into())
+}
+
+/// Sorts ranges and drops those that occur again.
+pub(super) fn sort(ranges: &mut Vec<RowRange>) {
+    ranges.sort_unstable();
+    ranges.dedup();
 }
 
 /// Appends an item; the capacity doubles when it is used up.
@@ -171,13 +210,13 @@ impl Gather<'_> {
                 builder.add_buffer(self.bits(&bits.collect::<Vec<_>>())?)
             }
             DataType::Dictionary(key, _) => self.dictionary(builder, key)?,
-            DataType::Utf8 | DataType::Binary => self.texts::<i32>(builder)?,
-            DataType::LargeUtf8 | DataType::LargeBinary => self.texts::<i64>(builder)?,
+            DataType::Utf8 | DataType::Binary => self.texts(builder, 4)?,
+            DataType::LargeUtf8 | DataType::LargeBinary => self.texts(builder, 8)?,
             DataType::Utf8View | DataType::BinaryView => self.views(builder)?,
-            DataType::List(_) | DataType::Map(..) => self.lists::<i32>(builder)?,
-            DataType::LargeList(_) => self.lists::<i64>(builder)?,
-            DataType::ListView(_) => self.list_views::<i32>(builder)?,
-            DataType::LargeListView(_) => self.list_views::<i64>(builder)?,
+            DataType::List(_) | DataType::Map(..) => self.lists(builder, 4)?,
+            DataType::LargeList(_) => self.lists(builder, 8)?,
+            DataType::ListView(_) => self.list_views(builder, 4)?,
+            DataType::LargeListView(_) => self.list_views(builder, 8)?,
             DataType::FixedSizeList(_, size) => self.fixed_size_lists(builder, *size)?,
             DataType::Struct(_) => self.each_child(builder)?,
             DataType::Union(_, UnionMode::Sparse) => {
@@ -186,7 +225,7 @@ impl Gather<'_> {
             DataType::Union(..) => self.dense_union(builder)?,
             DataType::RunEndEncoded(ends, _) => self.runs(builder, ends)?,
             DataType::FixedSizeBinary(width) => {
-                builder.add_buffer(self.fixed_bytes(width.unsigned_abs() as usize)?)
+                builder.add_buffer(self.fixed(width.unsigned_abs() as usize)?)
             }
             other => builder.add_buffer(self.fixed(other.primitive_width().unwrap_or(8))?),
         };
@@ -209,19 +248,19 @@ impl Gather<'_> {
 
     /// Bits of the rows; `None` means a source with all bits set.
     fn bits(&self, sources: &[Option<&[u8]>]) -> Result<Buffer> {
-        let mut bits = with_room(self.num_rows.div_ceil(8))?;
-        bits.resize(self.num_rows.div_ceil(8), 0u8);
+        let mut buffer = zeroed(self.num_rows.div_ceil(8))?;
+        let bits = buffer.as_slice_mut();
         let mut row = 0;
         for range in self.ranges {
             match sources[range.source] {
                 Some(from) => {
-                    bit_mask::set_bits(&mut bits, from, row, range.start, range.len());
+                    bit_mask::set_bits(bits, from, row, range.start, range.len());
                 }
                 None => (row..row + range.len()).for_each(|row| bits[row / 8] |= 1 << (row % 8)),
             }
             row += range.len();
         }
-        Ok(Buffer::from_vec(bits))
+        Ok(buffer.into())
     }
 
     fn nulls(&self, data_type: &DataType) -> Result<Option<NullBuffer>> {
@@ -234,56 +273,33 @@ impl Gather<'_> {
         Ok(Some(NullBuffer::new(bits)))
     }
 
-    fn fixed_bytes(&self, width: usize) -> Result<Buffer> {
-        let buffers = self.buffers(0);
-        let mut bytes = with_room(self.num_rows.saturating_mul(width))?;
-        for range in self.ranges {
-            let from = &buffers[range.source];
-            bytes.extend_from_slice(&from[range.start * width..range.end * width]);
+    /// The parts `ranges` of a buffer of each source, whose unit is `width` bytes.
+    fn copied(&self, index: usize, ranges: &[RowRange], width: usize) -> Result<MutableBuffer> {
+        let buffers = self.buffers(index);
+        let mut copied = zeroed(num_rows(ranges).checked_mul(width).ok_or_else(too_large)?)?;
+        let mut left = copied.as_slice_mut();
+        for range in ranges {
+            let from = &buffers[range.source][range.start * width..range.end * width];
+            let (part, rest) = left.split_at_mut(from.len());
+            part.copy_from_slice(from);
+            left = rest;
         }
-        Ok(Buffer::from_vec(bytes))
+        Ok(copied)
     }
 
-    /// Values of `width` bytes, aligned.
+    /// Values of `width` bytes.
     fn fixed(&self, width: usize) -> Result<Buffer> {
-        match width {
-            1 => self.fixed_bytes(1),
-            2 => self.values(u16::from_le_bytes),
-            4 => self.values(u32::from_le_bytes),
-            8 => self.values(u64::from_le_bytes),
-            16 => self.values(i128::from_le_bytes),
-            _ => self.values(i256::from_le_bytes),
-        }
-    }
-
-    fn values<T: ArrowNativeType, const WIDTH: usize>(
-        &self,
-        read: fn([u8; WIDTH]) -> T,
-    ) -> Result<Buffer> {
-        let buffers = self.buffers(0);
-        let mut values = with_room(self.num_rows)?;
-        for range in self.ranges {
-            let values_of_source = buffers[range.source].as_chunks().0;
-            let copied = values_of_source[range.start..range.end].iter();
-            values.extend(copied.map(|bytes| read(*bytes)));
-        }
-        Ok(Buffer::from_vec(values))
+        self.copied(0, self.ranges, width).map(Buffer::from)
     }
 
     /// Offsets of the rows, and the ranges of values to which they refer.
-    fn offsets<O: ArrowNativeType>(
-        &self,
-        data_type: &DataType,
-    ) -> Result<(Buffer, Vec<RowRange>, usize)> {
+    fn offsets(&self, width: usize) -> Result<(Buffer, Vec<RowRange>)> {
         let buffers = self.buffers(0);
-        let width = size_of::<O>();
-        let validities: Vec<_> = self
-            .sources
-            .iter()
-            .map(|source| source.validity(data_type))
-            .collect();
+        let data_type = self.field.field.data_type();
+        let sources = self.sources.iter();
+        let validities: Vec<_> = sources.map(|source| source.validity(data_type)).collect();
         let mut offsets = with_room(self.num_rows + 1)?;
-        offsets.push(O::usize_as(0));
+        offsets.push(0);
         let (mut ranges, mut end_offset) = (Vec::new(), 0);
         for (source, row) in self.rows() {
             let is_null = validities[source].is_some_and(|bits| !bit(bits, row));
@@ -293,21 +309,15 @@ impl Gather<'_> {
                 push_range(&mut ranges, RowRange { source, start, end })?;
                 end_offset += end - start;
             }
-            offsets.push(O::from_usize(end_offset).ok_or_else(too_large)?);
+            offsets.push(end_offset);
         }
-        Ok((Buffer::from_vec(offsets), ranges, end_offset))
+        Ok((integers(&offsets, width)?, ranges))
     }
 
-    fn texts<O: ArrowNativeType>(&self, builder: ArrayDataBuilder) -> Result<ArrayDataBuilder> {
-        let (offsets, ranges, num_bytes) = self.offsets::<O>(self.field.field.data_type())?;
-        let buffers = self.buffers(1);
-        let mut bytes = with_room(num_bytes)?;
-        for range in ranges {
-            bytes.extend_from_slice(&buffers[range.source][range.start..range.end]);
-        }
-        Ok(builder
-            .add_buffer(offsets)
-            .add_buffer(Buffer::from_vec(bytes)))
+    fn texts(&self, builder: ArrayDataBuilder, width: usize) -> Result<ArrayDataBuilder> {
+        let (offsets, ranges) = self.offsets(width)?;
+        let bytes = self.copied(1, &ranges, 1)?;
+        Ok(builder.add_buffer(offsets).add_buffer(bytes.into()))
     }
 
     /// Views refer to the data buffers of all sources, which are not copied.
@@ -318,18 +328,13 @@ impl Gather<'_> {
             let count = source.slot.buffers.len() - 2;
             data.extend((1..=count).map(|index| source.buffer(index)));
         }
-        let buffers = self.buffers(0);
-        let mut views = with_room(self.num_rows)?;
-        for (source, row) in self.rows() {
-            let mut view = buffers[source].as_chunks::<16>().0[row];
-            if number(&view, 4, 0) > arrow_data::MAX_INLINE_VIEW_LEN as usize {
-                let index = number(&view, 4, 2) as u32 + first_buffers[source];
+        let mut views = self.copied(0, self.ranges, 16)?;
+        for ((source, _), view) in self.rows().zip(views.as_chunks_mut::<16>().0) {
+            if number(view, 4, 0) > arrow_data::MAX_INLINE_VIEW_LEN as usize {
+                let index = number(view, 4, 2) as u32 + first_buffers[source];
                 view[8..12].copy_from_slice(&index.to_le_bytes());
             }
-            views.push(i128::from_le_bytes(view));
         }
-        Ok(builder
-            .add_buffer(Buffer::from_vec(views))
-            .add_buffers(data))
+        Ok(builder.add_buffer(views.into()).add_buffers(data))
     }
 }

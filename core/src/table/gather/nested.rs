@@ -3,12 +3,13 @@
 use std::ptr;
 use std::sync::Arc;
 
-use arrow_buffer::{ArrowNativeType, Buffer};
 use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::{DataType, FieldRef};
 
-use super::{Gather, Result, RowRange, gather, number, push, push_range, too_large, with_room};
-use crate::table::dictionary::{Dictionary, key_buffer, read_key};
+use super::{
+    Gather, Result, RowRange, gather, integers, number, push, push_range, sort, with_room,
+};
+use crate::table::dictionary::{Dictionary, read_key};
 
 impl Gather<'_> {
     pub(super) fn fixed_size_lists(
@@ -26,21 +27,22 @@ impl Gather<'_> {
         Ok(self.nested(builder, vec![self.child(0, &ranges)?]))
     }
 
-    pub(super) fn lists<O: ArrowNativeType>(
+    pub(super) fn lists(
         &self,
         builder: ArrayDataBuilder,
+        width: usize,
     ) -> Result<ArrayDataBuilder> {
-        let (offsets, ranges, _) = self.offsets::<O>(self.field.field.data_type())?;
+        let (offsets, ranges) = self.offsets(width)?;
         let child = self.child(0, &ranges)?;
         Ok(self.nested(builder.add_buffer(offsets), vec![child]))
     }
 
     /// Views may overlap and lie in any order. Each item is copied once.
-    pub(super) fn list_views<O: ArrowNativeType>(
+    pub(super) fn list_views(
         &self,
         builder: ArrayDataBuilder,
+        width: usize,
     ) -> Result<ArrayDataBuilder> {
-        let width = size_of::<O>();
         let (starts, lens) = (self.buffers(0), self.buffers(1));
         let view = |(source, row): (usize, usize)| {
             let start = number(&starts[source], width, row);
@@ -49,7 +51,7 @@ impl Gather<'_> {
         };
         let mut items = with_room(self.num_rows)?;
         items.extend(self.rows().map(view).filter(|view| view.len() > 0));
-        items.sort_unstable();
+        sort(&mut items);
         let items = merged(items);
         let mut positions = with_room(items.len())?;
         let mut num_items = 0;
@@ -65,12 +67,12 @@ impl Gather<'_> {
                 Some(range) => positions[index] + view.start - range.start,
                 None => 0,
             };
-            offsets.push(O::from_usize(offset).ok_or_else(too_large)?);
-            sizes.push(O::usize_as(view.len()));
+            offsets.push(offset);
+            sizes.push(view.len());
         }
         let builder = builder
-            .add_buffer(Buffer::from_vec(offsets))
-            .add_buffer(Buffer::from_vec(sizes));
+            .add_buffer(integers(&offsets, width)?)
+            .add_buffer(integers(&sizes, width)?);
         Ok(self.nested(builder, vec![self.child(0, &items)?]))
     }
 
@@ -81,35 +83,28 @@ impl Gather<'_> {
         let type_ids = self.buffers(0);
         let buffers = self.buffers(1);
         let child_of = |(source, row): (usize, usize)| usize::from(type_ids[source][row]);
-        let offset_of = |(source, row): (usize, usize)| number(&buffers[source], 4, row);
+        let value_of = |(source, row): (usize, usize)| {
+            RowRange::of_row(source, number(&buffers[source], 4, row))
+        };
         let mut offsets = with_room(self.num_rows)?;
-        offsets.resize(self.num_rows, 0i32);
+        offsets.resize(self.num_rows, 0);
         let mut children = Vec::with_capacity(fields.len());
         for (index, (id, _)) in fields.iter().enumerate() {
             let id = usize::from(id.unsigned_abs());
-            let rows = || self.rows().filter(|&row| child_of(row) == id);
-            let mut used = with_room(rows().count())?;
-            used.extend(rows().map(|row| (row.0, offset_of(row))));
-            used.sort_unstable();
-            used.dedup();
-            for (position, row) in self
-                .rows()
-                .enumerate()
-                .filter(|(_, row)| child_of(*row) == id)
-            {
-                let new_offset = used.binary_search(&(row.0, offset_of(row))).unwrap_or(0);
-                offsets[position] = i32::from_usize(new_offset).ok_or_else(too_large)?;
+            let rows = || self.rows().enumerate();
+            let mut used = with_room(rows().filter(|(_, row)| child_of(*row) == id).count())?;
+            for (_, row) in rows().filter(|(_, row)| child_of(*row) == id) {
+                used.push(value_of(row));
             }
-            let mut ranges = Vec::new();
-            for (source, start) in used {
-                let end = start + 1;
-                push_range(&mut ranges, RowRange { source, start, end })?;
+            sort(&mut used);
+            for (position, row) in rows().filter(|(_, row)| child_of(*row) == id) {
+                offsets[position] = used.binary_search(&value_of(row)).unwrap_or(0);
             }
-            children.push(self.child(index, &ranges)?);
+            children.push(self.child(index, &merged(used))?);
         }
         let builder = builder
             .add_buffer(self.fixed(1)?)
-            .add_buffer(Buffer::from_vec(offsets));
+            .add_buffer(integers(&offsets, 4)?);
         Ok(self.nested(builder, children))
     }
 
@@ -134,11 +129,7 @@ impl Gather<'_> {
                 let end = end_of(run).min(range.end);
                 num_rows += end - row;
                 row = end;
-                let range = RowRange {
-                    source: range.source,
-                    start: run,
-                    end: run + 1,
-                };
+                let range = RowRange::of_row(range.source, run);
                 // Rows of one run that are not next to each other.
                 match values.last() {
                     Some(RowRange { source, end, .. })
@@ -148,30 +139,18 @@ impl Gather<'_> {
                     }
                     _ => push_range(&mut values, range)?,
                 }
-                push(
-                    &mut new_ends,
-                    i32::from_usize(num_rows).ok_or_else(too_large)?,
-                )?;
+                push(&mut new_ends, num_rows)?;
                 run += 1;
             }
         }
         let num_runs = new_ends.len();
-        let (ends_type, buffer) = match ends.data_type() {
-            DataType::Int16 if i16::try_from(num_rows).is_ok() => {
-                let mut short = with_room(num_runs)?;
-                short.extend(new_ends.iter().map(|&end| end as i16));
-                (DataType::Int16, Buffer::from_vec(short))
-            }
-            DataType::Int64 => {
-                let mut long = with_room(num_runs)?;
-                long.extend(new_ends.iter().map(|&end| i64::from(end)));
-                (DataType::Int64, Buffer::from_vec(long))
-            }
-            _ => (DataType::Int32, Buffer::from_vec(new_ends)),
+        let (ends_type, width) = match ends.data_type() {
+            DataType::Int16 if i16::try_from(num_rows).is_err() => (DataType::Int32, 4),
+            ends_type => (ends_type.clone(), width),
         };
         let ends = ArrayDataBuilder::new(ends_type)
             .len(num_runs)
-            .add_buffer(buffer);
+            .add_buffer(integers(&new_ends, width)?);
         // SAFETY: there are as many ends as the length states.
         let ends = unsafe { ends.build_unchecked() };
         Ok(self.nested(builder, vec![ends, self.child(1, &values)?]))
@@ -193,35 +172,41 @@ impl Gather<'_> {
         let dictionaries: Vec<Option<&Dictionary>> = sources
             .map(|source| source.dictionaries.get(&encoding.id).map(Arc::as_ref))
             .collect();
-        let mut distinct: Vec<&Dictionary> = dictionaries.iter().copied().flatten().collect();
-        distinct.sort_unstable_by_key(|&one| ptr::from_ref(one));
-        distinct.dedup_by(|one, other| ptr::eq(*one, *other));
-        let lens: Vec<usize> = distinct.iter().map(|one| one.len()).collect();
+        let mut distinct: Vec<&Dictionary> = Vec::new();
+        for &dictionary in dictionaries.iter().flatten() {
+            if index_of(&distinct, dictionary).is_none() {
+                distinct.push(dictionary);
+            }
+        }
         let indexes: Vec<Option<usize>> = dictionaries
             .iter()
             .map(|wanted| wanted.and_then(|wanted| index_of(&distinct, wanted)))
             .collect();
+        let lens: Vec<usize> = distinct.iter().map(|one| one.len()).collect();
         let value_of = |(source, row): (usize, usize)| {
             let index = indexes[source]?;
             let key = read_key(&keys[source][row * width..][..width], lens[index])?;
-            Some((index, key))
+            Some(RowRange::of_row(index, key))
         };
         let mut used = with_room(self.num_rows)?;
         used.extend(self.rows().filter_map(value_of));
-        used.sort_unstable();
-        used.dedup();
+        sort(&mut used);
         let values = match distinct.as_slice() {
             [] => ArrayData::new_empty(&encoding.value_type),
             distinct => Dictionary::gather(distinct, &used)?,
         };
         // A signed key of `width` bytes counts this many values.
         let max_values = 1u64 << (8 * width as u32 - 1);
-        let (key, width) = match used.len() as u64 <= max_values {
+        let (key, new_width) = match used.len() as u64 <= max_values {
             true => (key.clone(), width),
             false => (DataType::Int32, 4),
         };
-        let new_key = |row| value_of(row).and_then(|value| used.binary_search(&value).ok());
-        let new_keys = key_buffer(self.rows().map(new_key), self.num_rows, width)?;
+        let mut new_keys = with_room(self.num_rows)?;
+        for row in self.rows() {
+            let value = value_of(row).and_then(|value| used.binary_search(&value).ok());
+            new_keys.push(value.unwrap_or(0));
+        }
+        let new_keys = integers(&new_keys, new_width)?;
         let data_type = DataType::Dictionary(key.into(), values.data_type().clone().into());
         Ok(builder
             .data_type(data_type)
