@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 
 use super::content::Content;
 use super::dictionary::DictionariesById;
-use super::gather::{retyped, zeroed};
+use super::gather::{look_up, retyped, zeroed};
 use crate::wire::{
     ArraySlot, BufferRole, ColumnStart, DecodeError, FieldNode, SchemaField, read_column,
 };
@@ -48,7 +48,7 @@ impl Batch {
 
     /// The array of `field`, whose nodes and buffers begin at `start`. Nothing is checked, and only
     /// buffers that are not aligned for their type are copied. Nulls are counted. For the cost of dictionaries see
-    /// [`Dictionary::look_up`](super::dictionary::Dictionary::look_up).
+    /// [`look_up`].
     ///
     /// # Errors
     /// As that function.
@@ -75,7 +75,7 @@ impl Batch {
 /// The array of a slot in `body`.
 ///
 /// # Errors
-/// As [`Dictionary::look_up`](super::dictionary::Dictionary::look_up).
+/// As [`look_up`].
 ///
 /// # Safety
 /// `check_array` has accepted the slot, with these dictionaries and this body.
@@ -94,7 +94,7 @@ pub(crate) unsafe fn array_data(
         if *role != BufferRole::Validity {
             let spec = specs.get(buffers.len());
             buffers.push(exact(&buffer, *role, slot.node, spec)?);
-        } else if has_nulls(slot, data_type) {
+        } else if slot.has_nulls(data_type) {
             let bits = BooleanBuffer::new(buffer, 0, slot.node.num_rows);
             nulls = Some(NullBuffer::new(bits));
         }
@@ -106,7 +106,7 @@ pub(crate) unsafe fn array_data(
         (data_type, &field.dictionary, buffers.as_slice())
     {
         let builder = match dictionaries.get(&encoding.id) {
-            Some(dictionary) => dictionary.look_up(builder, keys, &slot.node, key_type)?,
+            Some(dictionary) => look_up(dictionary, builder, keys, &slot.node, key_type)?,
             None => builder
                 .add_buffer(keys.clone())
                 .add_child_data(ArrayData::new_empty(&encoding.value_type)),
@@ -123,11 +123,6 @@ pub(crate) unsafe fn array_data(
     let builder = builder.data_type(data_type).buffers(buffers);
     // SAFETY: the caller guarantees what the buffers hold.
     Ok(unsafe { builder.child_data(children).build_unchecked() })
-}
-
-/// Whether the slot's validity counts. Before V5, unions had a validity buffer too; it is ignored.
-pub(crate) fn has_nulls(slot: &ArraySlot, data_type: &DataType) -> bool {
-    slot.node.null_count > 0 && !matches!(data_type, DataType::Union(..))
 }
 
 /// Exactly the bytes that the rows need, aligned as `spec` requires. A typed buffer cannot have padding

@@ -1,13 +1,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use arrow_buffer::Buffer;
-use arrow_data::{ArrayData, ArrayDataBuilder};
+use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::content::Content;
-use super::gather::{RowRange, Source, gather, integers, push_range, sort, with_room};
-use crate::wire::{ArraySlot, DecodeError, DecodeErrorKind, FieldNode, SchemaField};
+use crate::wire::{ArraySlot, DecodeError, DecodeErrorKind, SchemaField};
 
 /// The dictionaries that a batch was sent with, by their ids.
 pub(crate) type DictionariesById = Arc<HashMap<i64, Arc<Dictionary>>>;
@@ -18,8 +16,8 @@ pub(crate) type DictionariesById = Arc<HashMap<i64, Arc<Dictionary>>>;
 #[derive(Debug)]
 pub(crate) struct Dictionary {
     /// The field of the values.
-    field: SchemaField,
-    first_values: ArrayData,
+    pub(super) field: SchemaField,
+    pub(super) first_values: ArrayData,
     chunks: RwLock<Vec<Arc<DictionaryChunk>>>,
 }
 
@@ -35,7 +33,7 @@ pub(crate) struct DictionaryChunk {
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
     pub(crate) position: u64,
     /// The key of the first value.
-    start: usize,
+    pub(super) start: usize,
     /// Bytes of the bodies of this chunk and those before it.
     end_bytes: u64,
 }
@@ -58,7 +56,7 @@ impl DictionaryChunk {
         }
     }
 
-    fn end(&self) -> usize {
+    pub(super) fn end(&self) -> usize {
         self.start + self.slot.node.num_rows
     }
 }
@@ -94,7 +92,7 @@ impl Dictionary {
         Ok(())
     }
 
-    fn chunks(&self) -> RwLockReadGuard<'_, Vec<Arc<DictionaryChunk>>> {
+    pub(super) fn chunks(&self) -> RwLockReadGuard<'_, Vec<Arc<DictionaryChunk>>> {
         self.chunks.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,83 +110,6 @@ impl Dictionary {
     /// How many values there are.
     pub(crate) fn len(&self) -> usize {
         self.chunks().last().map_or(0, |chunk| chunk.end())
-    }
-
-    /// Adds keys and values to `builder`, an array of `node` with checked keys. If the keys reach
-    /// beyond the first chunk, the array gets a dictionary of only the values that it uses, with new
-    /// keys. This takes O(rows · log rows), whatever the size of the dictionary.
-    ///
-    /// # Errors
-    /// As [`gather`].
-    pub(super) fn look_up(
-        &self,
-        builder: ArrayDataBuilder,
-        keys: &Buffer,
-        node: &FieldNode,
-        key_type: &DataType,
-    ) -> Result<ArrayDataBuilder, DecodeError> {
-        let width = key_type.primitive_width().unwrap_or(8);
-        let end = self.len();
-        let keys_of_rows = || keys.chunks_exact(width).map(|key| read_key(key, end));
-        let first_end = self.first_values.len();
-        if keys_of_rows().flatten().all(|key| key < first_end) {
-            return Ok(builder
-                .add_buffer(keys.clone())
-                .add_child_data(self.first_values.clone()));
-        }
-        let mut used = with_room(node.num_rows)?;
-        used.extend(keys_of_rows().flatten().map(|key| RowRange::of_row(0, key)));
-        sort(&mut used);
-        let mut new_keys = with_room(node.num_rows)?;
-        for key in keys_of_rows() {
-            let new_key = key.and_then(|key| used.binary_search(&RowRange::of_row(0, key)).ok());
-            new_keys.push(new_key.unwrap_or(0));
-        }
-        let new_keys = integers(&new_keys, width)?;
-        let values = Self::gather(&[self], &used)?;
-        // The values can have wider run ends or keys than in the schema.
-        let value_type = values.data_type().clone();
-        Ok(builder
-            .data_type(DataType::Dictionary(
-                key_type.clone().into(),
-                value_type.into(),
-            ))
-            .add_buffer(new_keys)
-            .add_child_data(values))
-    }
-
-    /// The values `used`, each as the index of a dictionary and the key in it, in ascending order. There
-    /// is at least one dictionary, and all have values of one type.
-    ///
-    /// # Errors
-    /// As [`gather`].
-    pub(super) fn gather(
-        dictionaries: &[&Self],
-        used: &[RowRange],
-    ) -> Result<ArrayData, DecodeError> {
-        let (mut chunks, mut ranges) = (Vec::new(), Vec::new());
-        let mut left = used.iter().peekable();
-        for (index, dictionary) in dictionaries.iter().enumerate() {
-            let all = dictionary.chunks();
-            while let Some(first) = left.peek().filter(|value| value.source == index) {
-                let chunk = &all[all.partition_point(|chunk| chunk.end() <= first.start)];
-                let is_in = |value: &&RowRange| value.source == index && value.end <= chunk.end();
-                while let Some(value) = left.next_if(is_in) {
-                    let row = value.start - chunk.start;
-                    push_range(&mut ranges, RowRange::of_row(chunks.len(), row))?;
-                }
-                chunks.push(Arc::clone(chunk));
-            }
-        }
-        let sources: Vec<Source> = chunks
-            .iter()
-            .map(|chunk| Source {
-                slot: &chunk.slot,
-                body: &chunk.content.body,
-                dictionaries: &chunk.dictionaries,
-            })
-            .collect();
-        gather(&dictionaries[0].field, &sources, &ranges)
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::text::{CellKind, CellText, Extension, TimeZones, write_cell, write_json};
 use crate::wire::{DecodeError, StreamSchema};
-pub(crate) use batch::{Batch, array_data, has_nulls};
+pub(crate) use batch::{Batch, array_data};
 pub use chunked_column::ChunkedColumn;
 pub(crate) use content::Content;
 pub(crate) use dictionary::{DictionariesById, Dictionary, DictionaryChunk};

@@ -4,15 +4,16 @@
 //! the result is at most as large as all arrays together. Every allocation that grows with the rows can
 //! fail.
 
+mod dictionary;
 mod nested;
 
 use arrow_buffer::{BooleanBuffer, Buffer, MutableBuffer, NullBuffer, bit_mask};
 use arrow_data::{ArrayData, ArrayDataBuilder};
 use arrow_schema::{DataType, UnionMode};
 
-use super::batch::has_nulls;
 use super::dictionary::DictionariesById;
 use crate::wire::{ArraySlot, BufferRole, DecodeError, DecodeErrorKind, SchemaField};
+pub(super) use dictionary::look_up;
 pub(super) use nested::retyped;
 
 type Result<T> = std::result::Result<T, DecodeError>;
@@ -153,7 +154,7 @@ impl<'a> Source<'a> {
             .buffers
             .iter()
             .find(|(role, _)| *role == BufferRole::Validity)
-            .filter(|_| has_nulls(self.slot, data_type))?;
+            .filter(|_| self.slot.has_nulls(data_type))?;
         Some(&self.body.as_slice()[range.offset..range.offset + range.length])
     }
 }

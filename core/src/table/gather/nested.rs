@@ -1,6 +1,5 @@
-//! Types with children, and dictionaries.
+//! Types with children.
 
-use std::ptr;
 use std::sync::Arc;
 
 use arrow_data::{ArrayData, ArrayDataBuilder};
@@ -9,7 +8,6 @@ use arrow_schema::{DataType, FieldRef};
 use super::{
     Gather, Result, RowRange, gather, integers, number, push, push_range, sort, with_room,
 };
-use crate::table::dictionary::{Dictionary, read_key};
 
 impl Gather<'_> {
     pub(super) fn fixed_size_lists(
@@ -156,64 +154,6 @@ impl Gather<'_> {
         Ok(self.nested(builder, vec![ends, self.child(1, &values)?]))
     }
 
-    /// The values to which the keys refer, in one dictionary. Keys become 32 bits wide if the sources
-    /// have several dictionaries with more values than a key can count.
-    pub(super) fn dictionary(
-        &self,
-        builder: ArrayDataBuilder,
-        key: &DataType,
-    ) -> Result<ArrayDataBuilder> {
-        let Some(encoding) = &self.field.dictionary else {
-            return Ok(builder);
-        };
-        let width = key.primitive_width().unwrap_or(8);
-        let keys = self.buffers(0);
-        let sources = self.sources.iter();
-        let dictionaries: Vec<Option<&Dictionary>> = sources
-            .map(|source| source.dictionaries.get(&encoding.id).map(Arc::as_ref))
-            .collect();
-        let mut distinct: Vec<&Dictionary> = Vec::new();
-        for &dictionary in dictionaries.iter().flatten() {
-            if index_of(&distinct, dictionary).is_none() {
-                distinct.push(dictionary);
-            }
-        }
-        let indexes: Vec<Option<usize>> = dictionaries
-            .iter()
-            .map(|wanted| wanted.and_then(|wanted| index_of(&distinct, wanted)))
-            .collect();
-        let lens: Vec<usize> = distinct.iter().map(|one| one.len()).collect();
-        let value_of = |(source, row): (usize, usize)| {
-            let index = indexes[source]?;
-            let key = read_key(&keys[source][row * width..][..width], lens[index])?;
-            Some(RowRange::of_row(index, key))
-        };
-        let mut used = with_room(self.num_rows)?;
-        used.extend(self.rows().filter_map(value_of));
-        sort(&mut used);
-        let values = match distinct.as_slice() {
-            [] => ArrayData::new_empty(&encoding.value_type),
-            distinct => Dictionary::gather(distinct, &used)?,
-        };
-        // A signed key of `width` bytes counts this many values.
-        let max_values = 1u64 << (8 * width as u32 - 1);
-        let (key, new_width) = match used.len() as u64 <= max_values {
-            true => (key.clone(), width),
-            false => (DataType::Int32, 4),
-        };
-        let mut new_keys = with_room(self.num_rows)?;
-        for row in self.rows() {
-            let value = value_of(row).and_then(|value| used.binary_search(&value).ok());
-            new_keys.push(value.unwrap_or(0));
-        }
-        let new_keys = integers(&new_keys, new_width)?;
-        let data_type = DataType::Dictionary(key.into(), values.data_type().clone().into());
-        Ok(builder
-            .data_type(data_type)
-            .add_buffer(new_keys)
-            .add_child_data(values))
-    }
-
     fn child(&self, index: usize, ranges: &[RowRange]) -> Result<ArrayData> {
         let sources: Vec<_> = self
             .sources
@@ -235,10 +175,6 @@ impl Gather<'_> {
         let data_type = retyped(self.field.field.data_type(), &children);
         builder.data_type(data_type).child_data(children)
     }
-}
-
-fn index_of(dictionaries: &[&Dictionary], wanted: &Dictionary) -> Option<usize> {
-    dictionaries.iter().position(|&one| ptr::eq(one, wanted))
 }
 
 /// Rows that follow or overlap one another, in one range; `ranges` are in ascending order.
