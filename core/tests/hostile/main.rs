@@ -29,9 +29,8 @@ macro_rules! tell {
 
 /// The memory budget of rows.
 const BUDGET_BYTES: u64 = 16 << 20;
-/// The maximum memory of a case: rows, the message being read, and everything derived from them. The most
-/// is 68 MiB that the decoder allocates and frees unused, to see whether metadata of 8 MiB has room.
-const CAP_BYTES: usize = 72 << 20;
+/// The maximum memory of a case: rows, the message being read, and everything derived from them.
+const CAP_BYTES: usize = 64 << 20;
 const TIME_LIMIT: Duration = Duration::from_secs(1);
 
 /// Decodes `bytes`, and uses the resulting rows.
