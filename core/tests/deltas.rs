@@ -81,7 +81,7 @@ fn every_batch_keeps_its_values_when_it_is_looked_at_late() {
     let column = &decoder.table().unwrap().columns()[0];
     assert_eq!(column.num_chunks(), 200);
     for (step, chunk) in column.chunks().enumerate() {
-        assert_eq!(texts(chunk), expected(step));
+        assert_eq!(texts(chunk.unwrap()), expected(step));
     }
     column.validate_full().unwrap();
 }
@@ -97,7 +97,7 @@ fn every_batch_keeps_its_values_when_it_is_looked_at_early() {
     }
     let column = &decoder.table().unwrap().columns()[0];
     for (step, chunk) in column.chunks().enumerate() {
-        assert_eq!(texts(chunk), expected(step));
+        assert_eq!(texts(chunk.unwrap()), expected(step));
     }
 }
 
@@ -118,7 +118,7 @@ fn a_stream_with_deltas_can_be_written_again() {
     again.finish().unwrap();
     let chunks = again.table().unwrap().columns()[0].chunks();
     for (step, chunk) in chunks.enumerate() {
-        assert_eq!(texts(chunk), expected(step));
+        assert_eq!(texts(chunk.unwrap()), expected(step));
     }
 }
 
@@ -134,7 +134,7 @@ fn a_delta_costs_what_it_brings() {
     let num_values: usize = column
         .chunks()
         .map(|chunk| {
-            let data = chunk.to_data();
+            let data = chunk.unwrap().to_data();
             data.child_data()[0].len()
         })
         .sum();

@@ -70,6 +70,36 @@ fn filter(table: &Table, predicate: &Value) -> Result<Vec<u32>, KernelError> {
     filter_of(table, all(table), predicate).map(|rows| listed(&rows))
 }
 
+#[test]
+fn a_view_has_no_rows_that_came_after_it() {
+    let values = |start: i64| -> ArrayRef {
+        Arc::new(arrow_array::Int64Array::from_iter_values(
+            start..start + 100,
+        ))
+    };
+    let batches = [0, 100]
+        .map(|start| arrow_array::RecordBatch::try_from_iter([("a", values(start))]).unwrap());
+    let mut writer =
+        arrow_ipc::writer::StreamWriter::try_new(Vec::new(), &batches[0].schema()).unwrap();
+    writer.write(&batches[0]).unwrap();
+    let num_first = writer.get_ref().len();
+    writer.write(&batches[1]).unwrap();
+    let bytes = writer.into_inner().unwrap();
+    let mut decoder = Decoder::new(u64::MAX, Limits::default());
+    decoder.push(&bytes[..num_first]).unwrap();
+    let even = json!({"op": "ge", "column": "a", "value": 2});
+    let before = all(decoder.table().unwrap());
+    let bitmap = filter_of(decoder.table().unwrap(), before.clone(), &even).unwrap();
+    decoder.push(&bytes[num_first..]).unwrap();
+    let table = decoder.table().unwrap();
+    assert_eq!(table.num_rows(), 200);
+    let late = json!({"op": "ge", "column": "a", "value": 90});
+    for view in [before, bitmap] {
+        let rows = filter_of(table, view, &late).unwrap();
+        assert_eq!(listed(&rows), Vec::from_iter(90..100));
+    }
+}
+
 fn key(column: &str, descending: bool) -> SortKey {
     SortKey {
         column: column.into(),

@@ -42,7 +42,7 @@ fn assert_rows(decoder: &Decoder) {
     let table = decoder.table().unwrap();
     let mut expected = 0;
     for chunk in table.columns()[0].chunks() {
-        for value in chunk.as_primitive::<Int64Type>().values() {
+        for value in chunk.unwrap().as_primitive::<Int64Type>().values() {
             assert_eq!(*value, expected);
             expected += 1;
         }
@@ -51,7 +51,7 @@ fn assert_rows(decoder: &Decoder) {
 }
 
 fn first_address(decoder: &Decoder) -> *const i64 {
-    let chunk = decoder.table().unwrap().columns()[0].chunk(0);
+    let chunk = decoder.table().unwrap().columns()[0].chunk(0).unwrap();
     chunk.as_primitive::<Int64Type>().values().as_ptr()
 }
 
@@ -96,7 +96,7 @@ fn arrays_outlive_their_decoder() {
     let pool = SlabPool::default();
     let bytes = stream(50, 100);
     let decoder = decode(&pool, &bytes);
-    let chunk = Arc::clone(decoder.table().unwrap().columns()[0].chunk(7));
+    let chunk = Arc::clone(decoder.table().unwrap().columns()[0].chunk(7).unwrap());
     drop(decoder);
     // The memory of other decoders must not overlap memory in use.
     let others = [decode(&pool, &bytes), decode(&pool, &bytes)];
@@ -234,4 +234,27 @@ fn half_read_messages_leave_their_room_to_the_next_response() {
     let table = decoder.table().unwrap();
     let window = table.window(0..num_rows, &[0, 1], 0, &FixedOffsets);
     assert!(!window.unwrap().bytes.is_empty());
+}
+
+#[test]
+fn memory_that_was_never_written_can_be_written_through_a_pointer() {
+    let pool = SlabPool::default();
+    let bytes = stream(20, 1000);
+    // The second decoder reuses the slabs of the first.
+    for piece_bytes in [7, 4096] {
+        let mut decoder = Decoder::with_pool(u64::MAX, Limits::default(), pool.clone());
+        let mut left = bytes.as_slice();
+        while !left.is_empty() {
+            let (address, len) = decoder.unwritten();
+            let (piece, rest) = left.split_at(len.min(left.len()).min(piece_bytes));
+            // SAFETY: the decoder owns `len` bytes at `address`.
+            unsafe { piece.as_ptr().copy_to_nonoverlapping(address, piece.len()) };
+            // SAFETY: they were written.
+            unsafe { decoder.assume_written(piece.len()) };
+            decoder.advance(piece.len()).unwrap();
+            left = rest;
+        }
+        decoder.finish().unwrap();
+        assert_rows(&decoder);
+    }
 }

@@ -39,7 +39,7 @@ impl Decoder {
         }));
         let pool = POOL.with(SlabPool::clone);
         Self {
-            decoder: decode::Decoder::with_pool(memory_bytes as u64, Limits::default(), pool),
+            decoder: decode::Decoder::with_pool(memory_bytes as u64, Limits::of_memory(), pool),
             zones: IntlTimeZones::default(),
         }
     }
@@ -48,7 +48,7 @@ impl Decoder {
     #[wasm_bindgen(js_name = spacePtr)]
     #[must_use]
     pub fn space_ptr(&mut self) -> *mut u8 {
-        self.decoder.space().as_mut_ptr()
+        self.decoder.unwritten().0
     }
 
     /// Length of the buffer for the next bytes. It is 0 once the stream is complete, has failed, or
@@ -56,7 +56,7 @@ impl Decoder {
     #[wasm_bindgen(js_name = spaceLen)]
     #[must_use]
     pub fn space_len(&mut self) -> usize {
-        self.decoder.space().len()
+        self.decoder.unwritten().1
     }
 
     /// Accepts the `num_bytes` bytes that were written at `spacePtr`.
@@ -64,6 +64,8 @@ impl Decoder {
     /// # Errors
     /// What is wrong with the stream. Rows that were read before stay readable.
     pub fn advance(&mut self, num_bytes: usize) -> Result<(), JsValue> {
+        // SAFETY: JavaScript has written them, and wasm memory that was not written holds zeros.
+        unsafe { self.decoder.assume_written(num_bytes) };
         self.decoder
             .advance(num_bytes)
             .map(drop)

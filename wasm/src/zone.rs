@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use colonnade_core::text::{FixedOffsets, TimeZones};
 use js_sys::{Array, Date, Function, Intl, Object, Reflect};
 
-/// Offsets only change at quarter hours, so one look-up serves 15 minutes of a zone.
+/// An offset serves 15 minutes if it is the same at both ends of them. Today's offsets only change at
+/// quarter hours, but earlier ones changed at any second.
 const QUARTER_HOUR_SECONDS: i64 = 900;
 
 /// The number of cached offsets at which the cache is cleared.
@@ -22,6 +23,7 @@ pub(crate) struct IntlTimeZones {
 struct Zone {
     /// The bound `format` of an `Intl.DateTimeFormat` with `timeZoneName: "longOffset"`.
     format: Function,
+    /// The offsets at the starts of quarters of an hour.
     offset_seconds: HashMap<i64, Option<i32>>,
 }
 
@@ -65,15 +67,24 @@ impl Zone {
         if utc_seconds.abs() > MAX_DATE_SECONDS {
             return None;
         }
+        let quarter = utc_seconds.div_euclid(QUARTER_HOUR_SECONDS);
+        let [start, end] = [quarter, quarter + 1].map(|quarter| self.at_start_of(quarter));
+        match start == end {
+            true => start,
+            false => look_up(&self.format, utc_seconds),
+        }
+    }
+
+    /// The offset at the start of a quarter of an hour.
+    fn at_start_of(&mut self, quarter: i64) -> Option<i32> {
         if self.offset_seconds.len() > MAX_CACHED_OFFSETS {
             self.offset_seconds.clear();
         }
-        let quarter = utc_seconds.div_euclid(QUARTER_HOUR_SECONDS);
         let format = &self.format;
         *self
             .offset_seconds
             .entry(quarter)
-            .or_insert_with(|| look_up(format, utc_seconds))
+            .or_insert_with(|| look_up(format, quarter * QUARTER_HOUR_SECONDS))
     }
 }
 

@@ -1,6 +1,7 @@
 // Streams that only some writers produce (`fixtures/make_wire.py`), compared with pyarrow's values.
 
 import { readFileSync } from "node:fs";
+import { tableFromArrays, tableToIPC } from "apache-arrow";
 import { expect, test } from "vitest";
 import { inPieces, openHere, readHere, textOf, tryHere } from "./sources.js";
 
@@ -106,4 +107,12 @@ for (const [name, content, message] of FOREIGN) {
 test("a file in a Response is read as it comes", async () => {
   const table = await readHere(new Response(read("wire/delta.arrow")));
   expect(table.numRows).toBe(11);
+});
+
+test("a batch of more than 256 MiB is read", { timeout: 60_000 }, async () => {
+  const values = new Uint8Array(2 ** 28 + 1).fill(7, -1);
+  const table = await readHere(tableToIPC(tableFromArrays({ values }), "stream"));
+  expect(table.numRows).toBe(values.length);
+  const last = { start: values.length - 1, end: values.length };
+  expect(await table.text(last)).toEqual([["7"]]);
 });

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, UnionFields, UnionMode};
 use super::integers::{Integer, check_offsets, integers};
 use super::problem::{Checked, not_valid};
 use super::text::{check_binary, check_text, check_views};
-use crate::table::{DictionariesById, has_nulls};
+use crate::table::DictionariesById;
 use crate::wire::{ArraySlot, BufferRole, DecodeError, SchemaField};
 
 /// Checks the values of `field`, whose buffers lie in `body`.
@@ -61,7 +61,7 @@ impl<'a> Check<'a> {
             .buffers
             .iter()
             .find(|(role, _)| *role == BufferRole::Validity)
-            .filter(|_| has_nulls(slot, data_type))?;
+            .filter(|_| slot.has_nulls(data_type))?;
         Some(&self.body[range.offset..range.offset + range.length])
     }
 

@@ -1,5 +1,6 @@
 //! Turns checked messages into arrays.
 
+mod body;
 mod check;
 mod continuity;
 mod counts;
@@ -11,11 +12,12 @@ mod text;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::table::{Batch, Content, DictionariesById, Table};
+use crate::table::{Batch, DictionariesById, Table};
 use crate::wire::{
-    AlignedBody, ArraySlot, BatchHeader, DecodeError, DecodeErrorKind, Footer, Frame, Framer,
-    Limits, Message, SchemaField, SlabPool, StreamSchema, decompress_body, read_layout,
+    ArraySlot, DecodeError, DecodeErrorKind, DictionaryHeader, Footer, Frame, Framer, Limits,
+    Message, SchemaField, SlabPool, StreamSchema,
 };
+use body::{additional_bytes, content};
 use check::check_array;
 use continuity::Continuity;
 use counts::check_counts;
@@ -71,6 +73,8 @@ pub struct Decoder {
     num_batches: u64,
     /// The schema message of this response has been read.
     has_schema: bool,
+    /// A message that waits for a larger memory budget.
+    waiting: Option<Frame>,
     continuity: Continuity,
 }
 
@@ -92,6 +96,7 @@ impl Decoder {
             table: None,
             num_batches: 0,
             has_schema: false,
+            waiting: None,
             continuity: Continuity::default(),
         }
     }
@@ -102,6 +107,7 @@ impl Decoder {
     /// uses, then batches that state their rows.
     pub fn resume(&mut self, first_row: u64) {
         self.framer.restart_at(0);
+        self.waiting = None;
         self.dictionaries = Dictionaries::default();
         self.has_schema = false;
         self.continuity = self.continuity.resumed(first_row, self.num_rows());
@@ -144,6 +150,7 @@ impl Decoder {
         }
         self.dictionaries = Dictionaries::default();
         self.framer.restart_at(0);
+        self.waiting = None;
         self.framer.arena().release();
     }
 
@@ -160,7 +167,30 @@ impl Decoder {
     /// The buffer for the next bytes of the stream. It is empty once the stream is complete, has
     /// failed, or waits for a larger budget.
     pub fn space(&mut self) -> &mut [u8] {
-        self.framer.space()
+        match self.waiting {
+            None => self.framer.space(),
+            Some(_) => &mut [],
+        }
+    }
+
+    /// Address and length of [`space`](Self::space), for a caller who writes through a pointer. The
+    /// memory may never have been written, and `space` would write it first. The address is valid until
+    /// the next call.
+    pub fn unwritten(&mut self) -> (*mut u8, usize) {
+        match self.waiting {
+            None => self.framer.unwritten(),
+            Some(_) => (std::ptr::NonNull::dangling().as_ptr(), 0),
+        }
+    }
+
+    /// Counts the first `num_bytes` of [`unwritten`](Self::unwritten) as written, so that
+    /// [`advance`](Self::advance) accepts them.
+    ///
+    /// # Safety
+    /// The caller has written them.
+    pub unsafe fn assume_written(&mut self, num_bytes: usize) {
+        // SAFETY: the caller guarantees it.
+        unsafe { self.framer.assume_written(num_bytes) }
     }
 
     /// Accepts the first `num_bytes` bytes of [`space`](Self::space), which the caller has written.
@@ -171,12 +201,22 @@ impl Decoder {
     /// [`set_memory_bytes`](Self::set_memory_bytes).
     pub fn advance(&mut self, num_bytes: usize) -> Result<Progress, DecodeError> {
         let row = self.num_rows();
-        let frame = self
-            .framer
-            .advance(num_bytes)
-            .map_err(|error| error.at_row(row))?;
+        let frame = match self.waiting.take() {
+            Some(frame) => Some(frame),
+            None => self
+                .framer
+                .advance(num_bytes)
+                .map_err(|error| error.at_row(row))?,
+        };
         let (byte, taken) = match frame {
-            Some(frame) => (frame.byte, self.accept(frame)),
+            Some(frame) => {
+                let byte = frame.byte;
+                if let Err(error) = self.check_budget(&frame) {
+                    self.waiting = Some(frame);
+                    return Err(DecodeError { byte, row, ..error });
+                }
+                (byte, self.accept(frame))
+            }
             None if self.framer.is_complete() => (self.framer.position(), self.continuity.finish()),
             None => return Ok(self.progress()),
         };
@@ -194,13 +234,34 @@ impl Decoder {
     /// As [`advance`](Self::advance).
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<Progress, DecodeError> {
         while !bytes.is_empty() && !self.framer.is_complete() {
-            let space = self.framer.space();
+            let space = self.space();
             let taken = space.len().min(bytes.len());
             space[..taken].copy_from_slice(&bytes[..taken]);
             bytes = &bytes[taken..];
             self.advance(taken)?;
         }
         Ok(self.progress())
+    }
+
+    /// Refuses a message that takes more memory besides its body than the budget has left.
+    fn check_budget(&mut self, frame: &Frame) -> Result<(), DecodeError> {
+        let Some(schema) = self.table.as_ref().map(Table::schema) else {
+            return Ok(());
+        };
+        let (body, limits) = (&frame.body, &self.limits);
+        let num_bytes = match &frame.message {
+            Message::Schema(_) => return Ok(()),
+            Message::Batch(header) => additional_bytes(header, body, &schema.fields, limits),
+            Message::Dictionary(DictionaryHeader { id, values, .. }) => {
+                let field = schema
+                    .dictionary_field(*id)
+                    .map(SchemaField::dictionary_values);
+                additional_bytes(values, body, field.as_slice(), limits)
+            }
+        };
+        // What is wrong with the message is reported when it is read.
+        let num_bytes = num_bytes.unwrap_or(0);
+        self.framer.arena().check_budget(num_bytes)
     }
 
     fn accept(&mut self, frame: Frame) -> Result<(), DecodeError> {
@@ -229,18 +290,23 @@ impl Decoder {
                         ),
                     ));
                 }
-                let framer = &mut self.framer;
-                let content = plain(dictionary.values, frame.body, framer, &self.limits)?;
+                let field = table.schema().dictionary_field(id).ok_or_else(|| {
+                    DecodeError::new(
+                        DecodeErrorKind::InvalidHeader,
+                        format!("no field uses dictionary {id}"),
+                    )
+                })?;
+                let field = field.dictionary_values();
+                let fields = std::slice::from_ref(&field);
+                let (arena, limits) = (self.framer.arena(), &self.limits);
+                let (content, slots) =
+                    content(dictionary.values, frame.body, fields, arena, limits)?;
                 self.dictionaries
-                    .accept(id, is_delta, content, table.schema())?;
+                    .accept(id, is_delta, field, content, slots)?;
             }
             Message::Batch(header) => {
-                let mut slots = read_layout(&header, fields)?;
-                let is_compressed = header.compression.is_some();
-                let content = plain(header, frame.body, &mut self.framer, &self.limits)?;
-                if is_compressed {
-                    slots = read_layout(&content.header, fields)?;
-                }
+                let (arena, limits) = (self.framer.arena(), &self.limits);
+                let (content, slots) = content(header, frame.body, fields, arena, limits)?;
                 let by_id = self.dictionaries.by_id();
                 for (slot, field) in slots.iter().zip(fields) {
                     check_array(slot, field, &content.body, by_id)?;
@@ -335,22 +401,4 @@ impl Decoder {
     fn num_rows(&self) -> u64 {
         self.table.as_ref().map_or(0, Table::num_rows)
     }
-}
-
-/// The decompressed content of a message.
-fn plain(
-    header: BatchHeader,
-    body: AlignedBody,
-    framer: &mut Framer,
-    limits: &Limits,
-) -> Result<Content, DecodeError> {
-    let (header, body) = match header.compression {
-        None => (header, body),
-        Some(codec) => {
-            let cap_bytes = limits.max_decompressed_bytes;
-            decompress_body(header, &body, codec, framer.arena(), cap_bytes)?
-        }
-    };
-    let body = body.into_buffer();
-    Ok(Content { header, body })
 }

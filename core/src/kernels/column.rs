@@ -28,7 +28,11 @@ impl Column {
     pub(super) fn try_new(table: &Table, index: usize) -> Result<Self, KernelError> {
         num_rows(table)?;
         let field = &table.schema().fields[index].field;
-        let chunks = table.columns()[index].chunks().cloned().collect::<Vec<_>>();
+        let chunks = table.columns()[index].chunks();
+        let chunks = chunks
+            .map(|chunk| chunk.cloned())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| KernelError::new("out_of_memory", error.message))?;
         let mut offsets = vec![0];
         let mut end = 0;
         for chunk in &chunks {

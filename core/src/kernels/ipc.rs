@@ -57,15 +57,15 @@ impl StreamPieces {
                 .map_or(0, |(_, num_chunks)| *num_chunks);
             let chunks = dictionary.chunks_from(num_written);
             let num_chunks = num_written + chunks.len();
-            for (index, (position, content)) in chunks.into_iter().enumerate() {
-                missing.push((position, id, num_written + index > 0, content));
+            for (index, chunk) in chunks.into_iter().enumerate() {
+                missing.push((id, num_written + index > 0, chunk));
             }
             self.written
                 .insert(id, (Arc::clone(dictionary), num_chunks));
         }
-        missing.sort_unstable_by_key(|(position, ..)| *position);
-        for (_, id, is_delta, content) in missing {
-            content.write(Some((id, is_delta)), out);
+        missing.sort_unstable_by_key(|(_, _, chunk)| chunk.position);
+        for (id, is_delta, chunk) in missing {
+            chunk.content.write(Some((id, is_delta)), out);
         }
     }
 }

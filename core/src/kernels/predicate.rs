@@ -113,7 +113,7 @@ impl Binder<'_> {
                 crate::wire::type_name(target)
             )));
         }
-        let text = literal_text(value, name).map_err(|error| refused(&error))?;
+        let text = literal_text(value, name, target).map_err(|error| refused(&error))?;
         parse_literal(&text, target, self.zones).ok_or_else(|| {
             let hint = match target {
                 DataType::Binary

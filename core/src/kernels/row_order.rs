@@ -57,13 +57,13 @@ impl RowOrder {
     /// # Errors
     /// `out_of_memory`.
     pub(super) fn words(&self, num_rows: u32) -> Result<Vec<u64>, KernelError> {
-        if let Self::Bitmap(bitmap) = self {
-            let mut words = with_room(bitmap.words.len())?;
-            words.extend(&bitmap.words);
-            return Ok(words);
-        }
         let num_words = num_rows.div_ceil(64) as usize;
         let mut words = with_room(num_words)?;
+        if let Self::Bitmap(bitmap) = self {
+            words.extend(bitmap.words.iter().take(num_words));
+            words.resize(num_words, 0);
+            return Ok(words);
+        }
         words.resize(num_words, 0);
         for row in (0..self.len()).map_while(|position| self.get(position)) {
             if let Some(word) = words.get_mut((row / 64) as usize) {
@@ -73,14 +73,22 @@ impl RowOrder {
         Ok(words)
     }
 
-    /// The shown rows whose bits are set in `words`, in row order.
+    /// The shown rows whose bits are set in `words`, in row order. There can be more bits than rows,
+    /// because a table grows after a view of it was made.
     ///
     /// # Errors
     /// `out_of_memory`.
     pub(super) fn intersect(&self, mut words: Vec<u64>) -> Result<Self, KernelError> {
         match self {
-            Self::All(_) | Self::List(_) => {}
+            Self::All(len) => {
+                words.truncate(len.div_ceil(64) as usize);
+                if let (Some(last), 1..) = (words.get_mut((len / 64) as usize), len % 64) {
+                    *last &= (1 << (len % 64)) - 1;
+                }
+            }
+            Self::List(_) => {}
             Self::Bitmap(bitmap) => {
+                words.truncate(bitmap.words.len());
                 for (word, mine) in words.iter_mut().zip(&bitmap.words) {
                     *word &= mine;
                 }

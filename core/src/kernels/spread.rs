@@ -166,7 +166,7 @@ impl Spread {
                     if let (Some(value), 1..) = (value.filter(|value| value.is_finite()), weight) {
                         let value = value.float() / unit;
                         bins.add(&value, weight);
-                        sum.add(value * weight as f64);
+                        sum.add_times(value, weight);
                     }
                 });
             }, _ => {}),

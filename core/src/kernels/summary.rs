@@ -12,7 +12,9 @@ use super::key::Physical;
 use super::row_order::RowOrder;
 use super::spread::{Counts, Spread};
 use super::totals::{Extreme, Totals};
-use crate::semantics::{Bins, FloatSum, exact_edges, float_edges, value_type};
+use crate::semantics::{
+    Bins, ExactMean, FloatSum, exact_edges, float_edges, largest_value, rounded_mean, value_type,
+};
 use crate::table::Table;
 use crate::text::{
     CellKind, CellText, Extension, TimeZones, underlying, write_cell, write_decimal, write_f64,
@@ -257,7 +259,11 @@ impl SummaryJob {
         let ends = (&self.totals.lowest, &self.totals.highest);
         match (self.kind, ends) {
             (Kind::Exact, (Some(lowest), Some(highest))) => Some(Spread::Exact {
-                bins: Bins::new(exact_edges(lowest.exact(), highest.exact())),
+                bins: Bins::new(exact_edges(
+                    lowest.exact(),
+                    highest.exact(),
+                    largest_value(value_type(&self.column.data_type)),
+                )),
                 sum: Some(0),
             }),
             (Kind::Float, (Some(lowest), Some(highest))) => {
@@ -340,14 +346,13 @@ impl SummaryJob {
                 let num_values = bins.num_values();
                 let scale = decimal_scale(value_type);
                 mean = sum.filter(|_| num_values > 0).map(|sum| match scale {
-                    Some(scale) => {
-                        let mean = sum as f64 / num_values as f64;
-                        float_text(mean / 10_f64.powi(i32::from(scale)))
-                    }
+                    Some(scale) => match ExactMean::of(sum, num_values) {
+                        ExactMean::Float(mean) => float_text(mean / 10_f64.powi(scale.into())),
+                        ExactMean::Rounded(digits) => digits_text(digits, scale),
+                    },
                     None => {
-                        let half = i128::from(num_values / 2);
-                        let rounded = (sum + half).div_euclid(i128::from(num_values));
-                        ticks_texts(value_type, &[rounded], zones).concat()
+                        let mean = rounded_mean(sum, num_values);
+                        ticks_texts(value_type, &[mean], zones).concat()
                     }
                 });
                 let edges = match scale {
@@ -362,7 +367,7 @@ impl SummaryJob {
             }
             Some(Spread::Float { bins, sum }) => {
                 let num_values = bins.num_values();
-                mean = (num_values > 0).then(|| float_text(sum.total() / num_values as f64));
+                mean = (num_values > 0).then(|| float_text(sum.mean(num_values)));
                 let edges: Vec<String> = bins.edges.iter().map(|edge| float_text(*edge)).collect();
                 put("histogram", json!({"edges": edges, "counts": bins.counts}));
             }

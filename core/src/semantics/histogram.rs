@@ -1,3 +1,5 @@
+use arrow_schema::{DataType, TimeUnit};
+
 /// The maximum number of bins of a histogram.
 const MAX_BINS: usize = 32;
 
@@ -35,44 +37,117 @@ impl<T: PartialOrd> Bins<T> {
     }
 }
 
+/// 2^-64, by which numbers are multiplied whose sum is outside the range of f64.
+const SMALL_SCALE: f64 = 1.0 / (1u128 << 64) as f64;
+
 /// A sum that carries the rounding error of each addition along (Neumaier).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct FloatSum {
     sum: f64,
     error: f64,
+    /// The factor of all numbers so far: 1 or [`SMALL_SCALE`].
+    scale: f64,
+}
+
+impl Default for FloatSum {
+    fn default() -> Self {
+        Self {
+            sum: 0.0,
+            error: 0.0,
+            scale: 1.0,
+        }
+    }
 }
 
 impl FloatSum {
-    /// Adds a number.
+    /// Adds a finite number.
     pub fn add(&mut self, value: f64) {
-        let sum = self.sum + value;
-        self.error += if self.sum.abs() >= value.abs() {
-            (self.sum - sum) + value
+        self.add_times(value, 1);
+    }
+
+    /// Adds a finite number `weight` times.
+    pub fn add_times(&mut self, value: f64, weight: u64) {
+        let mut product = value * self.scale * weight as f64;
+        if !(self.sum + product).is_finite() && self.scale != SMALL_SCALE {
+            self.sum *= SMALL_SCALE;
+            self.error *= SMALL_SCALE;
+            self.scale = SMALL_SCALE;
+            product = value * SMALL_SCALE * weight as f64;
+        }
+        let sum = self.sum + product;
+        self.error += if self.sum.abs() >= product.abs() {
+            (self.sum - sum) + product
         } else {
-            (value - sum) + self.sum
+            (product - sum) + self.sum
         };
         self.sum = sum;
     }
 
-    /// The sum so far; not finite if it is outside the range of f64.
+    /// The mean of `num_values` added numbers.
     #[must_use]
-    pub fn total(&self) -> f64 {
-        let total = self.sum + self.error;
-        if total.is_finite() { total } else { self.sum }
+    pub fn mean(&self, num_values: u64) -> f64 {
+        (self.sum + self.error) / num_values as f64 / self.scale
     }
 }
 
-/// The edges of bins of equal integer width. The last bin ends above `highest`.
+/// The mean of integers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ExactMean {
+    /// A mean that f64 holds to 15 digits or more behind its first one.
+    Float(f64),
+    /// A mean that f64 does not hold to the unit, rounded to it.
+    Rounded(i128),
+}
+
+impl ExactMean {
+    /// The mean of `num_values` integers, which is not 0, with this sum.
+    #[must_use]
+    pub fn of(sum: i128, num_values: u64) -> Self {
+        let rounded = rounded_mean(sum, num_values);
+        match rounded.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
+            true => Self::Float(sum as f64 / num_values as f64),
+            false => Self::Rounded(rounded),
+        }
+    }
+}
+
+/// The mean of `num_values` integers, which is not 0, rounded to an integer.
 #[must_use]
-pub fn exact_edges(lowest: i128, highest: i128) -> Vec<i128> {
+pub fn rounded_mean(sum: i128, num_values: u64) -> i128 {
+    let (count, half) = (i128::from(num_values), i128::from(num_values / 2));
+    // The half is not added to the sum, which may be the largest integer.
+    let (quotient, rest) = (sum.div_euclid(count), sum.rem_euclid(count));
+    quotient + i128::from(rest + half >= count)
+}
+
+/// The largest value of a time of day in ticks; of other types, the largest integer.
+#[must_use]
+pub fn largest_value(data_type: &DataType) -> i128 {
+    let ticks_per_second = match data_type {
+        DataType::Time32(unit) | DataType::Time64(unit) => match unit {
+            TimeUnit::Second => 1,
+            TimeUnit::Millisecond => 1_000,
+            TimeUnit::Microsecond => 1_000_000,
+            TimeUnit::Nanosecond => 1_000_000_000,
+        },
+        _ => return i128::MAX,
+    };
+    86_400 * ticks_per_second - 1
+}
+
+/// The edges of bins of equal integer width. The last bin ends above `highest`, unless the type has no
+/// value there: `largest` is its largest value, or less than `highest`.
+#[must_use]
+pub fn exact_edges(lowest: i128, highest: i128, largest: i128) -> Vec<i128> {
     let span = highest.abs_diff(lowest);
     let width = (span / MAX_BINS as u128 + 1) as i128;
+    let end = largest.max(highest);
     let mut edges = vec![lowest];
     let mut edge = lowest;
     while edge <= highest {
-        edge = edge.saturating_add(width);
+        edge = edge.saturating_add(width).min(end);
         edges.push(edge);
-        if edge == i128::MAX {
+        if edge == end {
             break;
         }
     }
@@ -107,8 +182,13 @@ mod tests {
 
     #[test]
     fn edges() {
-        assert_eq!(exact_edges(1, 7), [1, 2, 3, 4, 5, 6, 7, 8]);
-        assert_eq!(exact_edges(5, 5), [5, 6]);
+        let most = i128::MAX;
+        assert_eq!(exact_edges(1, 7, most), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(exact_edges(5, 5, most), [5, 6]);
+        let seconds = largest_value(&DataType::Time32(TimeUnit::Second));
+        assert_eq!(exact_edges(86_398, 86_399, seconds), [86_398, 86_399]);
+        assert_eq!(exact_edges(86_399, 86_399, seconds), [86_399, 86_399]);
+        assert_eq!(exact_edges(86_400, 86_400, seconds), [86_400, 86_400]);
         assert_eq!(float_edges(0.0, 32.0)[..3], [0.0, 1.0, 2.0]);
         assert_eq!(float_edges(2.5, 2.5), [2.5, 2.5]);
         for (lowest, highest) in [
@@ -142,7 +222,7 @@ mod tests {
             (-1000, 1000),
             (i128::MIN, i128::MAX),
         ] {
-            let mut bins = Bins::new(exact_edges(lowest, highest));
+            let mut bins = Bins::new(exact_edges(lowest, highest, i128::MAX));
             assert!(bins.counts.len() <= MAX_BINS);
             assert!(bins.edges.windows(2).all(|pair| pair[0] < pair[1]));
             bins.add(&lowest, 1);
@@ -164,6 +244,43 @@ mod tests {
         for value in [1.0, 1e100, 1.0, -1e100] {
             sum.add(value);
         }
-        assert_eq!(sum.total(), 2.0);
+        assert_eq!(sum.mean(4), 0.5);
+    }
+
+    #[test]
+    fn a_mean_is_finite_even_if_the_sum_is_not() {
+        for (value, weights) in [
+            (1.7e308, [1, 1]),
+            (f64::MIN, [u64::MAX, 3]),
+            (1.7e308, [2, 0]),
+        ] {
+            let mut sum = FloatSum::default();
+            for weight in weights {
+                sum.add_times(value, weight);
+            }
+            let num_values = weights
+                .iter()
+                .fold(0u64, |all, one| all.saturating_add(*one));
+            assert_eq!(sum.mean(num_values), value);
+        }
+        let mut sum = FloatSum::default();
+        for value in [f64::MAX, f64::MAX, -f64::MAX] {
+            sum.add(value);
+        }
+        assert_eq!(sum.mean(1), f64::MAX);
+    }
+
+    #[test]
+    fn a_mean_of_large_integers_keeps_its_units() {
+        let large = (1i128 << 53) + 1;
+        assert_eq!(ExactMean::of(large, 1), ExactMean::Rounded(large));
+        assert_eq!(ExactMean::of(5 * large + 2, 5), ExactMean::Rounded(large));
+        assert_eq!(
+            ExactMean::of(-5 * large - 3, 5),
+            ExactMean::Rounded(-large - 1)
+        );
+        assert_eq!(ExactMean::of(5, 2), ExactMean::Float(2.5));
+        assert_eq!(rounded_mean(i128::MAX, 1), i128::MAX);
+        assert_eq!([5, -5].map(|sum| rounded_mean(sum, 2)), [3, -2]);
     }
 }

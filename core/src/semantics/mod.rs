@@ -14,7 +14,9 @@ mod predicate;
 pub use decimal::DecimalPosition;
 pub use distinct_names::distinct_names;
 pub use find::{check_find, may_hold, value_type};
-pub use histogram::{Bins, FloatSum, exact_edges, float_edges};
+pub use histogram::{
+    Bins, ExactMean, FloatSum, exact_edges, float_edges, largest_value, rounded_mean,
+};
 pub use literal::{from_hex, literal_text};
 pub use near_names::near_names;
 pub use pattern::Pattern;

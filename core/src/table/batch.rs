@@ -2,12 +2,15 @@
 
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
-use arrow_data::{ArrayData, ArrayDataBuilder};
+use arrow_data::{ArrayData, ArrayDataBuilder, BufferSpec, layout};
 use arrow_schema::DataType;
 
 use super::content::Content;
 use super::dictionary::DictionariesById;
-use crate::wire::{ArraySlot, BufferRole, ColumnStart, FieldNode, SchemaField, read_column};
+use super::gather::{look_up, retyped, zeroed};
+use crate::wire::{
+    ArraySlot, BufferRole, ColumnStart, DecodeError, FieldNode, SchemaField, read_column,
+};
 
 /// A batch whose header and buffers have been checked ([`crate::decode`]).
 #[derive(Debug)]
@@ -45,23 +48,34 @@ impl Batch {
 
     /// The array of `field`, whose nodes and buffers begin at `start`. Nothing is checked, and only
     /// buffers that are not aligned for their type are copied. Nulls are counted. For the cost of dictionaries see
-    /// [`Dictionary::look_up`](super::dictionary::Dictionary::look_up).
-    pub(super) fn array(&self, field: &SchemaField, start: ColumnStart) -> ArrayRef {
-        make_array(self.array_data(field, start))
+    /// [`look_up`].
+    ///
+    /// # Errors
+    /// As that function.
+    pub(super) fn array(
+        &self,
+        field: &SchemaField,
+        start: ColumnStart,
+    ) -> Result<ArrayRef, DecodeError> {
+        self.array_data(field, start).map(make_array)
     }
 
-    pub(super) fn array_data(&self, field: &SchemaField, start: ColumnStart) -> ArrayData {
-        let Content { header, body } = &self.content;
-        match read_column(header, field, start) {
-            // SAFETY: `new_unchecked` requires it of its caller.
-            Ok(slot) => unsafe { array_data(&slot, field, body, &self.dictionaries) },
-            // Unreachable: the header was read before.
-            Err(_) => ArrayData::new_null(field.field.data_type(), header.num_rows),
-        }
+    pub(super) fn array_data(
+        &self,
+        field: &SchemaField,
+        start: ColumnStart,
+    ) -> Result<ArrayData, DecodeError> {
+        let Content { header, body, .. } = &self.content;
+        let slot = read_column(header, field, start)?;
+        // SAFETY: `new_unchecked` requires it of its caller.
+        unsafe { array_data(&slot, field, body, &self.dictionaries) }
     }
 }
 
 /// The array of a slot in `body`.
+///
+/// # Errors
+/// As [`look_up`].
 ///
 /// # Safety
 /// `check_array` has accepted the slot, with these dictionaries and this body.
@@ -70,15 +84,17 @@ pub(crate) unsafe fn array_data(
     field: &SchemaField,
     body: &Buffer,
     dictionaries: &DictionariesById,
-) -> ArrayData {
+) -> Result<ArrayData, DecodeError> {
     let data_type = field.field.data_type();
     let mut nulls = None;
+    let specs = layout(data_type).buffers;
     let mut buffers = Vec::with_capacity(slot.buffers.len());
     for (role, range) in &slot.buffers {
         let buffer = body.slice_with_length(range.offset, range.length);
         if *role != BufferRole::Validity {
-            buffers.push(exact(buffer, *role, slot.node));
-        } else if has_nulls(slot, data_type) {
+            let spec = specs.get(buffers.len());
+            buffers.push(exact(&buffer, *role, slot.node, spec)?);
+        } else if slot.has_nulls(data_type) {
             let bits = BooleanBuffer::new(buffer, 0, slot.node.num_rows);
             nulls = Some(NullBuffer::new(bits));
         }
@@ -86,49 +102,54 @@ pub(crate) unsafe fn array_data(
     let builder = ArrayDataBuilder::new(data_type.clone())
         .len(slot.node.num_rows)
         .nulls(nulls);
-    if let (Some(encoding), [keys]) = (&field.dictionary, buffers.as_slice()) {
+    if let (DataType::Dictionary(key_type, _), Some(encoding), [keys]) =
+        (data_type, &field.dictionary, buffers.as_slice())
+    {
         let builder = match dictionaries.get(&encoding.id) {
-            Some(dictionary) => dictionary.look_up(builder, keys, &slot.node, data_type),
+            Some(dictionary) => look_up(dictionary, builder, keys, &slot.node, key_type)?,
             None => builder
                 .add_buffer(keys.clone())
                 .add_child_data(ArrayData::new_empty(&encoding.value_type)),
         };
         // SAFETY: as below.
-        return unsafe { build(builder) };
+        return Ok(unsafe { builder.build_unchecked() });
     }
     let children = slot.children.iter().zip(&field.children);
     let children = children
         // SAFETY: the children of an accepted slot are accepted too.
         .map(|(child, field)| unsafe { array_data(child, field, body, dictionaries) })
-        .collect();
+        .collect::<Result<Vec<_>, _>>()?;
+    let data_type = retyped(data_type, &children);
+    let builder = builder.data_type(data_type).buffers(buffers);
     // SAFETY: the caller guarantees what the buffers hold.
-    unsafe { build(builder.buffers(buffers).child_data(children)) }
+    Ok(unsafe { builder.child_data(children).build_unchecked() })
 }
 
-/// # Safety
-/// The data is valid for its type, except for its alignment.
-unsafe fn build(builder: ArrayDataBuilder) -> ArrayData {
-    // SAFETY: as above; nothing reads the values before they are aligned.
-    let mut data = unsafe { builder.build_unchecked() };
-    data.align_buffers();
-    data
-}
-
-/// Whether the slot's validity counts. Before V5, unions had a validity buffer too; it is ignored.
-pub(crate) fn has_nulls(slot: &ArraySlot, data_type: &DataType) -> bool {
-    slot.node.null_count > 0 && !matches!(data_type, DataType::Union(..))
-}
-
-/// Exactly the bytes that the rows need. A typed buffer cannot have padding that is not a whole
-/// element. An array of no rows may arrive without its single offset, which arrow-rs requires.
-fn exact(buffer: Buffer, role: BufferRole, node: FieldNode) -> Buffer {
-    match role {
+/// Exactly the bytes that the rows need, aligned as `spec` requires. A typed buffer cannot have padding
+/// that is not a whole element. An array of no rows may arrive without its single offset, which arrow-rs
+/// requires.
+fn exact(
+    buffer: &Buffer,
+    role: BufferRole,
+    node: FieldNode,
+    spec: Option<&BufferSpec>,
+) -> Result<Buffer, DecodeError> {
+    let num_bytes = match role {
         BufferRole::Offsets(width) if node.num_rows == 0 => {
-            Buffer::from_vec(vec![0u8; width as usize])
+            return Ok(Buffer::from_vec(vec![0i64]).slice_with_length(0, width as usize));
         }
-        BufferRole::Offsets(_) | BufferRole::Fixed(_) => {
-            buffer.slice_with_length(0, role.least_bytes(node) as usize)
+        BufferRole::Offsets(_) | BufferRole::Fixed(_) => role.least_bytes(node) as usize,
+        BufferRole::Validity | BufferRole::Bits | BufferRole::Values => buffer.len(),
+    };
+    let buffer = buffer.slice_with_length(0, num_bytes);
+    match spec {
+        Some(BufferSpec::FixedWidth { alignment, .. })
+            if !buffer.as_ptr().addr().is_multiple_of(*alignment) =>
+        {
+            let mut aligned = zeroed(num_bytes)?;
+            aligned.as_slice_mut().copy_from_slice(&buffer);
+            Ok(aligned.into())
         }
-        BufferRole::Validity | BufferRole::Bits | BufferRole::Values => buffer,
+        _ => Ok(buffer),
     }
 }

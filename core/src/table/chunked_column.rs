@@ -4,7 +4,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
 
 use super::batch::Batch;
-use crate::wire::{ColumnStart, StreamSchema};
+use crate::wire::{ColumnStart, DecodeError, StreamSchema};
 
 /// One column: one array for each non-empty batch, built when it is first read.
 #[derive(Debug)]
@@ -48,21 +48,27 @@ impl ChunkedColumn {
     }
 
     /// The array at `chunk_index`, which must be below [`num_chunks`](Self::num_chunks).
-    #[must_use]
-    pub fn chunk(&self, chunk_index: usize) -> &ArrayRef {
+    ///
+    /// # Errors
+    /// `MemoryBudgetExceeded` if there is no memory for the values of a dictionary that grew, and
+    /// `OverLimit` if they are more than an array can hold. A later call tries again.
+    pub fn chunk(&self, chunk_index: usize) -> Result<&ArrayRef, DecodeError> {
         let chunk = &self.chunks[chunk_index];
-        let field = &self.schema.fields[self.index];
-        chunk
-            .array
-            .get_or_init(|| chunk.batch.array(field, self.start))
+        if let Some(array) = chunk.array.get() {
+            return Ok(array);
+        }
+        let array = chunk
+            .batch
+            .array(&self.schema.fields[self.index], self.start)?;
+        Ok(chunk.array.get_or_init(|| array))
     }
 
     pub(super) fn keep_first(&mut self, num_chunks: usize) {
         self.chunks.truncate(num_chunks);
     }
 
-    /// The arrays in row order; none is empty.
-    pub fn chunks(&self) -> impl ExactSizeIterator<Item = &ArrayRef> {
+    /// The arrays in row order; none is empty. Errors are those of [`chunk`](Self::chunk).
+    pub fn chunks(&self) -> impl ExactSizeIterator<Item = Result<&ArrayRef, DecodeError>> {
         (0..self.num_chunks()).map(|chunk_index| self.chunk(chunk_index))
     }
 
@@ -73,8 +79,11 @@ impl ChunkedColumn {
     /// What arrow-rs reports for the first invalid array.
     pub fn validate_full(&self) -> Result<(), ArrowError> {
         let field = &self.schema.fields[self.index];
-        self.chunks
-            .iter()
-            .try_for_each(|chunk| chunk.batch.array_data(field, self.start).validate_full())
+        self.chunks.iter().try_for_each(|chunk| {
+            let array = chunk.batch.array_data(field, self.start);
+            array
+                .map_err(|error| ArrowError::ExternalError(error.into()))?
+                .validate_full()
+        })
     }
 }

@@ -1,15 +1,18 @@
 use arrow_buffer::Buffer;
 
-use crate::wire::BatchHeader;
+use crate::wire::{BatchHeader, Reservation};
 #[cfg(feature = "kernels")]
 use crate::wire::{frame, write_batch};
 
 /// The content of a message: the header with the positions of the buffers, and the body. It is not
 /// compressed, or no longer.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) header: BatchHeader,
     pub(crate) body: Buffer,
+    /// The memory of buffers that are copied, because they are not aligned for their type.
+    #[allow(dead_code)]
+    pub(crate) copies: Reservation,
 }
 
 impl Content {

@@ -4,16 +4,17 @@ mod batch;
 mod chunked_column;
 mod content;
 mod dictionary;
+mod gather;
 mod window;
 
 use std::sync::Arc;
 
 use crate::text::{CellKind, CellText, Extension, TimeZones, write_cell, write_json};
-use crate::wire::StreamSchema;
-pub(crate) use batch::{Batch, array_data, has_nulls};
+use crate::wire::{DecodeError, StreamSchema};
+pub(crate) use batch::{Batch, array_data};
 pub use chunked_column::ChunkedColumn;
 pub(crate) use content::Content;
-pub(crate) use dictionary::{DictionariesById, Dictionary};
+pub(crate) use dictionary::{DictionariesById, Dictionary, DictionaryChunk};
 pub use window::{CellWindow, WindowError};
 
 /// An append-only table. Row k is row k of the stream; batch boundaries do not show above it.
@@ -90,6 +91,9 @@ impl Table {
 
     /// Writes the text of a cell. `index` is the index in the chunk, as [`locate`](Self::locate)
     /// returns it.
+    ///
+    /// # Errors
+    /// As [`ChunkedColumn::chunk`].
     pub fn write_cell(
         &self,
         column: usize,
@@ -97,12 +101,16 @@ impl Table {
         index: usize,
         zones: &dyn TimeZones,
         out: &mut CellText,
-    ) -> CellKind {
-        let array = self.columns[column].chunk(chunk);
-        write_cell(array, self.extensions[column], index, zones, out)
+    ) -> Result<CellKind, DecodeError> {
+        let array = self.columns[column].chunk(chunk)?;
+        let extension = self.extensions[column];
+        Ok(write_cell(array, extension, index, zones, out))
     }
 
     /// Writes a cell as JSON, with the parameters of [`write_cell`](Self::write_cell).
+    ///
+    /// # Errors
+    /// As [`ChunkedColumn::chunk`].
     pub fn write_json(
         &self,
         column: usize,
@@ -110,9 +118,10 @@ impl Table {
         index: usize,
         zones: &dyn TimeZones,
         out: &mut CellText,
-    ) {
-        let array = self.columns[column].chunk(chunk);
+    ) -> Result<(), DecodeError> {
+        let array = self.columns[column].chunk(chunk)?;
         write_json(array, self.extensions[column], index, zones, out);
+        Ok(())
     }
 
     /// Rows of each chunk; the same in every column.

@@ -7,7 +7,8 @@ use arrow_array::{Array, GenericStringArray, OffsetSizeTrait};
 use arrow_schema::DataType;
 
 use super::Table;
-use crate::text::{CellKind, CellText, TimeZones, write_decimal};
+use crate::text::{CellKind, CellText, TimeZones, write_cell, write_decimal};
+use crate::wire::{DecodeError, DecodeErrorKind};
 
 /// The text of a rectangle of cells, packed so that one copy transfers it to another thread.
 ///
@@ -44,6 +45,14 @@ pub enum WindowError {
         /// The number of columns of the table.
         num_columns: usize,
     },
+    /// There is no memory for the cells, or for the values of a dictionary that grew.
+    Unreadable(DecodeError),
+}
+
+impl From<DecodeError> for WindowError {
+    fn from(error: DecodeError) -> Self {
+        Self::Unreadable(error)
+    }
 }
 
 impl WindowError {
@@ -53,6 +62,10 @@ impl WindowError {
         match self {
             Self::Rows { .. } | Self::Column { .. } => "out_of_range",
             Self::TooLarge { .. } => "over_limit",
+            Self::Unreadable(error) if error.kind == DecodeErrorKind::MemoryBudgetExceeded => {
+                "out_of_memory"
+            }
+            Self::Unreadable(error) => error.kind.code(),
         }
     }
 }
@@ -80,6 +93,7 @@ impl fmt::Display for WindowError {
                     "column {index} was requested, but the table has {num_columns}"
                 )
             }
+            Self::Unreadable(error) => f.write_str(&error.message),
         }
     }
 }
@@ -148,12 +162,13 @@ impl Table {
                 break;
             };
             for &column in columns {
+                let array = self.columns[column].chunk(chunk)?;
                 packing.push(max_chars, |cell| {
-                    self.write_cell(column, chunk, index, zones, cell)
+                    write_cell(array, self.extensions[column], index, zones, cell)
                 })?;
             }
         }
-        Ok(packing.finish())
+        packing.finish()
     }
 
     /// The window of one column with uncut texts. Texts that memory already holds in their displayed
@@ -168,18 +183,28 @@ impl Table {
         let mut packing = Packing::try_new(num_rows)?;
         let mut row = rows.start;
         while let Some((chunk, first)) = self.locate(row).filter(|_| row < rows.end) {
-            let array = self.columns[column].chunk(chunk);
+            let array = self.columns[column].chunk(chunk)?;
             let last = array.len().min(first + (rows.end - row) as usize);
             row += (last - first) as u64;
             if self.extensions[column].is_none() && packing.extend(array, first..last)? {
                 continue;
             }
             for index in first..last {
-                packing.push(0, |cell| self.write_cell(column, chunk, index, zones, cell))?;
+                packing.push(0, |cell| {
+                    write_cell(array, self.extensions[column], index, zones, cell)
+                })?;
             }
         }
-        Ok(packing.finish())
+        packing.finish()
     }
+}
+
+/// Reserves `num_bytes` more bytes, or returns an error where an allocation would abort.
+fn reserve(bytes: &mut Vec<u8>, num_bytes: usize) -> Result<(), WindowError> {
+    bytes.try_reserve_exact(num_bytes).map_err(|_| {
+        let message = format!("no memory for {num_bytes} bytes of texts; ask for fewer rows");
+        DecodeError::new(DecodeErrorKind::MemoryBudgetExceeded, message).into()
+    })
 }
 
 /// Packs the cells of a [`CellWindow`].
@@ -195,9 +220,12 @@ impl Packing {
         if num_cells > MAX_CHARS {
             return Err(TOO_LARGE);
         }
+        let (mut ends, mut kinds) = (Vec::new(), Vec::new());
+        reserve(&mut ends, num_cells * 4)?;
+        reserve(&mut kinds, num_cells)?;
         Ok(Self {
-            ends: Vec::with_capacity(num_cells * 4),
-            kinds: Vec::with_capacity(num_cells),
+            ends,
+            kinds,
             texts: String::new(),
             end_utf16: 0,
         })
@@ -286,12 +314,12 @@ impl Packing {
         true
     }
 
-    fn finish(self) -> CellWindow {
+    fn finish(self) -> Result<CellWindow, WindowError> {
         let mut bytes = self.ends;
-        bytes.reserve_exact(self.kinds.len() + self.texts.len());
+        reserve(&mut bytes, self.kinds.len() + self.texts.len())?;
         bytes.extend_from_slice(&self.kinds);
         bytes.extend_from_slice(self.texts.as_bytes());
-        CellWindow { bytes }
+        Ok(CellWindow { bytes })
     }
 }
 

@@ -96,6 +96,31 @@ pub fn decompress(
     Ok(Cow::Owned(out))
 }
 
+/// The positions of the buffers of a compressed body after decompression, and the end of the last one.
+///
+/// # Errors
+/// As [`decompress`].
+#[cfg(feature = "decode")]
+pub(crate) fn decompressed_layout(
+    header: &BatchHeader,
+    body: &[u8],
+    cap_bytes: u64,
+) -> Result<(Vec<BufferRange>, u64), DecodeError> {
+    let mut ranges = Vec::with_capacity(header.buffers.len());
+    let mut end = 0u64;
+    for BufferRange { offset, length } in &header.buffers {
+        let claimed = claimed_bytes(&body[*offset..*offset + *length], cap_bytes - end)?;
+        ranges.push(BufferRange {
+            offset: end as usize,
+            length: claimed as usize,
+        });
+        // Never exceeds the cap, because each claim is checked against the bytes that are left.
+        let padded = (end + claimed).checked_next_multiple_of(BUFFER_ALIGNMENT_BYTES);
+        end = padded.map_or(cap_bytes, |end| end.min(cap_bytes));
+    }
+    Ok((ranges, end))
+}
+
 /// Decompresses each buffer of a batch into `arena`. Returns the body, of at most `cap_bytes`, and
 /// `header` with the new positions of the buffers.
 ///
@@ -109,18 +134,8 @@ pub(crate) fn decompress_body(
     arena: &mut Arena,
     cap_bytes: u64,
 ) -> Result<(BatchHeader, AlignedBody), DecodeError> {
-    let stored_ranges = std::mem::take(&mut header.buffers);
-    let mut end = 0u64;
-    for BufferRange { offset, length } in &stored_ranges {
-        let claimed = claimed_bytes(&body[*offset..*offset + *length], cap_bytes - end)?;
-        header.buffers.push(BufferRange {
-            offset: end as usize,
-            length: claimed as usize,
-        });
-        // Never exceeds the cap, because each claim is checked against the bytes that are left.
-        let padded = (end + claimed).checked_next_multiple_of(BUFFER_ALIGNMENT_BYTES);
-        end = padded.map_or(cap_bytes, |end| end.min(cap_bytes));
-    }
+    let (ranges, end) = decompressed_layout(&header, body, cap_bytes)?;
+    let stored_ranges = std::mem::replace(&mut header.buffers, ranges);
     let mut region = arena.reserve(end)?;
     for (from, to) in stored_ranges.iter().zip(&header.buffers) {
         region.write(&[0; BUFFER_ALIGNMENT_BYTES as usize][..to.offset - region.filled()]);

@@ -133,6 +133,31 @@ impl Framer {
         }
     }
 
+    /// Like [`space`](Self::space), for a caller who writes through a pointer: the memory may never have
+    /// been written. Before `advance`, the caller calls `assume_written`.
+    #[cfg(feature = "decode")]
+    pub(crate) fn unwritten(&mut self) -> (*mut u8, usize) {
+        match &mut self.state {
+            State::Body { body, .. } => body.unwritten(),
+            _ => {
+                let space = self.space();
+                (space.as_mut_ptr(), space.len())
+            }
+        }
+    }
+
+    /// Counts the first `num_bytes` of [`unwritten`](Self::unwritten) as written.
+    ///
+    /// # Safety
+    /// The caller has written them.
+    #[cfg(feature = "decode")]
+    pub(crate) unsafe fn assume_written(&mut self, num_bytes: usize) {
+        if let State::Body { body, .. } = &mut self.state {
+            // SAFETY: the caller guarantees it.
+            unsafe { body.assume_written(num_bytes) }
+        }
+    }
+
     /// Accepts the first `num_bytes` bytes of [`space`](Self::space), which the caller has written.
     /// Returns the message that they complete, if any.
     ///
@@ -144,7 +169,10 @@ impl Framer {
         if let State::Failed(error) = &self.state {
             return Err(error.clone());
         }
-        let num_bytes = num_bytes.min(self.space().len());
+        let num_bytes = match num_bytes {
+            0 => 0,
+            _ => num_bytes.min(self.space().len()),
+        };
         self.position += num_bytes as u64;
         self.step(num_bytes).map_err(|error| {
             let error = error.at_byte(self.message_start);
@@ -233,10 +261,17 @@ impl Framer {
         let [first, second] =
             [0, 4].map(|at| [prefix[at], prefix[at + 1], prefix[at + 2], prefix[at + 3]]);
         let has_continuation = first == CONTINUATION;
+        let is_start = self.message_start == 0;
+        let is_marker = first == [0; 4] || (has_continuation && filled == 8 && second == [0; 4]);
+        if is_marker && is_start {
+            return Err(DecodeError::new(
+                DecodeErrorKind::NotArrow,
+                "the stream ends before its schema",
+            ));
+        }
         if !has_continuation && first == [0; 4] {
             return self.end_stream(&prefix[4..filled]);
         }
-        let is_start = self.message_start == 0;
         if let Some(what) = foreign(first).filter(|_| is_start && self.file.is_none()) {
             return Err(DecodeError::new(
                 DecodeErrorKind::NotArrow,

@@ -54,6 +54,14 @@ pub struct ArraySlot {
     pub children: Vec<ArraySlot>,
 }
 
+impl ArraySlot {
+    /// Whether the validity counts. Before V5, unions had a validity buffer too; it is ignored.
+    #[must_use]
+    pub fn has_nulls(&self, data_type: &DataType) -> bool {
+        self.node.null_count > 0 && !matches!(data_type, DataType::Union(..))
+    }
+}
+
 /// Assigns the nodes and buffers of `header` to `fields`; returns one slot for each field.
 ///
 /// # Errors

@@ -31,6 +31,18 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Limits for a decoder whose memory budget alone bounds the bodies.
+    #[must_use]
+    pub fn of_memory() -> Self {
+        Self {
+            max_body_bytes: u64::MAX,
+            max_decompressed_bytes: u64::MAX,
+            ..Self::default()
+        }
+    }
+}
+
 /// `value` as an unsigned number, if it is not negative and at most `limit`.
 pub(super) fn within(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
     match u64::try_from(value) {

@@ -23,7 +23,7 @@ mod write;
 pub use batch_header::{BatchHeader, BufferRange, Codec, FieldNode, MetadataVersion};
 pub use compression::decompress;
 #[cfg(feature = "decode")]
-pub(crate) use compression::decompress_body;
+pub(crate) use compression::{decompress_body, decompressed_layout};
 pub use describe::{FieldDescription, describe_fields};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use file::Footer;
@@ -35,6 +35,8 @@ pub use limits::Limits;
 pub use message::{DictionaryHeader, Message};
 pub use schema::{DictionaryEncoding, EncodedSchema, SchemaField, StreamSchema};
 pub use slab::{AlignedBody, SlabPool};
+#[cfg(feature = "decode")]
+pub(crate) use slab::{Arena, Reservation};
 pub use survey::{Survey, SurveyError, SurveyedKind, SurveyedMessage, survey_file, survey_stream};
 pub use type_name::{EXTENSION_NAME, column_type_name, field_type_name, type_name};
 pub use write::write_batch;

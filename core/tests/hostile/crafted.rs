@@ -137,13 +137,18 @@ impl Claim {
     }
 }
 
-/// A schema message in which every dictionary has the id 0.
-pub(crate) fn schema(fields: Vec<Field>) -> Vec<u8> {
+/// A schema message whose dictionaries have ids from 0 on; those inside of others come first.
+pub(crate) fn numbered_schema(fields: Vec<Field>) -> Vec<u8> {
     let mut fbb = FlatBufferBuilder::new();
     let mut tracker = DictionaryTracker::new(false);
     let mut encoder = IpcSchemaEncoder::new().with_dictionary_tracker(&mut tracker);
     let schema = encoder.schema_to_fb_offset(&mut fbb, &Schema::new(fields));
-    let mut bytes = encapsulated(fbb, MessageHeader::Schema, schema.as_union_value(), 0);
+    encapsulated(fbb, MessageHeader::Schema, schema.as_union_value(), 0)
+}
+
+/// A schema message in which every dictionary has the id 0.
+pub(crate) fn schema(fields: Vec<Field>) -> Vec<u8> {
+    let mut bytes = numbered_schema(fields);
     for at in dictionary_ids(&bytes[8..]) {
         bytes[8 + at..][..8].fill(0);
     }

@@ -6,6 +6,7 @@
 mod claims;
 mod crafted;
 mod meter;
+mod replay;
 mod use_table;
 
 use std::collections::BTreeMap;
@@ -26,23 +27,15 @@ macro_rules! tell {
     };
 }
 
-/// The memory budget of rows, and the maximum decompressed size of one batch.
+/// The memory budget of rows.
 const BUDGET_BYTES: u64 = 16 << 20;
 /// The maximum memory of a case: rows, the message being read, and everything derived from them.
 const CAP_BYTES: usize = 64 << 20;
 const TIME_LIMIT: Duration = Duration::from_secs(1);
 
-pub(crate) fn limits() -> Limits {
-    Limits {
-        max_metadata_bytes: 1 << 20,
-        max_decompressed_bytes: BUDGET_BYTES,
-        ..Limits::default()
-    }
-}
-
 /// Decodes `bytes`, and uses the resulting rows.
 fn run(bytes: &[u8]) -> Result<(), DecodeError> {
-    let mut decoder = Decoder::new(BUDGET_BYTES, limits());
+    let mut decoder = Decoder::new(BUDGET_BYTES, Limits::of_memory());
     let result = decoder.push(bytes).and_then(|_| decoder.finish());
     use_table::use_table(&decoder);
     result
@@ -153,6 +146,7 @@ fn every_flipped_bit_ends_in_an_error_or_a_table() {
         .collect();
     let outcomes = run_all(&streams, &cases, decoded);
     tell!("{} flipped bits: {outcomes:?}", cases.len());
+    replay::write_counts("flipped bits", &outcomes);
     assert_eq!(outcomes.values().sum::<usize>(), cases.len());
 }
 
@@ -168,6 +162,7 @@ fn every_cut_ends_in_an_error() {
         .collect();
     let outcomes = run_all(&streams, &cases, decoded);
     tell!("{} cuts: {outcomes:?}", cases.len());
+    replay::write_counts("cuts", &outcomes);
     let cut_codes = ["missing_end_of_stream", "truncated_message"];
     assert!(outcomes.keys().eq(cut_codes), "{outcomes:?}");
 }
@@ -184,7 +179,7 @@ fn inputs_that_once_crashed_a_reader_end_in_an_error_or_a_table() {
     let outcomes = run_all(&streams, &cases, decoded);
     tell!("{} hostile streams: {outcomes:?}", cases.len());
     let outcomes = run_all(&streams, &cases, |bytes| {
-        let limits = limits();
+        let limits = Limits::of_memory();
         let stream = survey_stream(std::io::Cursor::new(bytes), &limits);
         let file = survey_file(std::io::Cursor::new(bytes), &limits);
         stream

@@ -142,8 +142,8 @@ fn never(column: Expr) -> Expr {
 
 /// A JSON value as a value of the column's type; exact, or an error.
 fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
-    let text = literal_text(value, field.name()).map_err(refused)?;
     let target = value_type(field.data_type());
+    let text = literal_text(value, field.name(), target).map_err(refused)?;
     let refuse = || {
         bad(
             format!("{text:?} is not a value of column {:?}", field.name()),

@@ -6,12 +6,13 @@ use std::time::Duration;
 use colonnade_core::semantics::{Pattern, check_find, may_hold};
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellKind, CellText, Extension, FixedOffsets};
+use colonnade_core::wire::DecodeError;
 use datafusion::arrow::datatypes::Schema;
 use futures::StreamExt;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
-use crate::encode::cells::CellReader;
+use crate::encode::cells::{CellReader, unreadable};
 use crate::error::{ErrorKind, QueryError};
 use crate::results::stream::ResultStream;
 
@@ -91,9 +92,9 @@ pub async fn find(
         let wanted = request.limit - found.matches.len();
         let search = Arc::clone(&search);
         let searched = tokio::task::spawn_blocking(move || search.search(&rows, skipped, wanted));
-        let (matches, end) = searched.await.map_err(|_| {
-            QueryError::new(ErrorKind::Internal, "the search stopped", "search again")
-        })?;
+        let stopped =
+            |_| QueryError::new(ErrorKind::Internal, "the search stopped", "search again");
+        let (matches, end) = searched.await.map_err(stopped)?.map_err(unreadable)?;
         let matches = matches.into_iter().map(|(row, columns)| Match {
             row: first_row + row,
             columns,
@@ -106,6 +107,9 @@ pub async fn find(
         }
     }
 }
+
+/// Rows of a message, each with the names of the columns in which the text was found.
+type Rows = Vec<(u64, Vec<String>)>;
 
 /// The text and the columns of a search.
 struct Search {
@@ -151,8 +155,8 @@ impl Search {
 
     /// Searches rows `[start, …)` of one message for at most `limit` rows; returns them, and the row
     /// after the last one that was searched.
-    fn search(&self, rows: &Table, start: u64, limit: usize) -> (Vec<(u64, Vec<String>)>, u64) {
-        let mut matches = Vec::new();
+    fn search(&self, rows: &Table, start: u64, limit: usize) -> Result<(Rows, u64), DecodeError> {
+        let mut matches = Rows::new();
         let (mut text, mut letters) = (String::new(), Vec::new());
         let fields = &rows.schema().fields;
         let columns: Vec<_> = self
@@ -164,7 +168,7 @@ impl Search {
             })
             .collect();
         if columns.is_empty() {
-            return (matches, rows.num_rows());
+            return Ok((matches, rows.num_rows()));
         }
         for row in start..rows.num_rows() {
             let Some((chunk, index)) = rows.locate(row) else {
@@ -174,7 +178,7 @@ impl Search {
             for (column, name) in &columns {
                 text.clear();
                 let mut out = CellText::new(&mut text, 0);
-                let kind = rows.write_cell(*column, chunk, index, &FixedOffsets, &mut out);
+                let kind = rows.write_cell(*column, chunk, index, &FixedOffsets, &mut out)?;
                 if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
                     found.push(name.clone());
                 }
@@ -182,10 +186,10 @@ impl Search {
             if !found.is_empty() {
                 matches.push((row, found));
                 if matches.len() == limit {
-                    return (matches, row + 1);
+                    return Ok((matches, row + 1));
                 }
             }
         }
-        (matches, rows.num_rows())
+        Ok((matches, rows.num_rows()))
     }
 }

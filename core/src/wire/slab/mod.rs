@@ -80,6 +80,21 @@ impl Drop for Slab {
     }
 }
 
+/// Bytes outside of slabs that count as memory of the stream, until this is dropped.
+#[cfg(feature = "decode")]
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    num_bytes: u64,
+    held_bytes: Arc<AtomicU64>,
+}
+
+#[cfg(feature = "decode")]
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.held_bytes.fetch_sub(self.num_bytes, Ordering::Relaxed);
+    }
+}
+
 /// The slabs of one stream.
 #[derive(Debug)]
 pub(crate) struct Arena {
@@ -151,6 +166,16 @@ impl Arena {
                 "the next message holds {num_bytes} bytes, but the memory budget has {left_bytes} left"
             ),
         ))
+    }
+
+    /// Counts `num_bytes` that are allocated later, outside of the slabs.
+    #[cfg(feature = "decode")]
+    pub(crate) fn count(&self, num_bytes: u64) -> Reservation {
+        self.held_bytes.fetch_add(num_bytes, Ordering::Relaxed);
+        Reservation {
+            num_bytes,
+            held_bytes: Arc::clone(&self.held_bytes),
+        }
     }
 
     /// Reserves memory for a body of `num_bytes` bytes, to be written once.

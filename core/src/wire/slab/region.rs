@@ -1,4 +1,4 @@
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,17 +41,13 @@ impl Region {
         let mut initialised = memory.initialised.load(Ordering::Acquire);
         if initialised <= next && next < end {
             let until = end.min(next + STEP_BYTES);
-            // Wasm memory is always initialised; its first touch is left to the code that fills it.
-            if !cfg!(target_arch = "wasm32") {
-                // SAFETY: `initialised..until` lies in the allocation. Nobody else reads or writes it
-                // from `initialised` on, because completed bodies end before it and a slab has one
-                // region.
-                unsafe {
-                    memory
-                        .start
-                        .add(initialised)
-                        .write_bytes(0, until - initialised);
-                }
+            // SAFETY: `initialised..until` lies in the allocation. Nobody else reads or writes it from
+            // `initialised` on, because completed bodies end before it and a slab has one region.
+            unsafe {
+                memory
+                    .start
+                    .add(initialised)
+                    .write_bytes(0, until - initialised);
             }
             initialised = until;
             memory.initialised.store(initialised, Ordering::Release);
@@ -66,9 +62,52 @@ impl Region {
         }
     }
 
+    /// Address and length of the memory for the next bytes, which may never have been written.
+    #[cfg(feature = "decode")]
+    pub(crate) fn unwritten(&mut self) -> (*mut u8, usize) {
+        match self.slab.as_ref().and_then(|slab| slab.memory.as_ref()) {
+            None => (NonNull::dangling().as_ptr(), 0),
+            Some(memory) => {
+                let start = memory.start.as_ptr();
+                // The region lies in the allocation.
+                let next = start.wrapping_add(self.start + self.filled);
+                (next, self.len - self.filled)
+            }
+        }
+    }
+
+    /// Counts the first `num_bytes` of [`unwritten`](Self::unwritten) as written.
+    ///
+    /// # Safety
+    /// The caller has written them.
+    #[cfg(feature = "decode")]
+    pub(crate) unsafe fn assume_written(&mut self, num_bytes: usize) {
+        let Some(memory) = self.slab.as_ref().and_then(|slab| slab.memory.as_ref()) else {
+            return;
+        };
+        let next = self.start + self.filled;
+        let initialised = memory.initialised.load(Ordering::Acquire);
+        // Between two bodies are at most 63 bytes that belong to neither.
+        if initialised < next {
+            // SAFETY: as in `space`.
+            unsafe {
+                memory
+                    .start
+                    .add(initialised)
+                    .write_bytes(0, next - initialised);
+            }
+        }
+        let end = next + num_bytes.min(self.len - self.filled);
+        memory
+            .initialised
+            .store(initialised.max(end), Ordering::Release);
+    }
+
     /// Accepts the first `num_bytes` of [`space`](Self::space), which the caller has written.
     pub(crate) fn advance(&mut self, num_bytes: usize) {
-        self.filled += num_bytes.min(self.space().len());
+        if num_bytes > 0 {
+            self.filled += num_bytes.min(self.space().len());
+        }
     }
 
     /// Copies `bytes` into the region, as far as they fit.
@@ -161,5 +200,12 @@ impl Deref for AlignedBody {
         // SAFETY: `start` is valid for `len` initialised bytes (dangling only where `len` is 0),
         // which nobody writes any more.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for AlignedBody {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `deref`; a body is the only value that refers to its bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }

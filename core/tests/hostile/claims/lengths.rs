@@ -1,5 +1,6 @@
 use arrow_ipc::CompressionType;
 use arrow_schema::{DataType, Field};
+use colonnade_core::text::FixedOffsets;
 use colonnade_core::wire::DecodeErrorKind::{
     InvalidData, InvalidHeader, MemoryBudgetExceeded, NotArrow, OverLimit, TruncatedMessage,
 };
@@ -10,12 +11,12 @@ use crate::crafted::{Claim, Stream, schema};
 use super::{CODECS, MIB, accepted, compressed, decode, refused};
 
 #[test]
-fn claimed_decompressed_lengths_over_the_cap() {
+fn claimed_decompressed_lengths_over_the_budget() {
     for codec in CODECS {
         for claimed_bytes in [1 << 40, i64::MAX, BUDGET_BYTES as i64 + 1] {
             let claim = compressed(codec, &[7; 1000], claimed_bytes);
             let stream = Stream::of(DataType::Int8, &[claim]);
-            refused(&stream, OverLimit, 1, "decompressed length");
+            refused(&stream, MemoryBudgetExceeded, 1, "memory budget");
         }
         let claim = compressed(codec, &[7; 1000], -2);
         let stream = Stream::of(DataType::Int8, &[claim]);
@@ -34,7 +35,7 @@ fn bombs_that_claim_little() {
 }
 
 #[test]
-fn buffers_that_are_over_the_cap_together() {
+fn buffers_that_are_over_the_budget_together() {
     let one = compressed(CompressionType::ZSTD, &vec![0; 6 * MIB], 6 * MIB as i64);
     let (_, values) = (one.buffers[0], one.buffers[1]);
     let rows = 6 * MIB as i64;
@@ -46,7 +47,44 @@ fn buffers_that_are_over_the_cap_together() {
     };
     let columns = ["a", "b", "c"].map(|name| Field::new(name, DataType::Int8, true));
     let stream = Stream::new(&[schema(columns.to_vec()), claim.message()]);
-    refused(&stream, OverLimit, 1, "decompressed length");
+    refused(&stream, MemoryBudgetExceeded, 1, "memory budget");
+}
+
+#[test]
+fn decompressed_rows_wait_for_a_larger_budget() {
+    let num_rows = 12 * MIB;
+    for codec in CODECS {
+        let claim = compressed(codec, &vec![7; num_rows], num_rows as i64);
+        let stream = Stream::of(DataType::Int8, &[claim.clone(), claim]);
+        let (mut decoder, result) = decode(&stream);
+        let error = result.unwrap_err();
+        assert_eq!(
+            (error.kind, error.byte),
+            (MemoryBudgetExceeded, stream.starts[2])
+        );
+        assert!(decoder.space().is_empty());
+        let progress = decoder.set_memory_bytes(4 * BUDGET_BYTES).unwrap();
+        assert_eq!(progress.num_rows, 2 * num_rows as u64);
+    }
+}
+
+#[test]
+fn copies_of_unaligned_values_count_in_the_budget() {
+    let num_bytes = 8 * MIB;
+    let mut claim = Claim::batch(&[num_bytes as i64 / 16], &[&[], &vec![1; num_bytes]]);
+    claim.body.splice(0..0, [0; 8]);
+    claim.buffers[1].0 += 8;
+    let stream = Stream::of(DataType::Decimal128(38, 0), &[claim]);
+    refused(&stream, MemoryBudgetExceeded, 1, "memory budget");
+    let mut decoder = decode(&stream).0;
+    decoder.set_memory_bytes(2 * BUDGET_BYTES).unwrap();
+    assert!(decoder.used_bytes() >= 2 * num_bytes as u64);
+    let table = decoder.table().unwrap();
+    let window = table.window(0..1, &[0], 0, &FixedOffsets).unwrap();
+    let text = i128::from_le_bytes([1; 16]).to_string();
+    assert!(window.bytes.ends_with(text.as_bytes()));
+    drop(decoder.take_table());
+    assert!(decoder.used_bytes() < MIB as u64);
 }
 
 #[test]
@@ -99,8 +137,8 @@ fn rows_inside_of_rows_that_take_no_bytes() {
 #[test]
 fn claimed_body_lengths() {
     let claims = [
-        (1 << 62, OverLimit, "body length"),
-        ((1 << 32) + 800, OverLimit, "body length"),
+        (1 << 62, MemoryBudgetExceeded, "memory budget"),
+        ((1 << 32) + 800, MemoryBudgetExceeded, "memory budget"),
         (200 << 20, MemoryBudgetExceeded, "memory budget"),
         (-8, InvalidHeader, "negative"),
         (0, InvalidHeader, "buffer length"),
@@ -116,7 +154,7 @@ fn claimed_body_lengths() {
 
 #[test]
 fn claimed_metadata_lengths() {
-    for length in [i32::MAX, -1, 3, (1 << 20) + 1] {
+    for length in [i32::MAX, -1, 3, (16 << 20) + 1] {
         let mut message = vec![0xff; 4];
         message.extend_from_slice(&length.to_le_bytes());
         let stream = Stream::new(&[schema(vec![]), message]);

@@ -2,24 +2,25 @@
 
 mod expansion;
 mod lengths;
+mod nested;
 mod structure;
 
 use std::io::Write;
 
 use arrow_ipc::CompressionType;
 use colonnade_core::decode::Decoder;
-use colonnade_core::wire::DecodeErrorKind::{self};
+use colonnade_core::wire::{DecodeErrorKind, Limits};
 
 use crate::crafted::{Claim, Stream};
 use crate::meter::{self, Cost};
-use crate::{BUDGET_BYTES, CAP_BYTES, TIME_LIMIT, limits, use_table};
+use crate::{BUDGET_BYTES, CAP_BYTES, TIME_LIMIT, replay, use_table};
 
 pub(super) const MIB: usize = 1 << 20;
 
 /// Decodes a stream and uses its rows, within the limits of memory and time.
 pub(super) fn decode(stream: &Stream) -> (Decoder, Result<(), colonnade_core::wire::DecodeError>) {
     let case = || {
-        let mut decoder = Decoder::new(BUDGET_BYTES, limits());
+        let mut decoder = Decoder::new(BUDGET_BYTES, Limits::of_memory());
         let result = decoder.push(&stream.bytes).and_then(|_| decoder.finish());
         use_table::use_table(&decoder);
         (decoder, result)
@@ -29,6 +30,7 @@ pub(super) fn decode(stream: &Stream) -> (Decoder, Result<(), colonnade_core::wi
     let is_slow = |cost: Cost| cost.time > TIME_LIMIT;
     let is_always_slow = is_slow(cost) && (0..2).all(|_| is_slow(meter::measure(case).1));
     assert!(!is_always_slow, "{result:?}: {cost:?}");
+    replay::write_stream(&stream.bytes, &result);
     (decoder, result)
 }
 

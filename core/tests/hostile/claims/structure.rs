@@ -1,6 +1,6 @@
 use arrow_ipc::{MessageHeader, Null, NullArgs};
 use arrow_schema::{DataType, Field, UnionFields, UnionMode};
-use colonnade_core::wire::DecodeErrorKind::{InvalidData, InvalidHeader, Unsupported};
+use colonnade_core::wire::DecodeErrorKind::{InvalidData, InvalidHeader, NotArrow, Unsupported};
 use flatbuffers::FlatBufferBuilder;
 
 use crate::crafted::{Claim, Stream, encapsulated, schema};
@@ -259,6 +259,14 @@ fn messages_out_of_order() {
         1,
         "second schema",
     );
+    for marker in [[0; 4].as_slice(), &[0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]] {
+        let mut stream = Stream::new(&[]);
+        stream.bytes = marker.to_vec();
+        refused(&stream, NotArrow, 0, "before its schema");
+        // Before Arrow 0.15, the marker was four zero bytes.
+        stream.bytes = [&empty, marker].concat();
+        accepted(&stream);
+    }
     let mut fbb = FlatBufferBuilder::new();
     let table = Null::create(&mut fbb, &NullArgs {});
     let tensor = encapsulated(fbb, MessageHeader::Tensor, table.as_union_value(), 0);

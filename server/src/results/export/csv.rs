@@ -1,5 +1,6 @@
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellKind, CellText, FixedOffsets};
+use colonnade_core::wire::DecodeError;
 use datafusion::arrow::datatypes::DataType;
 
 use super::batches::schema_of;
@@ -52,21 +53,22 @@ impl RowWriter for CsvWriter {
         out
     }
 
-    fn write(&self, rows: &Table, out: &mut String) {
+    fn write(&self, rows: &Table, out: &mut String) -> Result<(), DecodeError> {
         for row in 0..rows.num_rows() {
             let Some((chunk, index)) = rows.locate(row) else {
-                return;
+                return Ok(());
             };
             for position in 0..rows.columns().len() {
                 let start = next_field(out, position);
                 let mut cell = CellText::new(out, 0);
-                let kind = rows.write_cell(position, chunk, index, &FixedOffsets, &mut cell);
+                let kind = rows.write_cell(position, chunk, index, &FixedOffsets, &mut cell)?;
                 if kind != CellKind::Null {
                     end_field(out, start, self.escaped[position]);
                 }
             }
             out.push('\n');
         }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 use colonnade_core::semantics::distinct_names;
 use colonnade_core::table::Table;
 use colonnade_core::text::{CellText, FixedOffsets, json_string};
+use colonnade_core::wire::DecodeError;
 
 use super::FileChunks;
 use super::batches::schema_of;
@@ -36,10 +37,10 @@ impl RowWriter for NdjsonWriter {
         String::new()
     }
 
-    fn write(&self, rows: &Table, out: &mut String) {
+    fn write(&self, rows: &Table, out: &mut String) -> Result<(), DecodeError> {
         for row in 0..rows.num_rows() {
             let Some((chunk, index)) = rows.locate(row) else {
-                return;
+                return Ok(());
             };
             if self.keys.is_empty() {
                 out.push('{');
@@ -47,9 +48,10 @@ impl RowWriter for NdjsonWriter {
             for (column, key) in self.keys.iter().enumerate() {
                 out.push_str(key);
                 let mut cell = CellText::new(out, 0);
-                rows.write_json(column, chunk, index, &FixedOffsets, &mut cell);
+                rows.write_json(column, chunk, index, &FixedOffsets, &mut cell)?;
             }
             out.push_str("}\n");
         }
+        Ok(())
     }
 }

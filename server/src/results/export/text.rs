@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use colonnade_core::table::Table;
+use colonnade_core::wire::DecodeError;
 use futures::{StreamExt, TryStreamExt, future};
 
 use super::{FileChunk, FileChunks, blocking};
-use crate::encode::cells::CellReader;
+use crate::encode::cells::{CellReader, unreadable};
 use crate::error::QueryError;
 use crate::results::stream::ResultStream;
 
@@ -15,7 +16,10 @@ pub(super) trait RowWriter: Send + Sync + 'static {
     fn head(&self) -> String;
 
     /// Appends all rows of one batch.
-    fn write(&self, rows: &Table, out: &mut String);
+    ///
+    /// # Errors
+    /// The values of a dictionary cannot be gathered.
+    fn write(&self, rows: &Table, out: &mut String) -> Result<(), DecodeError>;
 }
 
 /// A file whose rows can be written independently: batches are written in parallel and handed out in order.
@@ -38,15 +42,15 @@ pub(super) fn text_file(
             let writer = Arc::clone(&writer);
             async move {
                 let rows = rows?;
-                blocking(move || {
+                let written = blocking(move || {
                     let mut text = String::new();
-                    writer.write(&rows, &mut text);
-                    FileChunk {
+                    writer.write(&rows, &mut text)?;
+                    Ok::<_, DecodeError>(FileChunk {
                         bytes: Bytes::from(text),
                         num_rows: rows.num_rows(),
-                    }
-                })
-                .await
+                    })
+                });
+                written.await?.map_err(unreadable)
             }
         })
         .buffered(num_threads);

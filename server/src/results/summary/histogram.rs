@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use colonnade_core::semantics::{Bins, FloatSum, exact_edges, float_edges};
+use colonnade_core::semantics::{
+    Bins, ExactMean, FloatSum, exact_edges, float_edges, largest_value, rounded_mean,
+};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Float64Type};
@@ -53,7 +55,9 @@ impl Numbers {
             let lowest = exact.values(&smallest)?;
             let highest = exact.values(&largest)?;
             let edges = match (lowest.first(), highest.first()) {
-                (Some(lowest), Some(highest)) => exact_edges(*lowest, *highest),
+                (Some(lowest), Some(highest)) => {
+                    exact_edges(*lowest, *highest, largest_value(data_type))
+                }
                 _ => Vec::new(),
             };
             return Ok(Self::Exact {
@@ -116,14 +120,16 @@ impl Numbers {
                     (_, None) => None,
                     _ if num_values == 0 => None,
                     (Exact::Ticks(_), Some(sum)) => {
-                        let half = i128::from(num_values / 2);
-                        let rounded = (sum + half).div_euclid(i128::from(num_values));
-                        Some(exact.array(&[rounded]))
+                        Some(exact.array(&[rounded_mean(sum, num_values)]))
                     }
                     (Exact::Digits(scale), Some(sum)) => {
-                        let mean = sum as f64 / num_values as f64;
-                        let mean = mean / 10_f64.powi(i32::from(*scale));
-                        Some(Ok(Arc::new(Float64Array::from(vec![mean])) as ArrayRef))
+                        Some(match ExactMean::of(sum, num_values) {
+                            ExactMean::Float(mean) => {
+                                let mean = mean / 10_f64.powi(i32::from(*scale));
+                                Ok(Arc::new(Float64Array::from(vec![mean])) as ArrayRef)
+                            }
+                            ExactMean::Rounded(digits) => exact.array(&[digits]),
+                        })
                     }
                 };
                 (mean, exact.array(&bins.edges), bins.counts)
@@ -141,7 +147,7 @@ impl Numbers {
                 }
                 let num_values = bins.num_values();
                 let mean = (num_values > 0).then(|| {
-                    let mean = sum.total() / num_values as f64;
+                    let mean = sum.mean(num_values);
                     Ok(Arc::new(Float64Array::from(vec![mean])) as ArrayRef)
                 });
                 let edges = Arc::new(Float64Array::from(bins.edges)) as ArrayRef;

@@ -1,0 +1,267 @@
+//! Dictionaries of random types, which grow with every batch: each batch has the texts of its values.
+
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use arrow_array::types::{Int16Type, Int32Type};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, FixedSizeListArray, Int8Array,
+    Int16Array, Int32Array, Int64Array, ListArray, ListViewArray, RecordBatch, RunArray,
+    StringArray, StringViewArray, StructArray, UInt32Array, UnionArray,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_ipc::writer::StreamWriter;
+use arrow_schema::{ArrowError, DataType, Field, Fields, UnionFields};
+use arrow_select::take::take;
+use colonnade_core::decode::Decoder;
+use colonnade_core::text::{CellText, FixedOffsets, write_cell};
+use colonnade_core::wire::{Framer, Limits, Message, write_batch};
+
+const SEEDS: std::ops::Range<u64> = 0..400;
+const NUM_BATCHES: usize = 4;
+/// The values of each message of a dictionary.
+const PART_ROWS: usize = 10;
+
+/// Numerical Recipes' linear congruential generator.
+struct Random(u64);
+
+impl Random {
+    /// A number below `end`, which is not 0.
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn each<T>(&mut self, len: usize, mut item: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..len).map(|_| item(self)).collect()
+    }
+
+    fn nulls(&mut self, len: usize) -> Option<NullBuffer> {
+        (self.below(2) == 0).then(|| self.each(len, |random| random.below(4) > 0).into())
+    }
+
+    fn optional<T>(&mut self, len: usize, item: impl Fn(usize) -> T) -> Vec<Option<T>> {
+        self.each(len, |random| {
+            let number = random.below(1000);
+            (random.below(5) > 0).then(|| item(number))
+        })
+    }
+
+    /// An array of a random type, at most `depth` levels deep.
+    fn array(&mut self, len: usize, depth: usize) -> ArrayRef {
+        let item = |child: &ArrayRef| Arc::new(Field::new("item", child.data_type().clone(), true));
+        match self.below(if depth == 0 { 6 } else { 14 }) {
+            0 => Arc::new(Int8Array::from(self.optional(len, |number| number as i8))),
+            1 => Arc::new(Int64Array::from(self.optional(len, |number| number as i64))),
+            2 => Arc::new(BooleanArray::from(
+                self.optional(len, |number| number % 2 == 0),
+            )),
+            3 => Arc::new(Decimal128Array::from(
+                self.optional(len, |number| number as i128),
+            )),
+            4 => Arc::new(StringArray::from(
+                self.optional(len, |number| format!("é{number}")),
+            )),
+            5 => Arc::new(StringViewArray::from_iter(self.optional(len, |number| {
+                "long text ".repeat(number % 3) + &number.to_string()
+            }))),
+            6 => {
+                let lens = self.each(len, |random| random.below(4));
+                let offsets = OffsetBuffer::<i32>::from_lengths(lens);
+                let child = self.array(offsets[len] as usize, depth - 1);
+                let nulls = self.nulls(len);
+                Arc::new(ListArray::new(item(&child), offsets, child, nulls))
+            }
+            7 => {
+                let num_items = 8;
+                let child = self.array(num_items, depth - 1);
+                let starts = self.each(len, |random| random.below(num_items) as i32);
+                let sizes = starts.iter().map(|start| {
+                    let most = num_items - *start as usize;
+                    self.below(most + 1) as i32
+                });
+                let sizes: Vec<i32> = sizes.collect();
+                let nulls = self.nulls(len);
+                let list =
+                    ListViewArray::new(item(&child), starts.into(), sizes.into(), child, nulls);
+                Arc::new(list)
+            }
+            8 => {
+                let size = 1 + self.below(3);
+                let child = self.array(len * size, depth - 1);
+                let nulls = self.nulls(len);
+                let list = FixedSizeListArray::try_new_with_length(
+                    item(&child),
+                    size as i32,
+                    child,
+                    nulls,
+                    len,
+                );
+                Arc::new(list.unwrap())
+            }
+            9 => {
+                let children = self.each(2, |random| random.array(len, depth - 1));
+                let fields: Fields = ["a", "b"]
+                    .iter()
+                    .zip(&children)
+                    .map(|(name, child)| Field::new(*name, child.data_type().clone(), true))
+                    .collect();
+                let nulls = self.nulls(len);
+                Arc::new(StructArray::new(fields, children, nulls))
+            }
+            10 | 11 => {
+                let is_dense = self.below(2) == 0;
+                let child_len = if is_dense { 5 } else { len };
+                let children = self.each(2, |random| random.array(child_len, depth - 1));
+                let fields = children
+                    .iter()
+                    .map(|child| Field::new("u", child.data_type().clone(), true));
+                let fields = UnionFields::try_new([0, 1], fields).unwrap();
+                let ids = self.each(len, |random| random.below(2) as i8);
+                let offsets =
+                    is_dense.then(|| self.each(len, |random| random.below(5) as i32).into());
+                Arc::new(UnionArray::try_new(fields, ids.into(), offsets, children).unwrap())
+            }
+            12 => {
+                let lens = self.each(len, |random| 1 + random.below(3) as i16);
+                let ends = lens.iter().scan(0, |end, len| {
+                    *end += len;
+                    Some(*end)
+                });
+                let ends = Int16Array::from_iter_values(ends);
+                let values = self.array(len, depth - 1);
+                let runs = RunArray::<Int16Type>::try_new(&ends, &values).unwrap();
+                Arc::new(runs.slice(0, len))
+            }
+            _ => {
+                let keys = Int32Array::from(self.optional(len, |number| number as i32 % 7));
+                let values = self.array(7, depth - 1);
+                Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values).unwrap())
+            }
+        }
+    }
+}
+
+fn texts(array: &ArrayRef) -> Vec<String> {
+    let text = |index| {
+        let mut out = String::new();
+        let mut cell = CellText::new(&mut out, 0);
+        let kind = write_cell(array, None, index, &FixedOffsets, &mut cell);
+        format!("{kind:?} {out}")
+    };
+    (0..array.len()).map(text).collect()
+}
+
+/// The messages of `array` as the only column of a stream, after its schema. With `dictionary`, its
+/// batch becomes a message of that dictionary; ids of other dictionaries stay.
+fn messages(array: &ArrayRef, dictionary: Option<(i64, bool)>) -> Result<Vec<u8>, ArrowError> {
+    let batch = RecordBatch::try_from_iter([("d", Arc::clone(array))])?;
+    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema())?;
+    writer.write(&batch)?;
+    let mut out = Vec::new();
+    for frame in Framer::new(Limits::default())
+        .push(&writer.into_inner()?)
+        .unwrap()
+    {
+        let (header, dictionary) = match frame.message {
+            Message::Schema(_) => continue,
+            Message::Dictionary(inner) => (inner.values, Some((inner.id, inner.is_delta))),
+            Message::Batch(header) => (header, dictionary),
+        };
+        let metadata = write_batch(&header, dictionary, frame.body.len());
+        out.extend([0xff; 4]);
+        out.extend((metadata.len() as u32).to_le_bytes());
+        out.extend(metadata);
+        out.extend_from_slice(&frame.body);
+    }
+    Ok(out)
+}
+
+/// A stream of dictionaries whose values arrive in parts, each followed by a batch of keys.
+fn stream(parts: &[ArrayRef], keys: &[Int32Array]) -> Result<Vec<u8>, ArrowError> {
+    let array = |keys| DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(&parts[0]));
+    let none: ArrayRef = Arc::new(array(Int32Array::new_null(0))?);
+    let schema = RecordBatch::try_from_iter([("d", none)])?.schema();
+    let mut bytes = StreamWriter::try_new(Vec::new(), &schema)?.into_inner()?;
+    bytes.truncate(bytes.len() - 8);
+    // Dictionaries inside of the values have the ids before it.
+    let id = num_dictionaries(parts[0].data_type());
+    for (index, (part, keys)) in parts.iter().zip(keys).enumerate() {
+        bytes.extend(messages(part, Some((id, index > 0)))?);
+        bytes.extend(messages(&(Arc::new(keys.clone()) as ArrayRef), None)?);
+    }
+    bytes.extend([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
+    Ok(bytes)
+}
+
+fn num_dictionaries(data_type: &DataType) -> i64 {
+    let of = |field: &Arc<Field>| num_dictionaries(field.data_type());
+    match data_type {
+        DataType::Dictionary(_, values) => 1 + num_dictionaries(values),
+        DataType::List(item) | DataType::ListView(item) | DataType::FixedSizeList(item, _) => {
+            of(item)
+        }
+        DataType::Struct(fields) => fields.iter().map(of).sum(),
+        DataType::Union(fields, _) => fields.iter().map(|(_, field)| of(field)).sum(),
+        DataType::RunEndEncoded(_, values) => of(values),
+        _ => 0,
+    }
+}
+
+#[test]
+fn every_batch_has_the_texts_of_its_values() {
+    let (mut num_read, mut num_refused) = (0, 0);
+    for seed in SEEDS {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let values = random.array(NUM_BATCHES * PART_ROWS, 3);
+        let name = format!("seed {seed}: {}", values.data_type());
+        let rows = |range: std::ops::Range<usize>| {
+            take(
+                &values,
+                &UInt32Array::from_iter_values(range.start as u32..range.end as u32),
+                None,
+            )
+        };
+        let parts = (0..NUM_BATCHES).map(|part| rows(part * PART_ROWS..(part + 1) * PART_ROWS));
+        let keys: Vec<Int32Array> = (1..=NUM_BATCHES)
+            .map(|part| {
+                random
+                    .optional(15, |number| (number % (part * PART_ROWS)) as i32)
+                    .into()
+            })
+            .collect();
+        let written = parts
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|parts| stream(&parts, &keys));
+        // arrow-rs cannot write dictionaries directly inside of dictionaries.
+        let Ok(bytes) = written else {
+            num_refused += 1;
+            continue;
+        };
+        let mut decoder = Decoder::new(u64::MAX, Limits::default());
+        decoder
+            .push(&bytes)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let column = &decoder.table().unwrap().columns()[0];
+        column
+            .validate_full()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let texts_of_values = texts(&values);
+        for (chunk, keys) in column.chunks().zip(&keys) {
+            let text = |key: Option<i32>| {
+                key.map_or("Null ".to_owned(), |key| {
+                    texts_of_values[key as usize].clone()
+                })
+            };
+            let wanted: Vec<String> = keys.iter().map(text).collect();
+            assert_eq!(texts(chunk.unwrap()), wanted, "{name}");
+        }
+        num_read += 1;
+    }
+    println!("{num_read} streams were read; arrow-rs does not write {num_refused}");
+    assert!(num_read > num_refused);
+}
