@@ -30,7 +30,9 @@ async fn rows(server: &Server, mut request: Value) -> Value {
         let (chunk, index) = table.locate(row).unwrap();
         let mut text = String::new();
         let mut out = CellText::new(&mut text, 0);
-        table.write_cell(0, chunk, index, &FixedOffsets, &mut out);
+        table
+            .write_cell(0, chunk, index, &FixedOffsets, &mut out)
+            .unwrap();
         numbers.push(text.parse::<u32>().unwrap());
     }
     json!(numbers)

@@ -1,7 +1,7 @@
-//! Dictionaries of random types, which grow with every batch: each batch has the texts of its values.
+//! Streams of random types, and the texts of their cells. Tests draw them from a seed, the fuzz target
+//! `drawn_types` from its input.
 
-#![allow(clippy::unwrap_used)]
-
+use std::io::Cursor;
 use std::sync::Arc;
 
 use arrow_array::types::{Int16Type, Int32Type};
@@ -11,6 +11,7 @@ use arrow_array::{
     StringArray, StringViewArray, StructArray, UInt32Array, UnionArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_ipc::reader::StreamReader;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Fields, UnionFields};
 use arrow_select::take::take;
@@ -18,22 +19,17 @@ use colonnade_core::decode::Decoder;
 use colonnade_core::text::{CellText, FixedOffsets, write_cell};
 use colonnade_core::wire::{Framer, Limits, Message, write_batch};
 
-const SEEDS: std::ops::Range<u64> = 0..400;
 const NUM_BATCHES: usize = 4;
 /// The values of each message of a dictionary.
 const PART_ROWS: usize = 10;
 
-/// Numerical Recipes' linear congruential generator.
-struct Random(u64);
+/// Numbers that decide types and values.
+pub(crate) struct Numbers<'a>(pub(crate) Box<dyn FnMut() -> usize + 'a>);
 
-impl Random {
+impl Numbers<'_> {
     /// A number below `end`, which is not 0.
     fn below(&mut self, end: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
+        (self.0)() % end
     }
 
     fn each<T>(&mut self, len: usize, mut item: impl FnMut(&mut Self) -> T) -> Vec<T> {
@@ -41,13 +37,13 @@ impl Random {
     }
 
     fn nulls(&mut self, len: usize) -> Option<NullBuffer> {
-        (self.below(2) == 0).then(|| self.each(len, |random| random.below(4) > 0).into())
+        (self.below(2) == 0).then(|| self.each(len, |numbers| numbers.below(4) > 0).into())
     }
 
     fn optional<T>(&mut self, len: usize, item: impl Fn(usize) -> T) -> Vec<Option<T>> {
-        self.each(len, |random| {
-            let number = random.below(1000);
-            (random.below(5) > 0).then(|| item(number))
+        self.each(len, |numbers| {
+            let number = numbers.below(1000);
+            (numbers.below(5) > 0).then(|| item(number))
         })
     }
 
@@ -70,7 +66,7 @@ impl Random {
                 "long text ".repeat(number % 3) + &number.to_string()
             }))),
             6 => {
-                let lens = self.each(len, |random| random.below(4));
+                let lens = self.each(len, |numbers| numbers.below(4));
                 let offsets = OffsetBuffer::<i32>::from_lengths(lens);
                 let child = self.array(offsets[len] as usize, depth - 1);
                 let nulls = self.nulls(len);
@@ -79,7 +75,7 @@ impl Random {
             7 => {
                 let num_items = 8;
                 let child = self.array(num_items, depth - 1);
-                let starts = self.each(len, |random| random.below(num_items) as i32);
+                let starts = self.each(len, |numbers| numbers.below(num_items) as i32);
                 let sizes = starts.iter().map(|start| {
                     let most = num_items - *start as usize;
                     self.below(most + 1) as i32
@@ -104,7 +100,7 @@ impl Random {
                 Arc::new(list.unwrap())
             }
             9 => {
-                let children = self.each(2, |random| random.array(len, depth - 1));
+                let children = self.each(2, |numbers| numbers.array(len, depth - 1));
                 let fields: Fields = ["a", "b"]
                     .iter()
                     .zip(&children)
@@ -116,18 +112,18 @@ impl Random {
             10 | 11 => {
                 let is_dense = self.below(2) == 0;
                 let child_len = if is_dense { 5 } else { len };
-                let children = self.each(2, |random| random.array(child_len, depth - 1));
+                let children = self.each(2, |numbers| numbers.array(child_len, depth - 1));
                 let fields = children
                     .iter()
                     .map(|child| Field::new("u", child.data_type().clone(), true));
                 let fields = UnionFields::try_new([0, 1], fields).unwrap();
-                let ids = self.each(len, |random| random.below(2) as i8);
+                let ids = self.each(len, |numbers| numbers.below(2) as i8);
                 let offsets =
-                    is_dense.then(|| self.each(len, |random| random.below(5) as i32).into());
+                    is_dense.then(|| self.each(len, |numbers| numbers.below(5) as i32).into());
                 Arc::new(UnionArray::try_new(fields, ids.into(), offsets, children).unwrap())
             }
             12 => {
-                let lens = self.each(len, |random| 1 + random.below(3) as i16);
+                let lens = self.each(len, |numbers| 1 + numbers.below(3) as i16);
                 let ends = lens.iter().scan(0, |end, len| {
                     *end += len;
                     Some(*end)
@@ -212,56 +208,67 @@ fn num_dictionaries(data_type: &DataType) -> i64 {
     }
 }
 
-#[test]
-fn every_batch_has_the_texts_of_its_values() {
-    let (mut num_read, mut num_refused) = (0, 0);
-    for seed in SEEDS {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let values = random.array(NUM_BATCHES * PART_ROWS, 3);
-        let name = format!("seed {seed}: {}", values.data_type());
-        let rows = |range: std::ops::Range<usize>| {
-            take(
-                &values,
-                &UInt32Array::from_iter_values(range.start as u32..range.end as u32),
-                None,
-            )
+/// Draws values of a type, and a stream in which they are a dictionary that grows with every batch. Panics
+/// unless each batch has the texts of its values. Returns the type; `None` if arrow-rs cannot write it: it
+/// does not write dictionaries directly inside of dictionaries.
+pub(crate) fn check_grown_dictionary(numbers: &mut Numbers) -> Option<DataType> {
+    let values = numbers.array(NUM_BATCHES * PART_ROWS, 3);
+    let data_type = values.data_type();
+    let rows = |part: usize| {
+        let rows = (part * PART_ROWS) as u32..((part + 1) * PART_ROWS) as u32;
+        take(&values, &UInt32Array::from_iter_values(rows), None)
+    };
+    let keys: Vec<Int32Array> = (1..=NUM_BATCHES)
+        .map(|part| {
+            let key = |number| (number % (part * PART_ROWS)) as i32;
+            numbers.optional(15, key).into()
+        })
+        .collect();
+    let parts = (0..NUM_BATCHES).map(rows).collect::<Result<Vec<_>, _>>();
+    let bytes = parts.and_then(|parts| stream(&parts, &keys)).ok()?;
+    let texts_of_values = texts(&values);
+    for (read, keys) in decoded(&bytes, data_type).iter().zip(&keys) {
+        let text = |key: Option<i32>| match key {
+            Some(key) => texts_of_values[key as usize].clone(),
+            None => "Null ".to_owned(),
         };
-        let parts = (0..NUM_BATCHES).map(|part| rows(part * PART_ROWS..(part + 1) * PART_ROWS));
-        let keys: Vec<Int32Array> = (1..=NUM_BATCHES)
-            .map(|part| {
-                random
-                    .optional(15, |number| (number % (part * PART_ROWS)) as i32)
-                    .into()
-            })
-            .collect();
-        let written = parts
-            .collect::<Result<Vec<_>, _>>()
-            .and_then(|parts| stream(&parts, &keys));
-        // arrow-rs cannot write dictionaries directly inside of dictionaries.
-        let Ok(bytes) = written else {
-            num_refused += 1;
-            continue;
-        };
-        let mut decoder = Decoder::new(u64::MAX, Limits::default());
-        decoder
-            .push(&bytes)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let column = &decoder.table().unwrap().columns()[0];
-        column
-            .validate_full()
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let texts_of_values = texts(&values);
-        for (chunk, keys) in column.chunks().zip(&keys) {
-            let text = |key: Option<i32>| {
-                key.map_or("Null ".to_owned(), |key| {
-                    texts_of_values[key as usize].clone()
-                })
-            };
-            let wanted: Vec<String> = keys.iter().map(text).collect();
-            assert_eq!(texts(chunk.unwrap()), wanted, "{name}");
-        }
-        num_read += 1;
+        let wanted: Vec<String> = keys.iter().map(text).collect();
+        assert_eq!(texts(read), wanted, "{data_type}");
     }
-    println!("{num_read} streams were read; arrow-rs does not write {num_refused}");
-    assert!(num_read > num_refused);
+    Some(data_type.clone())
+}
+
+/// Draws two batches of a type. Panics unless they have the texts that they have in arrow-rs's reader.
+/// Returns the type; `None` if arrow-rs cannot write or read it.
+pub(crate) fn check_batches(numbers: &mut Numbers) -> Option<DataType> {
+    let values = numbers.array(2 * PART_ROWS, 3);
+    let data_type = values.data_type();
+    let batch = |start| RecordBatch::try_from_iter([("d", values.slice(start, PART_ROWS))]);
+    let written = || -> Result<_, ArrowError> {
+        let batches = [batch(0)?, batch(PART_ROWS)?];
+        let mut writer = StreamWriter::try_new(Vec::new(), &batches[0].schema())?;
+        batches.iter().try_for_each(|batch| writer.write(batch))?;
+        writer.into_inner()
+    };
+    let bytes = written().ok()?;
+    let reader = StreamReader::try_new(Cursor::new(&bytes), None).ok()?;
+    let wanted = reader.collect::<Result<Vec<_>, _>>().ok()?;
+    for (read, wanted) in decoded(&bytes, data_type).iter().zip(&wanted) {
+        assert_eq!(texts(read), texts(wanted.column(0)), "{data_type}");
+    }
+    Some(data_type.clone())
+}
+
+/// The chunks of the only column of a stream.
+fn decoded(bytes: &[u8], data_type: &DataType) -> Vec<ArrayRef> {
+    let mut decoder = Decoder::new(u64::MAX, Limits::default());
+    let pushed = decoder.push(bytes).and_then(|_| decoder.finish());
+    pushed.unwrap_or_else(|error| panic!("{data_type}: {error}"));
+    let column = &decoder.table().unwrap().columns()[0];
+    let validated = column.validate_full();
+    validated.unwrap_or_else(|error| panic!("{data_type}: {error}"));
+    column
+        .chunks()
+        .map(|chunk| chunk.unwrap().clone())
+        .collect()
 }
