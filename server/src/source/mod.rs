@@ -12,6 +12,7 @@ mod gather;
 mod hive;
 mod identity;
 mod int96;
+mod kept_footer;
 mod kind;
 mod lender;
 mod lent_table;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -24,12 +24,10 @@ use futures::future::BoxFuture;
 use crate::source::SourceFile;
 use crate::source::file_object_store::read_range;
 use crate::source::int96::Int96Range;
+use crate::source::kept_footer::KeptFooter;
 use crate::source::page_walk::{Chunks, find_pages};
 use crate::source::parquet_encryption::FooterReader;
 use crate::source::parquet_quirks as quirks;
-
-/// For tables with more files than this, footers are read again for each query.
-pub(super) const MAX_KEPT_FOOTERS: usize = 512;
 
 /// A Parquet file.
 #[derive(Debug)]
@@ -43,7 +41,7 @@ pub(super) struct ParquetFile {
     pub(super) int96: Option<Int96Range>,
     /// Whether some of its columns are encrypted. The others can be read.
     pub(super) has_encrypted_columns: bool,
-    footer: OnceLock<Arc<ParquetMetaData>>,
+    kept: KeptFooter,
 }
 
 impl ParquetFile {
@@ -88,20 +86,20 @@ impl ParquetFile {
             num_rows,
             int96,
             has_encrypted_columns: reader.has_encrypted_columns(),
-            footer: OnceLock::new(),
+            kept: KeptFooter::default(),
         })
     }
 
-    /// Memory for the footer and its page index, once they are kept, in bytes.
+    /// Memory for the footer and its page index while they are kept, in bytes.
     pub(super) fn index_bytes(&self) -> u64 {
-        let footer = self.footer.get();
+        let footer = self.kept.get();
         footer.map_or(0, |footer| footer.memory_size() as u64)
     }
 
     /// The footer, possibly without a page index. Blocks if it has to be read.
     pub(super) fn plain_footer(&self) -> Result<Arc<ParquetMetaData>> {
-        match self.footer.get() {
-            Some(footer) => Ok(Arc::clone(footer)),
+        match self.kept.get() {
+            Some(footer) => Ok(footer),
             None => Ok(Arc::new(self.read_footer(PageIndexPolicy::Skip)?)),
         }
     }
@@ -117,23 +115,20 @@ impl ParquetFile {
     }
 
     /// The footer, with the page index if there is one. Blocks if it has to be read.
-    pub(super) fn footer(&self, keep: bool) -> Result<Arc<ParquetMetaData>> {
-        if let Some(footer) = self.footer.get() {
-            return Ok(Arc::clone(footer));
-        }
+    pub(super) fn footer(&self) -> Result<Arc<ParquetMetaData>> {
+        self.kept.get_or_read(|| self.read_indexed_footer())
+    }
+
+    fn read_indexed_footer(&self) -> Result<ParquetMetaData> {
         // Without its page index, a file is still readable, but more of it has to be read.
         let footer = self
             .read_footer(PageIndexPolicy::Optional)
             .or_else(|_| self.read_footer(PageIndexPolicy::Skip))?;
-        let footer = match catch_unwind(AssertUnwindSafe(|| find_pages(&self.file, &footer))) {
+        let pages = catch_unwind(AssertUnwindSafe(|| find_pages(&self.file, &footer)));
+        Ok(match pages {
             Ok(Some(pages)) => footer.into_builder().set_offset_index(Some(pages)).build(),
             _ => footer,
-        };
-        let footer = Arc::new(footer);
-        if keep {
-            return Ok(Arc::clone(self.footer.get_or_init(|| footer)));
-        }
-        Ok(footer)
+        })
     }
 }
 
@@ -182,14 +177,12 @@ impl ParquetFileReaderFactory for SnapshotReaders {
             .ok_or_else(|| ParquetError::General(format!("the table has no file {location}")))?;
         Ok(Box::new(SnapshotReader {
             file: Arc::clone(found),
-            keep: self.files.len() <= MAX_KEPT_FOOTERS,
         }))
     }
 }
 
 struct SnapshotReader {
     file: Arc<ParquetFile>,
-    keep: bool,
 }
 
 impl AsyncFileReader for SnapshotReader {
@@ -206,8 +199,8 @@ impl AsyncFileReader for SnapshotReader {
         _: Option<&'a ArrowReaderOptions>,
     ) -> BoxFuture<'a, Result<Arc<ParquetMetaData>>> {
         async move {
-            let (file, keep) = (Arc::clone(&self.file), self.keep);
-            tokio::task::spawn_blocking(move || file.footer(keep))
+            let file = Arc::clone(&self.file);
+            tokio::task::spawn_blocking(move || file.footer())
                 .await
                 .map_err(|error| ParquetError::External(Box::new(error)))?
         }

@@ -11,7 +11,7 @@ use datafusion::parquet::errors::Result;
 use datafusion::parquet::file::metadata::ParquetMetaData;
 
 use crate::source::file_range::FileRange;
-use crate::source::parquet::{MAX_KEPT_FOOTERS, ParquetFile};
+use crate::source::parquet::ParquetFile;
 
 /// A row group, by its file and its first row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(super) fn ranges(
             });
             continue;
         }
-        let footer = file.footer(files.len() <= MAX_KEPT_FOOTERS)?;
+        let footer = file.footer()?;
         let mut first_row = 0;
         for (index, group) in footer.row_groups().iter().enumerate() {
             let at = RowGroup {
