@@ -7,7 +7,11 @@
 //!
 //! Everything else is text, including second 60.
 
+mod column;
+
 use arrow_schema::{DataType, TimeUnit};
+
+pub(crate) use column::{TimeType, time_array};
 
 pub(crate) const NANOSECONDS: i64 = 1_000_000_000;
 const SECONDS_OF_DAY: i64 = 86_400;

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Date32Type, Int64Type, Time32MillisecondType, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use colonnade_text::json::{Decoder, Inference, Inferred, Layout, Options};
 use colonnade_text::{Encoding, MAX_RECORD_BYTES, TextError, TextErrorKind};
 
@@ -360,6 +360,53 @@ fn words_for_numbers_that_are_not_finite_are_read_by_option() {
     assert_eq!(schema.field(0).data_type(), &DataType::Float64);
     let (batches, error) = decode(text.as_bytes(), schema, options);
     assert_eq!((batches[0].num_rows(), error), (3, None));
+}
+
+#[test]
+fn strings_are_times_where_the_schema_says_so() {
+    let zoned = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let item = Arc::new(Field::new("item", DataType::Date32, true));
+    let schema = || {
+        Schema::new(vec![
+            Field::new("date", DataType::Date32, true),
+            Field::new("time", DataType::Time32(TimeUnit::Millisecond), true),
+            Field::new("at", zoned.clone(), true),
+            Field::new("days", DataType::List(Arc::clone(&item)), true),
+        ])
+    };
+    let text = br#"{"date":"2024-02-29","time":"23:59:59.5","at":"2024-02-29T00:00:00.000001Z","days":["1970-01-02",null]}
+{"date":null,"days":[]}
+"#;
+    let (batches, error) = decode(text, schema(), Options::default());
+    assert_eq!(error, None);
+    let rows = &batches[0];
+    assert_eq!(rows.column(0).as_primitive::<Date32Type>().value(0), 19_782);
+    assert_eq!(
+        rows.column(1)
+            .as_primitive::<Time32MillisecondType>()
+            .value(0),
+        86_399_500
+    );
+    let at = rows.column(2).as_primitive::<TimestampMicrosecondType>();
+    assert_eq!(at.value(0), 1_709_164_800_000_001);
+    let days = rows.column(3).as_list::<i32>().value(0);
+    assert_eq!(
+        days.as_primitive::<Date32Type>().iter().collect::<Vec<_>>(),
+        [Some(1), None]
+    );
+    assert!((0..3).all(|column| rows.column(column).is_null(1)));
+    for wrong in ["\"2024-02-30\"", "\"2024-02-29T00:00:00\"", "19782", "\"\""] {
+        let (_, error) = decode(
+            format!("{{\"date\":{wrong}}}").as_bytes(),
+            schema(),
+            Options::default(),
+        );
+        let kind = error.unwrap().kind;
+        assert!(
+            matches!(kind, TextErrorKind::Misfit { .. }),
+            "{wrong}: {kind:?}"
+        );
+    }
 }
 
 #[test]

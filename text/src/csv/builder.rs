@@ -3,23 +3,18 @@
 use std::mem::take;
 use std::sync::Arc;
 
-use arrow_array::types::{
-    Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
-};
 use arrow_array::{
-    ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int64Array, PrimitiveArray,
-    StringArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
-    TimestampSecondArray, UInt64Array,
+    ArrayRef, BooleanArray, Decimal128Array, Float64Array, Int64Array, StringArray, UInt64Array,
 };
-use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder, OffsetBuffer};
+use arrow_schema::{ArrowError, DataType};
 
 use crate::csv::dialect::Syntax;
 use crate::csv::facts::Facts;
 use crate::csv::records::Block;
 use crate::csv::values::{ValueSyntax, parse_bool};
 use crate::number::{parse_decimal, parse_f64, parse_i64, parse_non_finite, parse_u64};
-use crate::time::{TimeOfDay, Timestamp, Zone, parse_date};
+use crate::time::{TimeType, time_array};
 use crate::{TextErrorKind, type_word};
 
 /// Characters of a wrong value that an error shows.
@@ -41,10 +36,7 @@ enum Values {
     UInt64(Vec<u64>),
     Float64(Vec<f64>),
     Decimal(Vec<i128>, u8, i8),
-    Date(Vec<i32>),
-    Time32(Vec<i32>, TimeUnit),
-    Time64(Vec<i64>, TimeUnit),
-    Timestamp(Vec<i64>, TimeUnit, Option<Zone>),
+    Times(Vec<i64>, TimeType),
     /// All texts in a row, and the end of each behind a first 0.
     Text(Vec<u8>, Vec<i32>),
 }
@@ -59,19 +51,8 @@ impl Values {
             DataType::Decimal128(precision, scale) if *scale >= 0 => {
                 Self::Decimal(Vec::new(), *precision, *scale)
             }
-            DataType::Date32 => Self::Date(Vec::new()),
-            DataType::Time32(unit @ (TimeUnit::Second | TimeUnit::Millisecond)) => {
-                Self::Time32(Vec::new(), *unit)
-            }
-            DataType::Time64(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond)) => {
-                Self::Time64(Vec::new(), *unit)
-            }
-            DataType::Timestamp(unit, None) => Self::Timestamp(Vec::new(), *unit, None),
-            DataType::Timestamp(unit, Some(zone)) => {
-                Self::Timestamp(Vec::new(), *unit, Some(Zone::parse_name(zone)?))
-            }
             DataType::Utf8 => Self::Text(Vec::new(), vec![0]),
-            _ => return None,
+            _ => Self::Times(Vec::new(), TimeType::of(data_type)?),
         })
     }
 }
@@ -217,20 +198,9 @@ impl ColumnBuilder {
                     parse_decimal(&fields.values.number(value)?, *precision, *scale)
                 })
             }
-            Values::Date(values) => append_values(values, nulls, fields, num_rows, parse_date),
-            Values::Time32(values, unit) => {
+            Values::Times(values, time_type) => {
                 append_values(values, nulls, fields, num_rows, |value| {
-                    TimeOfDay::parse(value)?.in_unit(*unit)?.try_into().ok()
-                })
-            }
-            Values::Time64(values, unit) => {
-                append_values(values, nulls, fields, num_rows, |value| {
-                    TimeOfDay::parse(value)?.in_unit(*unit)
-                })
-            }
-            Values::Timestamp(values, unit, zone) => {
-                append_values(values, nulls, fields, num_rows, |value| {
-                    parse_timestamp(value, *zone)?.in_unit(*unit)
+                    time_type.parse(value)
                 })
             }
             Values::Text(bytes, ends) => append_texts(bytes, ends, nulls, fields, num_rows),
@@ -242,13 +212,10 @@ impl ColumnBuilder {
         self.nulls.truncate(num_rows);
         match &mut self.values {
             Values::Bool(values) => values.truncate(num_rows),
-            Values::Int64(values) | Values::Time64(values, _) | Values::Timestamp(values, ..) => {
-                values.truncate(num_rows);
-            }
+            Values::Int64(values) | Values::Times(values, _) => values.truncate(num_rows),
             Values::UInt64(values) => values.truncate(num_rows),
             Values::Float64(values) => values.truncate(num_rows),
             Values::Decimal(values, ..) => values.truncate(num_rows),
-            Values::Date(values) | Values::Time32(values, _) => values.truncate(num_rows),
             Values::Text(bytes, ends) => {
                 ends.truncate(num_rows + 1);
                 let end = ends.last().copied().unwrap_or_default();
@@ -277,47 +244,7 @@ impl ColumnBuilder {
                 let array = Decimal128Array::try_new(take(values).into(), nulls)?;
                 Arc::new(array.with_precision_and_scale(*precision, *scale)?)
             }
-            Values::Date(values) => Arc::new(Date32Array::try_new(take(values).into(), nulls)?),
-            Values::Time32(values, unit) => {
-                let values: ScalarBuffer<i32> = take(values).into();
-                match unit {
-                    TimeUnit::Second => {
-                        Arc::new(PrimitiveArray::<Time32SecondType>::try_new(values, nulls)?)
-                    }
-                    _ => Arc::new(PrimitiveArray::<Time32MillisecondType>::try_new(
-                        values, nulls,
-                    )?),
-                }
-            }
-            Values::Time64(values, unit) => {
-                let values: ScalarBuffer<i64> = take(values).into();
-                match unit {
-                    TimeUnit::Nanosecond => Arc::new(
-                        PrimitiveArray::<Time64NanosecondType>::try_new(values, nulls)?,
-                    ),
-                    _ => Arc::new(PrimitiveArray::<Time64MicrosecondType>::try_new(
-                        values, nulls,
-                    )?),
-                }
-            }
-            Values::Timestamp(values, unit, zone) => {
-                let values: ScalarBuffer<i64> = take(values).into();
-                let zone = zone.map(|zone| Arc::<str>::from(zone.name()));
-                match unit {
-                    TimeUnit::Second => Arc::new(
-                        TimestampSecondArray::try_new(values, nulls)?.with_timezone_opt(zone),
-                    ),
-                    TimeUnit::Millisecond => Arc::new(
-                        TimestampMillisecondArray::try_new(values, nulls)?.with_timezone_opt(zone),
-                    ),
-                    TimeUnit::Microsecond => Arc::new(
-                        TimestampMicrosecondArray::try_new(values, nulls)?.with_timezone_opt(zone),
-                    ),
-                    TimeUnit::Nanosecond => Arc::new(
-                        TimestampNanosecondArray::try_new(values, nulls)?.with_timezone_opt(zone),
-                    ),
-                }
-            }
+            Values::Times(values, _) => time_array(&self.data_type, take(values), nulls)?,
             Values::Text(bytes, ends) => {
                 let (next_bytes, next_ends) = (Vec::with_capacity(bytes.len()), vec![0]);
                 let bytes = std::mem::replace(bytes, next_bytes);
@@ -366,16 +293,6 @@ fn parse_float(value: &[u8], values: &ValueSyntax) -> Option<f64> {
     }
     let number = values.number(value)?;
     parse_f64(&number).or_else(|| parse_non_finite(&number))
-}
-
-/// Reads a timestamp of the zone; without one, also a date, which is its midnight.
-#[inline]
-fn parse_timestamp(value: &[u8], zone: Option<Zone>) -> Option<Timestamp> {
-    match Timestamp::parse(value) {
-        Some(timestamp) => (timestamp.zone == zone).then_some(timestamp),
-        None if zone.is_none() => parse_date(value).map(Timestamp::midnight),
-        None => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Builds the arrays of a batch from the values of records.
 
+use std::mem::take;
 use std::sync::Arc;
 
 use arrow_array::builder::{
@@ -17,6 +18,7 @@ use super::fields::{FieldIndex, NextField};
 use super::types::{is_json, misfit, unknown_field};
 use crate::TextErrorKind;
 use crate::number::Number;
+use crate::time::{TimeType, time_array};
 
 /// The values of a field, or of the items of a list.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ enum Builder {
     UInt64(UInt64Builder),
     Float64(Float64Builder),
     Decimal(Decimal128Builder, u8, i8),
+    /// Strings; the values of null rows are 0.
+    Times(Vec<i64>, NullBufferBuilder, TimeType),
     Text(StringBuilder),
     Json(StringBuilder),
     Struct(Box<Objects>),
@@ -74,7 +78,10 @@ impl Column {
             DataType::Utf8 => Builder::Text(StringBuilder::new()),
             DataType::Struct(fields) => Builder::Struct(Box::new(Objects::new(fields)?)),
             DataType::List(item) => Builder::List(Box::new(Items::new(item)?)),
-            _ => return unsupported("has a type that is not read from JSON"),
+            data_type => match TimeType::of(data_type) {
+                Some(time_type) => Builder::Times(Vec::new(), NullBufferBuilder::new(0), time_type),
+                None => return unsupported("has a type that is not read from JSON"),
+            },
         };
         Ok(Self {
             field: Arc::clone(field),
@@ -90,6 +97,7 @@ impl Column {
             Builder::UInt64(builder) => builder.len(),
             Builder::Float64(builder) => builder.len(),
             Builder::Decimal(builder, ..) => builder.len(),
+            Builder::Times(values, ..) => values.len(),
             Builder::Text(builder) | Builder::Json(builder) => builder.len(),
             Builder::Struct(objects) => objects.validity.len(),
             Builder::List(items) => items.validity.len(),
@@ -134,6 +142,12 @@ impl Column {
                     number.to_decimal(*precision, *scale)
                 })
             }
+            (Builder::Times(values, nulls, time_type), Class::String) => {
+                let value = time_type.parse(cursor.string()?.as_bytes());
+                values.extend(value);
+                nulls.append_n_non_nulls(usize::from(value.is_some()));
+                Ok(value.is_some())
+            }
             (Builder::Text(builder), Class::String) => {
                 builder.append_value(cursor.string()?);
                 Ok(true)
@@ -160,6 +174,10 @@ impl Column {
             Builder::UInt64(builder) => builder.append_null(),
             Builder::Float64(builder) => builder.append_null(),
             Builder::Decimal(builder, ..) => builder.append_null(),
+            Builder::Times(values, nulls, _) => {
+                values.push(0);
+                nulls.append_null();
+            }
             Builder::Text(builder) | Builder::Json(builder) => builder.append_null(),
             Builder::Struct(objects) => objects.append_null(),
             Builder::List(items) => items.append_null(),
@@ -193,6 +211,9 @@ impl Column {
             Builder::UInt64(builder) => Arc::new(builder.finish()),
             Builder::Float64(builder) => Arc::new(builder.finish()),
             Builder::Decimal(builder, ..) => Arc::new(builder.finish()),
+            Builder::Times(values, nulls, _) => {
+                time_array(self.field.data_type(), take(values), nulls.finish())?
+            }
             Builder::Text(builder) | Builder::Json(builder) => Arc::new(builder.finish()),
             Builder::Struct(objects) => Arc::new(objects.finish()?),
             Builder::List(items) => Arc::new(items.finish()?),
