@@ -89,6 +89,8 @@ mod requery;
 mod results;
 #[path = "http/resume.rs"]
 mod resume;
+#[path = "http/round_trips.rs"]
+mod round_trips;
 #[path = "http/s3_sources.rs"]
 mod s3_sources;
 #[path = "http/seek.rs"]

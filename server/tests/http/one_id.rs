@@ -28,10 +28,6 @@ const REFUSALS: [(u16, &str); 4] = [
     (404, "unknown_query"),
 ];
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
 fn chosen<'a>(random: &mut Random, choices: &[&'a str]) -> &'a str {
     choices[random.below(choices.len() as u64) as usize]
 }
@@ -101,8 +97,8 @@ fn write_table(path: &Path) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_stay_the_same_under_their_id() {
-    let seed = number("COLONNADE_SEED").unwrap_or_else(|| u64::from(std::process::id()) + 1);
-    let num_cases = number("COLONNADE_CASES").map_or(DEFAULT_CASES, |cases| cases as u32);
+    let seed = setting("COLONNADE_SEED").unwrap_or_else(|| u64::from(std::process::id()) + 1);
+    let num_cases = setting("COLONNADE_CASES").map_or(DEFAULT_CASES, |cases| cases as u32);
     println!("COLONNADE_SEED={seed}");
     let mut random = Random(seed);
     let folder = tempfile::tempdir().unwrap();

@@ -266,6 +266,11 @@ pub(crate) fn id(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")
 }
 
+/// The number that an environment variable holds.
+pub(crate) fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 /// Pseudo-random numbers (xorshift64), the same for the same seed.
 pub(crate) struct Random(pub(crate) u64);
 

@@ -13,9 +13,9 @@ export interface ExportFormat {
 /** All formats, the most useful first. */
 export const EXPORT_FORMATS: readonly ExportFormat[] = [
   { id: "parquet", label: "Parquet", about: "Keeps types, compact" },
-  { id: "csv", label: "CSV", about: "Text, for spreadsheets" },
+  { id: "csv", label: "CSV", about: "Text without types, for spreadsheets" },
   { id: "arrow", label: "Arrow", about: "Keeps types, fastest to open" },
-  { id: "ndjson", label: "NDJSON", about: "One JSON object per line" },
+  { id: "ndjson", label: "NDJSON", about: "One JSON object per line, dates as text" },
 ];
 
 /** The progress of an export. */
