@@ -191,7 +191,7 @@ test("Escape closes the options without a change and returns the focus", async (
   const file = await openFile({ page, ...stage }, "kept.csv", PRICES);
   const dialog = await openOptions(page, file);
   await expect(headerOf(dialog)).toHaveCount(3);
-  await dialog.getByRole("combobox", { name: "Delimiter" }).selectOption("Comma (,)");
+  await dialog.getByRole("combobox", { name: "Delimiter" }).selectOption("Vertical bar (|)");
   await expect(headerOf(dialog)).toHaveCount(1);
   const upload = dialog.getByRole("button", { name: "Upload" });
   await expect(upload).toBeInViewport({ ratio: 1 });

@@ -58,7 +58,7 @@ pub(super) fn kind_of(
     Ok(kind)
 }
 
-/// The extension with which a file of that kind is stored.
+/// The extension with which a file of that kind is stored. It is never `json` alone, as that of manifests.
 pub(super) fn extension(kind: FileKind) -> &'static str {
     match (kind.format, kind.compression) {
         (FileFormat::Parquet, _) => "parquet",
@@ -73,7 +73,7 @@ pub(super) fn extension(kind: FileKind) -> &'static str {
         (FileFormat::Ndjson, Compression::None) => "ndjson",
         (FileFormat::Ndjson, Compression::Gzip) => "ndjson.gz",
         (FileFormat::Ndjson, Compression::Zstd) => "ndjson.zst",
-        (FileFormat::Json, Compression::None) => "json",
+        (FileFormat::Json, Compression::None) => "data.json",
         (FileFormat::Json, Compression::Gzip) => "json.gz",
         (FileFormat::Json, Compression::Zstd) => "json.zst",
     }

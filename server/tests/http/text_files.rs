@@ -168,6 +168,17 @@ async fn quotes_and_blank_lines_of_a_csv_are_values() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_array_of_objects_has_a_row_for_each() {
+    let rows = rows_of(
+        "t.json",
+        "[\n  {\"id\": 1},\n  {\"id\": 2, \"late\": \"x\"}\n]\n",
+    )
+    .await;
+    assert_eq!(texts(&rows, "id"), ["1", "2"]);
+    assert_eq!(texts(&rows, "late"), ["NULL", "x"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_open_quote_is_an_error_with_its_line() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("t.csv"), "a,b\n1,\"open\n2,x\n3,y\n").unwrap();

@@ -289,6 +289,21 @@ async fn options_of_an_upload_hold_after_a_restart() {
     check(&again(folder.path()).await).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_of_an_array_stays_after_a_restart() {
+    let folder = TempDir::new().unwrap();
+    let mut first = server(folder.path()).await;
+    let json = [("content-type", "application/json")];
+    let text = b"[{\"a\": 1}, {\"a\": 2}]";
+    let stored = read(first.ask("PUT", "/v1/tables/t", &json, text).await).await;
+    assert_eq!(stored.status, 201);
+    assert_eq!(first.get("/v1/tables/t/rows").await.numbers(), [1, 2]);
+    first.stop();
+    drop(first);
+    let again = again(folder.path()).await;
+    assert_eq!(again.get("/v1/tables/t/rows").await.numbers(), [1, 2]);
+}
+
 async fn again(folder: &Path) -> Server {
     let deadline = std::time::Instant::now() + PATIENCE;
     loop {

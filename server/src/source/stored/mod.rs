@@ -50,7 +50,7 @@ impl Manifest {
         let mut manifests = Vec::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
-            if path.extension().is_none_or(|extension| extension != "json") || is_partial(&path) {
+            if !may_be_manifest(&path) {
                 continue;
             }
             let manifest: Option<Self> = serde_json::from_slice(&fs::read(&path)?).ok();
@@ -66,6 +66,12 @@ impl Manifest {
         }
         Ok(manifests)
     }
+}
+
+/// Whether a file has the name of a manifest, and not that of uploaded JSON, `{id}.data.json`.
+fn may_be_manifest(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.split_once('.').is_some_and(|(_, rest)| rest == "json")
 }
 
 /// The id at the beginning of a file's name.

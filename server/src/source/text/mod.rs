@@ -142,7 +142,8 @@ pub(super) fn read(
     };
     let schema = options.typed(&schema).map(Arc::new);
     let schema = schema.map_err(|error| format!("{}: {error}", first.label))?;
-    Decoder::new(&storing.format, &schema, &[], 0..0, 1)
+    let all: Vec<usize> = (0..schema.fields().len()).collect();
+    Decoder::new(&storing.format, &schema, &all, 0..u64::MAX, 1)
         .map_err(|error| format!("{}: {error}", first.label))?;
     let read = TextFiles {
         storing,
