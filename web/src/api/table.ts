@@ -117,6 +117,8 @@ export class Table extends EventTarget {
   #done!: Promise<void>;
   #resolveDone: () => void = () => undefined;
   #rejectDone: (error: ColonnadeError) => void = () => undefined;
+  /** Aborts when there is nothing left to stop. */
+  readonly #ended = new AbortController();
   readonly #onPageHide = () => this.#abandon();
   readonly #onOnline = () => {
     this.#requester.send("retryNow", null);
@@ -130,7 +132,7 @@ export class Table extends EventTarget {
   ): Promise<Table> {
     const table = new Table(worker, prepared, options);
     const { memoryBytes, wasm, signal, isShown = false } = options;
-    signal?.addEventListener("abort", () => table.cancel());
+    signal?.addEventListener("abort", () => table.cancel(), { signal: table.#ended.signal });
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
     globalThis.addEventListener?.("online", table.#onOnline);
     try {
@@ -370,6 +372,7 @@ export class Table extends EventTarget {
   }
 
   #release(): void {
+    this.#ended.abort();
     globalThis.removeEventListener?.("pagehide", this.#onPageHide);
     globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
@@ -381,6 +384,7 @@ export class Table extends EventTarget {
   #stop(): void {
     if (this.#state !== "streaming") return;
     this.#state = "cancelled";
+    this.#ended.abort();
     this.#requester.send("stop", null);
     this.#rejectDone(cancelledError());
   }
@@ -435,6 +439,7 @@ export class Table extends EventTarget {
       }
       this.#state = state;
       this.#warning = warning;
+      this.#ended.abort();
       this.#dispatch("progress", this.progress);
       if (state === "complete") this.#dispatch("complete", this.progress);
       this.#resolveDone();
@@ -454,6 +459,7 @@ export class Table extends EventTarget {
       return;
     }
     this.#state = "failed";
+    if (!this.#canResume) this.#ended.abort();
     this.#error = error;
     this.#rejectDone(error);
     this.#dispatch("progress", this.progress);
