@@ -398,3 +398,44 @@ test("a viewer that is removed while it connects aborts its request", async ({ p
   await expect.poll(() => numOpen).toBe(0);
   silent.close();
 });
+
+test("while rows arrive, the state is reported and the wheel scrolls on at the end", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show(page, pages.origin, { src: `${server.origin}/v1/tables/lineitem/rows` });
+  await page.getByRole("gridcell").first().waitFor();
+  const look = () =>
+    viewer(page).evaluate((element) => {
+      const { state, table } = element as unknown as {
+        state: { row: number };
+        table: { state: string; numRows: number };
+      };
+      return { row: state.row, numRows: table.numRows, state: table.state };
+    });
+  await viewer(page).evaluate((element) => {
+    element.addEventListener("colonnade-state", () => {
+      element.dataset.reported ??= (element as unknown as { table: { state: string } }).table.state;
+    });
+  });
+  await cell(page, 0, 1).hover();
+  await page.mouse.wheel(0, 300);
+  await expect(viewer(page)).toHaveAttribute("data-reported", "streaming");
+  // From so many rows on, the scrollbar does not grow any more.
+  await expect.poll(async () => (await look()).numRows).toBeGreaterThan(300_000);
+  await goToRow(page, 300_000);
+  await viewer(page).evaluate((element) => {
+    const { table } = element as unknown as { table: { numRows: number } };
+    Object.assign(element, { state: { row: table.numRows } });
+  });
+  await expect.poll(async () => (await look()).row).toBeGreaterThan(300_100);
+  const { row, state } = await look();
+  expect(state).toBe("streaming");
+  const scrolled = async () => {
+    await page.mouse.wheel(0, 100);
+    return (await look()).row;
+  };
+  await expect.poll(scrolled, { intervals: [100] }).toBeGreaterThan(row + 5);
+  expect((await look()).state).toBe("streaming");
+});

@@ -121,3 +121,14 @@ test("a row is revealed by the smallest movement", () => {
   expect(revealRow(shape, 100.5, 121)).toBe(102);
   expect(revealRow(shape, 0, 999_999_999)).toBe(maxTopRow(shape));
 });
+
+test("at the end of a scrollbar that rows have outgrown, the wheel scrolls notch by notch", () => {
+  const [before, after] = [geometry(1_000_000), geometry(2_000_000)];
+  const endPx = spacerPx(before) - VIEWPORT_PX;
+  const at = { topRow: maxTopRow(before), scrollTopPx: endPx };
+  const up = scrolledTo(after, at, endPx - 120, true);
+  const down = scrolledTo(after, up, endPx, true);
+  expect(up.topRow).toBeCloseTo(at.topRow - 4, 6);
+  expect(down.topRow).toBeCloseTo(at.topRow, 6);
+  expect(scrolledTo(after, up, endPx, false).topRow).toBeCloseTo(maxTopRow(after), 6);
+});

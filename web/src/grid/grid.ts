@@ -194,7 +194,7 @@ export class Grid {
       this.goToRow(awaited);
       if (hasFocus) this.focus();
     }
-    this.#scheduleIdle();
+    this.#scheduleIdle(false);
   }
 
   /** Sets the height of all rows, keeping the first visible one. */
@@ -401,10 +401,13 @@ export class Grid {
   }
 
   /** Draws, and corrects the scrollbar and the order of elements once scrolling stops. */
-  #scheduleIdle(): void {
+  #scheduleIdle(isMoved = true): void {
     this.#frames.schedule();
-    clearTimeout(this.#idleTimer);
+    // Only movement delays it, because rows may arrive all the time.
+    if (isMoved) clearTimeout(this.#idleTimer);
+    else if (this.#idleTimer !== undefined) return;
     this.#idleTimer = setTimeout(() => {
+      this.#idleTimer = undefined;
       this.#viewport.syncScrollbar();
       this.#rows.sortForReaders();
       this.#header.sortForReaders();

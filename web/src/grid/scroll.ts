@@ -83,12 +83,15 @@ export function scrolledTo(
   // The grid's own corrections of the scrollbar arrive like this, and are ignored.
   if (movedPx === 0) return position;
   const { shortPx, slope } = extents(geometry);
-  const isAtEnd = scrollTopPx <= 0 || scrollTopPx >= shortPx;
+  const moved = movedBy(geometry, position.topRow, movedPx);
+  // Rows that arrived since the scrollbar was corrected may put the last row far below its end.
+  const isNearLast = (maxTopRow(geometry) - moved) * geometry.rowHeightPx < geometry.viewportPx;
+  const isAtEnd = scrollTopPx <= 0 || (scrollTopPx >= shortPx && (!isGesture || isNearLast));
   const isSmall = isGesture || Math.abs(movedPx) < shortPx / (2 * geometry.viewportPx);
   if (slope === 1 || isAtEnd || !isSmall) {
     return { topRow: clampTopRow(geometry, topRowFor(geometry, scrollTopPx)), scrollTopPx };
   }
-  return { topRow: movedBy(geometry, position.topRow, movedPx), scrollTopPx };
+  return { topRow: moved, scrollTopPx };
 }
 
 /** `topRow` moved by a distance in px, rounded to 1/64 px and clamped to the valid range. */
