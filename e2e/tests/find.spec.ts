@@ -116,3 +116,15 @@ test("values of every type are found as they are shown", async ({ page, stage })
   await expect(page.locator(".found")).toContainText("match 1 of");
   await expect(page.locator('[data-mark="current"]')).toContainText("9007199254740993");
 });
+
+test("the bar searches again when it is opened again", async ({ page, stage }) => {
+  await stage.show(`${LINEITEM}&limit=1000`);
+  await page.getByRole("button", { name: "Find" }).click();
+  const words = page.locator(".found");
+  await page.getByLabel("Find in cells and column names").fill("truck");
+  await expect(words).toContainText(/^match 1 of \d+/);
+  await page.keyboard.press("Escape");
+  await expect(words).toHaveCount(0);
+  await page.getByRole("button", { name: "Find" }).click();
+  await expect(words).toContainText(/^\d+ matches/);
+});

@@ -63,6 +63,7 @@ export class FindBar {
 
   /** Opens the bar, or gives it the focus again. */
   async open(): Promise<void> {
+    if (!this.#isOpen) this.#begin(false);
     this.#isOpen = true;
     this.#host.requestUpdate();
     await this.#host.whenUpdated();
