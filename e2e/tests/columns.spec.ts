@@ -155,3 +155,25 @@ test("headers, menus and filters are accessible", async ({ page, pages, server }
   await page.getByRole("button", { name: "Columns" }).click();
   await expectAccessible(page, elementWithin);
 });
+
+test("a part of the columns' state leaves the rest as it is", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, `${FLIGHTS}?limit=1000`);
+  await expect(status(page)).toContainText("Complete");
+  const names = await shownHeaders(page);
+  const set = (columns: object) =>
+    page.locator("colonnade-viewer").evaluate((viewer, columns) => {
+      Object.assign(viewer, { state: { columns } });
+    }, columns);
+  const [first = "", second = "", third = ""] = names;
+  await set({ pinned: [second] });
+  await set({ widthsPx: { [third]: 222 } });
+  const shown = [second, third, first];
+  await set({ shown });
+  const widthsPx = { [third]: 222 };
+  await expect
+    .poll(() => getState(page))
+    .toMatchObject({
+      columns: { shown, pinned: [second], widthsPx },
+    });
+  await expect.poll(() => shownHeaders(page)).toHaveLength(3);
+});

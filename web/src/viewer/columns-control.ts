@@ -77,9 +77,9 @@ export class ColumnsControl implements HeaderCallbacks {
     this.#state = allColumns(this.#fields);
   }
 
-  /** Shows the columns of a state, as far as the table has them. */
+  /** Shows the columns of a state, as far as the table has them; what it does not name stays. */
   show(state: NonNullable<ViewerStateInput["columns"]>): void {
-    this.#state = fittingColumns(this.#fields, state);
+    this.#state = fittingColumns(this.#fields, { ...this.#state, ...state });
     this.#host.onColumns(this.#host.grid().setColumns(gridColumns(this.#fields, this.#state)));
   }
 

@@ -21,6 +21,13 @@ export interface ViewerStateInput extends Partial<Omit<ViewerState, "columns">> 
   columns?: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined };
 }
 
+/** A state, changed by what another one names. */
+export function mergedState(state: ViewerStateInput, changed: ViewerStateInput): ViewerStateInput {
+  const merged = { ...state, ...changed };
+  if (changed.columns !== undefined) merged.columns = { ...state.columns, ...changed.columns };
+  return merged;
+}
+
 /** Compares a state with the previous one. */
 export class StateChange {
   #json: string | undefined;

@@ -25,7 +25,7 @@ import { Ready } from "./ready.js";
 import { RowReacher } from "./row-reacher.js";
 import type { ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
-import { StateChange, type ViewerState, type ViewerStateInput } from "./state.js";
+import { mergedState, StateChange, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
@@ -158,16 +158,16 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** The view as JSON; setting all or some of it restores that view. */
   override get state(): ViewerState {
-    return {
+    const shown = {
       ...this.#arranger.arrangement,
       columns: this.#columns.state,
       row: Math.floor(this.#grid.topRow),
       summaries: this.#summaries.isShown,
-      ...this.#stateToShow,
-    } as ViewerState;
+    };
+    return mergedState(shown, this.#stateToShow) as ViewerState;
   }
   override set state(state: ViewerStateInput) {
-    this.#stateToShow = { ...this.#stateToShow, ...state };
+    this.#stateToShow = mergedState(this.#stateToShow, state);
     this.requestUpdate();
   }
 
