@@ -177,3 +177,22 @@ test("a part of the columns' state leaves the rest as it is", async ({ page, pag
     });
   await expect.poll(() => shownHeaders(page)).toHaveLength(3);
 });
+
+test("a press that is released outside of the header moves no column", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show({ page, pages, server }, `${FLIGHTS}?limit=1000`);
+  await expect(status(page)).toContainText("Complete");
+  const box = await page.getByRole("columnheader").first().boundingBox();
+  if (box === null) throw new Error("there is no header");
+  const [x, y] = [box.x + 20, box.y + 10];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x, y + 300);
+  await page.mouse.up();
+  await page.mouse.move(x, y);
+  await page.mouse.move(x + 200, y, { steps: 5 });
+  await expect(page.locator(".header-cell.dragged")).toHaveCount(0);
+});
