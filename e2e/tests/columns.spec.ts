@@ -196,3 +196,20 @@ test("a press that is released outside of the header moves no column", async ({
   await page.mouse.move(x + 200, y, { steps: 5 });
   await expect(page.locator(".header-cell.dragged")).toHaveCount(0);
 });
+
+test("a click that closes a column's menu keeps its focus", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, `${FLIGHTS}?limit=1000`);
+  await expect(status(page)).toContainText("Complete");
+  await page.getByRole("columnheader").first().hover();
+  await page.getByRole("columnheader").first().locator("button").click();
+  const menu = page.getByRole("dialog", { name: /^Column / });
+  await expect(menu).toBeVisible();
+  await cell(page, 15, 3).click();
+  await expect(menu).toHaveCount(0);
+  await expect(cell(page, 15, 3)).toBeFocused();
+  await page.getByRole("columnheader").first().hover();
+  await page.getByRole("columnheader").first().locator("button").click();
+  await expect(menu).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("columnheader").first()).toBeFocused();
+});

@@ -21,8 +21,8 @@ export interface ColumnMenuSubject {
 export interface ColumnMenuCallbacks {
   onSort(column: string, direction: "ascending" | "descending" | undefined): void;
   onFilter(column: string, conjuncts: readonly Predicate[]): void;
-  /** The menu was closed. */
-  onClose(): void;
+  /** The menu was closed; `hadFocus`: no other element has the focus now. */
+  onClose(hadFocus: boolean): void;
 }
 
 /** The menu of a column: a dialog in the page's top layer, below the header. */
@@ -107,11 +107,19 @@ export class ColumnMenu {
   }
 
   #onToggle({ currentTarget }: ToggleEvent): void {
-    const isOpen = (currentTarget as Element).matches(":popover-open");
-    if (isOpen || this.#subject === undefined) return;
+    const panel = currentTarget as Element;
+    if (panel.matches(":popover-open") || this.#subject === undefined) return;
     this.#subject = undefined;
-    this.#callbacks.onClose();
+    this.#callbacks.onClose(hasFocus(panel));
   }
+}
+
+/** Whether a panel that closes has the focus, or nothing has it. */
+function hasFocus(panel: Element): boolean {
+  const root = panel.getRootNode() as ShadowRoot;
+  if (root.activeElement !== null) return panel.contains(root.activeElement);
+  const { activeElement } = document;
+  return activeElement === null || [document.body, root.host].includes(activeElement);
 }
 
 function rangeFields({ from, to }: FilterForm, { type }: Field): TemplateResult {

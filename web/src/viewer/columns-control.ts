@@ -160,8 +160,8 @@ export class ColumnsControl implements HeaderCallbacks {
           filter: withConjuncts(this.#host.arrangement().filter, column, parts),
         });
       },
-      onClose: () => {
-        this.#focus(this.#menuName);
+      onClose: (hadFocus) => {
+        if (hadFocus) this.#focus(this.#menuName);
         void this.#host.draw();
       },
     });
