@@ -213,3 +213,20 @@ test("a click that closes a column's menu keeps its focus", async ({ page, pages
   await page.keyboard.press("Escape");
   await expect(page.getByRole("columnheader").first()).toBeFocused();
 });
+
+test("cells look unpinned when there is no room for pinned columns", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await show({ page, pages, server }, `${FLIGHTS}?limit=1000`);
+  await expect(status(page)).toContainText("Complete");
+  const pinned = (await shownHeaders(page)).slice(0, 1);
+  await page.locator("colonnade-viewer").evaluate((viewer, pinned) => {
+    Object.assign(viewer, { state: { columns: { pinned } } });
+  }, pinned);
+  await expect(cell(page, 0, 1)).toHaveClass(/pinned/);
+  await page.setViewportSize({ width: 240, height: 800 });
+  await expect(page.locator("[role=columnheader].pinned")).toHaveCount(0);
+  await expect(page.locator("[role=gridcell].pinned")).toHaveCount(0);
+});

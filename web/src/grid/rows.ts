@@ -217,7 +217,7 @@ export class GridRows {
         contains(selected, view.row, column),
         marks.size === 0 ? undefined : marks.get(markKey(view.row, column)),
       );
-      if (cell.row === view.row) return;
+      if (cell.row === view.row && !mustPlace) return;
       const cached = cache.cell(view.row, column);
       const alignment = `${alignments[column] === "end" ? " end" : ""}${pinnedClass(column, layout)}`;
       if (cached === undefined) {
