@@ -114,13 +114,10 @@ export class HeaderInput {
   }
 
   #onDrag(event: PointerEvent): void {
+    // A release outside of the header is not reported.
+    if (event.buttons === 0) this.#press = undefined;
     const press = this.#press;
     if (press === undefined) return;
-    // A release outside of the header is not reported.
-    if (event.buttons === 0) {
-      this.#onRelease(event, false);
-      return;
-    }
     const byPx = event.clientX - press.startPx;
     if (!press.isDragged) {
       if (press.kind === "cell" && Math.abs(byPx) < DRAG_PX) return;
