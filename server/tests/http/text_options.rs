@@ -262,6 +262,26 @@ async fn a_preview_has_the_first_rows_and_how_they_are_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn all_options_hold_in_a_preview_and_in_its_upload() {
+    let folder = TempDir::new().unwrap();
+    let server = server(folder.path()).await;
+    let options = "delimiter=;&quote=%27&escape=%5C&comment=%23&header=true&decimal=,&null=NA,-&nan=true\
+        &encoding=latin-1&types=b:text";
+    let text = b"# by hand\na;b\n1,5;NA\n-;'it\\'s \xe9'\n";
+    let (shown, _) = preview(&server, &format!("name=t.csv&{options}"), text).await;
+    let csv = [("content-type", "text/csv")];
+    let path = format!("/v1/tables/t?{options}");
+    let stored = read(server.ask("PUT", &path, &csv, text).await).await;
+    assert_eq!(stored.status, 201);
+    for outcome in [shown, server.get("/v1/tables/t/rows").await] {
+        let rows = outcome.rows();
+        assert_eq!(types(&rows), ["Float64", "Utf8"]);
+        assert_eq!(row(&rows, 0), ["1.5", ""]);
+        assert_eq!(row(&rows, 1), ["", "it's é"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn options_of_an_upload_hold_after_a_restart() {
     let folder = TempDir::new().unwrap();
     let mut first = server(folder.path()).await;
