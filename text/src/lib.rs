@@ -15,15 +15,18 @@ mod encoding;
 mod error;
 mod format;
 pub mod json;
+mod json_field;
 mod number;
 mod options;
 mod time;
+mod transcoder;
 mod type_word;
 
-pub use encoding::{Encoding, Transcoder};
+pub use encoding::Encoding;
 pub use error::{TextError, TextErrorKind};
 pub use format::{Columns, Decoder, Format, Inference};
 pub use options::{OPTION_KEYS, TextOptions};
+pub use transcoder::Transcoder;
 pub use type_word::{parse_type_word, type_word};
 
 /// The longest record in bytes, because a record is in memory while it is read.

@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Field, Schema};
 
 use crate::encoding::Encoding;
-use crate::json::json_field;
+use crate::json_field::json_field;
 use crate::type_word::{TYPE_WORDS, parse_type_word};
 
 /// The keys of [`TextOptions::set`].

@@ -1,7 +1,7 @@
 //! Finds the elements of an array that comes in pieces.
 
 use super::fault::Fault;
-use super::records::RecordSink;
+use super::record_sink::RecordSink;
 use crate::{Encoding, MAX_RECORD_BYTES, TextError, TextErrorKind};
 
 const BYTE_ORDER_MARK: [u8; 3] = *b"\xef\xbb\xbf";

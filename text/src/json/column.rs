@@ -15,8 +15,9 @@ use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 use super::cursor::{Class, Cursor, Numeral};
 use super::fault::{Fault, Parsed};
 use super::fields::{FieldIndex, NextField};
-use super::types::{is_json, misfit, unknown_field};
+use super::misfit::{misfit, unknown_field};
 use crate::TextErrorKind;
+use crate::json_field::is_json;
 use crate::number::Number;
 use crate::time::{TimeType, time_array};
 

@@ -12,7 +12,8 @@ use super::cursor::{Cursor, Scratch};
 use super::fault::{Fault, Parsed};
 use super::inference::expect_object;
 use super::options::{Layout, Options};
-use super::records::{RecordSink, Records};
+use super::record_sink::RecordSink;
+use super::records::Records;
 use crate::TextError;
 
 /// A batch is ended behind this many bytes of text, so that offsets of 32 bits are enough for it.

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, Fields};
 use super::cursor::{Class, Cursor, Numeral};
 use super::fault::Parsed;
 use super::fields::{FieldIndex, NextField};
-use super::types::json_field;
+use crate::json_field::json_field;
 use crate::number::NumberFacts;
 
 /// The most fields of a struct. An object with more has keys that are data.

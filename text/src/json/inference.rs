@@ -8,7 +8,8 @@ use super::cursor::{Class, Cursor, Scratch};
 use super::facts::ObjectFacts;
 use super::fault::{Fault, Parsed};
 use super::options::Options;
-use super::records::{RecordSink, Records};
+use super::record_sink::RecordSink;
+use super::records::Records;
 use crate::{MAX_COLUMNS, TextError, TextErrorKind};
 
 /// Collects facts about the values of all records.

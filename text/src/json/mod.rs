@@ -20,12 +20,12 @@ mod facts;
 mod fault;
 mod fields;
 mod inference;
+mod misfit;
 mod options;
+mod record_sink;
 mod records;
 mod strings;
-mod types;
 
 pub use decoder::Decoder;
 pub use inference::{Inference, Inferred};
 pub use options::{Layout, Options};
-pub(crate) use types::json_field;

@@ -3,14 +3,9 @@
 use std::ops::Range;
 
 use super::array::Elements;
-use super::fault::Parsed;
 use super::options::Layout;
+use super::record_sink::RecordSink;
 use crate::{Encoding, MAX_RECORD_BYTES, TextError, TextErrorKind};
-
-/// Takes the text of each record; returns true if it needs no more.
-pub(super) trait RecordSink {
-    fn record(&mut self, text: &str) -> Parsed<bool>;
-}
 
 /// Splits pieces of a text into records.
 #[derive(Debug)]

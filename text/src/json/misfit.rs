@@ -1,38 +1,15 @@
-//! Types of JSON values, and their words in the vocabulary of the `types` option.
-
-use std::collections::HashMap;
+//! The errors of values that a column cannot hold, with the words of the `types` option.
 
 use arrow_schema::{DataType, Field};
 
 use super::cursor::{Class, Cursor, Numeral};
 use super::facts::Facts;
 use super::fault::{Fault, Parsed};
+use crate::json_field::is_json;
 use crate::number::NumberFacts;
 
-const EXTENSION_NAME: &str = "ARROW:extension:name";
-const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
-const JSON_EXTENSION: &str = "arrow.json";
-
-/// A field whose values are JSON text.
-pub(crate) fn json_field(name: &str) -> Field {
-    let metadata = [(EXTENSION_NAME, JSON_EXTENSION), (EXTENSION_METADATA, "")];
-    let metadata: HashMap<_, _> = metadata
-        .into_iter()
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    Field::new(name, DataType::Utf8, true).with_metadata(metadata)
-}
-
-/// Whether the values of a field of type `Utf8` are JSON text.
-pub(super) fn is_json(field: &Field) -> bool {
-    field
-        .metadata()
-        .get(EXTENSION_NAME)
-        .is_some_and(|name| name == JSON_EXTENSION)
-}
-
 /// The word for the type of a field: that of [`crate::type_word`], or `json`, `struct` or `list`.
-pub(super) fn type_word(field: &Field) -> String {
+fn type_word(field: &Field) -> String {
     match field.data_type() {
         DataType::Utf8 if is_json(field) => "json".to_owned(),
         DataType::Struct(_) => "struct".to_owned(),
