@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Compared;
+use crate::digits;
 
 /// What a reader makes of a text.
 #[derive(Debug, PartialEq)]
@@ -26,7 +27,7 @@ impl Answer {
         let mut rows = Vec::new();
         for row in answer["rows"].as_array().unwrap() {
             let (cells, times) = match row.get("times") {
-                Some(times) => (&row["cells"], times.as_u64().unwrap()),
+                Some(times) => (&row["cells"], digits::as_count(times).unwrap()),
                 None => (row, 1),
             };
             rows.extend((0..times).map(|_| cells.as_array().unwrap().clone()));
@@ -55,7 +56,13 @@ impl Answer {
 
 /// The content of `ours.json`: a line for each case.
 pub(crate) fn file(compared: &[Compared]) -> String {
-    let line = |found: &Compared| format!("{:?}:{}", found.case.name, found.ours.to_json());
+    let line = |found: &Compared| {
+        format!(
+            "{:?}:{}",
+            found.case.name,
+            digits::write(&found.ours.to_json())
+        )
+    };
     let lines: Vec<_> = compared.iter().map(line).collect();
     format!("{{\n{}\n}}\n", lines.join(",\n"))
 }
@@ -70,7 +77,7 @@ pub(crate) fn unpack(text: &Value) -> Vec<u8> {
 }
 
 fn unpack_piece(piece: &Value) -> Vec<u8> {
-    let times = piece[1].as_u64().unwrap_or(1) as usize;
+    let times = digits::as_count(&piece[1]).unwrap_or(1);
     let text = piece[0].as_str().or_else(|| piece.as_str()).unwrap();
     text.repeat(times).into_bytes()
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::Case;
 use crate::answer::Answer;
+use crate::digits::{self, as_number};
 use crate::read::format;
 
 /// How a difference between two tables shows.
@@ -70,21 +71,24 @@ fn is_same_shown(ours: &Value, theirs: &Value, data_type: &str) -> bool {
         .iter()
         .any(|word| data_type.starts_with(word));
     ours == theirs
-        || digits(&ours).is_some_and(|found| Some(found) == digits(&theirs))
+        || significant_digits(&ours).is_some_and(|found| Some(found) == significant_digits(&theirs))
         || is_time && canonical_time(&ours) == canonical_time(&theirs)
 }
 
 /// The text of a value.
 pub(crate) fn shown(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), Into::into)
+    match as_number(value).or(value.as_str()) {
+        Some(text) => text.into(),
+        None => digits::write(value),
+    }
 }
 
 /// Whether two values of JSON are equal; a missing field is null.
 fn is_same_json(ours: &Value, theirs: &Value) -> bool {
+    if let (Some(ours), Some(theirs)) = (as_number(ours), as_number(theirs)) {
+        return significant_digits(ours) == significant_digits(theirs);
+    }
     match (ours, theirs) {
-        (Value::Number(ours), Value::Number(theirs)) => {
-            digits(&ours.to_string()) == digits(&theirs.to_string())
-        }
         (Value::Array(ours), Value::Array(theirs)) => {
             let mut pairs = ours.iter().zip(theirs);
             ours.len() == theirs.len() && pairs.all(|(ours, theirs)| is_same_json(ours, theirs))
@@ -102,7 +106,7 @@ fn is_same_json(ours: &Value, theirs: &Value) -> bool {
 }
 
 /// A number of JSON: its sign, its digits without zeros at their ends, and the exponent of the last one.
-fn digits(text: &str) -> Option<(bool, String, i64)> {
+fn significant_digits(text: &str) -> Option<(bool, String, i64)> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
     let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));

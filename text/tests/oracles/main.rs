@@ -9,6 +9,7 @@
 
 mod answer;
 mod compare;
+mod digits;
 mod page;
 mod read;
 
@@ -45,7 +46,7 @@ fn path(file: &str) -> String {
 
 fn load(file: &str) -> Value {
     let path = path(&format!("fixtures/text/{file}"));
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    digits::parse(&std::fs::read_to_string(path).unwrap())
 }
 
 fn is_writing() -> bool {

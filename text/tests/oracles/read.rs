@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::Case;
 use crate::answer::Answer;
+use crate::digits::{self, number};
 
 /// The types that all values decide, and all rows; or the error with its line. The same must come of the
 /// text in pieces.
@@ -112,15 +113,15 @@ fn cell(field: &Field, array: &dyn Array, row: usize) -> Value {
         return Value::Null;
     }
     match array.data_type() {
-        DataType::Utf8 if is_json(field) => json(array.as_string::<i32>().value(row)),
+        DataType::Utf8 if is_json(field) => digits::parse(array.as_string::<i32>().value(row)),
         DataType::Utf8 => array.as_string::<i32>().value(row).into(),
         DataType::Boolean => array.as_boolean().value(row).into(),
-        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into(),
-        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).into(),
+        DataType::Int64 => number(&array.as_primitive::<Int64Type>().value(row).to_string()),
+        DataType::UInt64 => number(&array.as_primitive::<UInt64Type>().value(row).to_string()),
         DataType::Float64 => float(array.as_primitive::<Float64Type>().value(row)),
         DataType::Decimal128(_, scale) => {
             let value = array.as_primitive::<Decimal128Type>().value(row);
-            json(&decimal(value, *scale as usize))
+            number(&decimal(value, *scale as usize))
         }
         DataType::List(item) => {
             let items = array.as_list::<i32>().value(row);
@@ -138,14 +139,9 @@ fn cell(field: &Field, array: &dyn Array, row: usize) -> Value {
     }
 }
 
-/// A number or another value, of which all digits are kept.
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).unwrap()
-}
-
 fn float(value: f64) -> Value {
     if value.is_finite() {
-        json(&format!("{value:?}"))
+        number(&format!("{value:?}"))
     } else {
         value.to_string().into()
     }
