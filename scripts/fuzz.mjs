@@ -1,10 +1,10 @@
 // `npm run fuzz [-- --seconds N]`: runs the fuzz targets, each for its share of the time.
 // Needs a nightly toolchain; installs cargo-fuzz below `.cache`.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { has, Obstacle, read, root, run, say, script } from "./run.mjs";
+import { has, leaveOut, Obstacle, read, root, run, say, script } from "./run.mjs";
 
 /** The share of the time of each target. */
 const targets = { decode_stream: 0.6, drawn_types: 0.2, survey: 0.2 };
@@ -32,9 +32,9 @@ async function setUpCargoFuzz() {
   return { PATH: `${join(folder, "bin")}:${process.env.PATH}` };
 }
 
-/** The seeds, from existing streams and files: [name, bytes]. */
-function seeds() {
-  const folders = ["fixtures", "fixtures/small", "fuzz/finds"].map((name) => join(root, name));
+/** Existing streams and files: [name, bytes]. */
+function streams() {
+  const folders = ["fixtures", "fixtures/small"].map((name) => join(root, name));
   const conformance = process.env.COLONNADE_CONFORMANCE;
   if (conformance) {
     const arrow = join(conformance, "arrow");
@@ -50,15 +50,15 @@ function seeds() {
   );
 }
 
-/** Adds the seeds to the corpus of earlier runs. */
+/** Adds the committed seeds and existing streams to the corpus of earlier runs. */
 function writeCorpus(target) {
   const corpus = join(root, "fuzz", "corpus", target);
-  mkdirSync(corpus, { recursive: true });
+  cpSync(join(root, "fuzz", "seeds", target), corpus, { recursive: true });
   // Its inputs are choices, not streams.
   if (target === "drawn_types") return;
   // A decoder's input begins with the seed of its chunks and the length of the first response.
   const head = target === "decode_stream" ? Buffer.from([7, 0, 0]) : Buffer.alloc(0);
-  for (const [name, bytes] of seeds()) {
+  for (const [name, bytes] of streams()) {
     writeFileSync(join(corpus, name), Buffer.concat([head, bytes]));
   }
 }
@@ -67,8 +67,7 @@ function writeCorpus(target) {
 export async function fuzz(seconds) {
   const obstacle = missing();
   if (obstacle !== undefined) {
-    say(`fuzzing is skipped: ${obstacle}`);
-    return;
+    return leaveOut("fuzzing is skipped", obstacle);
   }
   const env = await setUpCargoFuzz();
   for (const [target, share] of Object.entries(targets)) {

@@ -1,29 +1,10 @@
-//! Writes streams of the types and values that the input chooses. Each batch must have the texts of its
-//! values, as they are in arrow-rs's reader.
-//!
-//! Input: two bytes for each choice.
+//! `core/tests/fuzz/drawn_types.rs` for libFuzzer.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../core/tests/drawn/mod.rs"]
-mod drawn;
+#[path = "../../core/tests/fuzz/drawn_types.rs"]
+mod drawn_types;
 
-use drawn::{Numbers, check_batches, check_grown_dictionary};
-
-fuzz_target!(|input: &[u8]| {
-    check_batches(&mut numbers(input));
-    check_grown_dictionary(&mut numbers(input));
-});
-
-/// The numbers of an input; 0 after the last one.
-fn numbers(mut input: &[u8]) -> Numbers<'_> {
-    Numbers(Box::new(move || match input.split_first_chunk() {
-        Some((&number, rest)) => {
-            input = rest;
-            usize::from(u16::from_le_bytes(number))
-        }
-        None => 0,
-    }))
-}
+fuzz_target!(|input: &[u8]| drawn_types::run(input));

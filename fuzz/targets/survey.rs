@@ -1,17 +1,10 @@
-//! Reads the headers of the bytes as a stream and as a file.
+//! `core/tests/fuzz/survey.rs` for libFuzzer.
 
 #![no_main]
 
-use std::io::Cursor;
-
-use colonnade_core::wire::{Limits, survey_file, survey_stream};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    let limits = Limits {
-        max_metadata_bytes: 1 << 20,
-        ..Limits::default()
-    };
-    let _ = survey_stream(Cursor::new(bytes), &limits);
-    let _ = survey_file(Cursor::new(bytes), &limits);
-});
+#[path = "../../core/tests/fuzz/survey.rs"]
+mod survey;
+
+fuzz_target!(|input: &[u8]| survey::run(input));
