@@ -227,14 +227,13 @@ pub(crate) fn check_grown_dictionary(numbers: &mut Numbers) -> Option<DataType> 
     let parts = (0..NUM_BATCHES).map(rows).collect::<Result<Vec<_>, _>>();
     let bytes = parts.and_then(|parts| stream(&parts, &keys)).ok()?;
     let texts_of_values = texts(&values);
-    for (read, keys) in decoded(&bytes, data_type).iter().zip(&keys) {
-        let text = |key: Option<i32>| match key {
-            Some(key) => texts_of_values[key as usize].clone(),
-            None => "Null ".to_owned(),
-        };
-        let wanted: Vec<String> = keys.iter().map(text).collect();
-        assert_eq!(texts(read), wanted, "{data_type}");
-    }
+    let text = |key: Option<i32>| match key {
+        Some(key) => texts_of_values[key as usize].clone(),
+        None => "Null ".to_owned(),
+    };
+    let wanted = keys.iter().map(|keys| keys.iter().map(text).collect());
+    let wanted: Vec<Vec<String>> = wanted.collect();
+    assert_eq!(decoded_texts(&bytes, data_type), wanted, "{data_type}");
     Some(data_type.clone())
 }
 
@@ -253,22 +252,19 @@ pub(crate) fn check_batches(numbers: &mut Numbers) -> Option<DataType> {
     let bytes = written().ok()?;
     let reader = StreamReader::try_new(Cursor::new(&bytes), None).ok()?;
     let wanted = reader.collect::<Result<Vec<_>, _>>().ok()?;
-    for (read, wanted) in decoded(&bytes, data_type).iter().zip(&wanted) {
-        assert_eq!(texts(read), texts(wanted.column(0)), "{data_type}");
-    }
+    let wanted = wanted.iter().map(|batch| texts(batch.column(0)));
+    let wanted: Vec<Vec<String>> = wanted.collect();
+    assert_eq!(decoded_texts(&bytes, data_type), wanted, "{data_type}");
     Some(data_type.clone())
 }
 
-/// The chunks of the only column of a stream.
-fn decoded(bytes: &[u8], data_type: &DataType) -> Vec<ArrayRef> {
+/// The texts of each batch of a stream with one column.
+fn decoded_texts(bytes: &[u8], data_type: &DataType) -> Vec<Vec<String>> {
     let mut decoder = Decoder::new(u64::MAX, Limits::default());
     let pushed = decoder.push(bytes).and_then(|_| decoder.finish());
     pushed.unwrap_or_else(|error| panic!("{data_type}: {error}"));
     let column = &decoder.table().unwrap().columns()[0];
     let validated = column.validate_full();
     validated.unwrap_or_else(|error| panic!("{data_type}: {error}"));
-    column
-        .chunks()
-        .map(|chunk| chunk.unwrap().clone())
-        .collect()
+    column.chunks().map(|chunk| texts(chunk.unwrap())).collect()
 }
