@@ -1,7 +1,6 @@
 //! Writes streams and outcomes to the folder `COLONNADE_HOSTILE`, if it is set. `web/test/hostile.test.ts`
 //! replays them through the built wasm module.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -32,8 +31,8 @@ pub(crate) fn write_stream(bytes: &[u8], result: &Result<(), DecodeError>) {
     write(&folder, &name, bytes);
 }
 
-/// Writes how often each outcome occurred among the cases of a kind.
-pub(crate) fn write_counts(kind: &str, outcomes: &BTreeMap<String, usize>) {
+/// Writes the outcome of each case of a kind, in their order.
+pub(crate) fn write_outcomes(kind: &str, outcomes: &[String]) {
     if let Some(folder) = folder() {
         let json = serde_json::to_vec(outcomes).unwrap();
         write(&folder, &format!("{kind}.json"), &json);

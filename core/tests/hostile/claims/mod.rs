@@ -12,7 +12,7 @@ use colonnade_core::decode::Decoder;
 use colonnade_core::wire::{DecodeErrorKind, Limits};
 
 use crate::crafted::{Claim, Stream};
-use crate::meter::{self, Cost};
+use crate::meter;
 use crate::{BUDGET_BYTES, CAP_BYTES, TIME_LIMIT, replay, use_table};
 
 pub(super) const MIB: usize = 1 << 20;
@@ -27,9 +27,7 @@ pub(super) fn decode(stream: &Stream) -> (Decoder, Result<(), colonnade_core::wi
     };
     let ((decoder, result), cost) = meter::measure(case);
     assert!(cost.peak_bytes <= CAP_BYTES, "{result:?}: {cost:?}");
-    let is_slow = |cost: Cost| cost.time > TIME_LIMIT;
-    let is_always_slow = is_slow(cost) && (0..2).all(|_| is_slow(meter::measure(case).1));
-    assert!(!is_always_slow, "{result:?}: {cost:?}");
+    assert!(cost.time <= TIME_LIMIT, "{result:?}: {cost:?}");
     replay::write_stream(&stream.bytes, &result);
     (decoder, result)
 }
