@@ -277,6 +277,9 @@ impl Reader {
         });
         let joined = joining.await.unwrap_or_else(|_| Err(cannot_plan()));
         self.joining = None;
+        if let (Err(error), Some(paused)) = (&joined, &mut self.paused) {
+            paused.fail(error);
+        }
         self.begin(joined?).await
     }
 }

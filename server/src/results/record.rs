@@ -50,6 +50,16 @@ enum State {
     Cancelled,
 }
 
+impl State {
+    /// The state after an error.
+    fn of(error: &QueryError) -> Self {
+        match error.kind {
+            ErrorKind::Cancelled => Self::Cancelled,
+            _ => Self::Failed(error.clone()),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Progress {
     state: State,
@@ -205,10 +215,7 @@ impl ResultRecord {
 
     /// Records that it could not be started.
     pub(super) fn fail(&self, error: &QueryError) {
-        self.end(match error.kind {
-            ErrorKind::Cancelled => State::Cancelled,
-            _ => State::Failed(error.clone()),
-        });
+        self.end(State::of(error));
     }
 
     /// Adds a run of its rows, which may be another result's too.
@@ -250,13 +257,13 @@ impl ResultRecord {
         !self.is_seekable() && matches!(run.spool.end(), Some(Ok(())))
     }
 
-    /// Records that it was cancelled, if it has no run besides `ended` and no reader that waits without one.
-    fn cancel_if_left(&self, ended: Option<&Run>) {
+    /// Records its end, if it has no run besides `ended` and no reader that waits without one.
+    fn end_if_left(&self, ended: Option<&Run>, state: State) {
         let is_other = |run: &Run| ended.is_none_or(|ended| !std::ptr::eq(run, ended));
         let goes_on = |run: &Arc<Run>| is_other(run) && run.is_running();
         let has_runs = self.lock_runs().iter().any(goes_on);
         if !has_runs && self.num_paused.load(Ordering::SeqCst) == 0 {
-            self.end(State::Cancelled);
+            self.end(state);
         }
     }
 
@@ -434,26 +441,38 @@ impl RunOwner for ResultRecord {
                 self.end(State::Failed(error.clone()));
             }
             // The run was cancelled, or is complete only up to the end of its own range.
-            _ => self.cancel_if_left(Some(run)),
+            _ => self.end_if_left(Some(run), State::Cancelled),
         }
     }
 }
 
-/// A reader that waits without a run. Dropping it ends the wait.
+/// A reader that waits without a run. Dropping it ends the wait, and the result if nothing else goes on with it.
 #[derive(Debug)]
-pub(super) struct Paused(Arc<ResultRecord>);
+pub(super) struct Paused {
+    record: Arc<ResultRecord>,
+    /// How the result ends then.
+    end: State,
+}
 
 impl Paused {
     /// A reader of `record` that waits.
     pub(super) fn new(record: &Arc<ResultRecord>) -> Self {
         record.num_paused.fetch_add(1, Ordering::SeqCst);
-        Self(Arc::clone(record))
+        Self {
+            record: Arc::clone(record),
+            end: State::Cancelled,
+        }
+    }
+
+    /// Records why the reader cannot go on.
+    pub(super) fn fail(&mut self, error: &QueryError) {
+        self.end = State::of(error);
     }
 }
 
 impl Drop for Paused {
     fn drop(&mut self) {
-        self.0.num_paused.fetch_sub(1, Ordering::SeqCst);
-        self.0.cancel_if_left(None);
+        self.record.num_paused.fetch_sub(1, Ordering::SeqCst);
+        self.record.end_if_left(None, self.end.clone());
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use colonnade_server::AppConfig;
 use colonnade_server::source::open_all;
@@ -122,6 +123,37 @@ async fn rows_are_of_one_state_of_a_file_or_there_is_no_marker() {
             }
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stalled_reader_whose_file_was_replaced_fails() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("t.parquet");
+    write(&file, 1_000_000, NUM_ROWS);
+    let config = AppConfig {
+        stall_timeout: Duration::from_millis(10),
+        ..config()
+    };
+    let server = Server::start(
+        &config,
+        open_all(&[path(folder.path(), "t.parquet")]).unwrap(),
+    )
+    .await;
+    let response = server
+        .open(&format!("/v1/tables/t/rows?id={}", id(1)))
+        .await;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let metrics = server.get("/metrics").await;
+        if String::from_utf8_lossy(&metrics.body).contains("\ncolonnade_stream_slots_taken 0\n") {
+            break;
+        }
+        assert!(Instant::now() < deadline, "it holds its slot");
+    }
+    CHANGES[0].1(&file);
+    assert!(!read(response).await.is_whole);
+    let record = server.until_state(&id(1), "failed").await;
+    assert_eq!(record["error"]["code"], "source_changed");
 }
 
 #[tokio::test(flavor = "multi_thread")]
