@@ -1,19 +1,19 @@
 import { expectAccessible } from "./accessible.js";
-import { cell, chooseTable, expect, test } from "./fixtures.js";
+import { cell, chooseTable, expect, SMALL_COMPLETE, test } from "./fixtures.js";
 import { expectGrid } from "./grid-contract.js";
 
 // States that need a misbehaving server are in states.spec.ts.
 
 test("the list of tables, a stream, a complete table and an error are accessible", async ({
   page,
-  demo,
+  small,
 }) => {
-  await page.goto(demo.origin);
+  await page.goto(small.origin);
   await expect(page.getByRole("link", { name: /^flights\b/ })).toBeVisible();
   await expectAccessible(page);
   await chooseTable(page, "flights");
   await expect(page.getByRole("gridcell").first()).toBeVisible();
-  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+  await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
   await expectAccessible(page);
   await page.getByRole("textbox", { name: "SQL" }).fill("select nothing from flights");
   await page.getByRole("button", { name: "Run" }).click();
@@ -21,8 +21,8 @@ test("the list of tables, a stream, a complete table and an error are accessible
   await expectAccessible(page);
 });
 
-test("details, the editor, plans and the history are accessible", async ({ page, demo }) => {
-  await page.goto(`${demo.origin}/?table=flights&view=details`);
+test("details, the editor, plans and the history are accessible", async ({ page, small }) => {
+  await page.goto(`${small.origin}/?table=flights&view=details`);
   const columns = page.getByRole("region", { name: "Columns", exact: true });
   await expect(columns.getByRole("row", { name: /^distance/ }).getByRole("img")).toBeVisible();
   await page.getByText("Column storage").click();
@@ -49,8 +49,8 @@ test("details, the editor, plans and the history are accessible", async ({ page,
   await expectAccessible(page);
 });
 
-test("menus, the inspector and the find bar are accessible", async ({ page, demo }) => {
-  await page.goto(`${demo.origin}/?table=every_type`);
+test("menus, the inspector and the find bar are accessible", async ({ page, small }) => {
+  await page.goto(`${small.origin}/?table=every_type`);
   await expect(page.getByRole("status")).toContainText("Complete: 24 rows");
   await page.getByRole("columnheader").first().click({ button: "right" });
   await expect(page.getByRole("dialog", { name: /^Column / })).toBeVisible();

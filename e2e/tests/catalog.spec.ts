@@ -12,7 +12,7 @@ import {
   Table,
   tableToIPC,
 } from "apache-arrow";
-import { cell, chooseTable, expect, test } from "./fixtures.js";
+import { cell, chooseTable, expect, SMALL_COMPLETE, test } from "./fixtures.js";
 import { Server } from "./server.js";
 
 function listOf(page: Page) {
@@ -42,11 +42,13 @@ test("the list of tables is polled, and the server answers 304 while it is uncha
   });
   await page.goto(demo.origin);
   await expect(listOf(page).getByRole("link", { name: /^flights\b/ })).toBeVisible();
-  await expect.poll(() => answers.length).toBeGreaterThan(1);
-  await page.getByRole("button", { name: "Refresh the list" }).click();
-  await expect.poll(() => answers.length).toBeGreaterThan(2);
+  // The page polls by itself. A server that has just started may still find out more about its tables.
+  await expect.poll(() => answers.at(-1)).toBe(304);
   expect(answers[0]).toBe(200);
-  expect(answers.slice(1).every((status) => status === 304)).toBe(true);
+  const numPolled = answers.length;
+  await page.getByRole("button", { name: "Refresh the list" }).click();
+  await expect.poll(() => answers.length).toBeGreaterThan(numPolled);
+  expect(new Set(answers.slice(numPolled))).toEqual(new Set([304]));
 });
 
 test("a note says that a file has changed, and Reload shows its new rows", async ({ page }) => {
@@ -66,12 +68,12 @@ test("a note says that a file has changed, and Reload shows its new rows", async
 
 test("details of a table show column summaries, first rows and Parquet metadata", async ({
   page,
-  demo,
+  small,
 }) => {
-  await page.goto(demo.origin);
+  await page.goto(small.origin);
   await listOf(page).getByRole("button", { name: "Columns of lineitem" }).click();
   await listOf(page).getByRole("link", { name: "Details of lineitem" }).click();
-  await expect(page).toHaveURL(`${demo.origin}/?table=lineitem&view=details`);
+  await expect(page).toHaveURL(`${small.origin}/?table=lineitem&view=details`);
   await expect(page.getByRole("tab", { name: "Details" })).toHaveAttribute("aria-selected", "true");
   const columns = page.getByRole("region", { name: "Columns", exact: true });
   const quantity = columns.getByRole("row", { name: /^l_quantity/ });
@@ -82,9 +84,9 @@ test("details of a table show column summaries, first rows and Parquet metadata"
   await expect(quantity.getByRole("cell").nth(4)).toHaveText("50.00");
   await expect(quantity.getByRole("img")).toHaveAccessibleName(/from 1\.00 to 50\.00/);
   await expect(quantity).toContainText("17.00 · 36.00");
-  await expect(columns.getByRole("row", { name: /^l_returnflag/ })).toContainText("N 51 %");
+  await expect(columns.getByRole("row", { name: /^l_returnflag/ })).toContainText(/N 5[01] %/);
 
-  const { parquet } = (await (await fetch(`${demo.origin}/v1/tables/lineitem`)).json()) as {
+  const { parquet } = (await (await fetch(`${small.origin}/v1/tables/lineitem`)).json()) as {
     parquet: { num_row_groups: number; columns: { compression: string[] }[] };
   };
   const rowGroups = new RegExp(`^${parquet.num_row_groups}, .* rows each$`);
@@ -132,11 +134,11 @@ test("an unknown table is an error that suggests a similar name", async ({ page,
   await expect(page.getByText("There is no table “lineitm”")).toBeVisible();
 });
 
-test("the start page has links to a table and to an example statement", async ({ page, demo }) => {
-  await page.goto(demo.origin);
+test("the start page has links to a table and to an example statement", async ({ page, small }) => {
+  await page.goto(small.origin);
   await expect(page.getByRole("heading", { name: "Open a table" })).toBeVisible();
   await page.getByRole("link", { name: /^Open flights/ }).click();
-  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+  await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
   await page.goBack();
   await page.getByRole("link", { name: /GROUP BY/ }).click();
   await expect(page.getByRole("status")).toContainText("Complete");
@@ -162,8 +164,8 @@ test("the first load is small", async ({ page, demo }) => {
   expect(scripts).toBeLessThan(100_000);
 });
 
-test("the list of tables is filtered by column names", async ({ page, demo }) => {
-  await page.goto(demo.origin);
+test("the list of tables is filtered by column names", async ({ page, small }) => {
+  await page.goto(small.origin);
   await page.getByRole("searchbox", { name: "Filter tables" }).fill("l_comm");
   await expect(listOf(page).getByRole("listitem")).toHaveCount(1);
   await chooseTable(page, "lineitem");

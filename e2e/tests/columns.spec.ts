@@ -11,6 +11,7 @@ import {
   header,
   lastReported,
   openMenu,
+  SMALL_COMPLETE,
   show,
   status,
   test,
@@ -27,7 +28,7 @@ test("columns are resized, moved and hidden, and the state restores them", async
   server,
 }) => {
   await show({ page, pages, server }, FLIGHTS);
-  await expect(status(page)).toContainText("Complete: 3,000,000 rows");
+  await expect(status(page)).toContainText(SMALL_COMPLETE);
   const before = await widthPx(page, "delay");
   const box = await header(page, "delay").boundingBox();
   if (box === null) throw new Error("there is no such header");
@@ -35,7 +36,7 @@ test("columns are resized, moved and hidden, and the state restores them", async
   await page.mouse.down();
   await page.mouse.move(box.x + box.width + 97, box.y + 10, { steps: 5 });
   await page.mouse.up();
-  expect(await widthPx(page, "delay")).toBeCloseTo(before + 100, 0);
+  await expect.poll(() => widthPx(page, "delay")).toBeCloseTo(before + 100, 0);
   await expect(header(page, "delay")).toHaveAttribute("aria-sort", "none");
   await page.mouse.dblclick(box.x + box.width + 97, box.y + 10);
   await expect.poll(() => widthPx(page, "delay")).toBeLessThan(before + 30);
@@ -143,7 +144,7 @@ const elementWithin = (axe: AxeBuilder) => elementAlone(axe).disableRules("regio
 
 test("headers, menus and filters are accessible", async ({ page, pages, server }) => {
   await show({ page, pages, server }, FLIGHTS);
-  await expect(status(page)).toContainText("Complete: 3,000,000 rows");
+  await expect(status(page)).toContainText(SMALL_COMPLETE);
   await openMenu(page, "date");
   await page.getByLabel("From").fill("2001-06-01");
   await expectAccessible(page, elementWithin);
@@ -159,6 +160,7 @@ test("headers, menus and filters are accessible", async ({ page, pages, server }
 test("a part of the columns' state leaves the rest as it is", async ({ page, pages, server }) => {
   await show({ page, pages, server }, `${FLIGHTS}?limit=1000`);
   await expect(status(page)).toContainText("Complete");
+  await expect(page.getByRole("columnheader")).toHaveCount(5);
   const names = await shownHeaders(page);
   const set = (columns: object) =>
     page.locator("colonnade-viewer").evaluate((viewer, columns) => {
@@ -221,6 +223,7 @@ test("cells look unpinned when there is no room for pinned columns", async ({
 }) => {
   await show({ page, pages, server }, `${FLIGHTS}?limit=1000`);
   await expect(status(page)).toContainText("Complete");
+  await expect(page.getByRole("columnheader")).toHaveCount(5);
   const pinned = (await shownHeaders(page)).slice(0, 1);
   await page.locator("colonnade-viewer").evaluate((viewer, pinned) => {
     Object.assign(viewer, { state: { columns: { pinned } } });

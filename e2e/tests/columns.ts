@@ -4,7 +4,7 @@ import { testOn } from "./other-origin.js";
 import type { PageServer } from "./package.js";
 import type { Server } from "./server.js";
 
-export { cell, expect, textOf } from "./fixtures.js";
+export { cell, expect, SMALL_COMPLETE, SMALL_ROWS, textOf } from "./fixtures.js";
 
 const PAGE = `<!doctype html><title>Columns</title>
 <style>body { margin: 0 } colonnade-viewer { height: 100vh }</style>
@@ -25,8 +25,8 @@ declare global {
   var reported: [string, unknown][];
 }
 
-/** Tests with a viewer whose sort, filter and state events are recorded in `reported`. */
-export const test = testOn(PAGE);
+/** Tests with a viewer of small tables, whose sort, filter and state events are recorded in `reported`. */
+export const test = testOn(PAGE).extend({ server: async ({ small }, use) => use(small) });
 
 export const header = (page: Page, name: string) =>
   page.getByRole("columnheader", { name: new RegExp(`^${name}\\b`) });

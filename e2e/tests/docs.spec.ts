@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { test as base, expect } from "@playwright/test";
+import { test as base, expect } from "./fixtures.js";
 import { hasPython } from "./readers.js";
 import { inCheckout, Server } from "./server.js";
 import { writeWords } from "./words.js";

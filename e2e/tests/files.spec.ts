@@ -3,10 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import { expectAccessible } from "./accessible.js";
-import { test as base, cell, chooseTable, expect } from "./fixtures.js";
+import { test as base, cell, chooseTable, expect, SMALL_COMPLETE } from "./fixtures.js";
+import { CuttingProxy, gate } from "./proxy.js";
 import { hasPython } from "./readers.js";
 import { Server } from "./server.js";
-import { type FileContents, readTableFile, writeTableFiles } from "./table-files.js";
+import {
+  type FileContents,
+  readTableFile,
+  readTableFiles,
+  writeTableFiles,
+} from "./table-files.js";
 
 const MAX_UPLOAD_BYTES = 16 * 2 ** 20;
 
@@ -86,15 +92,20 @@ async function tableNames({ origin }: Server): Promise<string[]> {
 }
 
 /** The rows of a request to the server, read without the page. */
-async function rowsOf({ server, folder }: Stage, question: object): Promise<FileContents> {
+async function rowsOf(stage: Stage, question: object): Promise<FileContents> {
+  return readTableFile(await streamOf(stage, question, "asked.arrows"), "arrows");
+}
+
+/** Writes the stream of a request to a file; returns its path. */
+async function streamOf({ server, folder }: Stage, question: object, name: string) {
   const response = await fetch(`${server.origin}/v1/query`, {
     method: "POST",
     headers: { "content-type": "application/json", connection: "close" },
     body: JSON.stringify(question),
   });
-  const path = join(folder, "asked.arrows");
+  const path = join(folder, name);
   writeFileSync(path, Buffer.from(await response.arrayBuffer()));
-  return readTableFile(path, "arrows");
+  return path;
 }
 
 test("Arrow files and streams open in the tab, and nothing is sent", async ({
@@ -215,14 +226,15 @@ test("an upload shows its progress, and a cancelled upload leaves no table", asy
   page,
   stage: { server, folder },
 }) => {
-  await page.goto(server.origin);
+  const proxy = await CuttingProxy.start(server.origin);
+  await page.goto(proxy.origin);
   const fits = join(folder, "fits.csv");
   writeFileSync(fits, `a,b\n${"1234567890,1234567890\n".repeat(600_000)}`);
-  const client = await page.context().newCDPSession(page);
-  const speed = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 2 ** 20 };
-  await client.send("Network.emulateNetworkConditions", speed);
   await choose(page, [fits]);
   const file = row(page, "fits.csv");
+  // The server gets only the first part of the upload.
+  const { opened, open } = gate();
+  proxy.requestHold = { at: 2_000_000, opened };
   await file.getByRole("button", { name: "Upload" }).click();
   const bar = file.getByRole("progressbar", { name: "Upload of fits.csv" });
   await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0.05);
@@ -230,11 +242,13 @@ test("an upload shows its progress, and a cancelled upload leaves no table", asy
   await file.getByRole("button", { name: "Cancel" }).click();
   await expect(file).toContainText("The server kept no part of the file");
   expect(await tableNames(server)).not.toContain("fits");
-  await client.send("Network.emulateNetworkConditions", { ...speed, uploadThroughput: -1 });
+  proxy.requestHold = undefined;
+  open();
   await file.getByRole("button", { name: "Upload again" }).click();
   await file.getByRole("button", { name: "Upload" }).click();
   await expect(file).toContainText("Table fits");
   expect(await tableNames(server)).toContain("fits");
+  await proxy.close();
 });
 
 test("refused uploads show the reason", async ({ page, stage: { server, folder } }) => {
@@ -389,21 +403,23 @@ for (const [format, label] of [
     await expect(page.getByRole("status")).toContainText("Complete: 2,000 rows");
     const whole = await exported(page, label, folder);
     expect(whole.name).toBe(`source.${format}`);
-    const all = readTableFile(whole.path, format);
-    const wanted = await rowsOf(stage, { table: "source" });
-    if (format === "parquet" || format === "arrow") expect(all).toEqual(wanted);
-    expect(all.rows.map(([id, word, price]) => [id, word, price])).toEqual(
-      wanted.rows.map(([id, word, price]) => [id, word, price]),
-    );
-
     await arrange(page.locator("colonnade-viewer"));
     await expect(page.getByRole("status")).toContainText("sorted by price");
     const part = await exported(page, label, folder);
     expect(part.name).toBe(`source-filtered.${format}`);
     const question = { table: "source", filter: FILTER, sort: SORT, columns: COLUMNS };
-    const shown = await rowsOf(stage, question);
-    expect(readTableFile(part.path, format).rows).toEqual(shown.rows);
-    expect(shown.rows.length).toBeGreaterThan(500);
+    const [all, wanted, filtered, shown] = readTableFiles([
+      [whole.path, format],
+      [await streamOf(stage, { table: "source" }, "all.arrows"), "arrows"],
+      [part.path, format],
+      [await streamOf(stage, question, "asked.arrows"), "arrows"],
+    ]);
+    if (format === "parquet" || format === "arrow") expect(all).toEqual(wanted);
+    expect(all?.rows.map(([id, word, price]) => [id, word, price])).toEqual(
+      wanted?.rows.map(([id, word, price]) => [id, word, price]),
+    );
+    expect(filtered?.rows).toEqual(shown?.rows);
+    expect(shown?.rows.length).toBeGreaterThan(500);
     await expect(row(page, part.name)).toContainText("saved by the browser");
   });
 }
@@ -441,21 +457,27 @@ test("an export to Parquet names unsupported types before a file is saved", asyn
   await expect(file.getByRole("button", { name: "Try again" })).toBeVisible();
 });
 
-test("an export shows its progress and can be cancelled", async ({ page, demo }) => {
-  await page.goto(demo.origin);
+test("an export shows its progress and can be cancelled", async ({ page, small }) => {
+  const proxy = await CuttingProxy.start(small.origin);
+  await page.goto(proxy.origin);
   await chooseTable(page, "lineitem");
-  await expect(page.getByRole("gridcell").first()).toBeVisible();
+  await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
+  // The whole file has more than 10 MB.
+  const { opened, open } = gate();
+  proxy.cuts = [{ at: proxy.numBytes + 4_000_000, by: "hold", meanwhile: () => opened }];
   await page.getByRole("button", { name: "Export" }).click();
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: /^CSV Text/ }).click();
   const file = row(page, "lineitem.csv");
-  await expect(file).toContainText(/[\d,]+ of 6,001,215 rows · [\d.]+ MB/);
+  await expect(file).toContainText(/[\d,]+ of 100,000 rows · [\d.]+ MB/);
   const bar = file.getByRole("progressbar", { name: "Export to lineitem.csv" });
   await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0);
   await file.getByRole("button", { name: "Cancel" }).click();
   await expect(file).toContainText("Cancelled");
+  open();
   expect(await (await download).failure()).not.toBeNull();
   await expectAccessible(page);
+  await proxy.close();
 });
 
 test("the list of files, its menus and dialogs are accessible", async ({ page, stage }) => {

@@ -15,7 +15,7 @@ import {
 
 for (const [where, memory] of [
   ["in the browser", "1GiB"],
-  ["at the server", "16MiB"],
+  ["at the server", "1MiB"],
 ] as const) {
   test(`columns are filtered by type, ${where}`, async ({ page, pages, server }) => {
     await show({ page, pages, server }, FLIGHTS, { memory });

@@ -1,16 +1,49 @@
 import { test as base, expect, type Locator, type Page } from "@playwright/test";
-import { Server } from "./server.js";
+import { PageServer } from "./package.js";
+import { Server, smallTables } from "./server.js";
 
 export { expect };
 
-/** Tests that fail on errors of the page, with one server of the demo tables for all tests of a file. */
-export const test = base.extend<{ failOnErrors: undefined }, { demo: Server }>({
+interface Servers {
+  /** The demo tables: `lineitem` with 6,001,215 rows, `flights` with 3,000,000, and `every_type`. */
+  demo: Server;
+  /** The same tables with {@link SMALL_ROWS} rows of `lineitem` and `flights`. */
+  small: Server;
+  /** A web server of another origin, which both servers allow; see `testOn`. */
+  pageServer: PageServer;
+}
+
+/** The number of rows of `lineitem` and `flights` on the server `small`. */
+export const SMALL_ROWS = 100_000;
+
+/** The status of a complete table with {@link SMALL_ROWS} rows. */
+export const SMALL_COMPLETE = "Complete: 100,000 rows";
+
+/** Tests that fail on errors of the page. Each worker starts each server once, when a test first needs it. */
+export const test = base.extend<{ failOnErrors: undefined }, Servers>({
   demo: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const server = await Server.start();
+    async ({ pageServer }, use) => {
+      const server = await Server.start(["--allow-origin", pageServer.origin]);
       await use(server);
       await server.kill();
+    },
+    { scope: "worker" },
+  ],
+  small: [
+    async ({ pageServer }, use) => {
+      const server = await Server.start([...smallTables(), "--allow-origin", pageServer.origin]);
+      await use(server);
+      await server.kill();
+    },
+    { scope: "worker" },
+  ],
+  pageServer: [
+    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+    async ({}, use) => {
+      const pages = new PageServer("");
+      await pages.listen();
+      await use(pages);
+      pages.close();
     },
     { scope: "worker" },
   ],
@@ -24,6 +57,20 @@ export const test = base.extend<{ failOnErrors: undefined }, { demo: Server }>({
     { auto: true },
   ],
 });
+
+/** The ids of the results that the page requests from now on; other results of a server are not the page's. */
+export function resultIds(page: Page): ReadonlySet<string> {
+  const ids = new Set<string>();
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    const id =
+      /^\/v1\/query\/([^/]+)/.exec(pathname)?.[1] ??
+      searchParams.get("id") ??
+      (pathname === "/v1/query" ? /"id":"([^"]+)"/.exec(request.postData() ?? "")?.[1] : undefined);
+    if (id) ids.add(id);
+  });
+  return ids;
+}
 
 /** Chooses a table in the list. */
 export async function chooseTable(page: Page, name: string): Promise<void> {

@@ -3,22 +3,20 @@ import { gallery } from "../../scripts/examples.mjs";
 import type { Site } from "../../scripts/site.mjs";
 import { expectAccessible } from "./accessible.js";
 import { test as base, cell, expect, textOf } from "./fixtures.js";
-import { inCheckout, Server } from "./server.js";
+import { inCheckout, Server, smallTables } from "./server.js";
 
-const test = base.extend<object, { site: Site }>({
-  site: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const site = gallery();
-      await site.listen();
-      const server = await Server.start(["--allow-origin", site.origin]);
-      site.upstream = server.origin;
-      await use(site);
-      site.close();
-      await server.kill();
-    },
-    { scope: "worker" },
-  ],
+const test = base.extend<{ tables: string[]; site: Site }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+  tables: async ({}, use) => use(smallTables()),
+  site: async ({ tables }, use) => {
+    const site = gallery();
+    await site.listen();
+    const server = await Server.start([...tables, "--allow-origin", site.origin]);
+    site.upstream = server.origin;
+    await use(site);
+    site.close();
+    await server.kill();
+  },
 });
 
 /** An example that runs in the gallery. */
@@ -78,17 +76,22 @@ test("a saved view is restored after a reload", async ({ page, site }) => {
   await expect(delay).toHaveAttribute("aria-sort", "none");
 });
 
-test("the selection example reports cells, and the windowed example shows its start row", async ({
-  page,
-  site,
-}) => {
-  await page.goto(`${site.origin}/selection.html`);
-  await cell(page, 1, 2).click();
-  await cell(page, 3, 3).click({ modifiers: ["Shift"] });
-  await expect(page.locator("output")).toContainText("3 × 2 cells");
-  await page.goto(`${site.origin}/windowed.html`);
-  await expect(page.getByRole("status")).toContainText("Windowed");
-  await expect(cell(page, 3_000_000, 1)).toBeVisible();
+test.describe("large tables", () => {
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+  test.use({ tables: async ({}, use) => use([]) });
+
+  test("the selection example reports cells, and the windowed example shows its start row", async ({
+    page,
+    site,
+  }) => {
+    await page.goto(`${site.origin}/selection.html`);
+    await cell(page, 1, 2).click();
+    await cell(page, 3, 3).click({ modifiers: ["Shift"] });
+    await expect(page.locator("output")).toContainText("3 × 2 cells");
+    await page.goto(`${site.origin}/windowed.html`);
+    await expect(page.getByRole("status")).toContainText("Windowed");
+    await expect(cell(page, 3_000_000, 1)).toBeVisible();
+  });
 });
 
 test("the gallery is accessible", async ({ page, site }) => {

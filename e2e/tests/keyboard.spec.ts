@@ -1,10 +1,8 @@
-import { cell, expect, goToRow, test } from "./fixtures.js";
+import { cell, expect, goToRow, SMALL_COMPLETE, test } from "./fixtures.js";
 
-test.beforeEach(async ({ page, demo }) => {
-  await page.goto(`${demo.origin}/?table=flights`);
-  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows", {
-    timeout: 60_000,
-  });
+test.beforeEach(async ({ page, small }) => {
+  await page.goto(`${small.origin}/?table=flights`);
+  await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
 });
 
 test("every cell of the grid can be reached by keyboard", async ({ page }) => {
@@ -19,11 +17,11 @@ test("every cell of the grid can be reached by keyboard", async ({ page }) => {
   await page.keyboard.press("Home");
   await expect(cell(page, 1, 1)).toBeFocused();
   await page.keyboard.press("Control+End");
-  await expect(cell(page, 2_999_999, columns)).toBeFocused();
+  await expect(cell(page, 99_999, columns)).toBeFocused();
   await page.keyboard.press("ArrowUp");
-  await expect(cell(page, 2_999_998, columns)).toBeFocused();
+  await expect(cell(page, 99_998, columns)).toBeFocused();
   await page.keyboard.press("PageUp");
-  await expect(cell(page, 2_999_998, columns)).toHaveCount(0);
+  await expect(cell(page, 99_998, columns)).toHaveCount(0);
   await page.keyboard.press("Control+Home");
   await expect(cell(page, 0, 1)).toBeFocused();
   await page.keyboard.press("PageDown");
@@ -31,17 +29,17 @@ test("every cell of the grid can be reached by keyboard", async ({ page }) => {
 });
 
 test("Go to row shows exactly that row, and the wheel scrolls on from there", async ({ page }) => {
-  await goToRow(page, 1_500_000);
-  await expect(cell(page, 1_499_999, 1)).toBeVisible();
-  await cell(page, 1_499_999, 1).hover();
+  await goToRow(page, 50_000);
+  await expect(cell(page, 49_999, 1)).toBeVisible();
+  await cell(page, 49_999, 1).hover();
   await page.mouse.wheel(0, 400);
-  await expect(cell(page, 1_500_020, 1)).toBeVisible();
-  await expect(cell(page, 1_400_000, 1)).toHaveCount(0);
+  await expect(cell(page, 50_020, 1)).toBeVisible();
+  await expect(cell(page, 49_900, 1)).toHaveCount(0);
 });
 
 test("a focused cell that is scrolled out of view keeps the keyboard usable", async ({ page }) => {
   await cell(page, 0, 1).click();
-  await goToRow(page, 2_000_000);
+  await goToRow(page, 80_000);
   await expect(cell(page, 0, 1)).toHaveCount(0);
   await page.getByRole("grid").focus();
   await page.keyboard.press("Control+Home");
@@ -56,9 +54,9 @@ test("Ctrl with arrow keys goes to the edge, and Tab leaves the grid and returns
   await page.keyboard.press("Control+ArrowRight");
   await expect(cell(page, 5, columns)).toBeFocused();
   await page.keyboard.press("Control+ArrowDown");
-  await expect(cell(page, 2_999_999, columns)).toBeFocused();
+  await expect(cell(page, 99_999, columns)).toBeFocused();
   await page.keyboard.press("Control+ArrowLeft");
-  await expect(cell(page, 2_999_999, 1)).toBeFocused();
+  await expect(cell(page, 99_999, 1)).toBeFocused();
   await page.keyboard.press("Control+ArrowUp");
   await expect(cell(page, 0, 1)).toBeFocused();
   await page.keyboard.press("Shift+ArrowDown");

@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { Site } from "../../scripts/site.mjs";
 import { cell, chooseTable, expect, goToRow, test, textOf } from "./fixtures.js";
-import { inCheckout, Server } from "./server.js";
+import { inCheckout, Server, smallTables } from "./server.js";
 
 test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
@@ -32,10 +32,10 @@ async function expectArranged(page: Page): Promise<void> {
 
 test("a copied link shows the same columns, order, filter and row in another browser", async ({
   page,
-  demo,
+  small,
   browser,
 }) => {
-  await page.goto(demo.origin + ARRANGED);
+  await page.goto(small.origin + ARRANGED);
   await expectArranged(page);
   const delay = await textOf(cell(page, 1000, 2));
   await page.getByRole("button", { name: "Copy link" }).click();
@@ -50,60 +50,61 @@ test("a copied link shows the same columns, order, filter and row in another bro
   await context.close();
 });
 
-test("the address contains only what differs from the defaults", async ({ page, demo }) => {
-  await page.goto(demo.origin);
+test("the address contains only what differs from the defaults", async ({ page, small }) => {
+  await page.goto(small.origin);
   await chooseTable(page, "flights");
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights`);
   await expect(page.getByRole("status")).toContainText("Complete");
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights`);
   await goToRow(page, 5001);
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights&row=5000`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights&row=5000`);
   await sortBy(page, "delay");
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights&sort=delay`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights&sort=delay`);
 });
 
 test("a link with an invalid filter is replaced by the address of the shown rows", async ({
   page,
-  demo,
+  small,
 }) => {
-  await page.goto(demo.origin);
+  await page.goto(small.origin);
   const filter = JSON.stringify({ op: "eq", column: "no_such", value: "1" });
-  await page.goto(`${demo.origin}/?${new URLSearchParams({ table: "flights", filter })}`);
+  await page.goto(`${small.origin}/?${new URLSearchParams({ table: "flights", filter })}`);
   await expect(page.getByRole("alert")).toContainText("no_such");
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights`);
   await goToRow(page, 5001);
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights&row=5000`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights&row=5000`);
   await page.goBack();
-  await expect(page).toHaveURL(`${demo.origin}/`);
+  await expect(page).toHaveURL(`${small.origin}/`);
 });
 
-test("Back and Forward go through the shown tables and sort orders", async ({ page, demo }) => {
-  await page.goto(demo.origin);
+test("Back and Forward go through the shown tables and sort orders", async ({ page, small }) => {
+  await page.goto(small.origin);
   await chooseTable(page, "flights");
   await expect(page.getByRole("status")).toContainText("Complete");
   await sortBy(page, "distance");
   const header = page.getByRole("columnheader", { name: /^distance/ });
   await expect(header).toHaveAttribute("aria-sort", "ascending");
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights&sort=distance`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights&sort=distance`);
   await chooseTable(page, "every_type");
   await expect(page.getByRole("columnheader", { name: /^row\b/ })).toBeVisible();
 
   await page.goBack();
   await expect(header).toHaveAttribute("aria-sort", "ascending");
   await page.goBack();
-  await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
+  await expect(page).toHaveURL(`${small.origin}/?table=flights`);
   await expect(header).toHaveAttribute("aria-sort", "none");
   await page.goForward();
   await expect(header).toHaveAttribute("aria-sort", "ascending");
   await page.goBack();
+  await expect(header).toHaveAttribute("aria-sort", "none");
   await page.goBack();
   await expect(page.getByRole("heading", { name: /Tables of any size/ })).toBeVisible();
 });
 
-test("a link with a statement and a sort order shows both", async ({ page, demo }) => {
+test("a link with a statement and a sort order shows both", async ({ page, small }) => {
   const sql = "select origin, count(*) as n from flights group by origin";
   const query = new URLSearchParams({ sql, sort: "-n" });
-  await page.goto(`${demo.origin}/?${query}`);
+  await page.goto(`${small.origin}/?${query}`);
   await expect(page.getByRole("textbox", { name: "SQL" })).toHaveValue(sql);
   await expect(cell(page, 0, 1)).toHaveText("ORD");
 });
@@ -111,7 +112,7 @@ test("a link with a statement and a sort order shows both", async ({ page, demo 
 test("the embed code of a table shows the same rows", async ({ page }) => {
   const site = new Site();
   await site.listen();
-  const server = await Server.start(["--allow-origin", site.origin]);
+  const server = await Server.start([...smallTables(), "--allow-origin", site.origin]);
   try {
     await page.goto(server.origin + ARRANGED);
     await expectArranged(page);
@@ -128,7 +129,7 @@ test("the embed code of a table shows the same rows", async ({ page }) => {
 test("the embed code of a statement runs it", async ({ page }) => {
   const site = new Site();
   await site.listen();
-  const server = await Server.start(["--allow-origin", site.origin]);
+  const server = await Server.start([...smallTables(), "--allow-origin", site.origin]);
   try {
     const sql = `select '</script>' as "a<b", "origin", count(*) as n from flights group by 1, 2`;
     await page.goto(`${server.origin}/?${new URLSearchParams({ sql, sort: "-n" })}`);

@@ -6,8 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import { expectAccessible } from "./accessible.js";
-import { cell, expect, goToRow, test, textOf } from "./fixtures.js";
-import { Server } from "./server.js";
+import { cell, expect, goToRow, SMALL_COMPLETE, SMALL_ROWS, test, textOf } from "./fixtures.js";
+import { CuttingProxy, gate } from "./proxy.js";
+import { Server, smallFile } from "./server.js";
 
 const LINEITEM = "/v1/tables/lineitem/rows";
 
@@ -127,49 +128,69 @@ test.describe("queries", () => {
   });
 
   test("an alert says that the server does not respond, until it is back", async ({ page }) => {
-    await page.goto(server.origin);
+    const proxy = await CuttingProxy.start(server.origin);
+    await page.goto(proxy.origin);
     const dialog = await openQueries(page);
     await expect(dialog).toContainText("No running queries");
-    const { port } = new URL(server.origin);
     await server.kill();
     await expect(dialog.getByRole("alert")).toContainText("Could not reach the server");
-    server = await Server.start([], Number(port));
+    server = await Server.start();
+    proxy.target = server.origin;
     await expect(dialog.getByRole("alert")).toBeHidden();
+    await proxy.close();
   });
 });
 
 test.describe("a server that is killed and started again", () => {
   let folder: string;
   let server: Server;
+  let proxy: CuttingProxy;
+  const serve = () => Server.start([`lineitem=${smallFile("lineitem")}`, "--data-dir", folder]);
   test.beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "colonnade-live-"));
-    server = await Server.start(["--data-dir", folder]);
+    server = await serve();
+    proxy = await CuttingProxy.start(server.origin);
   });
   test.afterEach(async () => {
+    await proxy.close();
     await server.kill();
     rmSync(folder, { recursive: true });
   });
 
-  /** Kills the server as a crash would, runs `meanwhile`, and restarts it at the same address. */
-  async function restart(meanwhile: () => Promise<void>): Promise<void> {
-    const { port } = new URL(server.origin);
-    await server.kill();
-    await meanwhile();
-    server = await Server.start(["--data-dir", folder], Number(port));
+  /** Shows lineitem; its stream stalls until `restart` kills the server. */
+  async function showStalled(
+    page: Page,
+  ): Promise<(meanwhile: () => Promise<void>) => Promise<void>> {
+    const { opened, open } = gate();
+    await page.goto(proxy.origin);
+    await expect(page.getByRole("link", { name: /^lineitem\b/ })).toBeVisible();
+    const die = async () => {
+      await opened;
+      await server.kill();
+    };
+    // All of lineitem has 17 MB.
+    proxy.cuts = [{ at: proxy.numBytes + 6_000_000, by: "reset", meanwhile: die }];
+    await page.getByRole("link", { name: /^lineitem\b/ }).click();
+    await expect(cell(page, 0, 1)).toHaveText("1");
+    /** Kills the server as a crash would, runs `meanwhile`, and restarts it behind the same address. */
+    return async (meanwhile) => {
+      open();
+      await meanwhile();
+      server = await serve();
+      proxy.target = server.origin;
+    };
   }
 
   test("a running stream resumes without user action", async ({ page }) => {
-    test.setTimeout(180_000);
-    await page.goto(`${server.origin}/?table=lineitem`);
-    await expect(cell(page, 0, 1)).toHaveText("1");
+    const restart = await showStalled(page);
     const status = page.getByRole("status");
     await restart(async () => {
       await expect(status).toContainText("Connection lost at row");
       await expect(cell(page, 0, 1)).toHaveText("1");
     });
-    await expect(status).toContainText(/Complete: 6,001,215 rows|Windowed/, { timeout: 120_000 });
-    await goToRow(page, 6_001_215);
-    await expect(cell(page, 6_001_214, 1)).toHaveText("6000000");
+    await expect(status).toContainText(SMALL_COMPLETE);
+    await goToRow(page, SMALL_ROWS);
+    await expect(cell(page, SMALL_ROWS - 1, 1)).toHaveText(/^\d+$/);
     await expect(page.getByRole("alert")).toBeHidden();
     await expect(page.getByRole("link", { name: /^lineitem\b/ })).toBeVisible();
   });
@@ -179,13 +200,12 @@ test.describe("a server that is killed and started again", () => {
     await page.goto(server.origin);
     await expect(page.getByText("Could not reach the server")).toBeVisible();
     await page.unroute("**/v1/tables");
-    await expect(page.getByRole("link", { name: /^flights\b/ })).toBeVisible();
+    await expect(page.getByRole("link", { name: /^lineitem\b/ })).toBeVisible();
   });
 
   test("a stream whose retries have ended resumes when the server is back", async ({ page }) => {
     await hasten(page);
-    await page.goto(`${server.origin}/?table=lineitem`);
-    await expect(cell(page, 0, 1)).toHaveText("1");
+    const restart = await showStalled(page);
     await page.clock.install();
     await restart(async () => {
       await expect(page.getByRole("status")).toContainText("Connection lost at row");
@@ -199,14 +219,14 @@ test.describe("a server that is killed and started again", () => {
   });
 });
 
-test("a reload shows the same table at the same row", async ({ page, demo }) => {
-  await page.goto(`${demo.origin}/?table=flights`);
-  await expect(page.getByRole("status")).toContainText("Complete");
-  await goToRow(page, 2_000_000);
-  const text = await textOf(cell(page, 1_999_999, 1));
-  await expect(page).toHaveURL(/row=\d{7}/);
+test("a reload shows the same table at the same row", async ({ page, small }) => {
+  await page.goto(`${small.origin}/?table=flights`);
+  await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
+  await goToRow(page, 60_000);
+  const text = await textOf(cell(page, 59_999, 1));
+  await expect(page).toHaveURL(/row=\d{5}/);
   await page.reload();
-  await expect(cell(page, 1_999_999, 1)).toHaveText(text);
+  await expect(cell(page, 59_999, 1)).toHaveText(text);
   await expect(page.getByRole("link", { name: /^flights\b/ })).toHaveAttribute(
     "aria-current",
     "page",
@@ -238,10 +258,7 @@ test("a help dialog that is opened before the first rows then shows their time",
   page,
   demo,
 }) => {
-  let letIn = () => {};
-  const opened = new Promise<void>((resolve) => {
-    letIn = resolve;
-  });
+  const { opened, open } = gate();
   await page.route("**/v1/tables/every_type/rows?*", async (route) => {
     await opened;
     await route.continue();
@@ -252,7 +269,7 @@ test("a help dialog that is opened before the first rows then shows their time",
   const sheet = page.getByRole("dialog", { name: "Keyboard shortcuts" });
   await expect(sheet).toContainText("Filter tables");
   await expect(sheet).not.toContainText("First rows");
-  letIn();
+  open();
   await expect(sheet).toContainText(/First rows shown [\d.]+ m?s after the page was requested/);
 });
 
@@ -302,10 +319,10 @@ test("on a narrow page, the shortcut / opens the list of tables", async ({ page,
   await expect(page.getByLabel("Filter tables")).toBeFocused();
 });
 
-test("a print shows only the visible rows, as a plain table", async ({ page, demo }) => {
+test("a print shows only the visible rows, as a plain table", async ({ page, small }) => {
   const sorted = "table=lineitem&sort=-l_orderkey";
   const filter = encodeURIComponent(JSON.stringify({ op: "eq", column: "l_linenumber", value: 7 }));
-  await page.goto(`${demo.origin}/?${sorted}&filter=${filter}`);
+  await page.goto(`${small.origin}/?${sorted}&filter=${filter}`);
   await expect(cell(page, 0, 4)).toHaveText("7");
   await goToRow(page, 1001);
   await expect(cell(page, 1000, 4)).toHaveText("7");
@@ -331,10 +348,9 @@ test("a print shows only the visible rows, as a plain table", async ({ page, dem
   expect(pdf.match(/\/Type \/Page\b(?!s)/g)).toHaveLength(1);
 });
 
-test("the time until the first rows are painted (logged, without a limit)", async ({
-  page,
-  demo,
-}) => {
+test("the time until the first rows are painted (logged, without a limit)", {
+  tag: "@full",
+}, async ({ page, demo }) => {
   test.setTimeout(240_000);
   const times: number[] = [];
   const violations: string[] = [];

@@ -1,56 +1,51 @@
 // A page with more tables than the browser's connections to one server.
 
 import { Transform } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
-import { test as base, type Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { Site } from "../../scripts/site.mjs";
-import { expect } from "./fixtures.js";
-import { inCheckout, Server } from "./server.js";
+import { test as base, expect, SMALL_ROWS } from "./fixtures.js";
+import { gate } from "./proxy.js";
+import { inCheckout, type Server } from "./server.js";
 
-const LINEITEM_ROWS = 6_001_215;
-const FLIGHTS_ROWS = 3_000_000;
-/** So slow that four streams take seconds, as over a network. */
-const PACE_BYTES_PER_S = 6_000_000;
+/** The bytes of a stream that pass at once; each of the tables that are held is larger. */
+const PASSED_BYTES = 5_000_000;
 
 const PAGE = `<!doctype html><title>Many</title>
 <style>colonnade-viewer { height: 180px }</style>
 <script type="module" src="/package/define.js"></script>`;
 
-/** Counts the site's requests for rows. */
+/** Counts the site's requests for rows, and holds their streams until `open` is called. */
 class Traffic {
   numOpen = 0;
-  maxOpen = 0;
   /** The number of streams that were resumed by the result's id. */
   numResumed = 0;
+  readonly #gate = gate();
 
-  /** Slows and counts a stream; requests with a limit are row blocks of windowed tables and pass. */
+  open(): void {
+    this.#gate.open();
+  }
+
+  /** Holds and counts a stream; requests with a limit are row blocks of windowed tables and pass. */
   readonly through = (path: string): Transform | undefined => {
     const { pathname, searchParams } = new URL(path, "http://localhost");
     if (!pathname.endsWith("/rows") || searchParams.has("limit")) return undefined;
     if (pathname.startsWith("/v1/query/")) this.numResumed++;
     this.numOpen++;
-    this.maxOpen = Math.max(this.maxOpen, this.numOpen);
-    const paced = new Transform({
+    let numBytes = 0;
+    const held = new Transform({
       transform: (bytes: Buffer, _, next) => {
-        const waitMs = (bytes.length / PACE_BYTES_PER_S) * 1000;
-        void sleep(waitMs).then(() => next(null, bytes));
+        numBytes += bytes.length;
+        if (numBytes <= PASSED_BYTES) next(null, bytes);
+        else void this.#gate.opened.then(() => next(null, bytes));
       },
     });
-    paced.once("close", () => this.numOpen--);
-    return paced;
+    held.once("close", () => this.numOpen--);
+    return held;
   };
 }
 
-const test = base.extend<{ site: Site; traffic: Traffic }, { server: Server }>({
-  server: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const server = await Server.start();
-      await use(server);
-      await server.kill();
-    },
-    { scope: "worker" },
-  ],
+const test = base.extend<{ site: Site; traffic: Traffic; server: Server }>({
+  server: async ({ small }, use) => use(small),
   // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
   traffic: async ({}, use) => use(new Traffic()),
   site: async ({ server, traffic }, use) => {
@@ -61,6 +56,7 @@ const test = base.extend<{ site: Site; traffic: Traffic }, { server: Server }>({
     site.through = traffic.through;
     await site.listen();
     await use(site);
+    traffic.open();
     site.close();
   },
 });
@@ -122,75 +118,91 @@ function textsOf(page: Page, row: (numRows: number) => number): Promise<(string 
   }, code);
 }
 
-const streams: Wanted[] = [
-  ...Array.from({ length: 5 }, () => ({ src: "/v1/tables/lineitem/rows?columns=l_orderkey" })),
-  ...Array.from({ length: 3 }, () => ({
-    src: "/v1/tables/flights/rows?columns=date,distance",
-  })),
-];
-const windowed: Wanted[] = Array.from({ length: 4 }, () => ({
-  src: "/v1/tables/lineitem/rows",
-  memory: "16MiB",
-}));
+const lineitem: Wanted = { src: "/v1/tables/lineitem/rows" };
 
-test("twelve viewers share four streams, and each shows all its rows", async ({
-  page,
-  site,
-  traffic,
-}) => {
-  test.setTimeout(240_000);
-  await page.goto(site.origin);
-  await show(page, [...streams, ...windowed]);
+for (const { tables, tag, numRows, memory } of [
+  {
+    tables: "small tables",
+    tag: [],
+    numRows: { lineitem: SMALL_ROWS, flights: SMALL_ROWS },
+    memory: "2MiB",
+  },
+  {
+    tables: "large tables",
+    tag: "@full",
+    numRows: { lineitem: 6_001_215, flights: 3_000_000 },
+    memory: "4MiB",
+  },
+]) {
+  const columns = tag === "@full" ? "?columns=l_orderkey" : "";
+  const wanted: (Wanted & { numRows: number })[] = [
+    ...Array.from({ length: 5 }, () => ({
+      src: `${lineitem.src}${columns}`,
+      numRows: numRows.lineitem,
+    })),
+    ...Array.from({ length: 3 }, () => ({
+      src: "/v1/tables/flights/rows?columns=date,distance",
+      numRows: numRows.flights,
+    })),
+    ...Array.from({ length: 4 }, () => ({ ...lineitem, memory, numRows: numRows.lineitem })),
+  ];
 
-  // All tables have their first rows before the streams end.
-  await expect
-    .poll(async () => (await shown(page)).filter(({ numRows }) => numRows > 0).length, {
-      intervals: [50],
-    })
-    .toBe(12);
-  const early = await shown(page);
-  const numEnded = early.filter(({ state }) => state === "complete").length;
-  expect(numEnded).toBeLessThan(4);
+  test.describe(tables, { tag }, () => {
+    test.use({
+      server: async ({ demo, small }, use) => use(tag === "@full" ? demo : small),
+    });
 
-  // A far row of a windowed table is loaded while other streams may run.
-  await expect
-    .poll(async () => (await shown(page)).filter(({ state }) => state === "windowed").length)
-    .toBe(4);
-  const last = page.locator("colonnade-viewer").last();
-  const input = last.getByLabel("Go to row");
-  const startMs = Date.now();
-  await input.fill("5000000");
-  await input.press("Enter");
-  const first = last.locator('[aria-rowindex="5000001"] [role=gridcell][aria-colindex="1"]');
-  await expect(first).toHaveText(/^\d+$/);
-  const tookMs = Date.now() - startMs;
-  console.log(
-    `row 5,000,000 of a windowed table while ${traffic.numOpen} streams run: ${tookMs} ms`,
-  );
+    test("twelve viewers share four streams, and each shows all its rows", async ({
+      page,
+      site,
+      traffic,
+    }) => {
+      await page.goto(site.origin);
+      await show(page, wanted);
+      const states = async () => (await shown(page)).map(({ state }) => state);
 
-  await expect
-    .poll(async () => (await shown(page)).map(({ state, numRows }) => `${state} ${numRows}`), {
-      timeout: 200_000,
-    })
-    .toEqual([
-      ...Array.from({ length: 5 }, () => `complete ${LINEITEM_ROWS}`),
-      ...Array.from({ length: 3 }, () => `complete ${FLIGHTS_ROWS}`),
-      ...Array.from({ length: 4 }, () => `windowed ${LINEITEM_ROWS}`),
-    ]);
-  expect(traffic.maxOpen).toBe(4);
-  expect(traffic.numResumed).toBeGreaterThan(0);
+      // All tables have their first rows before the first five streams end.
+      await expect
+        .poll(async () => (await shown(page)).filter(({ numRows }) => numRows > 0).length)
+        .toBe(12);
+      await expect.poll(async () => (await states()).slice(8)).toEqual(Array(4).fill("windowed"));
+      expect((await states()).slice(0, 5)).not.toContain("complete");
+      // One of the five has yielded its connection.
+      await expect.poll(() => traffic.numOpen).toBe(4);
+      expect(traffic.numResumed).toBeGreaterThan(0);
 
-  // The last rows and one in the middle equal those of separate requests.
-  for (const row of [(numRows: number) => numRows - 1, () => 1_234_567]) {
-    const texts = await textsOf(page, row);
-    const wanted = await Promise.all(
-      [...streams, ...windowed].map(({ src }, index) =>
-        rowFrom(page, src, row(index < 5 || index > 7 ? LINEITEM_ROWS : FLIGHTS_ROWS)),
-      ),
-    );
-    expect(texts).toEqual(wanted);
-  }
-});
+      // A far row of a windowed table is loaded while the other streams are held.
+      const last = page.locator("colonnade-viewer").last();
+      const input = last.getByLabel("Go to row");
+      const row = Math.floor(numRows.lineitem * 0.8);
+      await input.fill(String(row));
+      await input.press("Enter");
+      const first = last.locator(`[aria-rowindex="${row + 1}"] [role=gridcell][aria-colindex="1"]`);
+      await expect(first).toHaveText(/^\d+$/);
+      await expect.poll(() => traffic.numOpen).toBe(4);
+
+      traffic.open();
+      await expect
+        .poll(async () => (await shown(page)).map(({ state, numRows }) => `${state} ${numRows}`), {
+          timeout: 90_000,
+        })
+        .toEqual(
+          wanted.map(({ memory, numRows }) =>
+            memory === undefined ? `complete ${numRows}` : `windowed ${numRows}`,
+          ),
+        );
+
+      // The last rows and one in the middle equal those of separate requests.
+      for (const row of [(numRows: number) => numRows - 1, (numRows: number) => numRows >> 1]) {
+        const texts = await textsOf(page, row);
+        const alone = await Promise.all(
+          wanted.map(({ src, numRows }) => rowFrom(page, src, row(numRows))),
+        );
+        expect(texts).toEqual(alone);
+      }
+    });
+  });
+}
 
 /** The texts of one row, read with its own request. */
 function rowFrom(page: Page, src: string, row: number): Promise<(string | null)[]> {
@@ -216,9 +228,8 @@ test("a hidden page keeps one stream; the others resume when it is visible again
   site,
   traffic,
 }) => {
-  test.setTimeout(180_000);
   await page.goto(site.origin);
-  await show(page, streams.slice(0, 3));
+  await show(page, Array(3).fill(lineitem));
   await expect.poll(() => traffic.numOpen).toBe(3);
   await setHidden(page, true);
   await expect.poll(() => traffic.numOpen).toBe(1);
@@ -229,11 +240,10 @@ test("a hidden page keeps one stream; the others resume when it is visible again
     .toBe(2);
   await setHidden(page, false);
   await expect.poll(() => traffic.numOpen).toBe(3);
+  traffic.open();
   await expect
-    .poll(async () => (await shown(page)).map(({ state, numRows }) => `${state} ${numRows}`), {
-      timeout: 120_000,
-    })
-    .toEqual(Array.from({ length: 3 }, () => `complete ${LINEITEM_ROWS}`));
+    .poll(async () => (await shown(page)).map(({ state, numRows }) => `${state} ${numRows}`))
+    .toEqual(Array(3).fill(`complete ${SMALL_ROWS}`));
 });
 
 /** Simulates a hidden or visible page; Playwright's pages are always visible. */
@@ -250,7 +260,7 @@ test("after all viewers are cancelled, also waiting ones, a new table gets a con
   traffic,
 }) => {
   await page.goto(site.origin);
-  await show(page, [...streams, ...streams]);
+  await show(page, Array(16).fill(lineitem));
   await expect.poll(() => traffic.numOpen).toBe(4);
   await page.locator("colonnade-viewer").evaluateAll((viewers) => {
     for (const viewer of viewers) (viewer as unknown as { cancel(): void }).cancel();

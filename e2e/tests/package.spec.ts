@@ -6,10 +6,13 @@ import { createServer } from "vite";
 import { Site } from "../../scripts/site.mjs";
 import { Embedder } from "./embedder.js";
 import { cell, expect } from "./fixtures.js";
-import { inCheckout, Server } from "./server.js";
+import { inCheckout, Server, smallTables } from "./server.js";
 
 const STRICT =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
+
+// One worker packs the package.
+base.describe.configure({ mode: "default" });
 
 /** The first cell of `flights`. */
 const FIRST_DATE = "2001-01-01 00:01:00.000000";
@@ -28,7 +31,7 @@ const test = base.extend<{ words: string[] }, { stage: Stage }>({
     async ({}, use) => {
       const [site, far] = [new Site(), new Site()];
       await Promise.all([site.listen(), far.listen()]);
-      const server = await Server.start(["--allow-origin", site.origin]);
+      const server = await Server.start([...smallTables(), "--allow-origin", site.origin]);
       const embedder = await Embedder.make({
         "http://localhost:7878": server.origin,
         "https://cdn.example": far.origin,

@@ -4,25 +4,41 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** A cut of a connection after `at` bytes of responses, counted over all connections. */
 export interface Cut {
   at: number;
-  /** How the connection ends: with FIN, or with RST as if the machine had failed. */
-  by: "fin" | "reset";
-  /** Runs before the client's connection is cut. */
+  /**
+   * How the connection ends: with FIN, or with RST as if the machine had failed. With `hold` it does not
+   * end: it only stalls until `meanwhile` resolves.
+   */
+  by: "fin" | "reset" | "hold";
+  /** Runs before the client's connection is cut or continues. */
   meanwhile?: () => Promise<void>;
 }
 
-/** A TCP proxy that cuts connections after given numbers of bytes. */
+/** A promise, and the function that fulfils it. */
+export function gate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** A TCP proxy that cuts or holds connections after given numbers of bytes. */
 export class CuttingProxy {
   /** The remaining cuts, sorted by `at`. */
   cuts: Cut[] = [];
   /** The number of connections that the server refused because it was not running. */
   numRefused = 0;
+  /** Holds a connection's request bytes after the first `at` of them until `opened` resolves. */
+  requestHold: { at: number; opened: Promise<void> } | undefined;
+  /** The origin of the server; a server that replaces another one may have another port. */
+  target: string;
   #numBytes = 0;
-  readonly #target: URL;
+  readonly #held = new Set<Socket>();
   readonly #sockets = new Set<Socket>();
   readonly #listener: Server;
 
   private constructor(target: string) {
-    this.#target = new URL(target);
+    this.target = target;
     this.#listener = createServer((client) => this.#join(client));
   }
 
@@ -38,6 +54,11 @@ export class CuttingProxy {
     return `http://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
   }
 
+  /** The number of bytes of responses so far. */
+  get numBytes(): number {
+    return this.#numBytes;
+  }
+
   /** Ends all connections. */
   async close(): Promise<void> {
     const closed = once(this.#listener, "close");
@@ -47,7 +68,8 @@ export class CuttingProxy {
   }
 
   #join(client: Socket): void {
-    const server = connect(Number(this.#target.port), this.#target.hostname);
+    const { hostname, port } = new URL(this.target);
+    const server = connect(Number(port), hostname);
     for (const [socket, other] of [
       [client, server],
       [server, client],
@@ -61,12 +83,24 @@ export class CuttingProxy {
         this.#sockets.delete(socket);
         other.destroySoon();
       });
-      socket.on("drain", () => other.resume());
+      socket.on("drain", () => {
+        if (!this.#held.has(other)) other.resume();
+      });
     }
-    client.on("data", (bytes) => {
-      if (!server.write(bytes)) client.pause();
-    });
-    server.on("data", (bytes) => {
+    let numAsked = 0;
+    const ask = (bytes: Buffer): void => {
+      const numLeft = (this.requestHold?.at ?? Number.POSITIVE_INFINITY) - numAsked;
+      const passed = bytes.subarray(0, Math.max(0, numLeft));
+      numAsked += passed.length;
+      if (!server.write(passed)) client.pause();
+      if (passed.length === bytes.length) return;
+      this.#hold(client, this.requestHold?.opened, () => {
+        this.requestHold = undefined;
+        ask(bytes.subarray(passed.length));
+      });
+    };
+    client.on("data", ask);
+    const answer = (bytes: Buffer): void => {
       const [cut] = this.cuts;
       const numLeft = cut === undefined ? Number.POSITIVE_INFINITY : cut.at - this.#numBytes;
       const passed = bytes.subarray(0, Math.max(0, numLeft));
@@ -74,11 +108,29 @@ export class CuttingProxy {
       if (!client.write(passed)) server.pause();
       if (cut === undefined || numLeft > bytes.length) return;
       this.cuts.shift();
+      if (cut.by === "hold") {
+        this.#hold(server, cut.meanwhile?.(), () => answer(bytes.subarray(passed.length)));
+        return;
+      }
       server.removeAllListeners("data");
       server.removeAllListeners("close");
       // Stop reading, so that the server's further bytes are not forwarded.
       server.pause();
       void this.#cut(cut, client, server);
+    };
+    server.on("data", answer);
+  }
+
+  /** Reads nothing from `socket` until `opened` resolves, and then continues with `next`. */
+  #hold(socket: Socket, opened: Promise<void> | undefined, next: () => void): void {
+    socket.pause();
+    this.#held.add(socket);
+    void Promise.resolve(opened).then(() => {
+      this.#held.delete(socket);
+      if (socket.destroyed) return;
+      // The rest may be held again.
+      socket.resume();
+      next();
     });
   }
 

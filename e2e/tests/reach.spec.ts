@@ -57,28 +57,28 @@ async function unreached(page: Page): Promise<string[]> {
 
 const COMPLETE = "Complete";
 
-test("the start page", async ({ page, demo }) => {
-  await page.goto(demo.origin);
+test("the start page", async ({ page, small }) => {
+  await page.goto(small.origin);
   await expect(page.getByRole("heading", { name: /Tables of any size/ })).toBeVisible();
   await expect(page.getByRole("link", { name: /^lineitem\b/ })).toBeVisible();
   expect(await unreached(page)).toEqual([]);
 });
 
-test("rows with charts", async ({ page, demo }) => {
-  await page.goto(`${demo.origin}/?table=flights&chart=`);
+test("rows with charts", async ({ page, small }) => {
+  await page.goto(`${small.origin}/?table=flights&chart=`);
   await expect(page.getByRole("status")).toContainText(COMPLETE);
   await expect(page.getByRole("application", { name: "Rows by origin" })).toBeVisible();
   expect(await unreached(page)).toEqual([]);
 });
 
-test("the details of a table", async ({ page, demo }) => {
-  await page.goto(`${demo.origin}/?table=lineitem&view=details`);
+test("the details of a table", async ({ page, small }) => {
+  await page.goto(`${small.origin}/?table=lineitem&view=details`);
   await expect(page.getByRole("row", { name: /^l_quantity/ })).toContainText("50.00");
   expect(await unreached(page)).toEqual([]);
 });
 
-test("a statement, its rows and its plan", async ({ page, demo }) => {
-  const address = `${demo.origin}/?${new URLSearchParams({ sql: "select 1 as one" })}`;
+test("a statement, its rows and its plan", async ({ page, small }) => {
+  const address = `${small.origin}/?${new URLSearchParams({ sql: "select 1 as one" })}`;
   await page.goto(address);
   await expect(page.getByRole("status")).toContainText(COMPLETE);
   expect(await unreached(page)).toEqual([]);
@@ -88,8 +88,8 @@ test("a statement, its rows and its plan", async ({ page, demo }) => {
 });
 
 for (const name of ["Queries", "Keyboard shortcuts", "History", "Copy as code"]) {
-  test(`the dialog ${name}`, async ({ page, demo }) => {
-    await page.goto(`${demo.origin}/?table=every_type`);
+  test(`the dialog ${name}`, async ({ page, small }) => {
+    await page.goto(`${small.origin}/?table=every_type`);
     await expect(page.getByRole("status")).toContainText(COMPLETE);
     await page.getByRole("button", { name, exact: true }).press("Enter");
     await expect(page.getByRole("dialog")).toBeVisible();

@@ -18,6 +18,17 @@ export function demoFile(name: string): string {
   return `${COLONNADE_CACHE_DIR ?? `${XDG_CACHE_HOME ?? `${HOME}/.cache`}/colonnade`}/${name}`;
 }
 
+/** The path of a small table's file, which the global setup has written. */
+export function smallFile(table: string): string {
+  return `${process.env.COLONNADE_SMALL_TABLES}/${table}.parquet`;
+}
+
+/** The sources of the small tables: `lineitem` and `flights` with 100,000 rows, and `every_type`. */
+export function smallTables(): string[] {
+  const tables = ["flights", "lineitem"].map((name) => `${name}=${smallFile(name)}`);
+  return [...tables, `every_type=${demoFile("every_type.arrow")}`];
+}
+
 /** A free port of loopback. */
 export async function freePort(): Promise<number> {
   const listener = createServer().listen(0, "127.0.0.1");
@@ -45,19 +56,14 @@ export class Server {
   ) {}
 
   /**
-   * Starts `colonnade serve` with `args` and the additional environment variables `env`; resolves when
-   * the server listens.
-   *
-   * @param port 0 for a free port
+   * Starts `colonnade serve` on a free port with `args` and the additional environment variables `env`;
+   * resolves when the server listens. A server that replaces another one needs a proxy before both, because
+   * other programs may take the port meanwhile.
    */
-  static async start(
-    args: string[] = [],
-    port = 0,
-    env: Record<string, string> = {},
-  ): Promise<Server> {
+  static async start(args: string[] = [], env: Record<string, string> = {}): Promise<Server> {
     const child = spawn(
       inCheckout("target/release/colonnade"),
-      ["serve", "--listen", `127.0.0.1:${port}`, ...args],
+      ["serve", "--listen", "127.0.0.1:0", ...args],
       { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } },
     );
     let log = "";
@@ -99,5 +105,11 @@ export class Server {
     const response = await fetch(`${this.origin}/v1/query`);
     const body = (await response.json()) as { queries: QueryRecord[] };
     return body.queries;
+  }
+
+  /** The running results, of all of them or of those in `ids`. */
+  async running(ids?: ReadonlySet<string>): Promise<string[]> {
+    const running = (await this.queries()).filter(({ state }) => state === "running");
+    return running.map(({ id }) => id).filter((id) => ids?.has(id) ?? true);
   }
 }

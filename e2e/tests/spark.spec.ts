@@ -59,12 +59,14 @@ async function expectNumbered(server: Server, numRows: number): Promise<void> {
   expect(await rowsInOrder(response)).toBe(numRows);
 }
 
-test.describe("Spark", () => {
+test.describe("Spark", { tag: "@full" }, () => {
   test.describe.configure({ mode: "serial", timeout: 240_000 });
   let spark: Spark | undefined;
   let server: Server;
 
   test.beforeAll(async () => {
+    // Spark may have to be installed first.
+    test.setTimeout(600_000);
     spark = await Spark.start();
     if (spark) server = await Server.start([spark.address]);
   });

@@ -1,5 +1,5 @@
 import type { Locator, Page } from "@playwright/test";
-import { cell, chooseTable, expect, test } from "./fixtures.js";
+import { cell, chooseTable, expect, resultIds, test } from "./fixtures.js";
 
 test("a query's result streams into the grid", async ({ page, demo }) => {
   await page.goto(demo.origin);
@@ -161,6 +161,7 @@ for (const { sql, mark } of [
 }
 
 test("Escape cancels a statement, also at the server", async ({ page, demo }) => {
+  const ids = resultIds(page);
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select * from lineitem a");
@@ -168,9 +169,8 @@ test("Escape cancels a statement, also at the server", async ({ page, demo }) =>
   await expect(cell(page, 0, 1)).toBeVisible();
   await page.keyboard.press("Escape");
   await expect(page.getByRole("status")).toContainText(/cancelled/i);
-  await expect
-    .poll(async () => (await demo.queries()).filter((query) => query.state === "running").length)
-    .toBe(0);
+  expect(ids.size).toBeGreaterThan(0);
+  await expect.poll(() => demo.running(ids)).toEqual([]);
 });
 
 test("statements have tabs, which the browser stores", async ({ page, demo }) => {
@@ -273,20 +273,21 @@ test("a plan is shown as text and as a tree, and with metrics", async ({ page, d
 });
 
 test("Analyze can be cancelled, also at the server", async ({ page, demo }) => {
+  const ids = resultIds(page);
   await page.goto(demo.origin);
   const sql = await openEditor(page);
   await sql.fill("select sum(a.l_quantity * b.l_quantity) from lineitem a cross join lineitem b");
   await page.getByRole("button", { name: "Explain" }).click();
   await expect(page.getByRole("region", { name: "Logical plan" })).toBeVisible();
   await page.getByRole("button", { name: "Analyze" }).click();
-  const running = async () =>
-    (await demo.queries()).filter((query) => query.state === "running").length;
+  const running = async () => (await demo.running(ids)).length;
   await expect.poll(running).toBe(1);
   await sql.click();
   await page.keyboard.press("Escape");
   await expect(page.getByText("Cancelled.")).toBeVisible();
   await expect.poll(running).toBe(0);
   await page.getByRole("button", { name: "Explain again" }).click();
+  await expect.poll(running).toBe(1);
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByText("Cancelled.")).toBeVisible();
   await expect.poll(running).toBe(0);

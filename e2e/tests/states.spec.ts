@@ -6,9 +6,9 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { elementAlone, expectAccessible } from "./accessible.js";
 import { expectGrid } from "./grid-contract.js";
-import { CuttingProxy } from "./proxy.js";
+import { CuttingProxy, gate } from "./proxy.js";
 import { demoFile, inCheckout, Server } from "./server.js";
-import { cell, expect, goToRow, test, viewer } from "./viewer.js";
+import { cell, expect, goToRow, resultIds, test, viewer } from "./viewer.js";
 
 // Every state of the viewer in a real page: its rows, its announcements and its actions.
 
@@ -33,15 +33,6 @@ async function give(page: Page, bytes: Buffer): Promise<void> {
     const source = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
     Object.assign(element, { source: new Blob([source]) });
   }, bytes.toString("base64"));
-}
-
-/** A promise, and the function that fulfils it. */
-function gate(): { opened: Promise<void>; open: () => void } {
-  let open = () => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
 }
 
 /** Starts to record the texts of the status line with their times. */
@@ -101,14 +92,11 @@ test("nothing opened, connecting, and cancelled before the first row", async ({
 
 test("streaming, interrupted, resuming and complete", async ({ page, pages }) => {
   const folder = mkdtempSync(join(tmpdir(), "colonnade-"));
-  const serve = (port = 0) =>
-    Server.start(
-      [
-        `flights=${demoFile("flights.parquet")}`,
-        ...["--allow-origin", pages.origin, "--data-dir", folder],
-      ],
-      port,
-    );
+  const serve = () =>
+    Server.start([
+      `flights=${demoFile("flights.parquet")}`,
+      ...["--allow-origin", pages.origin, "--data-dir", folder],
+    ]);
   let server = await serve();
   const { opened, open } = gate();
   const proxy = await CuttingProxy.start(server.origin);
@@ -148,7 +136,8 @@ test("streaming, interrupted, resuming and complete", async ({ page, pages }) =>
     await expectGrid(page);
     await expectAccessible(page, elementAlone);
 
-    server = await serve(Number(new URL(server.origin).port));
+    server = await serve();
+    proxy.target = server.origin;
     await expect(status(page)).toContainText("Complete: 600,000 rows");
     await expect(progressBar(page)).toBeHidden();
     await expect(cell(page, ROWS - 1, 1)).toBeVisible();
@@ -168,22 +157,32 @@ test("a running stream is announced at most every three seconds", async ({
   pages,
   server,
 }) => {
-  await show(page, pages.origin, {});
-  await listen(page);
-  await viewer(page).evaluate(
-    (element, src) => element.setAttribute("src", src),
-    `${server.origin}/v1/tables/lineitem/rows?limit=3000000`,
-  );
-  await expect(status(page)).toContainText("Complete: 3,000,000 rows", { timeout: 90_000 });
-  const announcements = await heard(page);
-  const streaming = announcements.filter(({ text }) => text.startsWith("Streaming"));
-  expect(streaming.length).toBeGreaterThan(0);
-  streaming.slice(1).forEach(({ ms }, index) => {
-    expect(ms - (streaming[index]?.ms ?? 0)).toBeGreaterThan(2900);
-  });
-  expect(announcements.map(({ text }) => text)).not.toContainEqual(
-    expect.stringContaining(": 0 rows"),
-  );
+  const { opened, open } = gate();
+  const proxy = await CuttingProxy.start(server.origin);
+  proxy.cuts = [{ at: PART_BYTES, by: "hold", meanwhile: () => opened }];
+  try {
+    await show(page, pages.origin, {});
+    await listen(page);
+    await viewer(page).evaluate(
+      (element, src) => element.setAttribute("src", src),
+      proxy.origin + FLIGHTS,
+    );
+    const streaming = async () =>
+      (await heard(page)).filter(({ text }) => text.startsWith("Streaming"));
+    // The first rows are announced at once, and those that have arrived since then after a while.
+    await expect.poll(async () => (await streaming()).length).toBeGreaterThan(1);
+    open();
+    await expect(status(page)).toContainText("Complete: 600,000 rows");
+    const times = (await streaming()).map(({ ms }) => ms);
+    times.slice(1).forEach((ms, index) => {
+      expect(ms - (times[index] ?? 0)).toBeGreaterThan(2900);
+    });
+    const texts = (await heard(page)).map(({ text }) => text);
+    expect(texts).not.toContainEqual(expect.stringContaining(": 0 rows"));
+  } finally {
+    open();
+    await proxy.close();
+  }
 });
 
 test("cancelled: rows stay, and they can be loaded again", async ({ page, pages, server }) => {
@@ -217,11 +216,10 @@ test("failed: the alert says why, rows stay, and Retry loads them again", async 
 }) => {
   const { opened, open } = gate();
   const proxy = await CuttingProxy.start(server.origin);
+  const ids = resultIds(page);
   const forget = async () => {
     await opened;
-    for (const { id } of await server.queries()) {
-      await fetch(`${server.origin}/v1/query/${id}`, { method: "DELETE" });
-    }
+    for (const id of ids) await fetch(`${server.origin}/v1/query/${id}`, { method: "DELETE" });
   };
   proxy.cuts = [{ at: PART_BYTES, by: "reset", meanwhile: forget }];
   try {
@@ -404,7 +402,14 @@ test("while rows arrive, the state is reported and the wheel scrolls on at the e
   pages,
   server,
 }) => {
-  await show(page, pages.origin, { src: `${server.origin}/v1/tables/lineitem/rows` });
+  const [first, second] = [gate(), gate()];
+  const proxy = await CuttingProxy.start(server.origin);
+  // All of lineitem has a gigabyte; 70 MB have more than 400,000 rows.
+  proxy.cuts = [
+    { at: 70_000_000, by: "hold", meanwhile: () => first.opened },
+    { at: 90_000_000, by: "hold", meanwhile: () => second.opened },
+  ];
+  await show(page, pages.origin, { src: `${proxy.origin}/v1/tables/lineitem/rows` });
   await page.getByRole("gridcell").first().waitFor();
   const look = () =>
     viewer(page).evaluate((element) => {
@@ -432,10 +437,13 @@ test("while rows arrive, the state is reported and the wheel scrolls on at the e
   await expect.poll(async () => (await look()).row).toBeGreaterThan(300_100);
   const { row, state } = await look();
   expect(state).toBe("streaming");
+  first.open();
   const scrolled = async () => {
     await page.mouse.wheel(0, 100);
     return (await look()).row;
   };
   await expect.poll(scrolled, { intervals: [100] }).toBeGreaterThan(row + 5);
   expect((await look()).state).toBe("streaming");
+  second.open();
+  await proxy.close();
 });

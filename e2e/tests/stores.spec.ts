@@ -2,10 +2,17 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { test as base, cell, chooseTable, expect, goToRow, textOf } from "./fixtures.js";
-import { demoFile, freePort, Server } from "./server.js";
-
-const NUM_ROWS = 3_000_000;
+import {
+  test as base,
+  cell,
+  chooseTable,
+  expect,
+  goToRow,
+  SMALL_COMPLETE,
+  SMALL_ROWS,
+  textOf,
+} from "./fixtures.js";
+import { freePort, Server, smallFile } from "./server.js";
 
 /** Starts moto_server with `flights` in a bucket; null if the program is not installed. */
 async function startStore(): Promise<{ origin: string; process: ChildProcess } | null> {
@@ -29,7 +36,7 @@ async function startStore(): Promise<{ origin: string; process: ChildProcess } |
     expect(response.status).toBe(200);
   };
   await put("/lake");
-  await put("/lake/air/flights.parquet", new Uint8Array(readFileSync(demoFile("flights.parquet"))));
+  await put("/lake/air/flights.parquet", new Uint8Array(readFileSync(smallFile("flights"))));
   return { origin, process: store };
 }
 
@@ -42,7 +49,7 @@ const test = base.extend<object, { bucket: Server | null }>({
         await use(null);
         return;
       }
-      const server = await Server.start(["s3://lake/air"], 0, {
+      const server = await Server.start(["s3://lake/air"], {
         AWS_ENDPOINT_URL: store.origin,
         AWS_ALLOW_HTTP: "true",
         AWS_REGION: "us-east-1",
@@ -59,22 +66,22 @@ const test = base.extend<object, { bucket: Server | null }>({
 
 test("a table in a bucket shows the same first, middle and last rows as the file", async ({
   page,
-  demo,
+  small,
   bucket,
 }) => {
   test.skip(bucket === null, "COLONNADE_MOTO_SERVER is not set, and moto_server is not installed");
   const texts: string[][] = [];
-  for (const origin of [demo.origin, bucket?.origin ?? ""]) {
+  for (const origin of [small.origin, bucket?.origin ?? ""]) {
     await page.goto(origin);
     await chooseTable(page, "flights");
     const first = await textOf(cell(page, 0, 1));
-    await goToRow(page, 1_500_000);
-    const middle = await textOf(cell(page, 1_499_999, 1));
+    await goToRow(page, SMALL_ROWS / 2);
+    const middle = await textOf(cell(page, SMALL_ROWS / 2 - 1, 1));
     // Before the table is complete, Control+End goes to the last row that has arrived.
-    await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+    await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
     await page.getByRole("grid").focus();
     await page.keyboard.press("Control+End");
-    texts.push([first, middle, await textOf(cell(page, NUM_ROWS - 1, 1))]);
+    texts.push([first, middle, await textOf(cell(page, SMALL_ROWS - 1, 1))]);
   }
   expect(texts[1]).toEqual(texts[0]);
 });

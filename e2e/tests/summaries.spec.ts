@@ -1,8 +1,9 @@
 import type { Page } from "@playwright/test";
 import { expectAccessible } from "./accessible.js";
-import { cell, expect } from "./fixtures.js";
+import { cell, expect, SMALL_COMPLETE, SMALL_ROWS } from "./fixtures.js";
 import { testOn } from "./other-origin.js";
 import type { PageServer } from "./package.js";
+import { CuttingProxy, gate } from "./proxy.js";
 import { demoFile, type Server } from "./server.js";
 
 const PAGE = `<!doctype html><html lang="en"><title>Summaries</title>
@@ -14,12 +15,12 @@ window.openTable = open;
 const viewer = document.createElement("colonnade-viewer");
 for (const [name, value] of new URLSearchParams(location.search)) viewer.setAttribute(name, value);
 window.seen = [];
-viewer.addEventListener("colonnade-progress", () => {
+document.querySelector("main").append(viewer);
+new MutationObserver(() => {
   const description = viewer.shadowRoot.querySelector("[role=columnheader]")?.ariaDescription;
   const rows = /first ([\\d,]+) rows/.exec(description ?? "")?.[1]?.replaceAll(",", "");
   if (rows !== undefined && seen.at(-1) !== Number(rows)) seen.push(Number(rows));
-});
-document.querySelector("main").append(viewer);
+}).observe(viewer.shadowRoot, { attributeFilter: ["aria-description"], subtree: true });
 </script><main></main>`;
 
 declare global {
@@ -27,7 +28,7 @@ declare global {
   var seen: number[];
 }
 
-const test = testOn(PAGE);
+const test = testOn(PAGE).extend({ server: async ({ small }, use) => use(small) });
 
 interface Context {
   page: Page;
@@ -35,6 +36,7 @@ interface Context {
   server: Server;
 }
 
+const LINEITEM_ROWS = 6_001_215;
 const SUMMARISED = { timeout: 60_000 };
 const status = (page: Page) => page.getByRole("status");
 const header = (page: Page, name: string) =>
@@ -54,11 +56,11 @@ const filterOf = (page: Page) =>
   });
 
 async function show(
-  { page, pages, server }: Context,
+  { page, pages, server, origin = server.origin }: Context & { origin?: string },
   path: string,
   attributes: Record<string, string> = {},
 ): Promise<void> {
-  const query = new URLSearchParams({ src: `${server.origin}${path}`, ...attributes });
+  const query = new URLSearchParams({ src: `${origin}${path}`, ...attributes });
   await page.goto(`${pages.origin}/?${query}`);
 }
 
@@ -100,73 +102,88 @@ async function brush(page: Page, name: string, from: number, to: number): Promis
   await page.mouse.up();
 }
 
-test("summaries appear while rows arrive, and finally equal SQL results", async ({
-  page,
-  pages,
-  server,
-}) => {
-  const context = { page, pages, server };
-  const columns = "l_orderkey,l_quantity,l_shipdate,l_shipmode,l_comment";
-  await show(context, `/v1/tables/lineitem/rows?columns=${columns}`);
-  const done = /6,001,215 rows$/;
-  for (const name of columns.split(",")) {
-    await expect(header(page, name)).toHaveAttribute("aria-description", done, SUMMARISED);
-  }
-  const seen = await page.evaluate(() => globalThis.seen);
-  expect(seen.length).toBeGreaterThan(0);
-  expect(seen).toEqual([...seen].sort((a, b) => a - b));
-  expect(seen.at(-1)).toBeLessThan(6_001_215);
+for (const { size, tag } of [
+  { size: "small", tag: [] },
+  { size: "demo", tag: "@full" },
+] as { size: string; tag: string | string[] }[]) {
+  test(`summaries appear while rows arrive, and finally equal SQL results (${size})`, {
+    tag,
+  }, async ({ page, pages, demo, small }) => {
+    const numRows = size === "demo" ? LINEITEM_ROWS : SMALL_ROWS;
+    const server = size === "demo" ? demo : small;
+    const { opened, open } = gate();
+    const proxy = await CuttingProxy.start(server.origin);
+    // All of these columns have more than 5 MB.
+    proxy.cuts = [{ at: 3_000_000, by: "hold", meanwhile: () => opened }];
+    const context = { page, pages, server };
+    const columns = "l_orderkey,l_quantity,l_shipdate,l_shipmode,l_comment";
+    const path = `/v1/tables/lineitem/rows?columns=${columns}`;
+    await show({ ...context, origin: proxy.origin }, path);
+    await expect.poll(() => page.evaluate(() => globalThis.seen.length)).toBeGreaterThan(0);
+    open();
+    const done = new RegExp(`${counted(numRows)} rows$`);
+    for (const name of columns.split(",")) {
+      await expect(header(page, name)).toHaveAttribute("aria-description", done, SUMMARISED);
+    }
+    const seen = await page.evaluate(() => globalThis.seen);
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+    expect(seen.at(-1)).toBeLessThan(numRows);
 
-  const [least, most, first, last, differing, air] = await answered(
-    context,
-    `select min(l_quantity) a, max(l_quantity) b, min(l_shipdate) c, max(l_shipdate) d,
+    const [least, most, first, last, differing, air] = await answered(
+      context,
+      `select min(l_quantity) a, max(l_quantity) b, min(l_shipdate) c, max(l_shipdate) d,
             count(distinct l_quantity) e, sum(case when l_shipmode = 'AIR' then 1 end) f
      from lineitem`,
-  );
-  const range = `${least} to ${most}, mean`;
-  await expect(header(page, "l_quantity")).toHaveAttribute(
-    "aria-description",
-    new RegExp(`^${range}.*≈ ${differing} distinct, no nulls`),
-  );
-  await expect(header(page, "l_shipdate")).toContainText(`${first}${last}`);
-  const modes = plot(page, "l_shipmode");
-  await expect(header(page, "l_shipmode")).toContainText("7distinct");
-  await modes.hover();
-  // The column has too many distinct texts for a list of the most frequent ones.
-  await expect(plot(page, "l_comment")).toHaveCount(0);
-  await expect(header(page, "l_comment")).toContainText(/≈ 4\.\d+Mdistinct/);
+    );
+    const range = `${least} to ${most}, mean`;
+    await expect(header(page, "l_quantity")).toHaveAttribute(
+      "aria-description",
+      new RegExp(`^${range}.*≈ ${differing} distinct, no nulls`),
+    );
+    await expect(header(page, "l_shipdate")).toContainText(`${first}${last}`);
+    const modes = plot(page, "l_shipmode");
+    await expect(header(page, "l_shipmode")).toContainText("7distinct");
+    await modes.hover();
+    // The column has too many distinct texts for a list of the most frequent ones.
+    await expect(plot(page, "l_comment")).toHaveCount(0);
+    await expect(header(page, "l_comment")).toContainText(
+      size === "demo" ? /≈ 4\.\d+Mdistinct/ : /≈ \d\d,\d{3}distinct/,
+    );
 
-  await header(page, "l_shipmode").focus();
-  await page.keyboard.press("F2");
-  await expect(modes).toBeFocused();
-  for (let bin = 0; bin < 7; bin++) {
-    if (await modes.evaluate((element) => element.ariaValueText?.startsWith("AIR:"))) break;
-    await page.keyboard.press("ArrowRight");
-  }
-  await expect(modes).toHaveAttribute("aria-valuetext", `AIR: ${counted(air)} rows (14 %)`);
-  await expect(page.locator(".readout")).toContainText(`${counted(air)} rows (14 %)`);
-  await page.keyboard.press("Enter");
-  await expect(status(page)).toContainText(`Complete: ${counted(air)} rows`);
-  expect(await filterOf(page)).toEqual({ op: "eq", column: "l_shipmode", value: "AIR" });
-  // The other columns also show the filtered rows in front of all rows.
-  const shown = new RegExp(`${counted(air)} rows shown$`);
-  await expect(header(page, "l_quantity")).toHaveAttribute("aria-description", shown, SUMMARISED);
-  const [below, belowByAir] = await answered(
-    context,
-    `select count(*) a, sum(case when l_shipmode = 'AIR' then 1 end) b from lineitem
+    await header(page, "l_shipmode").focus();
+    await page.keyboard.press("F2");
+    await expect(modes).toBeFocused();
+    for (let bin = 0; bin < 7; bin++) {
+      if (await modes.evaluate((element) => element.ariaValueText?.startsWith("AIR:"))) break;
+      await page.keyboard.press("ArrowRight");
+    }
+    await expect(modes).toHaveAttribute("aria-valuetext", `AIR: ${counted(air)} rows (14 %)`);
+    await expect(page.locator(".readout")).toContainText(`${counted(air)} rows (14 %)`);
+    await page.keyboard.press("Enter");
+    await expect(status(page)).toContainText(`Complete: ${counted(air)} rows`);
+    expect(await filterOf(page)).toEqual({ op: "eq", column: "l_shipmode", value: "AIR" });
+    // The other columns also show the filtered rows in front of all rows.
+    const shown = new RegExp(`${counted(air)} rows shown$`);
+    await expect(header(page, "l_quantity")).toHaveAttribute("aria-description", shown, SUMMARISED);
+    const [below, belowByAir] = await answered(
+      context,
+      `select count(*) a, sum(case when l_shipmode = 'AIR' then 1 end) b from lineitem
      where l_quantity < 2.54`,
-  );
-  await plot(page, "l_quantity").hover({ position: { x: 1, y: 10 } });
-  await expect(page.locator(".readout")).toContainText(
-    `${counted(belowByAir)} of ${counted(below)} rows`,
-  );
-  await expectAccessible(page, (axe) => axe.disableRules("page-has-heading-one"));
-  await page.keyboard.press("Escape");
-  await expect(status(page)).toContainText("6,001,215 rows");
-  await expect(modes).toBeFocused();
-  await page.keyboard.press("Escape");
-  await expect(header(page, "l_shipmode")).toBeFocused();
-});
+    );
+    await plot(page, "l_quantity").hover({ position: { x: 1, y: 10 } });
+    await expect(page.locator(".readout")).toContainText(
+      `${counted(belowByAir)} of ${counted(below)} rows`,
+    );
+    await expectAccessible(page, (axe) => axe.disableRules("page-has-heading-one"));
+    await page.keyboard.press("Escape");
+    await expect(status(page)).toContainText(`${counted(numRows)} rows`);
+    await expect(modes).toBeFocused();
+    await page.keyboard.press("Escape");
+    await expect(header(page, "l_shipmode")).toBeFocused();
+    await proxy.close();
+  });
+}
 
 test("a range is brushed by mouse and by keyboard, and filters exactly its rows", async ({
   page,
@@ -175,13 +192,13 @@ test("a range is brushed by mouse and by keyboard, and filters exactly its rows"
 }) => {
   const context = { page, pages, server };
   await show(context, "/v1/tables/flights/rows");
-  await expect(status(page)).toContainText("Complete: 3,000,000 rows", SUMMARISED);
+  await expect(status(page)).toContainText(SMALL_COMPLETE, SUMMARISED);
   await expect(plot(page, "distance")).toBeVisible(SUMMARISED);
   for (const [name, from, to] of [
     ["distance", 0.3, 0.7],
     ["date", 0.5, 0.99],
   ] as const) {
-    await expect(header(page, name)).toHaveAttribute("aria-description", /3,000,000 rows$/);
+    await expect(header(page, name)).toHaveAttribute("aria-description", /100,000 rows$/);
     await brush(page, name, from, to);
     await expect(status(page)).toContainText(`filtered by ${name}`);
     const [least, greatest] = (await filterOf(page)).and;
@@ -191,7 +208,7 @@ test("a range is brushed by mouse and by keyboard, and filters exactly its rows"
     await expect(status(page)).toContainText(`Complete: ${counted(a)} rows`);
     expect(Number(a)).toBeGreaterThan(0);
     await brush(page, name, from, to);
-    await expect(status(page)).toContainText("3,000,000 rows");
+    await expect(status(page)).toContainText("100,000 rows");
     await expect(status(page)).not.toContainText("filtered");
   }
   // The header still sorts, and the summary stays.
@@ -247,10 +264,10 @@ test("the server summarises and filters a table larger than memory", async ({
   const context = { page, pages, server };
   const columns = "l_orderkey,l_quantity,l_shipdate,l_returnflag";
   const path = `/v1/tables/lineitem/rows?columns=${columns}`;
-  await show(context, path, { memory: "32MiB" });
+  await show(context, path, { memory: "1MiB" });
   await expect(status(page)).toContainText("Windowed", SUMMARISED);
   for (const name of columns.split(",")) {
-    const done = /6,001,215 rows$/;
+    const done = /100,000 rows$/;
     await expect(header(page, name)).toHaveAttribute("aria-description", done, SUMMARISED);
   }
   await brush(page, "l_quantity", 0.5, 0.99);

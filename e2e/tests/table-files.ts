@@ -38,19 +38,20 @@ export function writeTableFiles(folder: string): void {
 const READ = `
 import json, sys
 import pyarrow as pa, pyarrow.csv, pyarrow.feather, pyarrow.json, pyarrow.parquet
-path, format = sys.argv[1:]
-if format == "csv":
-    names = open(path).readline().rstrip("\\n").split(",")
-    as_text = pa.csv.ConvertOptions(column_types={name: pa.string() for name in names},
-        null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False)
-if format == "parquet": table = pa.parquet.read_table(path)
-if format == "arrow": table = pa.ipc.open_file(path).read_all()
-if format == "arrows": table = pa.ipc.open_stream(path).read_all()
-if format == "csv": table = pa.csv.read_csv(path, convert_options=as_text)
-if format == "ndjson": table = pa.table({k: [r[k] for r in rows] for k in rows[0]}) if (rows := [
-    json.loads(line, parse_float=str) for line in open(path)]) else pa.table({})
-print(json.dumps({"types": {f.name: str(f.type) for f in table.schema},
-    "rows": [[None if v is None else str(v) for v in row.values()] for row in table.to_pylist()]}))
+def read(path, format):
+    if format == "csv":
+        names = open(path).readline().rstrip("\\n").split(",")
+        as_text = pa.csv.ConvertOptions(column_types={name: pa.string() for name in names},
+            null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False)
+    if format == "parquet": table = pa.parquet.read_table(path)
+    if format == "arrow": table = pa.ipc.open_file(path).read_all()
+    if format == "arrows": table = pa.ipc.open_stream(path).read_all()
+    if format == "csv": table = pa.csv.read_csv(path, convert_options=as_text)
+    if format == "ndjson": table = pa.table({k: [r[k] for r in rows] for k in rows[0]}) if (rows := [
+        json.loads(line, parse_float=str) for line in open(path)]) else pa.table({})
+    return {"types": {f.name: str(f.type) for f in table.schema},
+        "rows": [[None if v is None else str(v) for v in row.values()] for row in table.to_pylist()]}
+print(json.dumps([read(path, format) for path, format in zip(sys.argv[1::2], sys.argv[2::2])]))
 `;
 
 /** The column types of a file, and its rows with values as Python prints them. */
@@ -59,10 +60,20 @@ export interface FileContents {
   rows: (string | null)[][];
 }
 
-/** Reads a file with pyarrow, or NDJSON with Python's `json`. */
-export function readTableFile(
+/** A file's path and format. */
+export type TableFile = readonly [
   path: string,
   format: "parquet" | "arrow" | "arrows" | "csv" | "ndjson",
-): FileContents {
-  return JSON.parse(String(python(READ, [path, format]))) as FileContents;
+];
+
+/** Reads files with pyarrow, or NDJSON with Python's `json`; Python starts once for all of them. */
+export function readTableFiles(files: readonly TableFile[]): FileContents[] {
+  return JSON.parse(String(python(READ, files.flat()))) as FileContents[];
+}
+
+/** Reads a file as {@link readTableFiles} does. */
+export function readTableFile(...file: TableFile): FileContents {
+  const [contents] = readTableFiles([file]);
+  if (contents === undefined) throw new Error("the file was not read");
+  return contents;
 }

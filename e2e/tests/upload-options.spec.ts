@@ -5,7 +5,7 @@ import type { Locator, Page } from "@playwright/test";
 import { tableFromIPC } from "apache-arrow";
 import { expectAccessible } from "./accessible.js";
 import { test as base, cell, expect } from "./fixtures.js";
-import { Server } from "./server.js";
+import { Server, smallTables } from "./server.js";
 
 interface Stage {
   folder: string;
@@ -13,18 +13,15 @@ interface Stage {
 }
 
 /** Tests with a server that accepts uploads, and with a folder for files. */
-const test = base.extend<object, { stage: Stage }>({
-  stage: [
-    // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-    async ({}, use) => {
-      const folder = mkdtempSync(join(tmpdir(), "colonnade-options-"));
-      const server = await Server.start(["--writable"]);
-      await use({ folder, server });
-      await server.kill();
-      rmSync(folder, { recursive: true });
-    },
-    { scope: "worker" },
-  ],
+const test = base.extend<{ stage: Stage }>({
+  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
+  stage: async ({}, use) => {
+    const folder = mkdtempSync(join(tmpdir(), "colonnade-options-"));
+    const server = await Server.start([...smallTables(), "--writable"]);
+    await use({ folder, server });
+    await server.kill();
+    rmSync(folder, { recursive: true });
+  },
 });
 
 const PRICES = "city;price;day\nParis;1,50;2024-01-02\nRome;NA;2024-02-03\n";

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "@playwright/test";
 import { testOn } from "./other-origin.js";
 
-export { cell, expect, goToRow } from "./fixtures.js";
+export { cell, expect, goToRow, resultIds } from "./fixtures.js";
 
 /** A page with only the viewer; the URL's parameters are its attributes. */
 const PAGE = `<!doctype html><html lang="en"><title>Viewer</title>
@@ -40,6 +40,9 @@ export const test = testOn(PAGE).extend<{ stage: Stage }>({
     });
   },
 });
+
+/** As {@link test}, with the small tables. */
+export const smallTest = test.extend({ server: async ({ small }, use) => use(small) });
 
 /** The viewer element. */
 export function viewer(page: Page): Locator {

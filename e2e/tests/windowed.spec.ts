@@ -1,9 +1,11 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test as base, type Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
 import { cell, expect, goToRow } from "./fixtures.js";
-import { PageServer } from "./package.js";
+import { testOn } from "./other-origin.js";
+import type { PageServer } from "./package.js";
+import { CuttingProxy } from "./proxy.js";
 import { demoFile, inCheckout, Server } from "./server.js";
 
 /** A page with a viewer, and with a worker whose wasm memory can be measured. */
@@ -47,15 +49,7 @@ declare global {
   var wasmMemory: WebAssembly.Memory;
 }
 
-const test = base.extend<{ pages: PageServer }>({
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright reads the fixtures wanted from the pattern
-  pages: async ({}, use) => {
-    const pages = new PageServer(PAGE);
-    await pages.listen();
-    await use(pages);
-    pages.close();
-  },
-});
+const test = testOn(PAGE);
 
 async function show(page: Page, pages: PageServer, src: string, memory: string): Promise<void> {
   await page.goto(`${pages.origin}/?${new URLSearchParams({ src, memory })}`);
@@ -67,8 +61,11 @@ const state = (page: Page) =>
   });
 const status = (page: Page) => page.getByRole("status");
 
-test("every row of a table larger than its memory budget can be read", async ({ page, pages }) => {
-  const server = await Server.start(["--allow-origin", pages.origin]);
+test("every row of a table larger than its memory budget can be read", { tag: "@full" }, async ({
+  page,
+  pages,
+  server,
+}) => {
   const src = `${server.origin}/v1/tables/lineitem/rows?columns=${COLUMNS}`;
   await show(page, pages, src, "64MiB");
   await expect.poll(() => state(page)).toBe("windowed");
@@ -108,14 +105,13 @@ test("every row of a table larger than its memory budget can be read", async ({ 
   await expect(cell(page, LINEITEM_ROWS - 1, 1)).toHaveText("6000000");
   await goToRow(page, 1);
   await expect(cell(page, 0, 1)).toHaveText("1");
-  await server.kill();
 });
 
 test("the server searches and summarises a windowed table, and sorting it is refused", async ({
   page,
   pages,
+  server,
 }) => {
-  const server = await Server.start(["--allow-origin", pages.origin]);
   await show(page, pages, `${server.origin}/v1/tables/lineitem/rows?columns=${COLUMNS}`, "8MiB");
   await expect.poll(() => state(page)).toBe("windowed");
   const answers = await page.locator("colonnade-viewer").evaluate(async (viewer) => {
@@ -133,14 +129,13 @@ test("the server searches and summarises a windowed table, and sorting it is ref
   });
   expect(answers.text).toContain("pinto beans");
   expect(answers).toMatchObject({ rows: LINEITEM_ROWS, max: "6000000", code: "windowed" });
-  await server.kill();
 });
 
 test("rows of a filtered request are loaded on demand, and the total is found at the end", async ({
   page,
   pages,
+  server,
 }) => {
-  const server = await Server.start(["--allow-origin", pages.origin]);
   const src = `${server.origin}/v1/tables/lineitem/rows?filter=l_linenumber%3D1`;
   await show(page, pages, src, "4MiB");
   await expect.poll(() => state(page)).toBe("windowed");
@@ -151,7 +146,6 @@ test("rows of a filtered request are loaded on demand, and the total is found at
   await goToRow(page, 9_000_000);
   await expect(cell(page, 1_499_999, 1)).toHaveText("6000000");
   await expect(status(page)).toContainText("1,500,000 rows");
-  await server.kill();
 });
 
 test("the status shows a lost connection, and rows load after the server restarts", async ({
@@ -160,15 +154,18 @@ test("the status shows a lost connection, and rows load after the server restart
 }) => {
   const options = ["--allow-origin", pages.origin];
   const server = await Server.start(options);
-  await show(page, pages, `${server.origin}/v1/tables/lineitem/rows`, "16MiB");
+  const proxy = await CuttingProxy.start(server.origin);
+  await show(page, pages, `${proxy.origin}/v1/tables/lineitem/rows`, "16MiB");
   await expect.poll(() => state(page)).toBe("windowed");
   await server.kill();
   await goToRow(page, 3_000_000);
   await expect(status(page)).toContainText("Connection lost at row");
   await expect(cell(page, 2_999_999, 1)).toHaveClass(/pending/);
-  const again = await Server.start(options, Number(new URL(server.origin).port));
+  const again = await Server.start(options);
+  proxy.target = again.origin;
   await expect(cell(page, 2_999_999, 1)).toHaveText(/^\d+$/);
   await expect(status(page)).toContainText("Windowed");
+  await proxy.close();
   await again.kill();
 });
 
