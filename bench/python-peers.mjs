@@ -5,8 +5,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { cacheDir } from "../scripts/cache.mjs";
 import { has, root, run, say } from "../scripts/run.mjs";
-import { cacheDir } from "../scripts/start.mjs";
 
 const PACKAGES = [
   "pyspark[connect]==4.3.0",

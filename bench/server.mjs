@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { cacheDir } from "../scripts/cache.mjs";
 import { root, say } from "../scripts/run.mjs";
-import { cacheDir, serverBinary } from "../scripts/start.mjs";
+import { serverBinary } from "../scripts/start.mjs";
 
 /** The program of the crate in `src/`. */
 export const benchBinary = join(root, "target/release/colonnade-bench");

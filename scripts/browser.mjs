@@ -3,6 +3,7 @@
 
 import { pathToFileURL } from "node:url";
 import { build } from "./build.mjs";
+import { buildTestedServer } from "./cargo.mjs";
 import { buildPython } from "./python.mjs";
 import { run, script } from "./run.mjs";
 import { setUpChromium, setUpEngines, setUpPython } from "./setup.mjs";
@@ -10,7 +11,8 @@ import { provideFlights } from "./start.mjs";
 
 /** Runs the tests in a real browser; `args` are Playwright's. */
 export async function testInBrowser(args = []) {
-  await build();
+  await build(["wasm", "web"]);
+  await buildTestedServer();
   provideFlights();
   const python = await setUpPython();
   if (python) await buildPython(python.python);

@@ -16,6 +16,16 @@ export function say(text) {
   process.stderr.write(process.stderr.isTTY ? `\x1b[1m• ${text}\x1b[0m\n` : `• ${text}\n`);
 }
 
+/** What cannot be done on this machine, with the reasons. */
+export const leftOut = [];
+
+/** Prints that `what` is skipped, and why. */
+export function leaveOut(what, reason) {
+  const line = `${reason}: ${what}`;
+  if (!leftOut.includes(line)) leftOut.push(line);
+  say(line);
+}
+
 /** Whether `command` runs and exits with 0. */
 export function has(command, args = ["--version"]) {
   return spawnSync(command, args, { stdio: "ignore" }).status === 0;
@@ -50,7 +60,7 @@ export function run(command, args, { env = {}, cwd = root } = {}) {
 const steps = [];
 let depth = 0;
 
-/** Runs `work` as a step; prints its name before and its time after it. */
+/** Runs `work` as a step; prints its name before and its time after it. Resolves with its seconds. */
 export async function step(name, work) {
   const start = Date.now();
   const entry = { name, depth, seconds: Number.NaN };
@@ -64,6 +74,7 @@ export async function step(name, work) {
     entry.seconds = (Date.now() - start) / 1000;
     process.stderr.write(`  ${name}: ${entry.seconds.toFixed(1)} s\n`);
   }
+  return entry.seconds;
 }
 
 /** Prints a table of the steps that took a second or more, and the time of all steps together. */

@@ -3,7 +3,8 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { has, Obstacle, read, root, run, say } from "./run.mjs";
+import { cacheDir, keepNewest } from "./cache.mjs";
+import { has, leaveOut, Obstacle, read, root, run, say } from "./run.mjs";
 
 const wasmTarget = "wasm32-unknown-unknown";
 
@@ -90,8 +91,8 @@ export async function setUpChromium() {
  * folder of its packages; undefined if it cannot be set up, with a line about the reason and the skipped tests.
  */
 export async function setUpPython() {
-  const leftOut = "the Python package and the tests that read our streams with pyarrow are skipped";
-  const environment = await setUpEnvironment("python", "python/requirements-dev.txt", leftOut);
+  const skipped = "the Python package and the tests that read our streams with pyarrow are skipped";
+  const environment = await setUpEnvironment("python", "python/requirements-dev.txt", skipped);
   if (environment === undefined) return undefined;
   const python = join(environment, "python");
   const packages = read(python, ["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]);
@@ -103,8 +104,8 @@ export async function setUpPython() {
  * their programs; none if they cannot be set up, with a line about the reason and the skipped tests.
  */
 export async function setUpEngines() {
-  const leftOut = "the tests with a real Sail and a real S3-compatible server are skipped";
-  const environment = await setUpEnvironment("engines", "server/tests/requirements.txt", leftOut);
+  const skipped = "the tests with a real Sail and a real S3-compatible server are skipped";
+  const environment = await setUpEnvironment("engines", "server/tests/requirements.txt", skipped);
   if (environment === undefined) return {};
   return {
     COLONNADE_SAIL: join(environment, "sail"),
@@ -113,33 +114,33 @@ export async function setUpEngines() {
 }
 
 /**
- * Sets up the Python environment `.cache/{name}` with exactly the packages of a requirements file. Returns
- * the folder of its programs; undefined if it cannot be set up, with a line about the reason and `leftOut`.
+ * Sets up a Python environment in the cache folder with exactly the packages of a requirements file. Returns
+ * the folder of its programs; undefined if it cannot be set up, with a line about the reason and `skipped`.
  */
-async function setUpEnvironment(name, requirements, leftOut) {
-  const without = (reason) => {
-    say(`${reason}: ${leftOut}`);
-    return undefined;
-  };
+async function setUpEnvironment(name, requirements, skipped) {
   if (!has("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"])) {
-    return without("Python 3.11 or later is missing (python3)");
+    return leaveOut(skipped, "Python 3.11 or later is missing (python3)");
   }
-  const folder = join(root, ".cache", name);
-  const programs = join(folder, "bin");
   const list = join(root, requirements);
-  const digest = createHash("sha256").update(readFileSync(list)).digest("hex");
-  const stamp = join(folder, "colonnade-requirements");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === digest) return programs;
+  const hash = createHash("sha256")
+    .update(readFileSync(list))
+    .update(read("python3", ["-VV"]));
+  const key = hash.digest("hex").slice(0, 16);
+  const folder = join(cacheDir(), name, key);
+  const programs = join(folder, "bin");
+  const stamp = join(folder, "installed");
+  keepNewest(name, key);
+  if (existsSync(stamp)) return programs;
   say(`installing the Python packages of ${requirements}`);
   rmSync(folder, { recursive: true, force: true });
   try {
     await run("python3", ["-m", "venv", folder]);
-    const options = ["-q", "--disable-pip-version-check", "-r", list];
+    const options = ["-q", "--disable-pip-version-check", "--no-compile", "-r", list];
     await run(join(programs, "python"), ["-m", "pip", "install", ...options]);
   } catch (error) {
     if (!(error instanceof Obstacle)) throw error;
-    return without(`the Python packages of ${requirements} cannot be installed`);
+    return leaveOut(skipped, `the Python packages of ${requirements} cannot be installed`);
   }
-  writeFileSync(stamp, digest);
+  writeFileSync(stamp, "");
   return programs;
 }

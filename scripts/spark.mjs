@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { argv } from "node:process";
 import { fileURLToPath } from "node:url";
-import { has, run, say } from "./run.mjs";
-import { cacheDir } from "./start.mjs";
+import { cacheDir } from "./cache.mjs";
+import { has, leaveOut, run, say } from "./run.mjs";
 
 const version = "4.3.0";
 
@@ -17,25 +17,21 @@ const START_TIMEOUT_MS = 120_000;
 
 /** Installs Spark; returns its folder, or undefined with a line about the reason if it cannot be set up. */
 export async function setUpSpark() {
-  const leftOut = (why) => {
-    say(`${why}: the tests with a real Spark are skipped`);
-    return undefined;
-  };
-  if (process.env.COLONNADE_WITHOUT_SPARK) return leftOut("COLONNADE_WITHOUT_SPARK is set");
+  const without = (reason) => leaveOut("the tests with a real Spark are skipped", reason);
   const { stderr, status } = spawnSync("java", ["-version"], { encoding: "utf8" });
   const java = status === 0 ? Number(/version "(\d+)/.exec(stderr)?.[1]) : 0;
-  if (!(java >= 17)) return leftOut("Java 17 or later is missing");
+  if (!(java >= 17)) return without("Java 17 or later is missing");
   const folder = join(cacheDir(), `pyspark-${version}`);
   const home = join(folder, "pyspark");
   if (existsSync(join(folder, "installed"))) return home;
-  if (!has("python3", ["-m", "pip", "--version"])) return leftOut("python3 with pip is missing");
+  if (!has("python3", ["-m", "pip", "--version"])) return without("python3 with pip is missing");
   say(`installing pyspark ${version}, some 450 MB, for the tests with a real Spark`);
   mkdirSync(folder, { recursive: true });
   try {
     const options = ["-q", "--upgrade", "--no-deps", "--target", folder];
     await run("python3", ["-m", "pip", "install", ...options, `pyspark==${version}`]);
   } catch {
-    return leftOut("pyspark cannot be installed");
+    return without("pyspark cannot be installed");
   }
   mkdirSync(join(folder, "installed"), { recursive: true });
   return home;

@@ -2,16 +2,10 @@
 
 import { spawn } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, renameSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { build } from "./build.mjs";
+import { cacheDir } from "./cache.mjs";
 import { Obstacle, root, say, script } from "./run.mjs";
-
-/** The cache folder, which has the demo tables; the server uses the same one. */
-export function cacheDir() {
-  const { COLONNADE_CACHE_DIR, XDG_CACHE_HOME } = process.env;
-  return COLONNADE_CACHE_DIR || join(XDG_CACHE_HOME || join(homedir(), ".cache"), "colonnade");
-}
 
 /** Copies the flights of vega-datasets to the folder of the demo tables. */
 export function provideFlights() {

@@ -25,7 +25,9 @@ use crate::program::{Ending, Program, Reader, alone, is_expected};
 use crate::random::Random;
 use crate::tables;
 
-const DEFAULT_SECONDS: u64 = 20;
+const SECONDS: u64 = 10;
+/// With `COLONNADE_FULL`.
+const FULL_SECONDS: u64 = 60;
 const LINEITEM_ROWS: usize = 20_000;
 
 /// Statements that run at the same time.
@@ -91,7 +93,9 @@ async fn drawn_statements_end_with_the_right_rows_or_an_error() {
     let seed = number("COLONNADE_SEED").unwrap_or_else(|| RandomState::new().hash_one(0) >> 32);
     println!("COLONNADE_SEED={seed}");
     let num_statements: Option<u64> = number("COLONNADE_FUZZ_STATEMENTS");
-    let num_seconds = number("COLONNADE_FUZZ_SECONDS").unwrap_or(DEFAULT_SECONDS);
+    let is_full = std::env::var_os("COLONNADE_FULL").is_some();
+    let default_seconds = if is_full { FULL_SECONDS } else { SECONDS };
+    let num_seconds = number("COLONNADE_FUZZ_SECONDS").unwrap_or(default_seconds);
     let first: u64 = number("COLONNADE_FUZZ_FIRST").unwrap_or(0);
 
     let folder = TempDir::new().unwrap();

@@ -10,7 +10,9 @@ use crate::program::{Ending, Program, Reader, alone};
 use crate::random::Random;
 use crate::tables::{self, TPCH};
 
-const DEFAULT_SCALE: f64 = 0.05;
+const SCALE: f64 = 0.01;
+/// With `COLONNADE_FULL`.
+const FULL_SCALE: f64 = 0.05;
 
 /// Tables of scale 10 exceed it, so that operators spill.
 const MEMORY: &str = "2GiB";
@@ -30,8 +32,10 @@ fn queries(scale: f64) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_query_gives_the_rows_of_plain_datafusion() {
     let _alone = alone().await;
+    let is_full = std::env::var_os("COLONNADE_FULL").is_some();
+    let default_scale = if is_full { FULL_SCALE } else { SCALE };
     let scale = std::env::var("COLONNADE_TPCH_SCALE");
-    let scale = scale.map_or(DEFAULT_SCALE, |scale| scale.parse().unwrap());
+    let scale = scale.map_or(default_scale, |scale| scale.parse().unwrap());
     let folder = tables::kept(scale, &TPCH);
     let path = folder.display().to_string();
     let mut program = Program::start(&folder, &[&path, "--memory", MEMORY]);
