@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import { expectAccessible } from "./accessible.js";
-import { test as base, cell, chooseTable, expect, SMALL_COMPLETE } from "./fixtures.js";
+import { test as base, cell, chooseTable, expect } from "./fixtures.js";
 import { CuttingProxy, gate } from "./proxy.js";
 import { hasPython } from "./readers.js";
 import { Server } from "./server.js";
@@ -457,20 +457,20 @@ test("an export to Parquet names unsupported types before a file is saved", asyn
   await expect(file.getByRole("button", { name: "Try again" })).toBeVisible();
 });
 
-test("an export shows its progress and can be cancelled", async ({ page, small }) => {
-  const proxy = await CuttingProxy.start(small.origin);
+test("an export shows its progress and can be cancelled", async ({ page, demo }) => {
+  const proxy = await CuttingProxy.start(demo.origin);
   await page.goto(proxy.origin);
-  await chooseTable(page, "lineitem");
-  await expect(page.getByRole("status")).toContainText(SMALL_COMPLETE);
-  // The whole file has more than 10 MB.
+  await chooseTable(page, "flights");
+  await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
+  // The whole file has more than 100 MB, far more than the system's buffers of the held connection.
   const { opened, open } = gate();
   proxy.cuts = [{ at: proxy.numBytes + 4_000_000, by: "hold", meanwhile: () => opened }];
   await page.getByRole("button", { name: "Export" }).click();
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: /^CSV Text/ }).click();
-  const file = row(page, "lineitem.csv");
-  await expect(file).toContainText(/[\d,]+ of 100,000 rows · [\d.]+ MB/);
-  const bar = file.getByRole("progressbar", { name: "Export to lineitem.csv" });
+  const file = row(page, "flights.csv");
+  await expect(file).toContainText(/[\d,]+ of 3,000,000 rows · [\d.]+ MB/);
+  const bar = file.getByRole("progressbar", { name: "Export to flights.csv" });
   await expect.poll(async () => Number(await bar.getAttribute("value"))).toBeGreaterThan(0);
   await file.getByRole("button", { name: "Cancel" }).click();
   await expect(file).toContainText("Cancelled");
