@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { chromium } from "@playwright/test";
 import { build } from "../scripts/build.mjs";
 import { Obstacle, root, run, say, script } from "../scripts/run.mjs";
-import { setUpChromium, setUpPython } from "../scripts/setup.mjs";
+import { setUpBrowser, setUpPython } from "../scripts/setup.mjs";
 import { cacheDir, provideFlights } from "../scripts/start.mjs";
 import { guardFloors, writeRatios } from "./browser/floor-guard.mjs";
 import { describeMachine, isNoisy, load, OtherLoad, quietly } from "./browser/machine.mjs";
@@ -184,7 +184,7 @@ async function inBrowser(options, work) {
   const site = await openSite(options);
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
-    executablePath: await setUpChromium(),
+    executablePath: await setUpBrowser("Chromium"),
     args: ["--js-flags=--expose-gc", ...(isRoot ? ["--no-sandbox"] : [])],
   });
   try {

@@ -1,10 +1,21 @@
 // `npm run fuzz [-- --seconds N]`: runs the fuzz targets, each for its share of the time.
-// Needs a nightly toolchain; installs cargo-fuzz below `.cache`.
+// Needs a nightly toolchain; installs cargo-fuzz below `.cache`. With Python, pyarrow reads the drawn streams, too.
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { replayDrawn } from "./python.mjs";
 import { has, Obstacle, read, root, run, say, script } from "./run.mjs";
+import { setUpPython } from "./setup.mjs";
 
 /** The share of the time of each target. */
 const targets = { decode_stream: 0.6, drawn_types: 0.2, survey: 0.2 };
@@ -84,6 +95,26 @@ export async function fuzz(seconds) {
       ...limits,
     ];
     await run("cargo", ["+nightly", "fuzz", "run", target, "--", ...options], { env });
+    if (target === "drawn_types") await replayCorpus(env);
+  }
+}
+
+/** Writes the streams of the corpus of `drawn_types`, and compares them with what pyarrow reads. */
+async function replayCorpus(env) {
+  const environment = await setUpPython();
+  if (environment === undefined) return;
+  const folder = mkdtempSync(join(tmpdir(), "colonnade-drawn-"));
+  try {
+    await run(
+      "cargo",
+      ["+nightly", "fuzz", "run", "drawn_types", "--", "-runs=0", "-verbosity=0"],
+      {
+        env: { ...env, COLONNADE_DRAWN: folder },
+      },
+    );
+    await replayDrawn(environment.python, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

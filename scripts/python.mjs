@@ -26,6 +26,11 @@ export async function buildPython(python) {
   await run(python, ["-m", "build", ...options], { cwd: pythonFolder });
 }
 
+/** Compares the drawn streams in `folder` with what pyarrow reads. */
+export async function replayDrawn(python, folder) {
+  await run(python, [join(root, "core", "tests", "drawn", "replay.py"), folder]);
+}
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   await script(async () => {
     const environment = await setUpPython();

@@ -61,25 +61,49 @@ export async function setUpNode() {
   writeFileSync(stamp, digest);
 }
 
-/** The path of a Chromium for the tests: named by the user, already installed, or installed with apt. */
-export async function setUpChromium() {
-  const found = () => {
-    const own = process.env.COLONNADE_CHROMIUM;
-    const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    return [own, ...names.map((name) => read("which", [name]))].find((path) => path);
-  };
+/** The browsers of the tests: names of their programs, and Debian's package. */
+const browsers = {
+  Chromium: {
+    variable: "COLONNADE_CHROMIUM",
+    programs: ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"],
+    debian: "chromium",
+  },
+  Firefox: {
+    variable: "COLONNADE_FIREFOX",
+    programs: ["firefox-esr", "firefox"],
+    debian: "firefox-esr",
+  },
+};
+
+/**
+ * Environment variables with the paths of the tests' browsers: named by the user, already installed, or
+ * installed with apt.
+ */
+export async function setUpBrowsers() {
+  const paths = {};
+  for (const name of Object.keys(browsers)) {
+    paths[browsers[name].variable] = await setUpBrowser(name);
+  }
+  return paths;
+}
+
+/** The path of the browser with this name in `browsers`. */
+export async function setUpBrowser(name) {
+  const { variable, programs, debian } = browsers[name];
+  const found = () =>
+    [process.env[variable], ...programs.map((each) => read("which", [each]))].find((path) => path);
   let path = found();
   if (!path && has("apt-get") && process.getuid?.() === 0) {
-    say("installing Chromium for the tests");
+    say(`installing ${name} for the tests`);
     await run("apt-get", ["update", "-q"]);
-    await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", "chromium"], {
+    await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", debian], {
       env: { DEBIAN_FRONTEND: "noninteractive" },
     });
     path = found();
   }
   if (!path) {
     throw new Obstacle(
-      "the tests need Chromium: install it (Debian: `apt-get install chromium`) or name it in COLONNADE_CHROMIUM",
+      `the tests need ${name}: install it (Debian: \`apt-get install ${debian}\`) or name it in ${variable}`,
     );
   }
   return path;

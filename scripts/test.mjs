@@ -5,27 +5,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { testInBrowser } from "./browser.mjs";
 import { build } from "./build.mjs";
+import { checkFeatures, selected } from "./check-features.mjs";
 import { checkImports } from "./check-imports.mjs";
 import { checkNames } from "./check-names.mjs";
 import { fuzz } from "./fuzz.mjs";
 import { checkLicences } from "./licences.mjs";
-import { buildPython, pythonFolder } from "./python.mjs";
+import { buildPython, pythonFolder, replayDrawn } from "./python.mjs";
 import { Obstacle, run, say, sayTimes, script, step } from "./run.mjs";
 import { setUpEngines, setUpNode, setUpPython, setUpRustLints } from "./setup.mjs";
 import { withSpark } from "./spark.mjs";
 import { provideFlights } from "./start.mjs";
 
-// Tested one at a time: together, the dev dependencies of one crate would change the features of
-// another's libraries, and DataFusion would compile twice.
+/** The crates that are tested together, with the same features of the libraries that they share. */
 const crates = [
   "colonnade-core",
-  "colonnade-text",
   "colonnade-wasm",
   "colonnade-server",
   "colonnade-bench",
   "colonnade-bench-native",
-  "xtask",
 ];
+/** The crates that need other features of those libraries. */
+const otherCrates = ["colonnade-text", "xtask"];
 const workspaces = ["colonnade", "@colonnade/dashboard", "@colonnade/e2e", "@colonnade/bench"];
 
 async function format() {
@@ -45,14 +45,27 @@ async function format() {
  */
 const linted = { RUSTC_WORKSPACE_WRAPPER: "clippy-driver", CLIPPY_ARGS: "-Dwarnings" };
 
-/** Lints every crate while its tests are built. */
+/** Optimising the server's own code for its tests takes minutes, and saves them nothing. */
+const quicklyBuilt = ["--config", "profile.release.package.colonnade-server.opt-level=0"];
+
+/** Runs `cargo test` for `packages` together, with further arguments. */
+function cargoTest(packages, args = [], env = {}) {
+  const options = ["--locked", "--release", ...selected(packages)];
+  return run("cargo", [...quicklyBuilt, "test", ...options, ...args], {
+    env: { ...linted, ...env },
+  });
+}
+
+/** Checks what browsers get against the least versions, and lints every crate while its tests are built. */
 async function lint() {
   await setUpRustLints();
   // The server embeds the dashboard, so the dashboard is built first.
   await build(["wasm", "web"]);
-  for (const crate of crates) {
-    const options = ["--locked", "--release", "--all-targets", "--no-run", "-p", crate];
-    await run("cargo", ["test", ...options], { env: linted });
+  await run("npx", ["eslint", "web/dist/**/*.js", "web/dashboard/dist/**/*.js"]);
+  await run("npx", ["stylelint", "web/src/**/*.ts", "web/dashboard/src/**/*.{ts,css}"]);
+  checkFeatures("colonnade-server", crates);
+  for (const packages of [crates, ...otherCrates.map((crate) => [crate])]) {
+    await cargoTest(packages, ["--all-targets", "--no-run"]);
   }
 }
 
@@ -67,15 +80,16 @@ async function rust() {
   if (!process.env.COLONNADE_CONFORMANCE) {
     say("COLONNADE_CONFORMANCE is not set: the conformance cases are skipped");
   }
-  const test = (crate, env) =>
-    run("cargo", ["test", "--locked", "--release", "-p", crate], { env: { ...linted, ...env } });
-  await test("colonnade-core", { COLONNADE_HOSTILE: hostileStreams() });
-  await test("colonnade-text", {});
+  await cargoTest(["colonnade-text"]);
   const engines = await setUpEngines();
   const exchanges = join(process.env.TMPDIR, "exchanges.jsonl");
   const seconds = process.env.COLONNADE_FUZZ_SECONDS ?? "60";
-  const settings = { COLONNADE_EXCHANGES: exchanges, COLONNADE_FUZZ_SECONDS: seconds };
-  await withSpark((spark) => test("colonnade-server", { ...engines, ...spark, ...settings }));
+  const settings = {
+    COLONNADE_EXCHANGES: exchanges,
+    COLONNADE_FUZZ_SECONDS: seconds,
+    COLONNADE_HOSTILE: hostileStreams(),
+  };
+  await withSpark((spark) => cargoTest(crates, [], { ...engines, ...spark, ...settings }));
   // In a process of its own, because its packages may not be installed yet when this script starts.
   await run("node", ["scripts/check-openapi.mjs", exchanges]);
 }
@@ -87,20 +101,25 @@ async function web() {
   await build(["wasm", "web"]);
   const env = { COLONNADE_HOSTILE: hostileStreams() };
   if (!existsSync(env.COLONNADE_HOSTILE)) {
-    const hostile = ["-p", "colonnade-core", "--test", "hostile"];
-    await run("cargo", ["test", "--locked", "--release", ...hostile], {
-      env: { ...linted, ...env },
-    });
+    await cargoTest(crates, ["--test", "hostile"], env);
   }
   for (const workspace of ["colonnade", "@colonnade/dashboard"]) {
     await run("npm", ["test", "-w", workspace], { env });
   }
 }
 
+/** The folder with the streams of random types of the decoder's tests, for pyarrow. */
+async function drawnStreams() {
+  const folder = join(process.env.TMPDIR, "drawn");
+  await cargoTest(crates, ["--test", "drawn_types"], { COLONNADE_DRAWN: folder });
+  return folder;
+}
+
 async function python() {
   const environment = await setUpPython();
   if (environment === undefined) return;
   await build();
+  await replayDrawn(environment.python, await drawnStreams());
   provideFlights();
   await buildPython(environment.python);
   const check = (...args) => run(environment.python, ["-m", ...args], { cwd: pythonFolder });

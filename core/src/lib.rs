@@ -1,6 +1,6 @@
 //! Reads an Arrow IPC stream as its bytes land.
 //!
-//! [`wire`] frames the bytes and checks every header before anything is built on it. [`decode`] turns
+//! [`check`] checks a message before anything is built on it. [`wire`] frames the bytes. [`decode`] turns
 //! checked messages into arrays. [`table`] keeps them as chunked columns. [`text`] writes the exact
 //! text of a cell. [`kernels`] sort, filter and summarise by the rules of [`semantics`]. The crate does
 //! no I/O and knows no JavaScript: the caller brings the bytes.
@@ -8,6 +8,7 @@
 //! Bytes from outside never cause a panic. Invalid bytes return a [`wire::DecodeError`] with what is
 //! wrong and where.
 
+pub mod check;
 #[cfg(feature = "decode")]
 pub mod decode;
 #[cfg(feature = "kernels")]

@@ -2,6 +2,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import type { Browser, Page } from "@playwright/test";
+import { isChromium } from "./engines.js";
 import { hasPython, pythonFile } from "./readers.js";
 import { demoFile, inCheckout, Server } from "./server.js";
 import { test as base, cell, expect, goToRow } from "./viewer.js";
@@ -93,7 +94,7 @@ test("go to row shows the right rows, and the tab stays within its memory", asyn
     await expect(cell(page, number - 1, 1)).toHaveText(String(number - 1));
     expect(await rowsInSight(page)).toContain(number - 1);
   }
-  if (process.platform === "linux") {
+  if (process.platform === "linux" && isChromium(page)) {
     const { own, resident } = await tabBytes(browser);
     console.info(`the tab: ${own >> 20} MiB of its own, ${resident >> 20} MiB resident`);
     expect(own).toBeLessThan(MAX_TAB_BYTES);

@@ -12,7 +12,7 @@ import {
   Table,
   tableToIPC,
 } from "apache-arrow";
-import { cell, chooseTable, expect, test } from "./fixtures.js";
+import { cell, chooseTable, clickOn, expect, goBack, test } from "./fixtures.js";
 import { Server } from "./server.js";
 
 function listOf(page: Page) {
@@ -137,7 +137,7 @@ test("the start page has links to a table and to an example statement", async ({
   await expect(page.getByRole("heading", { name: "Open a table" })).toBeVisible();
   await page.getByRole("link", { name: /^Open flights/ }).click();
   await expect(page.getByRole("status")).toContainText("Complete: 3,000,000 rows");
-  await page.goBack();
+  await goBack(page);
   await page.getByRole("link", { name: /GROUP BY/ }).click();
   await expect(page.getByRole("status")).toContainText("Complete");
   await expect(page.getByRole("tab", { name: "Query 1" })).toBeVisible();
@@ -168,4 +168,16 @@ test("the list of tables is filtered by column names", async ({ page, demo }) =>
   await expect(listOf(page).getByRole("listitem")).toHaveCount(1);
   await chooseTable(page, "lineitem");
   await expect(cell(page, 0, 1)).toHaveText("1");
+});
+
+test("the inspector shows images under the policy of the page", async ({ page, demo }) => {
+  const gif =
+    "47494638396101000100800000ff0000ffffff21f90400000000002c00000000010001000002024401003b";
+  const sql = `select decode('${gif}', 'hex') as picture`;
+  await page.goto(`${demo.origin}/?${new URLSearchParams({ sql })}`);
+  await clickOn(cell(page, 0, 1));
+  await page.keyboard.press("F2");
+  const image = page.getByRole("dialog").getByRole("img");
+  await expect(image).toBeVisible();
+  expect(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth)).toBe(1);
 });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
 import { RecordBatchReader } from "apache-arrow";
 import { expectAccessible } from "./accessible.js";
+import { chromiumAlone, NO_BLOB_DOWNLOAD } from "./engines.js";
 import { test as base, chooseTable, expect } from "./fixtures.js";
 import type { Server } from "./server.js";
 
@@ -265,6 +266,7 @@ test("the keyboard moves between values, and selects, applies and clears a range
 });
 
 test("a chart is saved as a PNG file and as a valid SVG file", async ({ page, demo }) => {
+  chromiumAlone(NO_BLOB_DOWNLOAD);
   await page.goto(addressOf(demo, "flights", [["line", "date", "delay", "mean", "origin"]]));
   await expect(chart(page, "Mean of delay by date, by origin")).toBeVisible();
   const save = async (name: string) => {

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import { expectAccessible } from "./accessible.js";
-import { test as base, cell, chooseTable, expect } from "./fixtures.js";
+import { chromiumAlone, NO_DROP } from "./engines.js";
+import { test as base, cell, chooseTable, expect, goBack } from "./fixtures.js";
 import { hasPython } from "./readers.js";
 import { Server } from "./server.js";
 import { type FileContents, readTableFile, writeTableFiles } from "./table-files.js";
@@ -101,6 +102,7 @@ test("Arrow files and streams open in the tab, and nothing is sent", async ({
   page,
   stage: { server, folder },
 }) => {
+  chromiumAlone(NO_DROP);
   await page.goto(server.origin);
   await expect(inList(page, "source")).toBeVisible();
   const requested: string[] = [];
@@ -125,7 +127,7 @@ test("Arrow files and streams open in the tab, and nothing is sent", async ({
   await expect(page.getByRole("tab", { name: "local.feather" })).toBeVisible();
   expect(requested).toEqual([]);
   // The browser's Back button returns to the file that was open before.
-  await page.goBack();
+  await goBack(page);
   await expect(page.getByRole("tab", { name: "stream.bin" })).toBeVisible();
   await page.getByRole("button", { name: "Export" }).click();
   await expect(page.getByRole("dialog", { name: "Export" })).toContainText("this tab only");
@@ -187,6 +189,7 @@ test("an uploaded table is replaced only after confirmation, and the server's ow
   page,
   stage,
 }) => {
+  chromiumAlone("Playwright sees only the first file dialog of Firefox");
   const { server, folder } = stage;
   await page.goto(server.origin);
   await upload(page, join(folder, "trips-2024.csv"), "again");
@@ -215,6 +218,7 @@ test("an upload shows its progress, and a cancelled upload leaves no table", asy
   page,
   stage: { server, folder },
 }) => {
+  chromiumAlone("the network is slowed down by Chromium's debugger");
   await page.goto(server.origin);
   const fits = join(folder, "fits.csv");
   writeFileSync(fits, `a,b\n${"1234567890,1234567890\n".repeat(600_000)}`);
@@ -275,6 +279,7 @@ test("folders and unsupported files are refused with a reason", async ({
   page,
   stage: { server, folder },
 }) => {
+  chromiumAlone(NO_DROP);
   await page.goto(server.origin);
   await expect(inList(page, "source")).toBeVisible();
   await drop(page, [folder, join(folder, "page.html")], async () => undefined);

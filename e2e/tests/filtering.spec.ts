@@ -1,6 +1,7 @@
 import {
   answered,
   cell,
+  clickOn,
   expect,
   expectRows,
   FLIGHTS,
@@ -61,7 +62,7 @@ test("a filter without matching rows can be removed by keyboard", async ({
 }) => {
   await show({ page, pages, server }, "/v1/tables/every_type/rows?columns=row,bool,utf8");
   await expect(status(page)).toContainText("Complete: 24 rows");
-  await cell(page, 0, 3).click();
+  await clickOn(cell(page, 0, 3));
   await page.keyboard.press("ArrowUp");
   await expect(header(page, "utf8")).toBeFocused();
   await page.keyboard.press("Alt+ArrowDown");

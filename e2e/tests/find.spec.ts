@@ -1,4 +1,4 @@
-import { cell, expect, test, viewer } from "./viewer.js";
+import { cell, clickOn, expect, test, viewer } from "./viewer.js";
 
 const LINEITEM = "/v1/tables/lineitem/rows?columns=l_orderkey,l_shipmode,l_comment";
 
@@ -8,7 +8,7 @@ for (const memory of ["1GiB", "16MiB"]) {
     stage,
   }) => {
     await stage.show(LINEITEM, { memory });
-    await cell(page, 0, 1).click();
+    await clickOn(cell(page, 0, 1));
     await page.keyboard.press("Control+f");
     const input = page.getByLabel("Find in cells and column names");
     await expect(input).toBeFocused();

@@ -2,6 +2,7 @@ import type { FrameLocator, Page } from "@playwright/test";
 import { gallery } from "../../scripts/examples.mjs";
 import type { Site } from "../../scripts/site.mjs";
 import { expectAccessible } from "./accessible.js";
+import { isChromium } from "./engines.js";
 import { test as base, cell, expect, textOf } from "./fixtures.js";
 import { inCheckout, Server } from "./server.js";
 
@@ -37,6 +38,8 @@ test("each example runs beside its source", async ({ page, site }) => {
     await expect(article.getByRole("region")).toHaveText(source);
     const frame = example(page, id ?? "");
     if (id === "file") {
+      // Playwright cannot choose a file in a frame of Firefox.
+      if (!isChromium(page)) continue;
       await frame.getByLabel(/Arrow/).setInputFiles(inCheckout("fixtures/every_type.arrows"));
     }
     await expect(frame.getByRole("gridcell").first()).toBeVisible();

@@ -1,9 +1,8 @@
 import type { Page } from "@playwright/test";
 import { Site } from "../../scripts/site.mjs";
-import { cell, chooseTable, expect, goToRow, test, textOf } from "./fixtures.js";
+import { chromiumAlone, NO_CACHED_PAGE } from "./engines.js";
+import { cell, chooseTable, expect, goBack, goToRow, test, textOf } from "./fixtures.js";
 import { inCheckout, Server } from "./server.js";
-
-test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
 /** The clipboard's text. */
 function copied(page: Page): Promise<string> {
@@ -66,6 +65,7 @@ test("a link with an invalid filter is replaced by the address of the shown rows
   page,
   demo,
 }) => {
+  chromiumAlone(NO_CACHED_PAGE);
   await page.goto(demo.origin);
   const filter = JSON.stringify({ op: "eq", column: "no_such", value: "1" });
   await page.goto(`${demo.origin}/?${new URLSearchParams({ table: "flights", filter })}`);
@@ -73,7 +73,7 @@ test("a link with an invalid filter is replaced by the address of the shown rows
   await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
   await goToRow(page, 5001);
   await expect(page).toHaveURL(`${demo.origin}/?table=flights&row=5000`);
-  await page.goBack();
+  await goBack(page);
   await expect(page).toHaveURL(`${demo.origin}/`);
 });
 
@@ -88,15 +88,16 @@ test("Back and Forward go through the shown tables and sort orders", async ({ pa
   await chooseTable(page, "every_type");
   await expect(page.getByRole("columnheader", { name: /^row\b/ })).toBeVisible();
 
-  await page.goBack();
+  await goBack(page);
   await expect(header).toHaveAttribute("aria-sort", "ascending");
-  await page.goBack();
+  await goBack(page);
   await expect(page).toHaveURL(`${demo.origin}/?table=flights`);
   await expect(header).toHaveAttribute("aria-sort", "none");
-  await page.goForward();
+  await page.evaluate(() => history.forward());
   await expect(header).toHaveAttribute("aria-sort", "ascending");
-  await page.goBack();
-  await page.goBack();
+  await goBack(page);
+  await expect(header).toHaveAttribute("aria-sort", "none");
+  await goBack(page);
   await expect(page.getByRole("heading", { name: /Tables of any size/ })).toBeVisible();
 });
 

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import { expectAccessible } from "./accessible.js";
+import { chromiumAlone, NO_MEDIA } from "./engines.js";
 import { cell, expect, goToRow, test, textOf } from "./fixtures.js";
 import { Server } from "./server.js";
 
@@ -303,6 +304,7 @@ test("on a narrow page, the shortcut / opens the list of tables", async ({ page,
 });
 
 test("a print shows only the visible rows, as a plain table", async ({ page, demo }) => {
+  chromiumAlone(NO_MEDIA);
   const sorted = "table=lineitem&sort=-l_orderkey";
   const filter = encodeURIComponent(JSON.stringify({ op: "eq", column: "l_linenumber", value: 7 }));
   await page.goto(`${demo.origin}/?${sorted}&filter=${filter}`);

@@ -1,6 +1,7 @@
 import type { Locator, Page } from "@playwright/test";
+import { chromiumAlone, NO_MEDIA, NO_TOUCH } from "./engines.js";
 import { expectGrid } from "./grid-contract.js";
-import { cell, expect, test, viewer } from "./viewer.js";
+import { cell, clickOn, expect, pointAt, test, viewer } from "./viewer.js";
 
 // The viewer's computed styles and layout under different page, system and screen settings.
 
@@ -137,7 +138,7 @@ test.describe("right to left", () => {
   test("arrow keys move in their direction, and the menu opens inside the window", async ({
     page,
   }) => {
-    await cell(page, 0, 1).click();
+    await clickOn(cell(page, 0, 1));
     await page.keyboard.press("ArrowRight");
     await expect(cell(page, 0, 2)).toBeFocused();
     await page.keyboard.press("End");
@@ -160,12 +161,12 @@ test.describe("right to left", () => {
       document.documentElement.dir = "rtl";
     });
     const count = Number(await page.getByRole("grid").getAttribute("aria-colcount"));
-    await cell(page, 0, 1).click();
+    await clickOn(cell(page, 0, 1));
     await page.keyboard.press("End");
     await expect(cell(page, 0, count)).toBeFocused();
     await expect(cell(page, 0, count)).toBeInViewport();
     expect(await page.getByRole("grid").evaluate((grid) => grid.scrollLeft)).toBeGreaterThan(0);
-    await cell(page, 0, count).hover();
+    await pointAt(cell(page, 0, count));
     await page.mouse.wheel(-100_000, 0);
     await expect(cell(page, 0, 1)).toBeInViewport();
   });
@@ -176,6 +177,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     page,
     stage,
   }) => {
+    chromiumAlone(NO_MEDIA);
     await page.emulateMedia({ colorScheme, contrast: "more" });
     await stage.show(FLIGHTS);
     const background = await styleOf(viewer(page), "background-color");
@@ -189,7 +191,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     expect(contrast(line, background)).toBeGreaterThan(2);
     const border = await styleOf(page.getByRole("button", { name: "Find" }), "border-top-color");
     expect(contrast(border, background)).toBeGreaterThan(4.5);
-    await cell(page, 1, 1).click();
+    await clickOn(cell(page, 1, 1));
     const selected = await styleOf(cell(page, 1, 1), "background-color");
     expect(contrast(text, selected)).toBeGreaterThan(7);
   });
@@ -198,6 +200,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     page,
     stage,
   }) => {
+    chromiumAlone(NO_MEDIA);
     await page.emulateMedia({ colorScheme });
     await stage.show("/v1/tables/every_type/rows");
     const onBackground = ["--_text", "--_muted", "--_accent", "--_danger", "--_good", "--_warn"];
@@ -231,6 +234,7 @@ test("forced colours: columns keep their widths, and focus and selection are vis
   page,
   stage,
 }) => {
+  chromiumAlone(NO_MEDIA);
   await stage.show(FLIGHTS);
   const widths = () =>
     page.getByRole("columnheader").evaluateAll((all) => all.map((each) => each.clientWidth));
@@ -238,7 +242,7 @@ test("forced colours: columns keep their widths, and focus and selection are vis
   await page.emulateMedia({ forcedColors: "active" });
   await stage.show(FLIGHTS);
   await expect.poll(widths).toEqual(before);
-  await cell(page, 1, 1).click();
+  await clickOn(cell(page, 1, 1));
   await expect(cell(page, 1, 1)).toHaveCSS("outline-style", "solid");
   const selected = await styleOf(cell(page, 1, 1), "background-color");
   expect(selected).not.toBe(await styleOf(cell(page, 3, 1), "background-color"));
@@ -301,7 +305,7 @@ for (const [name, viewport] of Object.entries({
     await expect(cell(page, 5, 1)).toBeInViewport();
 
     await page.keyboard.press("Control+f");
-    await cell(page, 0, 1).click();
+    await clickOn(cell(page, 0, 1));
     await page.keyboard.press("Control+f");
     await page.getByRole("button", { name: "Close find" }).waitFor();
     await expectReachable(page);
@@ -335,7 +339,7 @@ test("pinned columns that are wider than the screen do not block horizontal scro
   await expect.poll(pinned).toBe(6);
   await page.setViewportSize({ width: 360, height: 700 });
   await expect.poll(pinned).toBeLessThan(3);
-  await cell(page, 0, 1).click();
+  await clickOn(cell(page, 0, 1));
   await page.keyboard.press("End");
   await expect(cell(page, 0, 16)).toBeInViewport({ ratio: 0.4 });
   await page.keyboard.press("ArrowLeft");
@@ -349,6 +353,7 @@ test("touch: scroll, select, extend the selection, open the menu and sort", asyn
   pages,
   server,
 }) => {
+  chromiumAlone(NO_TOUCH);
   const context = await browser.newContext({
     viewport: { width: 400, height: 700 },
     hasTouch: true,
@@ -408,5 +413,30 @@ test("touch: scroll, select, extend the selection, open the menu and sort", asyn
   await page.keyboard.press("Escape");
   await header.tap();
   await expect(header).toHaveAttribute("aria-sort", "ascending");
+  await context.close();
+});
+
+test("by touch, a column's menu opens above its summary, also for screen readers", async ({
+  browser,
+  pages,
+  server,
+}) => {
+  chromiumAlone(NO_TOUCH);
+  const context = await browser.newContext({
+    viewport: { width: 1000, height: 700 },
+    hasTouch: true,
+    isMobile: true,
+  });
+  const page = await context.newPage();
+  const src = server.origin + FLIGHTS;
+  await page.goto(`${pages.origin}/?${new URLSearchParams({ src })}`);
+  const header = page.getByRole("columnheader", { name: /^delay\b/ });
+  await expect(page.getByRole("slider", { name: / of delay$/ })).toBeVisible();
+  const menu = header.getByRole("button", { name: "Column menu delay" });
+  await menu.tap();
+  const dialog = page.getByRole("dialog", { name: "Column delay" });
+  await expect(dialog).toBeVisible();
+  await dialog.getByRole("button", { name: "Pin left" }).tap();
+  await expect(page.getByRole("columnheader").first()).toHaveAccessibleName(/^delay\b/);
   await context.close();
 });

@@ -8,6 +8,7 @@ import type { Page } from "@playwright/test";
 import MarkdownIt from "markdown-it";
 import Papa from "papaparse";
 import { Site } from "../../scripts/site.mjs";
+import { chromiumAlone } from "./engines.js";
 import { test as base, cell, expect } from "./fixtures.js";
 import {
   DOUBLED,
@@ -127,7 +128,6 @@ const test = base.extend<{ trapped: undefined }, { stage: Stage }>({
   ],
 });
 
-test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 test.skip(!hasPython, "pyarrow is not installed");
 
 const viewer = (page: Page) => page.locator("colonnade-viewer");
@@ -276,6 +276,7 @@ for (const { place, source, table } of PLACES) {
   });
 
   test(`${place}: copies hold every value`, async ({ page, stage }) => {
+    chromiumAlone("Firefox drops NUL from texts that it puts on the clipboard");
     await show(page, stage, source);
     await page.getByRole("gridcell").first().click();
     await page.keyboard.press("Control+a");
@@ -360,7 +361,8 @@ for (const source of ["/tall.arrow", "/v1/tables/tall/rows"]) {
     await expect(page.getByRole("grid")).toHaveAttribute("aria-rowcount", "2");
     await expect(cell(page, 0, 3)).toHaveText(text);
 
-    await cell(page, 0, 3).dblclick();
+    await cell(page, 0, 3).click();
+    await page.keyboard.press("F2");
     const dialog = page.getByRole("dialog");
     await expect(dialog).toHaveAccessibleName(name);
     await expect(dialog.getByRole("region", { name: "Value" })).toHaveText(text);

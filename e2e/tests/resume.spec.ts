@@ -1,6 +1,7 @@
 import { test as base, type Page } from "@playwright/test";
 import { ReplayServer } from "../../web/test/replay.js";
-import { cell, expect, goToRow } from "./fixtures.js";
+import { chromiumAlone, NO_CACHED_PAGE } from "./engines.js";
+import { cell, expect, goBack, goToRow } from "./fixtures.js";
 import { packageFile } from "./package.js";
 
 const PAGE = `<!doctype html><title>Resume</title><script type="module" src="/define.js"></script>
@@ -86,13 +87,14 @@ test("a page from the back/forward cache shows its table at the same row", async
   page,
   server,
 }) => {
+  chromiumAlone(NO_CACHED_PAGE);
   server.faults = [{ kind: "stall", at: 30_000 }];
   await page.goto(server.origin);
   await goToRow(page, 120);
   await expect(cell(page, 119, 1)).toHaveText("119");
   await page.goto("about:blank");
   await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
-  await page.goBack({ waitUntil: "commit" });
+  await goBack(page);
   await expect(status(page)).toContainText("Complete: 300 rows");
   await expect(cell(page, 119, 1)).toHaveText("119");
   const ids = server.seen.filter(({ method }) => method === "GET").map(({ params }) => params.id);

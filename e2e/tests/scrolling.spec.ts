@@ -1,4 +1,5 @@
-import type { CDPSession, Page } from "@playwright/test";
+import type { Page } from "@playwright/test";
+import { chromiumAlone, NO_TRACE } from "./engines.js";
 import { chooseTable, expect, test } from "./fixtures.js";
 import { quantile, traceMainThread } from "./trace.js";
 
@@ -6,15 +7,14 @@ const COMPLETE = "Complete: 6,001,215 rows";
 const PATIENCE = { timeout: 90_000 };
 
 /** Turns the wheel by one notch per frame for `forMs`; resolves with the number of scrolled rows. */
-async function turnWheel(page: Page, session: CDPSession, forMs: number): Promise<number> {
+async function turnWheel(page: Page, forMs: number): Promise<number> {
   const box = await page.getByRole("grid").boundingBox();
   if (box === null) throw new Error("there is no grid");
-  const center = { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   const before = await topRow(page);
   const endMs = performance.now() + forMs;
   while (performance.now() < endMs) {
-    const notch = { type: "mouseWheel", ...center, deltaX: 0, deltaY: 100 } as const;
-    await session.send("Input.dispatchMouseEvent", notch);
+    await page.mouse.wheel(0, 100);
     await page.evaluate(() => new Promise(requestAnimationFrame));
   }
   return (await topRow(page)) - before;
@@ -57,6 +57,7 @@ test("scrolling costs at most a few times as much as a plain table, also while r
   page,
   demo,
 }) => {
+  chromiumAlone(NO_TRACE);
   const session = await page.context().newCDPSession(page);
   await page.goto(`${demo.origin}/v1/version`);
   const plain = await traceMainThread(session, () => movePlainTable(page, 300));
@@ -70,7 +71,7 @@ test("scrolling costs at most a few times as much as a plain table, also while r
     }
     let rows = 0;
     const { frameMs, taskMs } = await traceMainThread(session, async () => {
-      rows = await turnWheel(page, session, 10_000);
+      rows = await turnWheel(page, 10_000);
     });
     expect(rows).toBeGreaterThan(20);
     const [p50Ms, p95Ms] = [quantile(frameMs, 0.5), quantile(frameMs, 0.95)];
@@ -87,7 +88,7 @@ test("scrolling costs at most a few times as much as a plain table, also while r
 });
 
 test("rows in memory are never blank while scrolling", async ({ page, demo }) => {
-  const session = await page.context().newCDPSession(page);
+  chromiumAlone(NO_TRACE);
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
   await expect(page.getByRole("status")).toContainText(COMPLETE, PATIENCE);
@@ -104,7 +105,7 @@ test("rows in memory are never blank while scrolling", async ({ page, demo }) =>
     requestAnimationFrame(countFrame);
     Object.assign(globalThis, { seen });
   });
-  expect(await turnWheel(page, session, 5000)).toBeGreaterThan(100);
+  expect(await turnWheel(page, 5000)).toBeGreaterThan(100);
   const seen = await page.evaluate(
     () => (globalThis as unknown as { seen: { frames: number; blank: number } }).seen,
   );
@@ -117,8 +118,7 @@ test("the visible rows stay in place while rows arrive", async ({ page, demo }) 
   await page.goto(demo.origin);
   await chooseTable(page, "lineitem");
   await expect(page.getByRole("gridcell").first()).toBeVisible();
-  const session = await page.context().newCDPSession(page);
-  await turnWheel(page, session, 500);
+  await turnWheel(page, 500);
   const seen = () =>
     page.getByRole("grid").evaluate((grid) => {
       const headers = [...grid.querySelectorAll("[role=columnheader]")];

@@ -1,5 +1,5 @@
 import type { Locator, Page } from "@playwright/test";
-import { cell, chooseTable, expect, test } from "./fixtures.js";
+import { cell, chooseTable, clickOn, expect, goBack, test } from "./fixtures.js";
 
 test("a query's result streams into the grid", async ({ page, demo }) => {
   await page.goto(demo.origin);
@@ -228,7 +228,7 @@ test("text that was not run stays when the page shows something else", async ({ 
   await sql.press("Control+Enter");
   await expect(cell(page, 0, 1)).toHaveText("second");
   await sql.fill("select 'written' as x");
-  await page.goBack();
+  await goBack(page);
   await expect(cell(page, 0, 1)).toHaveText("draft");
   await expect(tabs).toHaveText(["Query 1", "Query 2"]);
   await tabs.first().click();
@@ -298,9 +298,21 @@ test("the keyboard moves in a result while it streams", async ({ page, demo }) =
   await sql.fill("select * from lineitem where l_quantity > 1");
   await page.keyboard.press("Control+Enter");
   await expect(cell(page, 0, 1)).toHaveText("1");
-  await cell(page, 0, 1).click();
+  await clickOn(cell(page, 0, 1));
   await page.keyboard.press("PageDown");
   await expect(page.getByRole("progressbar")).toBeVisible();
   await expect(cell(page, 20, 1)).toBeVisible();
   await page.getByRole("button", { name: "Cancel" }).click();
+});
+
+test("a tab is closed without a keyboard or a cross", async ({ page, demo }) => {
+  await page.goto(`${demo.origin}/?${new URLSearchParams({ sql: "select 1 as one" })}`);
+  await expect(page.getByRole("status")).toContainText("Complete");
+  const tabs = page.getByRole("tablist", { name: "Open tables and statements" }).getByRole("tab");
+  await expect(tabs).toHaveCount(1);
+  await page.getByRole("button", { name: "New statement" }).click();
+  await expect(tabs).toHaveCount(2);
+  // As a screen reader does: a click on the control itself.
+  await page.getByRole("button", { name: /^Close tab / }).dispatchEvent("click");
+  await expect(tabs).toHaveCount(1);
 });

@@ -8,7 +8,7 @@ import { elementAlone, expectAccessible } from "./accessible.js";
 import { expectGrid } from "./grid-contract.js";
 import { CuttingProxy } from "./proxy.js";
 import { demoFile, inCheckout, Server } from "./server.js";
-import { cell, expect, goToRow, test, viewer } from "./viewer.js";
+import { cell, clickOn, expect, goToRow, pointAt, test, viewer } from "./viewer.js";
 
 // Every state of the viewer in a real page: its rows, its announcements and its actions.
 
@@ -236,7 +236,6 @@ test("failed: the alert says why, rows stay, and Retry loads them again", async 
     await expect(progressBar(page)).toBeHidden();
     await expectGrid(page);
     await expectAccessible(page, elementAlone);
-    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await button(page, "Copy details").click();
     await expect(button(page, "Copied")).toBeVisible();
     const details = await page.evaluate(() => navigator.clipboard.readText());
@@ -364,7 +363,7 @@ test("a windowed table that is sorted has as many rows as before", async ({ page
 
 test("the focus is kept while scrolling and sorting", async ({ page, stage }) => {
   await stage.show("/v1/tables/flights/rows?limit=100000");
-  await cell(page, 3, 2).click();
+  await clickOn(cell(page, 3, 2));
   await page.mouse.wheel(0, 30_000);
   await expect(cell(page, 3, 2)).not.toBeInViewport();
   await expect(cell(page, 3, 2)).toBeFocused();
@@ -419,7 +418,7 @@ test("while rows arrive, the state is reported and the wheel scrolls on at the e
       element.dataset.reported ??= (element as unknown as { table: { state: string } }).table.state;
     });
   });
-  await cell(page, 0, 1).hover();
+  await pointAt(cell(page, 0, 1));
   await page.mouse.wheel(0, 300);
   await expect(viewer(page)).toHaveAttribute("data-reported", "streaming");
   // From so many rows on, the scrollbar does not grow any more.

@@ -34,8 +34,6 @@ const test = base.extend<{ folder: string; server: Server }>({
   },
 });
 
-test.use({ permissions: ["clipboard-read", "clipboard-write"] });
-
 const rowsText = (count: number) => `${count.toLocaleString("en")} rows`;
 
 /** Types into the editor and accepts the first completion. */

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "@playwright/test";
 import { testOn } from "./other-origin.js";
 
-export { cell, expect, goToRow } from "./fixtures.js";
+export { cell, clickOn, expect, goToRow, pointAt } from "./fixtures.js";
 
 /** A page with only the viewer; the URL's parameters are its attributes. */
 const PAGE = `<!doctype html><html lang="en"><title>Viewer</title>

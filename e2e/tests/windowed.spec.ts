@@ -2,6 +2,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test as base, type Page } from "@playwright/test";
+import { isChromium } from "./engines.js";
 import { cell, expect, goToRow } from "./fixtures.js";
 import { PageServer } from "./package.js";
 import { demoFile, inCheckout, Server } from "./server.js";
@@ -99,10 +100,13 @@ test("every row of a table larger than its memory budget can be read", async ({ 
   }, src);
   expect(different).toBeUndefined();
 
-  const worker = page.workers()[0];
-  const usedBytes = await worker?.evaluate(() => globalThis.wasmMemory.buffer.byteLength);
-  expect(usedBytes).toBeGreaterThan(MEMORY_BYTES / 2);
-  expect(usedBytes).toBeLessThan(MEMORY_BYTES * 1.5);
+  // Playwright cannot call Firefox's workers.
+  if (isChromium(page)) {
+    const worker = page.workers()[0];
+    const usedBytes = await worker?.evaluate(() => globalThis.wasmMemory.buffer.byteLength);
+    expect(usedBytes).toBeGreaterThan(MEMORY_BYTES / 2);
+    expect(usedBytes).toBeLessThan(MEMORY_BYTES * 1.5);
+  }
 
   await goToRow(page, LINEITEM_ROWS);
   await expect(cell(page, LINEITEM_ROWS - 1, 1)).toHaveText("6000000");

@@ -18,11 +18,12 @@ use crate::backend::engine_process::{IsolatedEngine, PoolConfig};
 use crate::data_dir::DataDir;
 use crate::error::StartError;
 use crate::http::connections::{ConnectionLimits, Connections};
-use crate::http::{AppState, GuardConfig, Sessions, router};
+use crate::http::{AppState, GuardConfig, Sessions, router, starting};
 use crate::metrics::Metrics;
 use crate::results::{Results, ResultsConfig};
 use crate::slots::Slots;
 use crate::source::{Folders, Table};
+use crate::system_limits;
 use crate::uploads::{UploadLimits, Uploads};
 
 /// The least memory of a run: to decode, to encode and to buffer for its reader. Measured with 64
@@ -34,6 +35,12 @@ const AHEAD_BYTES: u64 = 64 << 20;
 
 /// Runs that are permitted at the same time, however small the memory is.
 const MIN_RUNS: u64 = 4;
+
+/// Threads that the server and the processes of its statements have for each core, at most.
+const THREADS_PER_CORE: u64 = 64;
+
+/// Connections that are answered while the sources load.
+const MAX_STARTING_CONNECTIONS: usize = 1024;
 
 /// How often results without a recent request are removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -50,10 +57,14 @@ pub struct AppConfig {
     pub stream_memory_bytes: u64,
     /// The longest time that a query may execute; waiting for readers is not counted.
     pub query_timeout: Option<Duration>,
+    /// A query that executes longer than that is logged with its statement; waiting for readers is not counted.
+    pub slow_after: Option<Duration>,
     /// The most streams at the same time.
     pub max_streams: usize,
     /// How long a request waits for its turn before it is refused.
     pub queue_timeout: Duration,
+    /// How long the status waits for the first message. After that, an early failure can only abort the body.
+    pub first_message_wait: Duration,
     /// How long a client may read nothing before its stream gives back its slot.
     pub stall_timeout: Duration,
     /// How long running streams may continue after shutdown begins.
@@ -93,11 +104,13 @@ impl Default for AppConfig {
             memory_bytes: default_memory_bytes(),
             stream_memory_bytes: 64 << 20,
             query_timeout: Some(Duration::from_secs(3600)),
+            slow_after: None,
             max_streams: 64,
             queue_timeout: Duration::from_secs(10),
+            first_message_wait: Duration::from_millis(100),
             stall_timeout: Duration::from_secs(2),
             grace: Duration::from_secs(5),
-            num_threads: std::thread::available_parallelism().map_or(2, NonZero::get),
+            num_threads: default_num_threads(),
             data_dir: None,
             spool_bytes: 16 << 30,
             writable: false,
@@ -130,7 +143,7 @@ impl App {
         Self::build(config, tables, None)
     }
 
-    /// The same, with the tables of files that these folders will get.
+    /// The same, with the tables that these folders and sources will get.
     #[must_use]
     pub fn following(self, folders: Option<Folders>) -> Self {
         if let Some(folders) = folders {
@@ -188,6 +201,7 @@ impl App {
             queries_folder: data_dir.queries(),
             keep: config.keep_results,
             query_timeout: config.query_timeout,
+            slow_after: config.slow_after,
             num_threads: config.num_threads,
         };
         let embedded = isolated(config, &engine, data_dir.spill());
@@ -210,6 +224,7 @@ impl App {
                 "streams, exports, searches and summaries",
                 "--max-streams",
             ),
+            first_message_wait: config.first_message_wait,
             stall_timeout: config.stall_timeout,
             guard: Arc::new(config.guard.clone()),
             sessions: Arc::new(Sessions::default()),
@@ -248,12 +263,17 @@ impl App {
         let metrics = Arc::clone(&self.state.metrics);
         let connections = Connections::new(self.router(), metrics, self.limits);
         let results = Arc::clone(&self.state.results);
+        let catalog = Arc::clone(self.state.engine.catalog());
         let _sweeping = AbortOnDropHandle::new(tokio::spawn(async move {
             let mut tick = tokio::time::interval(SWEEP_INTERVAL);
             let mut seen = 0;
             loop {
                 tick.tick().await;
                 results.registry.sweep();
+                if catalog.has_unanswered() {
+                    let catalog = Arc::clone(&catalog);
+                    let _ = tokio::task::spawn_blocking(move || catalog.refreshed("")).await;
+                }
                 let ended = results.registry.num_ended();
                 if ended != seen {
                     seen = ended;
@@ -262,7 +282,7 @@ impl App {
                 }
             }
         }));
-        connections.accept(listener, shutdown).await;
+        connections.accept(&listener, shutdown).await;
         if !connections.finish(self.grace).await {
             self.state.results.registry.cancel_all();
             // Gives the aborted bodies time to reach their readers.
@@ -297,13 +317,28 @@ fn isolated(config: &AppConfig, engine: &Arc<Engine>, spill_folder: PathBuf) -> 
     Arc::clone(engine) as _
 }
 
-/// Half of the machine's memory, or 4 GiB where its size is unknown.
+/// Half of the memory that the system lets this process use, or 4 GiB where that is unknown.
 pub fn default_memory_bytes() -> u64 {
-    let total = std::fs::read_to_string("/proc/meminfo")
-        .ok()
-        .and_then(|text| {
-            let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
-            line.split_whitespace().nth(1)?.parse::<u64>().ok()
-        });
-    total.map_or(4 << 30, |kib| kib * 1024 / 2)
+    system_limits::memory_bytes().map_or(4 << 30, |bytes| bytes / 2)
+}
+
+/// The processor cores, or fewer where the system permits few threads.
+fn default_num_threads() -> usize {
+    let num_cores = std::thread::available_parallelism().map_or(2, NonZero::get);
+    let permitted = system_limits::max_threads().unwrap_or(u64::MAX) / THREADS_PER_CORE;
+    num_cores.min(usize::try_from(permitted).unwrap_or(usize::MAX).max(1))
+}
+
+/// Answers that the server is starting until `loading` is ready; returns its output.
+pub async fn answer_while<T>(listener: &TcpListener, loading: impl Future<Output = T>) -> T {
+    let limits = ConnectionLimits {
+        max_connections: MAX_STARTING_CONNECTIONS,
+        header_timeout: AppConfig::default().header_timeout,
+    };
+    let connections = Connections::new(starting(), Arc::new(Metrics::new()), limits);
+    let mut loaded = None;
+    let loading = async { loaded = Some(loading.await) };
+    connections.accept(listener, loading).await;
+    // Accepting ends only then.
+    loaded.expect("it has loaded")
 }

@@ -58,7 +58,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
 
-    /// Memory of all queries together [default: half of the machine's].
+    /// Memory of all queries together [default: half of what the machine or the container has].
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true, value_parser = parse_budget_bytes)]
     pub memory: Option<u64>,
 
@@ -91,6 +91,10 @@ pub struct ServeArgs {
         hide_possible_values = true
     )]
     pub log_format: LogFormat,
+
+    /// Log the statement of each query that executes for so long, not counting the time that it waits for its reader.
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, value_parser = parse_seconds)]
+    pub log_slow: Option<u64>,
 
     /// Accept uploads by PUT /v1/tables/NAME.
     #[arg(long)]

@@ -13,6 +13,9 @@ const LOCK_FILE: &str = "colonnade.lock";
 /// How long a lock may be held after its server has ended: by a process that the server was about to start.
 const LOCK_WAIT: Duration = Duration::from_millis(500);
 
+/// How the names of temporary folders begin.
+const PREFIX: &str = "colonnade-";
+
 const SPOOL: &str = "spool";
 const SPILL: &str = "spill";
 const UPLOADS: &str = "uploads";
@@ -53,10 +56,10 @@ impl DataDir {
         if !folder.exists() {
             make_private(folder).map_err(|error| refuse(&reason(&error)))?;
         }
+        // A fresh volume of ext4 has one folder of the system's.
         let is_empty = fs::read_dir(folder)
             .map_err(|error| refuse(&reason(&error)))?
-            .next()
-            .is_none();
+            .all(|entry| entry.is_ok_and(|entry| entry.file_name() == "lost+found"));
         if !is_empty && !folder.join(LOCK_FILE).is_file() {
             return Err(refuse("holds files that are not a server's"));
         }
@@ -75,8 +78,10 @@ impl DataDir {
     }
 
     fn temporary() -> io::Result<Self> {
+        #[cfg(unix)]
+        remove_abandoned(&std::env::temp_dir());
         // `tempdir` creates it so that only its user may enter.
-        let folder = tempfile::Builder::new().prefix("colonnade-").tempdir()?;
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
         let lock = lock(folder.path())?;
         prepare(folder.path())?;
         Ok(Self {
@@ -146,6 +151,35 @@ fn lock(folder: &Path) -> Result<File, TryLockError> {
                 std::thread::sleep(Duration::from_millis(20));
             }
             locked => return locked.map(|()| lock),
+        }
+    }
+}
+
+/// Removes the temporary folders in `parent` that killed servers of this user have left.
+#[cfg(unix)]
+fn remove_abandoned(parent: &Path) {
+    use std::os::unix::fs::MetadataExt;
+    let own_uid = nix::unistd::geteuid().as_raw();
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let folder = entry.path();
+        let is_own = entry.metadata().is_ok_and(|metadata| {
+            // The entry's own metadata: a link is no folder.
+            metadata.is_dir() && metadata.uid() == own_uid
+        });
+        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        // A server creates the last folder after it has locked the first file.
+        if !is_named || !is_own || !folder.join(QUERIES).is_dir() {
+            continue;
+        }
+        let lock = File::options().write(true).open(folder.join(LOCK_FILE));
+        if lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
+            match fs::remove_dir_all(&folder) {
+                Ok(()) => tracing::info!("removed {}, left by a killed server", folder.display()),
+                Err(error) => tracing::warn!("{} cannot be removed: {error}", folder.display()),
+            }
         }
     }
 }
@@ -223,6 +257,46 @@ mod tests {
         fs::write(dir.spool().join("result"), "x").unwrap();
         drop(dir);
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn a_fresh_volume_can_be_used() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("lost+found")).unwrap();
+        drop(DataDir::open(Some(folder.path())).unwrap());
+        assert!(folder.path().join("lost+found").exists());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn folders_of_killed_servers_go() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |name: &str, parts: &[&str]| {
+            let folder = parent.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            for part in parts {
+                fs::create_dir(folder.join(part)).unwrap();
+            }
+            folder
+        };
+        let all = [SPOOL, SPILL, UPLOADS, QUERIES];
+        let abandoned = make("colonnade-a", &all);
+        drop(lock(&abandoned).unwrap());
+        let used = make("colonnade-b", &all);
+        let _lock = lock(&used).unwrap();
+        // Between the creation of the lock file and its lock.
+        let starting = make("colonnade-c", &[]);
+        fs::write(starting.join(LOCK_FILE), "").unwrap();
+        let others = make("colonnade-d", &all);
+        let elsewhere = make("other", &all);
+        drop(lock(&elsewhere).unwrap());
+        let link = parent.path().join("colonnade-e");
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        remove_abandoned(parent.path());
+        assert!(!abandoned.exists());
+        for kept in [used, starting, others, elsewhere, link] {
+            assert!(kept.exists(), "{}", kept.display());
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ pub mod size;
 pub mod slots;
 pub mod source;
 pub mod spool;
+mod system_limits;
 pub mod uploads;
 
 pub use app::{App, AppConfig};

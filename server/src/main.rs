@@ -6,16 +6,20 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
 use colonnade_server::allocator::LimitedAllocator;
+use colonnade_server::app::answer_while;
 use colonnade_server::args::{Cli, Command, LogFormat, ServeArgs};
+use colonnade_server::backend::Backend;
 #[cfg(unix)]
 use colonnade_server::backend::engine_process;
 use colonnade_server::error::StartError;
 use colonnade_server::http::GuardConfig;
 use colonnade_server::log::JsonLines;
+use colonnade_server::source::{Folders, Table};
 use colonnade_server::{App, AppConfig, allocator, backend, demo, source};
 use futures::FutureExt;
 use tokio::net::{TcpListener, TcpSocket};
@@ -99,6 +103,7 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
             .unwrap_or_else(colonnade_server::app::default_memory_bytes),
         stream_memory_bytes: args.stream_memory,
         query_timeout: Some(Duration::from_secs(args.query_timeout)),
+        slow_after: args.log_slow.map(Duration::from_secs),
         max_streams: args.max_streams as usize,
         data_dir: args.data_dir.clone(),
         spool_bytes: args.spool,
@@ -129,24 +134,17 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     let address = listener.local_addr().map_err(|error| {
         StartError::Failed(format!("the listening address is not known: {error}"))
     })?;
-    let engine = runtime.block_on(backend::connect(&args.sources))?;
-    let (tables, folders) = if args.sources.is_empty() {
-        (demo::open()?, None)
-    } else if engine.is_none() {
-        let (tables, folders) = source::open_with_schemas(&args.sources, &args.schema)?;
-        (tables, Some(folders))
-    } else {
-        (Vec::new(), None)
-    };
+    let loading = load(args.sources.clone(), args.schema.clone());
+    let loaded = runtime.block_on(answer_while(&listener, loading))?;
     // Handle signals before the app creates a temporary folder, so that a stopped server still removes it.
     let (stop, end_now) = {
         let _context = runtime.enter();
         stop_signals()
             .map_err(|error| StartError::Failed(format!("signals cannot be handled: {error}")))?
     };
-    let app = match engine {
+    let app = match loaded.engine {
         Some(engine) => App::of_backend(&config, engine)?,
-        None => App::try_new(&config, tables)?.following(folders),
+        None => App::try_new(&config, loaded.tables)?.following(loaded.folders),
     };
     // Standard output holds this line and no other.
     let mut out = std::io::stdout();
@@ -160,6 +158,36 @@ fn serve(args: &ServeArgs) -> Result<(), StartError> {
     drop(app);
     runtime.shutdown_timeout(Duration::from_millis(200));
     Ok(())
+}
+
+/// What the sources are: an engine, or tables and what they follow.
+struct Loaded {
+    engine: Option<Arc<dyn Backend>>,
+    tables: Vec<Table>,
+    folders: Option<Folders>,
+}
+
+async fn load(sources: Vec<String>, schemas: Vec<String>) -> Result<Loaded, StartError> {
+    let engine = backend::connect(&sources).await?;
+    let is_engine = engine.is_some();
+    let reading = tokio::task::spawn_blocking(move || {
+        if is_engine {
+            return Ok((Vec::new(), None));
+        }
+        if sources.is_empty() {
+            return Ok((demo::open()?, None));
+        }
+        let (tables, folders) = source::open_with_schemas(&sources, &schemas)?;
+        Ok((tables, Some(folders)))
+    });
+    let (tables, folders) = reading
+        .await
+        .map_err(|error| StartError::Failed(format!("the sources cannot be read: {error}")))??;
+    Ok(Loaded {
+        engine,
+        tables,
+        folders,
+    })
 }
 
 /// This program, which runs statements in processes of its own.

@@ -45,8 +45,12 @@ pub struct Metrics {
     pub first_batch_seconds: Histogram,
     /// Runs that have not ended.
     pub run_slots_taken: Gauge,
+    /// The most runs at the same time.
+    pub run_slots: Gauge,
     /// Streams, exports, searches and summaries that hold a slot.
     pub stream_slots_taken: Gauge,
+    /// The most of them at the same time.
+    pub stream_slots: Gauge,
     /// Bytes that were encoded ahead of their turn.
     pub run_ahead_bytes: Gauge,
     /// Bytes of results that wait in memory.
@@ -86,7 +90,9 @@ impl Metrics {
             bytes_sent: Counter::default(),
             first_batch_seconds: Histogram::new(FIRST_BATCH_BUCKETS_S),
             run_slots_taken: Gauge::default(),
+            run_slots: Gauge::default(),
             stream_slots_taken: Gauge::default(),
+            stream_slots: Gauge::default(),
             run_ahead_bytes: Gauge::default(),
             spool_memory_bytes: Gauge::default(),
             spool_disk_bytes: Gauge::default(),
@@ -122,7 +128,9 @@ impl Metrics {
             bytes_sent "Bytes of Arrow streams given to connections"
             first_batch_seconds "Time from a request to its first batch"
             run_slots_taken "Queries that work or wait for a reader that is connected or may come"
+            run_slots "The most queries at the same time"
             stream_slots_taken "Streams, exports, searches and summaries that count for --max-streams"
+            stream_slots "The most of them at the same time"
             run_ahead_bytes "Bytes encoded ahead of their turn"
             spool_memory_bytes "Bytes of results that wait in memory"
             spool_disk_bytes "Bytes of results that wait on disk"

@@ -90,6 +90,11 @@ impl Slots {
         self.free.available_permits() == 0
     }
 
+    /// How many slots there are.
+    pub fn num_slots(&self) -> usize {
+        self.num_slots
+    }
+
     /// How many slots are in use.
     pub fn num_taken(&self) -> usize {
         self.num_slots - self.free.available_permits()

@@ -44,6 +44,8 @@ mod backends;
 mod conformance;
 #[path = "http/connections.rs"]
 mod connections;
+#[path = "http/exact_times.rs"]
+mod exact_times;
 #[path = "http/export.rs"]
 mod export;
 #[path = "http/export_route.rs"]
@@ -54,12 +56,18 @@ mod failure;
 mod find;
 #[path = "http/flight.rs"]
 mod flight;
+#[path = "http/formats.rs"]
+mod formats;
 #[path = "http/functions.rs"]
 mod functions;
 #[path = "http/grouping_sets.rs"]
 mod grouping_sets;
 #[path = "http/guard.rs"]
 mod guard;
+#[path = "http/lake_folders.rs"]
+mod lake_folders;
+#[path = "http/lakes.rs"]
+mod lakes;
 #[path = "http/metrics.rs"]
 mod metrics;
 #[path = "http/one_id.rs"]
@@ -68,6 +76,10 @@ mod one_id;
 mod openapi;
 #[path = "http/order.rs"]
 mod order;
+#[path = "http/params.rs"]
+mod params;
+#[path = "http/parquet_annotations.rs"]
+mod parquet_annotations;
 #[path = "http/parquet_files.rs"]
 mod parquet_files;
 #[path = "http/plain_scans.rs"]
@@ -105,6 +117,8 @@ mod snapshot;
 mod sources;
 #[path = "http/spark.rs"]
 mod spark;
+#[path = "http/stored_types.rs"]
+mod stored_types;
 #[path = "http/summary.rs"]
 mod summary;
 #[path = "http/tables.rs"]

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use encoding_rs::{DecoderResult, UTF_8};
+use encoding_rs::{DecoderResult, UTF_8, UTF_16BE, UTF_16LE};
 
 use crate::{TextError, TextErrorKind};
+
+/// The bytes that [`Encoding::of_start`] needs.
+pub const START_BYTES: usize = 4;
 
 /// How characters are encoded as bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,10 +40,17 @@ impl Encoding {
         Some(Self(Kind::Named(named)))
     }
 
-    /// The encoding of the byte order mark at the start of a text.
+    /// The encoding that the first [`START_BYTES`] of a text show: that of its byte order mark, or UTF-16 if the
+    /// text begins with two ASCII characters of two bytes each.
     #[must_use]
-    pub fn of_mark(start: &[u8]) -> Option<Self> {
-        let (named, _) = encoding_rs::Encoding::for_bom(start)?;
+    pub fn of_start(start: &[u8]) -> Option<Self> {
+        let is_ascii = |byte: u8| byte != 0 && byte.is_ascii();
+        let named = match (encoding_rs::Encoding::for_bom(start), start) {
+            (Some((named, _)), _) => named,
+            (None, [a, 0, b, 0, ..]) if is_ascii(*a) && is_ascii(*b) => UTF_16LE,
+            (None, [0, a, 0, b, ..]) if is_ascii(*a) && is_ascii(*b) => UTF_16BE,
+            (None, _) => return None,
+        };
         Some(Self(Kind::Named(named)))
     }
 
@@ -188,8 +198,30 @@ mod tests {
         }
         assert_eq!(transcoded("latin-1", b"\x80\xfc", 1).unwrap(), "\u{80}ü");
         assert_eq!(transcoded("windows-1252", b"\x80\xfc", 1).unwrap(), "€ü");
-        assert_eq!(Encoding::of_mark(&marked), Encoding::parse("utf-16le"));
-        assert_eq!(Encoding::of_mark(b"a,b"), None);
+        assert_eq!(Encoding::parse("utf-17"), None);
+    }
+
+    #[test]
+    fn the_start_of_a_text_shows_its_encoding() {
+        for (start, label) in [
+            (b"\xff\xfea\0".as_slice(), Some("utf-16le")),
+            (b"\xfe\xff\0a", Some("utf-16be")),
+            (b"\xef\xbb\xbf", Some("utf-8")),
+            (b"a\0,\0b", Some("utf-16le")),
+            (b"\0a\0,", Some("utf-16be")),
+            (b"a,b\n", None),
+            (b"a\0,", None),
+            (b"a\0\0\0", None),
+            (b"\xe4\0,\0", None),
+            (b"", None),
+        ] {
+            let expected = label.and_then(Encoding::parse);
+            assert_eq!(Encoding::of_start(start), expected, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_label_is_no_encoding() {
         assert_eq!(Encoding::parse("utf-17"), None);
     }
 

@@ -59,8 +59,14 @@ impl TextError {
 
 impl fmt::Display for TextError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            TextErrorKind::Misfit {
+        self.kind.fmt(f)
+    }
+}
+
+impl fmt::Display for TextErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Misfit {
                 column,
                 value,
                 expected,
@@ -69,21 +75,21 @@ impl fmt::Display for TextError {
                 f,
                 "{value:?} in column {column:?} is not of type {expected}"
             ),
-            TextErrorKind::FieldCount { found, expected } => {
+            Self::FieldCount { found, expected } => {
                 write!(
                     f,
                     "the row has {found} fields, but the header has {expected}"
                 )
             }
-            TextErrorKind::UnclosedQuote => write!(f, "the quote is not closed"),
-            TextErrorKind::AfterQuote => {
+            Self::UnclosedQuote => write!(f, "the quote is not closed"),
+            Self::AfterQuote => {
                 write!(f, "characters follow the closing quote of a field")
             }
-            TextErrorKind::Encoding(encoding) => write!(f, "the text is not {}", encoding.label()),
-            TextErrorKind::TooLong => write!(f, "the row is longer than 16 MiB"),
-            TextErrorKind::TooManyColumns => write!(f, "there are more than 65,536 columns"),
-            TextErrorKind::Json(what) => write!(f, "{what}"),
-            TextErrorKind::Empty => write!(f, "there is no header line and no object"),
+            Self::Encoding(encoding) => write!(f, "the text is not {}", encoding.label()),
+            Self::TooLong => write!(f, "the row is longer than 16 MiB"),
+            Self::TooManyColumns => write!(f, "there are more than 65,536 columns"),
+            Self::Json(what) => write!(f, "{what}"),
+            Self::Empty => write!(f, "there is no header line and no object"),
         }
     }
 }

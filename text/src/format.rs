@@ -90,7 +90,8 @@ impl Columns {
     /// Adds the facts of a text that follows.
     ///
     /// # Errors
-    /// One line that says how the columns differ, if those of CSV have other names or another order.
+    /// One line that says how the columns differ, if those of CSV have other names or another order; or that there
+    /// are too many.
     pub fn merge(&mut self, other: Self) -> Result<(), String> {
         match (self, other) {
             (Self::Csv(columns), Self::Csv(other)) => columns.merge(&other).map_err(|_| {
@@ -100,8 +101,7 @@ impl Columns {
                 )
             }),
             (Self::Json(columns), Self::Json(other)) => {
-                columns.merge(other);
-                Ok(())
+                columns.merge(other).map_err(|error| error.to_string())
             }
             _ => Err("it is not of the same format as the files before it".to_owned()),
         }

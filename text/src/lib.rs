@@ -20,7 +20,7 @@ mod options;
 mod time;
 mod type_word;
 
-pub use encoding::{Encoding, Transcoder};
+pub use encoding::{Encoding, START_BYTES, Transcoder};
 pub use error::{TextError, TextErrorKind};
 pub use format::{Columns, Decoder, Format, Inference};
 pub use options::{OPTION_KEYS, TextOptions};

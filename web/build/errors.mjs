@@ -15,7 +15,7 @@ export function errorCodes() {
 }
 
 function decoderCodes() {
-  const rust = readFileSync(new URL("../../core/src/wire/error.rs", import.meta.url), "utf8");
+  const rust = readFileSync(new URL("../../core/src/check/error.rs", import.meta.url), "utf8");
   const codes = [...rust.matchAll(/Self::(\w+) => "(\w+)"/g)];
   return codes.map(([, variant, code]) => {
     const comment = new RegExp(`((?: +/// .*\\n)+) +${variant},\\n`).exec(rust)?.[1] ?? "";

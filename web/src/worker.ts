@@ -1,4 +1,4 @@
-import type { WorkerOrder } from "./rpc/messages.js";
+import type { WorkerNews, WorkerOrder } from "./rpc/messages.js";
 import { serve } from "./worker/serve.js";
 
 export { serve };
@@ -11,5 +11,13 @@ if (scope.document === undefined && scope.name === "colonnade") {
     stop();
     stop = data === "idle" ? () => {} : serve(data);
   });
-  scope.postMessage("ready");
+  scope.postMessage("ready" satisfies WorkerNews);
+  // Pages without TLS have no locks; then a worker that the browser ends is not noticed.
+  const lock = `colonnade ${Math.random()}`;
+  navigator.locks
+    ?.request(lock, () => {
+      scope.postMessage({ lock } satisfies WorkerNews);
+      return new Promise(() => undefined);
+    })
+    .catch(() => undefined);
 }

@@ -1,13 +1,11 @@
 import { expect, test } from "vitest";
 import { filterKindOf, isSortableType } from "../src/model/schema.js";
+import { conjunctsOfForm, type FilterForm, formOfConjuncts } from "../src/viewer/column-form.js";
 import {
   conjunction,
   conjunctsOf,
   conjunctsOfColumn,
-  conjunctsOfForm,
   describePredicate,
-  type FilterForm,
-  formOfConjuncts,
   withConjuncts,
   withoutConjunct,
 } from "../src/viewer/filters.js";

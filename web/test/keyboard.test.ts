@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HEADER_ROW, moveFocus } from "../src/grid/keyboard.js";
+import { commandLetter, HEADER_ROW, moveFocus } from "../src/grid/keyboard.js";
 
 const extent = { numRows: 1_000_000_000, numColumns: 16, pageRows: 20 };
 const from = { row: 500, column: 5 };
@@ -55,4 +55,26 @@ test("other keys are not handled", () => {
   expect(
     moveFocus({ key: "ArrowLeft", ctrlKey: false, metaKey: false, altKey: true }, from, extent),
   ).toBeUndefined();
+});
+
+test.each([
+  ["c", "KeyC", "c"],
+  ["C", "KeyC", "c"],
+  // Latin letters decide, wherever their keys are: here those of Dvorak and AZERTY.
+  ["c", "KeyI", "c"],
+  ["a", "KeyQ", "a"],
+  // Cyrillic, Greek and Hebrew.
+  ["с", "KeyC", "c"],
+  ["φ", "KeyF", "f"],
+  ["ש", "KeyA", "a"],
+  // No letters.
+  ["Enter", "Enter", undefined],
+  [";", "KeyC", undefined],
+  ["é", "Digit2", undefined],
+])("Ctrl with the key %s at %s is the shortcut %s", (key, code, letter) => {
+  const event = { key, code, ctrlKey: true, metaKey: false, altKey: false, shiftKey: false };
+  expect(commandLetter(event)).toBe(letter);
+  expect(commandLetter({ ...event, ctrlKey: false, metaKey: true })).toBe(letter);
+  expect(commandLetter({ ...event, shiftKey: true })).toBeUndefined();
+  expect(commandLetter({ ...event, ctrlKey: false })).toBeUndefined();
 });

@@ -16,6 +16,8 @@ const COLUMNS = Uint32Array.of(0, 1, 2);
 class Reading {
   numPulled = 0;
   progress: StreamProgress | undefined;
+  /** The page's answers to requests for more memory; without one, there is no more. */
+  shares: number[] = [];
   readonly ended: Promise<Notices["end"]>;
   readonly stream: TableStream;
 
@@ -38,13 +40,15 @@ class Reading {
     });
     this.stream = new TableStream({ kind: "port", port: port2, end: "marker" }, (name, data) => {
       if (name === "end") resolveEnd(data as Notices["end"]);
+      else if (name === "memory") this.stream.grow(this.shares.shift() ?? 0);
       else this.progress = data as StreamProgress;
     });
   }
 
-  async open(memoryBytes: number): Promise<void> {
+  async open(memoryBytes: number, isShared = false): Promise<void> {
     const { memory } = await init({ module_or_path: wasm });
-    await this.stream.open(Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory)));
+    const decoder = Promise.resolve(new BodyDecoder(new Decoder(memoryBytes), memory));
+    await this.stream.open(decoder, false, isShared ? memoryBytes : undefined);
   }
 
   async paused(): Promise<StreamProgress> {
@@ -108,4 +112,18 @@ test("a budget smaller than the first message pauses too", async () => {
   expect(await reading.paused()).toMatchObject({ rows: 0 });
   reading.stream.grow(2 ** 30);
   expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+});
+
+test("a shared budget grows while the page has memory, and then pauses", async () => {
+  const reading = new Reading();
+  reading.shares = [6000, 12_000];
+  await reading.open(3000, true);
+  const { rows } = await reading.paused();
+  expect(reading.shares).toEqual([]);
+  expect(rows).toBeGreaterThan(0);
+  expect(rows).toBeLessThan(300);
+  reading.stream.grow(2 ** 20);
+  const { state, rows: total, usedBytes } = await reading.ended;
+  expect([state, total]).toEqual(["complete", 300]);
+  expect(usedBytes).toBeGreaterThan(12_000);
 });

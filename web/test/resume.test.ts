@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { PoolClient } from "../src/http/pool-client.js";
 import { claimQuery } from "../src/http/query-request.js";
@@ -12,7 +12,14 @@ import { seededRandom } from "./random.js";
 import { type Fault, ReplayServer } from "./replay.js";
 
 const wasm = readFileSync(new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url));
-const PATIENCE = { stallMs: 60, firstWaitMs: 1, maxWaitMs: 8, giveUpMs: 20_000 };
+const PATIENCE = {
+  stallMs: 60,
+  firstWaitMs: 1,
+  maxWaitMs: 8,
+  giveUpMs: 20_000,
+  minPartRows: 20,
+  partBytes: 0,
+};
 const ROWS_PATH = "/v1/tables/numbered/rows";
 
 let server: ReplayServer;
@@ -20,7 +27,10 @@ beforeEach(async () => {
   server = new ReplayServer();
   await server.listen();
 });
-afterEach(() => server.close());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await server.close();
+});
 
 function get(path: string): UrlSource {
   const url = `${server.origin}${path}`;
@@ -414,3 +424,43 @@ test("a stream that waits 5 s for memory closes its connection, and continues wi
   expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
   expect(reading.texts(0, 300) === whole).toBe(true);
 }, 20_000);
+
+/** A `fetch` whose bodies are no byte streams, as in WebKit, and arrive whether or not they are read. */
+function withoutByteStreams(): void {
+  const { fetch } = globalThis;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const response = await fetch(input, init);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    const body = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(bytes);
+        controller.close();
+      },
+    });
+    return new Response(body, response);
+  });
+}
+
+test("a body that is no byte stream is left, and its rows are requested in parts", async () => {
+  withoutByteStreams();
+  const reading = new Reading(get(`${ROWS_PATH}?offset=30&limit=260`));
+  expect(await reading.end()).toMatchObject({ state: "complete", rows: 260 });
+  const whole = new Reading(get(`${ROWS_PATH}?offset=30&limit=260`));
+  vi.restoreAllMocks();
+  await whole.end();
+  expect(reading.texts(0, 260)).toBe(whole.texts(0, 260));
+  const parts = server.seen.filter(({ path }) => path.startsWith("/v1/query/"));
+  expect(parts.map(({ params }) => [params.offset, params.limit])).toEqual(
+    Array.from({ length: 13 }, (_, part) => {
+      return [String(30 + 20 * part), String(Math.min(20, 260 - 20 * part))];
+    }),
+  );
+});
+
+test("a part whose connection is lost is requested again", async () => {
+  withoutByteStreams();
+  const late = { kind: "shift", rows: 0 } as const;
+  server.faults = [late, late, { kind: "clean end", at: 2000 }];
+  const reading = new Reading(get(ROWS_PATH));
+  expect(await reading.end()).toMatchObject({ state: "complete", rows: 300 });
+});

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Predicate } from "../src/model/predicate.js";
 import type { Field } from "../src/model/schema.js";
 import type { Summary } from "../src/model/summary.js";
-import { conjunctsOfForm, formOfConjuncts } from "../src/viewer/filters.js";
+import { conjunctsOfForm, formOfConjuncts } from "../src/viewer/column-form.js";
 import {
   chosenBins,
   columnSummary,

@@ -4,11 +4,12 @@
 use arrow_data::{BufferSpec, layout};
 use arrow_schema::DataType;
 
-use super::integers::{Integer, integers};
+use crate::check::compression::decompressed_layout;
+use crate::check::integers::{Integer, integers};
 use crate::table::Content;
 use crate::wire::{
     AlignedBody, Arena, ArraySlot, BatchHeader, BufferRole, DecodeError, Limits, SchemaField,
-    decompress_body, decompressed_layout, read_layout,
+    decompress_body, read_layout,
 };
 
 /// The memory that a message takes in addition to its body: its decompressed buffers, and copies of

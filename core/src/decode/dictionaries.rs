@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::check::check_array;
+use crate::check::{check_array, check_inner_rows};
 use crate::table::{Content, DictionariesById, Dictionary, DictionaryChunk, array_data};
-use crate::wire::{ArraySlot, DecodeError, DecodeErrorKind, SchemaField, check_inner_rows};
+use crate::wire::{ArraySlot, DecodeError, DecodeErrorKind, SchemaField};
 
 /// The current dictionaries of a stream. A batch keeps the dictionaries that it was sent with, so a
 /// replacement affects only later batches.
@@ -35,7 +35,7 @@ impl Dictionaries {
         };
         let body = &content.body;
         check_inner_rows(slot.node, &field)?;
-        check_array(&slot, &field, body, &self.by_id)?;
+        check_array(&slot, &field, body, self.by_id.as_ref())?;
         let position = self.num_messages;
         self.num_messages += 1;
         let inner = Arc::new(self.inner(&field.children));

@@ -1,50 +1,22 @@
 //! Turns checked messages into arrays.
 
 mod body;
-mod check;
 mod continuity;
-mod counts;
 mod dictionaries;
-mod integers;
-mod problem;
-mod text;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::table::{Batch, DictionariesById, Table};
+use crate::check::check_array;
+pub use crate::check::check_batch;
+use crate::table::{Batch, Table};
 use crate::wire::{
-    ArraySlot, DecodeError, DecodeErrorKind, DictionaryHeader, Footer, Frame, Framer, Limits,
-    Message, SchemaField, SlabPool, StreamSchema,
+    DecodeError, DecodeErrorKind, DictionaryHeader, Footer, Frame, Framer, Limits, Message,
+    SchemaField, SlabPool, StreamSchema,
 };
 use body::{additional_bytes, content};
-use check::check_array;
 use continuity::Continuity;
-use counts::check_counts;
 use dictionaries::Dictionaries;
-use problem::not_valid;
-
-/// Checks the values of an uncompressed batch of columns without dictionaries, as a [`Decoder`] does.
-/// It also checks the null counts of the header, which a `Decoder` computes itself instead. `slots` are
-/// the layout of the header over `fields`; `body` is the whole body.
-///
-/// # Errors
-/// `InvalidData`.
-///
-/// # Panics
-/// If `body` is shorter than the header states.
-pub fn check_batch(
-    slots: &[ArraySlot],
-    fields: &[SchemaField],
-    body: &[u8],
-) -> Result<(), DecodeError> {
-    let none = DictionariesById::default();
-    let mut columns = slots.iter().zip(fields);
-    columns.try_for_each(|(slot, field)| {
-        check_array(slot, field, body, &none)?;
-        check_counts(slot, field, body).map_err(|problem| not_valid(field, &problem))
-    })
-}
 
 /// The progress of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -309,7 +281,7 @@ impl Decoder {
                 let (content, slots) = content(header, frame.body, fields, arena, limits)?;
                 let by_id = self.dictionaries.by_id();
                 for (slot, field) in slots.iter().zip(fields) {
-                    check_array(slot, field, &content.body, by_id)?;
+                    check_array(slot, field, &content.body, by_id.as_ref())?;
                 }
                 // SAFETY: every column has passed `check_array`.
                 let batch = unsafe { Batch::new_unchecked(content, Arc::clone(by_id)) };

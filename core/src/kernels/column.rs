@@ -12,6 +12,9 @@ use crate::semantics::{distinct_names, near_names, value_type};
 use crate::table::Table;
 use crate::text::Extension;
 
+/// The maximum number of rows that are visited at once, because a visit can take memory for each row.
+const MAX_RUN_ROWS: usize = 8192;
+
 /// One column, with the rows that existed when the kernel started.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
@@ -69,8 +72,8 @@ impl Column {
     }
 
     /// Visits the rows at `positions` of a view in order. Consecutive rows of one array are visited
-    /// together, as `visit(array, first, last)` for rows `[first, last)`. Stops if `visit` returns
-    /// false.
+    /// together, up to [`MAX_RUN_ROWS`], as `visit(array, first, last)` for rows `[first, last)`. Stops
+    /// if `visit` returns false.
     pub(super) fn each_run(
         &self,
         rows: &RowOrder,
@@ -80,7 +83,9 @@ impl Column {
         let mut position = positions.start;
         while let Some(row) = rows.get(position).filter(|_| position < positions.end) {
             let (array, first) = self.locate(row);
-            let most = (positions.end - position).min(array.len() - first);
+            let most = (positions.end - position)
+                .min(array.len() - first)
+                .min(MAX_RUN_ROWS);
             let len = match rows {
                 RowOrder::All(_) => most,
                 _ => (1..most)

@@ -5,7 +5,7 @@ use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 
 use super::column::{num_rows, pointed_values, pointers};
-use super::error::{KernelError, filled};
+use super::error::{KernelError, filled, with_room};
 use super::key::{
     Key, Key256, Keyed, Physical, each_boolean, each_bytes, each_native, with_native,
 };
@@ -65,6 +65,10 @@ impl FilterJob {
     ) -> Result<Self, KernelError> {
         let predicate = parse_predicate(json, table, zones)?;
         let num_rows = num_rows(table)? as usize;
+        let num_listed = match &*base {
+            RowOrder::List(rows) => rows.len(),
+            _ => 0,
+        };
         let mut pointed = Vec::new();
         pointed.resize_with(count_leaves(&predicate), || None);
         Ok(Self {
@@ -75,7 +79,7 @@ impl FilterJob {
             start: 0,
             done_rows: 0,
             num_rows,
-            kept: Vec::new(),
+            kept: with_room(num_listed)?,
             num_listed: 0,
             words: filled(0, num_rows.div_ceil(64))?,
             pointed,

@@ -14,6 +14,10 @@ use crate::table::Table;
 /// Rows that one step reads.
 const STEP_ROWS: usize = 32_768;
 
+/// The maximum number of values of a dictionary whose keys a step reads at once. A value can take less
+/// memory than its key, and a batch can refer to few values of a large dictionary.
+const MAX_VALUE_KEYS: usize = 1 << 20;
+
 /// One key of a sort.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SortKey {
@@ -348,27 +352,30 @@ impl Gather {
             Some(values) => {
                 let known = self.ranks.iter().find(|(of, _)| Arc::ptr_eq(of, values));
                 let (mut keys, mut kinds) = (Vec::new(), Vec::new());
-                let mut value_keys = Keys {
-                    keys: &mut keys,
-                    kinds: &mut kinds,
-                };
-                match known {
-                    Some((values, ranks)) => {
-                        for (index, rank) in ranks.iter().enumerate() {
-                            let is_null = values.is_null(index);
-                            value_keys.push(if is_null { Err(Kind::Null) } else { Ok(*rank) });
-                        }
-                    }
-                    None => put_keys(values, self.pass.limb, 0, values.len(), &mut value_keys),
+                let is_small = known.is_none() && values.len() <= MAX_VALUE_KEYS;
+                if is_small {
+                    let mut value_keys = Keys {
+                        keys: &mut keys,
+                        kinds: &mut kinds,
+                    };
+                    put_keys(values, self.pass.limb, 0, values.len(), &mut value_keys);
                 }
                 for pointer in pointers(array, self.start, end) {
-                    let kind = pointer.map_or(Kind::Null, |index| {
-                        kinds.get(index).copied().unwrap_or(Kind::Value)
-                    });
-                    out.push(match (kind, pointer) {
-                        (Kind::Value, Some(index)) => Ok(keys[index]),
-                        (kind, _) => Err(kind),
-                    });
+                    let Some(index) = pointer else {
+                        out.push(Err(Kind::Null));
+                        continue;
+                    };
+                    match known {
+                        Some(_) if values.is_null(index) => out.push(Err(Kind::Null)),
+                        Some((_, ranks)) => out.push(Ok(ranks[index])),
+                        None if is_small => {
+                            out.push(match kinds.get(index).copied().unwrap_or(Kind::Value) {
+                                Kind::Value => Ok(keys[index]),
+                                kind => Err(kind),
+                            });
+                        }
+                        None => put_keys(values, self.pass.limb, index, index + 1, &mut out),
+                    }
                 }
             }
         }

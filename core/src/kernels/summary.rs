@@ -23,6 +23,10 @@ use crate::text::{
 /// Rows that one step reads.
 const STEP_ROWS: usize = 16_384;
 
+/// The number of values of a dictionary that always get a weight each. More get one only if the array
+/// has as many rows.
+const MAX_WEIGHTS: usize = 1 << 20;
+
 /// Counts of more values than this are dropped when the summary is finished.
 const MAX_KEPT: usize = 1 << 16;
 
@@ -175,6 +179,15 @@ impl SummaryJob {
             };
             let nulls = (start..end).filter(|&index| self.is_in(index));
             self.totals.num_nulls += nulls.filter(is_null).count() as u64;
+        } else if let Some(values) = values.filter(|values| is_large(values, &array)) {
+            for (index, pointer) in (start..).zip(pointers(&array, start, end)) {
+                match pointer {
+                    _ if !self.is_in(index) => {}
+                    Some(value) => self.add(values, value, value + 1, None),
+                    None if self.pass == Pass::Totals => self.totals.num_nulls += 1,
+                    None => {}
+                }
+            }
         } else if let Some(values) = values {
             self.weights.resize(values.len(), 0);
             for (index, pointer) in (start..).zip(pointers(&array, start, end)) {
@@ -379,6 +392,11 @@ impl SummaryJob {
         put("mean", json!(mean));
         Value::Object(out).to_string()
     }
+}
+
+/// Whether an array refers to so many values that a weight for each of them takes too much memory.
+fn is_large(values: &ArrayRef, array: &ArrayRef) -> bool {
+    values.len() > array.len().max(MAX_WEIGHTS)
 }
 
 /// The most frequent values. Equally frequent ones are in the order of their bytes.

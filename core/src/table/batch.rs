@@ -8,9 +8,8 @@ use arrow_schema::DataType;
 use super::content::Content;
 use super::dictionary::DictionariesById;
 use super::gather::{look_up, retyped, zeroed};
-use crate::wire::{
-    ArraySlot, BufferRole, ColumnStart, DecodeError, FieldNode, SchemaField, read_column,
-};
+use crate::check::{ColumnStart, read_column};
+use crate::wire::{ArraySlot, BufferRole, DecodeError, FieldNode, SchemaField};
 
 /// A batch whose header and buffers have been checked ([`crate::decode`]).
 #[derive(Debug)]

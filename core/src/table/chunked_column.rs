@@ -4,7 +4,8 @@ use arrow_array::ArrayRef;
 use arrow_schema::ArrowError;
 
 use super::batch::Batch;
-use crate::wire::{ColumnStart, DecodeError, StreamSchema};
+use crate::check::ColumnStart;
+use crate::wire::{DecodeError, StreamSchema};
 
 /// One column: one array for each non-empty batch, built when it is first read.
 #[derive(Debug)]

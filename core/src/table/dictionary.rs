@@ -5,10 +5,18 @@ use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
 use super::content::Content;
+use crate::check::KnownDictionaries;
 use crate::wire::{ArraySlot, DecodeError, DecodeErrorKind, SchemaField};
 
 /// The dictionaries that a batch was sent with, by their ids.
 pub(crate) type DictionariesById = Arc<HashMap<i64, Arc<Dictionary>>>;
+
+impl KnownDictionaries for HashMap<i64, Arc<Dictionary>> {
+    fn values(&self, id: i64) -> Option<(&DataType, u64)> {
+        self.get(&id)
+            .map(|dictionary| (dictionary.value_type(), dictionary.len() as u64))
+    }
+}
 
 /// The values of one dictionary, as the chunks in which they arrived: the first one and its deltas.
 /// Chunks are never joined, so a delta costs only its own size. The keys of a batch keep their meaning

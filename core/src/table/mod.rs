@@ -9,7 +9,7 @@ mod window;
 
 use std::sync::Arc;
 
-use crate::text::{CellKind, CellText, Extension, TimeZones, write_cell, write_json};
+use crate::text::{CellKind, CellText, Extension, TimeZones, WideNumbers, write_cell, write_json};
 use crate::wire::{DecodeError, StreamSchema};
 pub(crate) use batch::{Batch, array_data};
 pub use chunked_column::ChunkedColumn;
@@ -107,7 +107,7 @@ impl Table {
         Ok(write_cell(array, extension, index, zones, out))
     }
 
-    /// Writes a cell as JSON, with the parameters of [`write_cell`](Self::write_cell).
+    /// Writes a cell as JSON, with the parameters of [`write_cell`](Self::write_cell) and [`write_json`].
     ///
     /// # Errors
     /// As [`ChunkedColumn::chunk`].
@@ -117,10 +117,11 @@ impl Table {
         chunk: usize,
         index: usize,
         zones: &dyn TimeZones,
+        wide: WideNumbers,
         out: &mut CellText,
     ) -> Result<(), DecodeError> {
         let array = self.columns[column].chunk(chunk)?;
-        write_json(array, self.extensions[column], index, zones, out);
+        write_json(array, self.extensions[column], index, zones, wide, out);
         Ok(())
     }
 

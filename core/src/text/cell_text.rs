@@ -72,6 +72,11 @@ impl<'a> CellText<'a> {
         let _ = self.write_fmt(arguments);
     }
 
+    /// The number of characters that still fit.
+    pub(super) fn left_chars(&self) -> usize {
+        self.left_chars
+    }
+
     /// Whether text was left out. All further text is left out, too.
     #[must_use]
     pub fn was_cut(&self) -> bool {

@@ -14,7 +14,7 @@ mod interval;
 mod temporal;
 mod zone;
 
-pub use cell::{Extension, write_cell, write_json};
+pub use cell::{Extension, WideNumbers, write_cell, write_json};
 pub use cell_text::{CellKind, CellText};
 pub use zone::{FixedOffsets, TimeZones};
 

@@ -7,10 +7,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::flatbuffer::{Table, Vector};
-use super::limits::within;
-use super::schema::read_schema;
 use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema};
+use crate::check::flatbuffer::{Table, Vector};
+use crate::check::limits::within;
+use crate::check::schema::read_schema;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 

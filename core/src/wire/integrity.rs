@@ -4,9 +4,9 @@
 //!
 //! Spec: `format/Message.fbs`, `format/Schema.fbs` (`KeyValue`).
 
-use super::flatbuffer::Table;
 use super::flatbuffer_writer::{MessageTable, string_bytes};
 use super::{DecodeError, DecodeErrorKind};
+use crate::check::flatbuffer::Table;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 

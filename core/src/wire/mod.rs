@@ -1,39 +1,30 @@
-//! The wire rules of Arrow IPC, independent of any array type.
+//! The wire rules of Arrow IPC, independent of any array type. [`crate::check`] has those for a single
+//! message.
 //!
 //! Spec: <https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc>
 
-mod batch_header;
-mod compression;
+#[cfg(feature = "decode")]
+mod decompress;
 mod describe;
-mod error;
 mod file;
-mod flatbuffer;
 mod flatbuffer_writer;
 mod framing;
 pub mod integrity;
-mod layout;
-mod limits;
-mod message;
-mod schema;
 mod slab;
 mod survey;
 mod type_name;
 mod write;
 
-pub use batch_header::{BatchHeader, BufferRange, Codec, FieldNode, MetadataVersion};
-pub use compression::decompress;
+pub use crate::check::{
+    ArraySlot, BatchHeader, BufferRange, BufferRole, Codec, DecodeError, DecodeErrorKind,
+    DictionaryEncoding, DictionaryHeader, EncodedSchema, FieldNode, Limits, Message,
+    MetadataVersion, SchemaField, StreamSchema, decompress, read_layout,
+};
 #[cfg(feature = "decode")]
-pub(crate) use compression::{decompress_body, decompressed_layout};
+pub(crate) use decompress::decompress_body;
 pub use describe::{FieldDescription, describe_fields};
-pub use error::{DecodeError, DecodeErrorKind};
 pub use file::Footer;
 pub use framing::{Frame, Framer};
-pub use layout::{ArraySlot, BufferRole, read_layout};
-#[cfg(feature = "decode")]
-pub(crate) use layout::{ColumnStart, check_inner_rows, read_column};
-pub use limits::Limits;
-pub use message::{DictionaryHeader, Message};
-pub use schema::{DictionaryEncoding, EncodedSchema, SchemaField, StreamSchema};
 pub use slab::{AlignedBody, SlabPool};
 #[cfg(feature = "decode")]
 pub(crate) use slab::{Arena, Reservation};

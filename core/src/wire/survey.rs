@@ -5,8 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use super::file::{Footer, MAGIC, TAIL_BYTES};
-use super::limits::within;
 use super::{DecodeError, DecodeErrorKind, Limits, Message, StreamSchema, read_layout};
+use crate::check::limits::within;
 
 /// The result of reading the headers of a stream or file.
 #[derive(Debug, Clone)]

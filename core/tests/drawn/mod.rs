@@ -1,7 +1,8 @@
 //! Streams of random types, and the texts of their cells. Tests draw them from a seed, the fuzz target
-//! `drawn_types` from its input.
+//! `drawn_types` from its input. `replay.py` compares them with what pyarrow reads.
 
 use std::io::Cursor;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::types::{Int16Type, Int32Type};
@@ -16,7 +17,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Fields, UnionFields};
 use arrow_select::take::take;
 use colonnade_core::decode::Decoder;
-use colonnade_core::text::{CellText, FixedOffsets, write_cell};
+use colonnade_core::text::{CellText, FixedOffsets, WideNumbers, write_cell, write_json};
 use colonnade_core::wire::{Framer, Limits, Message, write_batch};
 
 const NUM_BATCHES: usize = 4;
@@ -142,6 +143,40 @@ impl Numbers<'_> {
     }
 }
 
+/// A stream of one column, and its rows as the decoder reads them.
+pub(crate) struct Drawn {
+    stream: Vec<u8>,
+    rows: Vec<ArrayRef>,
+}
+
+impl Drawn {
+    /// Writes `NAME.arrows` and its rows, as JSON in one line each, `NAME.jsonl`, into the folder
+    /// `COLONNADE_DRAWN`, if it is set.
+    pub(crate) fn write(&self, name: &str) {
+        let Some(folder) = std::env::var_os("COLONNADE_DRAWN").map(PathBuf::from) else {
+            return;
+        };
+        let mut rows = String::new();
+        for array in &self.rows {
+            for index in 0..array.len() {
+                let mut row = CellText::new(&mut rows, 0);
+                write_json(
+                    array,
+                    None,
+                    index,
+                    &FixedOffsets,
+                    WideNumbers::Digits,
+                    &mut row,
+                );
+                row.push("\n");
+            }
+        }
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{name}.arrows")), &self.stream).unwrap();
+        std::fs::write(folder.join(format!("{name}.jsonl")), rows).unwrap();
+    }
+}
+
 fn texts(array: &ArrayRef) -> Vec<String> {
     let text = |index| {
         let mut out = String::new();
@@ -209,9 +244,9 @@ fn num_dictionaries(data_type: &DataType) -> i64 {
 }
 
 /// Draws values of a type, and a stream in which they are a dictionary that grows with every batch. Panics
-/// unless each batch has the texts of its values. Returns the type; `None` if arrow-rs cannot write it: it
-/// does not write dictionaries directly inside of dictionaries.
-pub(crate) fn check_grown_dictionary(numbers: &mut Numbers) -> Option<DataType> {
+/// unless each batch has the texts of its values. Returns `None` if arrow-rs cannot write the type: it does
+/// not write dictionaries directly inside of dictionaries.
+pub(crate) fn check_grown_dictionary(numbers: &mut Numbers) -> Option<Drawn> {
     let values = numbers.array(NUM_BATCHES * PART_ROWS, 3);
     let data_type = values.data_type();
     let rows = |part: usize| {
@@ -225,9 +260,10 @@ pub(crate) fn check_grown_dictionary(numbers: &mut Numbers) -> Option<DataType> 
         })
         .collect();
     let parts = (0..NUM_BATCHES).map(rows).collect::<Result<Vec<_>, _>>();
-    let bytes = parts.and_then(|parts| stream(&parts, &keys)).ok()?;
+    let stream = parts.and_then(|parts| stream(&parts, &keys)).ok()?;
     let texts_of_values = texts(&values);
-    for (read, keys) in decoded(&bytes, data_type).iter().zip(&keys) {
+    let rows = decoded(&stream, data_type);
+    for (read, keys) in rows.iter().zip(&keys) {
         let text = |key: Option<i32>| match key {
             Some(key) => texts_of_values[key as usize].clone(),
             None => "Null ".to_owned(),
@@ -235,12 +271,12 @@ pub(crate) fn check_grown_dictionary(numbers: &mut Numbers) -> Option<DataType> 
         let wanted: Vec<String> = keys.iter().map(text).collect();
         assert_eq!(texts(read), wanted, "{data_type}");
     }
-    Some(data_type.clone())
+    Some(Drawn { stream, rows })
 }
 
 /// Draws two batches of a type. Panics unless they have the texts that they have in arrow-rs's reader.
-/// Returns the type; `None` if arrow-rs cannot write or read it.
-pub(crate) fn check_batches(numbers: &mut Numbers) -> Option<DataType> {
+/// Returns `None` if arrow-rs cannot write or read the type.
+pub(crate) fn check_batches(numbers: &mut Numbers) -> Option<Drawn> {
     let values = numbers.array(2 * PART_ROWS, 3);
     let data_type = values.data_type();
     let batch = |start| RecordBatch::try_from_iter([("d", values.slice(start, PART_ROWS))]);
@@ -250,13 +286,14 @@ pub(crate) fn check_batches(numbers: &mut Numbers) -> Option<DataType> {
         batches.iter().try_for_each(|batch| writer.write(batch))?;
         writer.into_inner()
     };
-    let bytes = written().ok()?;
-    let reader = StreamReader::try_new(Cursor::new(&bytes), None).ok()?;
+    let stream = written().ok()?;
+    let reader = StreamReader::try_new(Cursor::new(&stream), None).ok()?;
     let wanted = reader.collect::<Result<Vec<_>, _>>().ok()?;
-    for (read, wanted) in decoded(&bytes, data_type).iter().zip(&wanted) {
+    let rows = decoded(&stream, data_type);
+    for (read, wanted) in rows.iter().zip(&wanted) {
         assert_eq!(texts(read), texts(wanted.column(0)), "{data_type}");
     }
-    Some(data_type.clone())
+    Some(Drawn { stream, rows })
 }
 
 /// The chunks of the only column of a stream.

@@ -5,6 +5,7 @@
 
 mod claims;
 mod crafted;
+mod lone_messages;
 mod meter;
 mod replay;
 mod use_table;

@@ -15,6 +15,13 @@ const GONE = {
   hint: "Run the cell again.",
 };
 
+/** Calls `listener` for an event of the model until `signal` aborts: the model outlives the views of its widget. */
+function subscribe(model, event, listener, signal) {
+  if (signal.aborted) return;
+  model.on(event, listener);
+  signal.addEventListener("abort", () => model.off(event, listener));
+}
+
 /** Sends requests to the kernel over a widget's messages; each gets one response. */
 class Kernel {
   #model;
@@ -24,13 +31,16 @@ class Kernel {
   #report;
   isGone = false;
 
-  /** @param report called with "gone", "waiting" or "here" when the kernel's state changes */
-  constructor(model, report) {
+  /**
+   * @param report called with "gone", "waiting" or "here" when the kernel's state changes
+   * @param signal ends the subscription to the kernel's messages
+   */
+  constructor(model, report, signal) {
     this.#model = model;
     this.#report = report;
-    model.on("msg:custom", (content, buffers) => this.#receive(content, buffers));
+    subscribe(model, "msg:custom", (content, buffers) => this.#receive(content, buffers), signal);
     // Sent when the front end has lost the kernel; the connection is then never restored.
-    model.on("comm_live_update", () => this.#onGone());
+    subscribe(model, "comm_live_update", () => this.#onGone(), signal);
   }
 
   /** A new id for requests that belong together. */
@@ -148,14 +158,15 @@ async function render({ model, el }) {
   notice.setAttribute("role", "status");
   notice.className = "colonnade-notice";
   el.append(notice);
-  const kernel = new Kernel(model, (status) => {
+  const removed = new AbortController();
+  const { signal } = removed;
+  const onKernel = (status) => {
     if (kernel.isGone) notice.textContent = `${GONE.detail} ${GONE.hint}`;
     else if (status === "waiting") {
       notice.textContent = "Waiting for the kernel, which is busy or not running.";
     } else notice.textContent = "";
-  });
-  const removed = new AbortController();
-  const { signal } = removed;
+  };
+  const kernel = new Kernel(model, onKernel, signal);
   loadViewer(kernel, model.get("_version")).then(
     () => {
       if (!signal.aborted) show(model, el, kernel, signal);
@@ -179,7 +190,7 @@ function show(model, el, kernel, signal) {
 
   const follow = (name, apply) => {
     apply();
-    model.on(`change:${name}`, () => !signal.aborted && apply());
+    subscribe(model, `change:${name}`, apply, signal);
   };
   follow("height", () => {
     viewer.style.height = `${model.get("height")}px`;

@@ -1,6 +1,6 @@
 //! A request for rows, from the URL or from JSON.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -24,7 +24,7 @@ const MAX_LINGER_S: u64 = 600;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// A SELECT.
-    Sql(String),
+    Sql(SqlQuery),
     /// A table, optionally filtered, projected and sorted.
     Table(TableQuery),
     /// The rows of a known result, with the same options; the table's name is the result's id.
@@ -35,7 +35,7 @@ impl Source {
     /// A text in which the names of all its tables occur.
     pub fn text(&self) -> &str {
         match self {
-            Self::Sql(sql) => sql,
+            Self::Sql(query) => &query.sql,
             Self::Table(query) | Self::Query(query) => &query.table,
         }
     }
@@ -47,6 +47,42 @@ impl Source {
             Self::Table(query) | Self::Query(query) => {
                 matches!(query.filter, Some(Filter::Text(_)))
             }
+        }
+    }
+}
+
+/// A statement, and the values of its parameters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SqlQuery {
+    /// The statement.
+    pub sql: String,
+    /// The values of `:name` and `$1`, by `name` and `1`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub params: BTreeMap<String, serde_json::Value>,
+}
+
+impl SqlQuery {
+    /// The statement, for an engine that takes no parameters.
+    ///
+    /// # Errors
+    /// `bad_parameter`: it has some.
+    pub fn without_params(&self) -> Result<&str, QueryError> {
+        if self.params.is_empty() {
+            return Ok(&self.sql);
+        }
+        Err(QueryError::new(
+            ErrorKind::BadParameter,
+            "params are not supported with this engine",
+            "write the values into the SQL",
+        ))
+    }
+}
+
+impl From<&str> for SqlQuery {
+    fn from(sql: &str) -> Self {
+        Self {
+            sql: sql.to_owned(),
+            ..Self::default()
         }
     }
 }
@@ -181,9 +217,16 @@ impl CommonParameters {
             Some(text) => parse_id(&text)?,
             None => Uuid::new_v4(),
         };
-        let batch_bytes = self.batch_bytes.map_or(DEFAULT_BATCH_BYTES, |bytes| {
-            bytes.clamp(*BATCH_BYTES.start(), *BATCH_BYTES.end()) as usize
-        });
+        let batch_bytes = match self.batch_bytes {
+            Some(bytes) if !BATCH_BYTES.contains(&bytes) => {
+                return Err(QueryError::new(
+                    ErrorKind::BadParameter,
+                    format!("batch_bytes={bytes} is out of range"),
+                    format!("give {} to {}", BATCH_BYTES.start(), BATCH_BYTES.end()),
+                ));
+            }
+            given => given.map_or(DEFAULT_BATCH_BYTES, |bytes| bytes as usize),
+        };
         Ok(Request {
             id,
             source,

@@ -19,9 +19,6 @@ use crate::message::{END_OF_STREAM, IpcMessage, MessageKind, put_head};
 use crate::results::Reader;
 use crate::slots::{Slot, Slots};
 
-/// How long the status waits for the first message. After that, the schema is sent alone.
-pub(crate) const FIRST_MESSAGE_WAIT: Duration = Duration::from_millis(100);
-
 /// After this long without a message, an empty batch keeps proxies from closing the connection.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 
@@ -81,7 +78,7 @@ enum State {
 }
 
 impl ArrowBody {
-    /// Waits for the first message, a failure, or [`FIRST_MESSAGE_WAIT`].
+    /// Waits for the first message or a failure, but at most for `first_message_wait`. Then the schema is sent alone.
     ///
     /// # Errors
     /// The query failed before its first message.
@@ -90,9 +87,10 @@ impl ArrowBody {
         has_checksums: bool,
         slot: Slot,
         slots: Slots,
+        first_message_wait: Duration,
         stall_timeout: Duration,
     ) -> Result<Self, QueryError> {
-        let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, reader.next());
+        let first = tokio::time::timeout(first_message_wait, reader.next());
         let (first, is_complete) = match first.await {
             Ok(Some(Ok(first))) => (Some(first), false),
             Ok(Some(Err(error))) => return Err(error),

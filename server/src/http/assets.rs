@@ -17,8 +17,8 @@ use crate::http::headers::{is_not_modified, text};
 #[allow_missing = true]
 struct Dashboard;
 
-/// The page may load files of this server only, and compile wasm.
-const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
+/// The page may load files of this server only, compile wasm, and show images that it holds itself, as from cells.
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; img-src 'self' data: blob:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Colonnade</title>\
 <h1>The page was not built</h1><p>This server was compiled without its dashboard. <code>npm run build</code> builds \

@@ -2,17 +2,22 @@
 
 use axum::http::header::{ACCEPT, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName};
-use mediatype::names::APPLICATION;
+use mediatype::names::{_STAR, APPLICATION, CSV, JSON, TEXT};
 use mediatype::{MediaType, MediaTypeList, Name, ReadParams};
 use uuid::Uuid;
 
 use crate::encode::Codec;
+use crate::results::export::Format;
 
 /// The media type, <https://www.iana.org/assignments/media-types/application/vnd.apache.arrow.stream>.
 pub(super) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
 
 const ARROW_STREAM_TYPE: MediaType<'static> =
     MediaType::new(APPLICATION, Name::new_unchecked("vnd.apache.arrow.stream"));
+
+const PARQUET: Name<'static> = Name::new_unchecked("vnd.apache.parquet");
+
+const QUALITY: Name<'static> = Name::new_unchecked("q");
 
 const CODECS: Name<'static> = Name::new_unchecked("codecs");
 
@@ -66,6 +71,43 @@ fn codec_in(accept: &str) -> Option<Codec> {
     })
 }
 
+/// The format in which the client prefers rows, by the qualities in `Accept`; `None`: an Arrow stream, which is
+/// also what clients get that accept anything.
+pub(super) fn accepted_format(headers: &HeaderMap) -> Option<Format> {
+    let mut best = (0.0, 0, None);
+    for accept in texts(headers, ACCEPT) {
+        for media_type in MediaTypeList::new(accept).flatten() {
+            let Some((rank, format)) = format_of(&media_type) else {
+                continue;
+            };
+            let quality = media_type.get_param(QUALITY);
+            let quality = quality.and_then(|q| q.as_str().parse().ok());
+            let quality: f32 = quality.unwrap_or(1.0);
+            // Of equal ones, the first with the fewest wildcards.
+            if quality > 0.0 && (quality, rank) > (best.0, best.1) {
+                best = (quality, rank, format);
+            }
+        }
+    }
+    best.2
+}
+
+/// The format of a media type of `Accept`, and how few wildcards the type has.
+fn format_of(media_type: &MediaType<'_>) -> Option<(u8, Option<Format>)> {
+    let (main, sub) = (media_type.ty, media_type.subty);
+    if media_type.essence() == ARROW_STREAM_TYPE {
+        return Some((3, None));
+    }
+    match main {
+        _ if main == _STAR => Some((1, None)),
+        _ if main == APPLICATION && sub == _STAR => Some((2, None)),
+        _ if main == APPLICATION && sub == JSON => Some((3, Some(Format::Json))),
+        _ if main == APPLICATION && sub == PARQUET => Some((3, Some(Format::Parquet))),
+        _ if main == TEXT && sub == CSV => Some((3, Some(Format::Csv))),
+        _ => None,
+    }
+}
+
 /// The headers of a streamed body: neither caches nor proxies may keep, change or delay it.
 pub(super) fn streaming_headers(id: Uuid) -> [(HeaderName, String); 4] {
     [
@@ -111,6 +153,41 @@ mod tests {
             ),
         ] {
             assert_eq!(codec_in(accept), codec, "{accept}");
+        }
+    }
+
+    #[test]
+    fn formats_of_an_accept_header() {
+        for (accept, format) in [
+            ("", None),
+            ("*/*", None),
+            (
+                "text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8",
+                None,
+            ),
+            ("application/json, text/plain, */*", Some(Format::Json)),
+            ("*/*, application/json", Some(Format::Json)),
+            ("application/json;q=0.5, */*", None),
+            ("application/json;q=0", None),
+            (
+                "application/json; q=0.5, text/csv; q=0.7",
+                Some(Format::Csv),
+            ),
+            ("TEXT/CSV", Some(Format::Csv)),
+            ("application/vnd.apache.parquet", Some(Format::Parquet)),
+            (
+                "application/vnd.apache.arrow.stream, application/json",
+                None,
+            ),
+            (
+                "application/json, application/vnd.apache.arrow.stream",
+                Some(Format::Json),
+            ),
+            ("application/*, text/csv", Some(Format::Csv)),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, accept.parse().unwrap());
+            assert_eq!(accepted_format(&headers), format, "{accept}");
         }
     }
 }

@@ -6,6 +6,7 @@ mod column_list;
 pub mod connections;
 mod exchange;
 mod extract;
+mod file_body;
 mod guard;
 mod headers;
 mod problem;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use guard::GuardConfig;
-pub use routes::router;
+pub use routes::{router, starting};
 pub use session::Sessions;
 
 use crate::backend::Backend;
@@ -42,6 +43,8 @@ pub struct AppState {
     pub results: Arc<Results>,
     /// One slot for each stream, export, search or summary that works.
     pub streams: Slots,
+    /// How long the status waits for the first message.
+    pub first_message_wait: Duration,
     /// How long a client may read nothing before its stream gives back its slot.
     pub stall_timeout: Duration,
     /// Which hosts, origins and tokens are accepted.

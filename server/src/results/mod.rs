@@ -30,7 +30,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use futures::StreamExt;
 use tokio::runtime::Handle;
 use uuid::Uuid;
 
@@ -76,6 +75,8 @@ pub struct ResultsConfig {
     pub queue_timeout: Duration,
     /// The longest time of execution.
     pub query_timeout: Option<Duration>,
+    /// A run that works longer than that is logged with its request.
+    pub slow_after: Option<Duration>,
     /// Threads of one run, and partitions that run at the same time.
     pub num_threads: usize,
 }
@@ -205,15 +206,7 @@ impl Results {
             linger,
             turn: Turn::Soon,
         };
-        let reader = self.reopen(record.id, options).await?;
-        let schema = reader.head().schema.clone();
-        let first_row = reader.next_row();
-        Ok(ResultStream {
-            schema,
-            // Fused, because it may be polled again after its end.
-            messages: reader.into_messages().fuse().boxed(),
-            first_row,
-        })
+        Ok(self.reopen(record.id, options).await?.into_stream())
     }
 
     /// All rows of a result.

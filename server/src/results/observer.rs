@@ -24,7 +24,7 @@ impl ResultObserver {
         metrics.streams_running.inc();
         // The text of a statement is not logged, because it may contain confidential values.
         let what = match &request.source {
-            Source::Sql(sql) => format!("sql of {} bytes", sql.len()),
+            Source::Sql(query) => format!("sql of {} bytes", query.sql.len()),
             Source::Table(query) => format!("table {:?}", query.table),
             Source::Query(query) => format!("query {}", query.table),
         };

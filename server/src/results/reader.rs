@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::error::ArrowError;
-use futures::Stream;
+use futures::{Stream, StreamExt};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::backend::request::Request;
@@ -15,6 +15,7 @@ use crate::message::{IpcMessage, LiveDictionaries, MessageKind};
 use crate::order::RowRange;
 use crate::results::record::{Paused, ResultRecord, rows_gone};
 use crate::results::run::{RunHead, RunLease, cancelled};
+use crate::results::stream::ResultStream;
 use crate::results::{Results, cannot_plan};
 use crate::spool::{Fetched, Position};
 
@@ -218,6 +219,16 @@ impl Reader {
             let goes_on = message.is_ok();
             Some((message, goes_on.then_some(reader)))
         })
+    }
+
+    /// The remaining messages, with the schema before them.
+    pub fn into_stream(self) -> ResultStream {
+        ResultStream {
+            schema: self.head().schema.clone(),
+            first_row: self.next_row(),
+            // Fused, because it may be polled again after its end.
+            messages: self.into_messages().fuse().boxed(),
+        }
     }
 
     /// Queues the wanted rows of a message.

@@ -22,7 +22,12 @@ pub(super) fn request_to_json(request: &Request) -> Value {
         }
     };
     match &request.source {
-        Source::Sql(sql) => drop(members.insert("sql".to_owned(), json!(sql))),
+        Source::Sql(query) => {
+            members.insert("sql".to_owned(), json!(query.sql));
+            if !query.params.is_empty() {
+                members.insert("params".to_owned(), json!(query.params));
+            }
+        }
         Source::Table(query) => rows("table", query),
         Source::Query(query) => rows("query", query),
     }

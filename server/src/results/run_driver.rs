@@ -1,7 +1,11 @@
 //! Drives a run from its first message to its end.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use uuid::Uuid;
 
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::message::IpcMessage;
@@ -22,6 +26,32 @@ pub(super) struct RunDriver {
     pub(super) sources: Vec<Arc<Table>>,
     /// Remaining time of execution; waiting for readers is not counted.
     pub(super) time_left: Option<Duration>,
+    /// What is logged if the run works for long.
+    pub(super) slow: Option<SlowRun>,
+}
+
+/// A request that is logged if its run works longer than `after`; waiting for readers is not counted.
+pub(super) struct SlowRun {
+    pub(super) after: Duration,
+    /// The time that it has worked.
+    pub(super) worked: Duration,
+    pub(super) id: Uuid,
+    /// The members of `POST /v1/query` that say which rows.
+    pub(super) request: Value,
+}
+
+impl SlowRun {
+    /// Logs the request when the run, which works from now on, has worked for so long. Never ready.
+    async fn watch(slow: Option<&Self>) -> Infallible {
+        if let Some(slow) = slow
+            && let Some(time_left) = slow.after.checked_sub(slow.worked)
+        {
+            tokio::time::sleep(time_left).await;
+            let seconds = slow.after.as_secs();
+            tracing::warn!(id = %slow.id, seconds, request = %slow.request, "slow query");
+        }
+        std::future::pending().await
+    }
 }
 
 impl RunDriver {
@@ -75,9 +105,14 @@ impl RunDriver {
             () = self.run.cancel.cancelled() => Some(Err(cancelled())),
             next = self.stitcher.next() => next,
             () = timeout => Some(Err(timed_out())),
+            never = SlowRun::watch(self.slow.as_ref()) => match never {},
         };
+        let worked = began.elapsed();
         if let Some(time_left) = &mut self.time_left {
-            *time_left = time_left.saturating_sub(began.elapsed());
+            *time_left = time_left.saturating_sub(worked);
+        }
+        if let Some(slow) = &mut self.slow {
+            slow.worked += worked;
         }
         next
     }

@@ -14,8 +14,9 @@ use crate::order::{StitchPlan, Stitcher};
 use crate::results::properties::ResultProperties;
 use crate::results::reader::{Joined, ReadOptions, Turn};
 use crate::results::record::{ResultRecord, result_replaced, rows_gone};
+use crate::results::request_to_json::request_to_json;
 use crate::results::run::{Run, RunHead, cancelled, timed_out};
-use crate::results::run_driver::RunDriver;
+use crate::results::run_driver::{RunDriver, SlowRun};
 use crate::results::{Results, cannot_plan};
 use crate::slots::Slot;
 use crate::source::Table;
@@ -95,6 +96,12 @@ impl Results {
             _slot: slot,
             sources: planned.sources,
             time_left: self.config.query_timeout,
+            slow: self.config.slow_after.map(|after| SlowRun {
+                after,
+                worked: Duration::ZERO,
+                id: record.id,
+                request: request_to_json(&record.request),
+            }),
         };
         // The run is new, so it accepts a reader and still has all its rows.
         let lease = run

@@ -37,25 +37,33 @@ impl Entry {
 
     fn at_start(table: Table) -> Self {
         Self {
-            broken: table.unreadable.clone(),
+            broken: table.unreadable.as_ref().map(|why| why.reason.clone()),
             table: Arc::new(table),
+        }
+    }
+
+    /// Whether the table should be loaded again.
+    fn is_stale(&self) -> bool {
+        match &self.table.unreadable {
+            Some(why) => why.may_pass(),
+            None => self.broken.is_some() || self.table.is_stale(),
         }
     }
 
     /// Checks that the table can be read at present.
     ///
     /// # Errors
-    /// `source_changed`.
+    /// `source_changed`, or that of [`Unreadable`](crate::source::Unreadable).
     pub fn check(&self) -> Result<(), QueryError> {
         let Some(reason) = &self.broken else {
             return Ok(());
         };
         let name = &self.table.name;
-        if self.table.unreadable.is_some() {
+        if let Some(why) = &self.table.unreadable {
             return Err(QueryError::new(
-                ErrorKind::SourceUnreadable,
+                why.kind,
                 format!("table {name:?} cannot be read: {reason}"),
-                "correct the file; the server then reads it",
+                why.hint,
             ));
         }
         Err(QueryError::new(
@@ -118,6 +126,11 @@ impl Catalog {
         let _ = self.folders.set(folders);
     }
 
+    /// Whether a source did not answer at the start, and still does not.
+    pub fn has_unanswered(&self) -> bool {
+        self.folders.get().is_some_and(Folders::has_unanswered)
+    }
+
     /// The table with that name, loaded if it was not yet. Blocks if there is a loader.
     ///
     /// # Errors
@@ -152,8 +165,7 @@ impl Catalog {
         self.look_for_files();
         let is_named = |name: &str| text.contains(name);
         let entries = self.entries();
-        let is_stale = |entry: &&Entry| entry.broken.is_some() || entry.table.is_stale();
-        let mut stale: Vec<&Entry> = entries.iter().filter(is_stale).collect();
+        let mut stale: Vec<&Entry> = entries.iter().filter(|entry| entry.is_stale()).collect();
         if stale.is_empty() {
             return entries;
         }
@@ -183,6 +195,7 @@ impl Catalog {
                     folders.look(
                         |name| catalog.table_exist(name),
                         |table| catalog.put_entry(Entry::at_start(table)),
+                        |name| catalog.remove(name),
                     );
                 }
             });
@@ -192,27 +205,36 @@ impl Catalog {
 
     fn reload(&self, entry: &Entry) {
         let (began, old) = (Instant::now(), &entry.table);
+        let load = || {
+            let of_source = self.folders.get();
+            let of_source = of_source
+                .and_then(|folders| folders.retry(&old.name, |name| self.table_exist(name)));
+            of_source.unwrap_or_else(|| Ok(vec![old.reload()?]))
+        };
         // A damaged file can make a reader panic.
-        let loaded = catch_unwind(AssertUnwindSafe(|| old.reload()))
+        let loaded = catch_unwind(AssertUnwindSafe(load))
             .unwrap_or_else(|_| Err("the file is damaged".to_owned()));
         let is_loaded = loaded.is_ok();
         let new = match loaded {
-            Ok(table) => {
-                tracing::info!("table {:?} has changed and was loaded again", table.name);
-                Entry::of(table)
+            Ok(tables) => {
+                tracing::info!("table {:?} has changed and was loaded again", old.name);
+                tables.into_iter().map(Entry::at_start).collect()
             }
-            Err(error) => Entry {
+            Err(error) => vec![Entry {
                 table: Arc::clone(old),
                 broken: Some(error),
-            },
+            }],
         };
         {
             let _changing = self.changing();
             let mut entries = self.entries().as_ref().clone();
             // Meanwhile, the table may have been replaced or removed.
-            let same = |entry: &&mut Entry| Arc::ptr_eq(&entry.table, old);
-            if let Some(entry) = entries.iter_mut().find(same) {
-                *entry = new;
+            let num_before = entries.len();
+            entries.retain(|entry| !Arc::ptr_eq(&entry.table, old));
+            if entries.len() < num_before {
+                for entry in new {
+                    insert(&mut entries, entry);
+                }
                 self.set(entries);
             }
         }
@@ -231,11 +253,7 @@ impl Catalog {
     fn put_entry(&self, entry: Entry) {
         let _changing = self.changing();
         let mut entries = self.entries().as_ref().clone();
-        let name = entry.table.name.as_str();
-        match entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name)) {
-            Ok(index) => entries[index] = entry,
-            Err(index) => entries.insert(index, entry),
-        }
+        insert(&mut entries, entry);
         self.set(entries);
     }
 
@@ -253,6 +271,15 @@ impl Catalog {
 
     fn set(&self, entries: Vec<Entry>) {
         *self.entries.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(entries);
+    }
+}
+
+/// Adds a table to the sorted ones, or replaces the one with the same name.
+fn insert(entries: &mut Vec<Entry>, entry: Entry) {
+    let name = entry.table.name.as_str();
+    match entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name)) {
+        Ok(index) => entries[index] = entry,
+        Err(index) => entries.insert(index, entry),
     }
 }
 

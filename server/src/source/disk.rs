@@ -45,7 +45,8 @@ impl DiskFile {
         let path = std::path::absolute(path)?;
         let canonical = fs::canonicalize(&path)?;
         if root.is_some_and(|root| !canonical.starts_with(root)) {
-            return Err(io::Error::other(
+            return Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
                 "it is a link to a place outside the directory",
             ));
         }

@@ -22,7 +22,7 @@ pub(super) struct Partitions {
 }
 
 /// The column and the value in a folder's name; `None` for an ordinary folder.
-fn key_value(folder: &str) -> Option<(&str, &str)> {
+pub(super) fn key_value(folder: &str) -> Option<(&str, &str)> {
     folder
         .split_once('=')
         .filter(|(key, value)| !key.is_empty() && !value.is_empty())

@@ -39,6 +39,10 @@ impl From<io::Error> for ReadError {
     }
 }
 
+/// The time of a file's last write, as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StoredTime(#[serde(with = "signed_time")] pub(super) Option<SystemTime>);
+
 /// A time as whole and fractional seconds since, or before, 1970.
 mod signed_time {
     use super::{

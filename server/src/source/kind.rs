@@ -90,6 +90,12 @@ pub const KNOWN_EXTENSIONS: &str =
     ".parquet, .csv, .tsv, .ndjson, .jsonl, .json (also .gz, .zst), .arrow, .feather or .arrows";
 
 impl FileKind {
+    /// CSV without compression.
+    pub(super) const CSV: Self = Self {
+        format: FileFormat::Csv,
+        compression: Compression::None,
+    };
+
     /// Detects the type by the first bytes, or by the extension if they do not decide. `None` means an
     /// unknown type.
     ///
@@ -163,6 +169,8 @@ impl FileKind {
             // An old Arrow stream has no continuation marker, so only the extension shows its type.
             match extension(path).as_deref() {
                 Some("arrows") => Some(FileFormat::ArrowStream),
+                Some("parquet") if start.is_empty() => Some(FileFormat::Parquet),
+                Some("arrow" | "feather") if start.is_empty() => Some(FileFormat::ArrowFile),
                 Some("parquet" | "arrow" | "feather" | "gz" | "zst") | None => guess_text(start),
                 Some(other) => text_format(other).or_else(|| guess_text(start)),
             }
@@ -259,6 +267,8 @@ mod tests {
     fn the_extension_counts_where_content_says_nothing() {
         assert_eq!(kind("a.CSV", b"one\n1\n"), Some(FileFormat::Csv));
         assert_eq!(kind("a.jsonl", b""), Some(FileFormat::Ndjson));
+        assert_eq!(kind("a.parquet", b""), Some(FileFormat::Parquet));
+        assert_eq!(kind("a.feather", b""), Some(FileFormat::ArrowFile));
         assert_eq!(kind("a.csv.gz", &[0x1F, 0x8B, 8]), Some(FileFormat::Csv));
         assert_eq!(
             kind("a.tsv.zst", &[0x28, 0xB5, 0x2F, 0xFD]),

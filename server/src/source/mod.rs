@@ -14,6 +14,7 @@ mod identity;
 mod int96;
 mod kept_footer;
 mod kind;
+mod lake;
 mod lender;
 mod lent_table;
 mod naming;
@@ -24,15 +25,21 @@ mod parallel;
 mod parquet;
 mod parquet_description;
 mod parquet_encryption;
+mod parquet_extension;
+mod parquet_footer;
 mod parquet_quirks;
 mod parquet_ranges;
+mod parquet_repetition;
 mod provider;
 mod reloads;
 mod remote;
+mod skipped;
 mod source_file;
 pub(crate) mod stored;
 mod table;
 mod text;
+mod thrift;
+mod unreadable;
 
 pub(crate) use arrow::{behind_marker, read_rows, without_marker};
 pub use folders::Folders;
@@ -46,6 +53,7 @@ pub use source_file::SourceFile;
 pub(crate) use source_file::scanned_bytes;
 pub use table::Table;
 pub use text::{OptionsFrom, Preview, TypesFrom};
+pub use unreadable::Unreadable;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -57,7 +65,7 @@ use crate::error::StartError;
 const MAX_FILES: usize = 100_000;
 
 /// Opens all sources and loads their tables. A table that cannot be read is
-/// [`unreadable`](Table::unreadable), unless it is the only one.
+/// [`unreadable`](Table::unreadable), unless all are made of damaged files. So is a source that does not answer.
 ///
 /// # Errors
 /// One line: which source, what is wrong, and what would be right.
@@ -74,25 +82,27 @@ pub fn open_with_schemas(
     sources: &[String],
     schemas: &[String],
 ) -> Result<(Vec<Table>, Folders), StartError> {
-    let mut schemas = read_schemas(schemas)?;
+    let schemas = read_schemas(schemas)?;
     let mut found = Vec::new();
     for (index, source) in sources.iter().enumerate() {
-        found.extend(
-            discover::discover(source)?
-                .into_iter()
-                .map(|found| (index, found)),
-        );
+        let of_source = match discover::discover(source) {
+            Err(StartError::Failed(reason)) => vec![discover::unanswered(source, reason)?],
+            of_source => of_source?,
+        };
+        found.extend(of_source.into_iter().map(|found| (index, found)));
     }
     let names = found
         .iter()
         .map(|(_, f)| (f.short_name.clone(), f.long_name.clone()));
     let names = naming::resolve(&names.collect::<Vec<_>>());
     for ((_, found), name) in found.iter_mut().zip(&names) {
-        if let Some(options) = schemas.remove(name) {
-            found.options = options;
+        if let Some(options) = schemas.get(name) {
+            found.set_options(options.clone());
         }
     }
-    if let Some(name) = schemas.keys().next() {
+    if let Some(name) = schemas.keys().find(|name| !names.contains(name))
+        && !found.iter().any(|(_, found)| found.is_unanswered())
+    {
         return Err(StartError::BadArgument(format!(
             "--schema {name}: there is no table of that name; give the name of a table of text files"
         )));
@@ -100,15 +110,18 @@ pub fn open_with_schemas(
     let named = found.iter().zip(&names);
     let folders = Folders::new(
         sources,
+        schemas,
         named.map(|((i, found), name)| (*i, found, name.as_str())),
     );
+    let must_be_readable = found.iter().all(|(_, found)| found.must_be_readable());
     let named = found.into_iter().zip(&names);
     let tables: Vec<_> = named
         .map(|((_, found), name)| folders::load(name, found))
         .collect();
     let reasons = tables.iter().map(|table| table.unreadable.as_ref());
-    if let Some(reasons) = reasons.collect::<Option<Vec<_>>>()
-        && let Some(reason) = reasons.first()
+    if must_be_readable
+        && let Some(reasons) = reasons.collect::<Option<Vec<_>>>()
+        && let Some(Unreadable { reason, .. }) = reasons.first()
     {
         return Err(StartError::BadArgument(format!(
             "{reason}; give a file that can be read"

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Extensions that are not part of a table's name.
-const EXTENSIONS: [&str; 15] = [
+const EXTENSIONS: [&str; 16] = [
     "parquet", "csv", "tsv", "tab", "ndjson", "jsonl", "json", "arrow", "feather", "arrows", "ipc",
-    "gz", "gzip", "zst", "zstd",
+    "gz", "gzip", "zst", "zstd", "lance",
 ];
 
 /// The short name of a table: `a/b.csv.gz` becomes `a.b`.
 pub(super) fn name_of(relative: &Path) -> String {
-    let name = dotted(relative);
-    let mut stem = name.as_str();
+    let last = relative.file_name().unwrap_or_default().to_string_lossy();
+    let mut stem = last.as_ref();
     // A compressed file can have two extensions.
     for _ in 0..2 {
         match stem.rsplit_once('.') {
@@ -25,7 +25,7 @@ pub(super) fn name_of(relative: &Path) -> String {
             _ => break,
         }
     }
-    stem.to_owned()
+    dotted(&relative.with_file_name(stem))
 }
 
 /// The long name of a table: `a/b.csv.gz` becomes `a.b.csv.gz`.
@@ -84,6 +84,8 @@ mod tests {
             ("noext", "noext"),
             (".csv", ".csv"),
             ("a.tar", "a.tar"),
+            ("a/csv", "a.csv"),
+            ("a/v.lance", "a.v"),
         ] {
             assert_eq!(name_of(Path::new(path)), name);
         }

@@ -14,9 +14,7 @@ use datafusion::object_store::path::Path as StorePath;
 use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use datafusion::parquet::arrow::async_reader::AsyncFileReader;
 use datafusion::parquet::errors::{ParquetError, Result};
-use datafusion::parquet::file::metadata::{
-    PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader,
-};
+use datafusion::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -25,8 +23,9 @@ use crate::source::SourceFile;
 use crate::source::file_object_store::read_range;
 use crate::source::int96::Int96Range;
 use crate::source::kept_footer::KeptFooter;
-use crate::source::page_walk::{Chunks, find_pages};
-use crate::source::parquet_encryption::FooterReader;
+use crate::source::page_walk::find_pages;
+use crate::source::parquet_extension::with_extension_types;
+use crate::source::parquet_footer::FooterReader;
 use crate::source::parquet_quirks as quirks;
 
 /// A Parquet file.
@@ -52,9 +51,10 @@ impl ParquetFile {
     pub(super) fn open(file: &SourceFile) -> std::result::Result<Self, String> {
         // The footer of a damaged file can make the reader panic.
         let options = ArrowReaderOptions::new();
-        let reader = FooterReader::new(Chunks(file.clone()));
+        let reader = FooterReader::new(file);
         let metadata = catch_unwind(AssertUnwindSafe(|| {
-            ArrowReaderMetadata::load(&reader, options)
+            let footer = reader.read(PageIndexPolicy::Skip)?;
+            ArrowReaderMetadata::try_new(Arc::new(footer), options)
         }))
         .map_err(|_| "the Parquet footer is damaged".to_owned())?
         .map_err(|error| footer_error(&error))?;
@@ -82,7 +82,7 @@ impl ParquetFile {
             .map_err(|error| error.to_string())?;
         Ok(Self {
             file: file.clone(),
-            schema: quirks::with_extension_types(metadata.schema(), footer),
+            schema: with_extension_types(metadata.schema(), footer),
             num_rows,
             int96,
             has_encrypted_columns: reader.has_encrypted_columns(),
@@ -106,9 +106,7 @@ impl ParquetFile {
 
     fn read_footer(&self, policy: PageIndexPolicy) -> Result<ParquetMetaData> {
         let footer = catch_unwind(AssertUnwindSafe(|| {
-            ParquetMetaDataReader::new()
-                .with_page_index_policy(policy)
-                .parse_and_finish(&Chunks(self.file.clone()))
+            FooterReader::new(&self.file).read(policy)
         }))
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
         Ok(quirks::with_num_rows(footer, self.num_rows))

@@ -2,24 +2,17 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::parquet::basic::{Compression, ConvertedType, LogicalType};
+use datafusion::parquet::basic::Compression;
 use datafusion::parquet::column::page::{Page, PageReader};
 use datafusion::parquet::errors::{ParquetError, Result};
 use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder};
 use datafusion::parquet::file::serialized_reader::SerializedPageReader;
-use datafusion::parquet::schema::types::BasicTypeInfo;
 
 use crate::source::SourceFile;
 use crate::source::page_walk::Chunks;
 
 /// Arrow C++ before 3.0, which states that its pages of version 2 are not compressed, although they are.
 const WRONG_WRITER: &str = "parquet-cpp version 1.";
-
-/// The key and the names of extension types in the metadata of a field.
-const EXTENSION_NAME: &str = "ARROW:extension:name";
-const UUID: &str = "arrow.uuid";
-const JSON: &str = "arrow.json";
 
 /// Refuses compressed pages that claim to be uncompressed. One page shows it. Blocks.
 ///
@@ -75,38 +68,4 @@ pub(super) fn with_num_rows(footer: ParquetMetaData, num_rows: u64) -> ParquetMe
         .set_column_index(footer.column_index().cloned())
         .set_offset_index(footer.offset_index().cloned())
         .build()
-}
-
-/// The columns of a file, with Arrow's extension types for UUID and JSON.
-pub(super) fn with_extension_types(schema: &Schema, footer: &ParquetMetaData) -> SchemaRef {
-    let stored = footer.file_metadata().schema().get_fields();
-    let fields = schema.fields().iter().zip(stored).map(|(field, stored)| {
-        let name = extension_name(stored.get_basic_info(), field.data_type());
-        match name.filter(|_| !field.metadata().contains_key(EXTENSION_NAME)) {
-            Some(name) => Arc::new(with_extension_type(field, name)),
-            None => Arc::clone(field),
-        }
-    });
-    let metadata = schema.metadata().clone();
-    Arc::new(Schema::new_with_metadata(
-        fields.collect::<Vec<_>>(),
-        metadata,
-    ))
-}
-
-fn extension_name(stored: &BasicTypeInfo, data_type: &DataType) -> Option<&'static str> {
-    let logical = stored.logical_type_ref();
-    let is_json =
-        logical == Some(&LogicalType::Json) || stored.converted_type() == ConvertedType::JSON;
-    match (logical, data_type) {
-        (Some(LogicalType::Uuid), DataType::FixedSizeBinary(16)) => Some(UUID),
-        (_, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) if is_json => Some(JSON),
-        _ => None,
-    }
-}
-
-fn with_extension_type(field: &Field, name: &str) -> Field {
-    let mut metadata = field.metadata().clone();
-    metadata.insert(EXTENSION_NAME.to_owned(), name.to_owned());
-    field.clone().with_metadata(metadata)
 }

@@ -18,10 +18,11 @@ use crate::source::hive::Partitions;
 use crate::source::parallel::try_in_parallel;
 use crate::source::parquet::{ParquetFile, int96_ranges};
 use crate::source::provider::Contents;
-use crate::source::stored::StoredFile;
+use crate::source::stored::{StoredFile, StoredTypes};
 use crate::source::text::{OptionsFrom, SchemaFile, TextFiles};
 use crate::source::{
-    FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, TypesFrom, int96, text,
+    FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, TypesFrom, Unreadable,
+    int96, text,
 };
 
 /// A table that is served.
@@ -46,8 +47,8 @@ pub struct Table {
     stored: Option<Arc<StoredFile>>,
     /// Whether it is borrowed, and was uploaded.
     is_removable: bool,
-    /// Why its files could not be read when the server started.
-    pub unreadable: Option<String>,
+    /// Why it cannot be read since it was found.
+    pub unreadable: Option<Unreadable>,
 }
 
 #[derive(Debug, Clone)]
@@ -131,9 +132,8 @@ impl Table {
         options: &OptionsFrom,
         reason: String,
     ) -> Self {
-        let empty = EmptyTable::new(Arc::new(Schema::empty()));
+        let reason = Unreadable::files(reason);
         Self {
-            format: kind.format.name(),
             files: Some(FileSet {
                 kind,
                 schema_file: SchemaFile::of(&files, options),
@@ -142,7 +142,16 @@ impl Table {
                 options: options.clone(),
                 has_misfit: Arc::default(),
             }),
-            unreadable: Some(reason),
+            ..Self::without_columns(name, kind.format.name(), reason)
+        }
+    }
+
+    /// A table without columns, which says why it cannot be read.
+    pub(super) fn without_columns(name: &str, format: &'static str, why: Unreadable) -> Self {
+        let empty = EmptyTable::new(Arc::new(Schema::empty()));
+        Self {
+            format,
+            unreadable: Some(why),
             ..Self::from_provider(name, Arc::new(empty))
         }
     }
@@ -240,19 +249,44 @@ impl Table {
         })
     }
 
-    /// The table of one uploaded file, whose type is detected from its content and its extension. All rows
-    /// decide the types of text.
+    /// The table of one uploaded file. Text has the columns `types`, if the file is as they say. Otherwise the
+    /// type is detected from its content and its extension, and all rows decide the types of text.
     ///
     /// # Errors
     /// As [`Table::load`].
-    pub fn load_upload(name: &str, path: &Path, options: Arc<TextOptions>) -> Result<Self, String> {
-        let kind = FileKind::detect(path)
-            .map_err(|error| format!("{name}: {error}"))?
-            .ok_or_else(|| format!("{name}: unsupported file type"))?;
+    pub(crate) fn load_upload(
+        name: &str,
+        path: &Path,
+        options: Arc<TextOptions>,
+        types: Option<&StoredTypes>,
+    ) -> Result<Self, String> {
         let file =
             SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
         let options = OptionsFrom::Given(options);
+        if let Some((kind, schema, text)) = types.and_then(|types| types.of(&file)) {
+            let contents = Contents::Text(text);
+            let metadata = FilesMetadata { schema, contents };
+            let mut table = Self::of_metadata(name, kind, vec![file], metadata)?;
+            if let Some(set) = &mut table.files {
+                set.options = options;
+            }
+            return Ok(table);
+        }
+        let kind = FileKind::detect(path)
+            .map_err(|error| format!("{name}: {error}"))?
+            .ok_or_else(|| format!("{name}: unsupported file type"))?;
         Self::load(name, kind, vec![file], &options, TypesFrom::SoundRows)
+    }
+
+    /// The columns of a text of one file that all rows decided; `None` for other tables.
+    pub(crate) fn stored_types(&self) -> Option<StoredTypes> {
+        let set = self.files.as_ref()?;
+        let text = set.text().filter(|text| text.is_of_all_rows)?;
+        let [file] = set.files.as_slice() else {
+            return None;
+        };
+        let schema = set.table.as_ref()?.file_schema();
+        Some(StoredTypes::new(file, set.kind, schema, text))
     }
 
     /// A table that is not made of files.
@@ -313,7 +347,8 @@ impl Table {
     /// As [`Table::load`].
     pub fn reload(&self) -> Result<Self, String> {
         let Some(set) = &self.files else {
-            return Ok(self.clone());
+            let reason = self.unreadable.as_ref().map(|why| why.reason.clone());
+            return reason.map_or_else(|| Ok(self.clone()), Err);
         };
         let files = try_in_parallel(set.files.iter(), |file| {
             file.open_again()
@@ -434,11 +469,8 @@ fn merge_typed(a: &Schema, b: &Schema, label: &str) -> Result<SchemaRef, String>
             }
         }
     }
-    if let Some(missing) = a
-        .fields()
-        .iter()
-        .find(|field| b.field_with_name(field.name()).is_err())
-    {
+    let mut fields = a.fields().iter();
+    if let Some(missing) = fields.find(|field| b.field_with_name(field.name()).is_err()) {
         return Err(format!(
             "{label}: column {:?} is missing; one table needs the same columns",
             missing.name()
@@ -466,11 +498,8 @@ fn merge_typed(a: &Schema, b: &Schema, label: &str) -> Result<SchemaRef, String>
 
 fn check_names(schema: &Schema) -> Result<(), String> {
     let mut names = HashSet::new();
-    match schema
-        .fields()
-        .iter()
-        .find(|field| !names.insert(field.name()))
-    {
+    let mut fields = schema.fields().iter();
+    match fields.find(|field| !names.insert(field.name())) {
         Some(twice) => Err(format!(
             "two columns are named {:?}; give each its own name",
             twice.name()

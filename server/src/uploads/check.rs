@@ -116,7 +116,7 @@ fn check_text(
         .take(TEXT_START_BYTES)
         .read_to_end(&mut start)
         .map_err(|error| damaged(&error))?;
-    let encoding = options.encoding().or(Encoding::of_mark(&start));
+    let encoding = options.encoding().or(Encoding::of_start(&start));
     if start.contains(&0) && encoding.is_none() {
         return Err(bad(
             "the upload is declared as text and contains zero bytes",

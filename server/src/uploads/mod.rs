@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::source::Table;
 use crate::source::catalog::{Catalog, Entry};
 use crate::source::stored::quota::{self, Quota};
-use crate::source::stored::{self, Manifest, StoredFile};
+use crate::source::stored::{self, Manifest, StoredFile, StoredTypes};
 
 /// The most uploads whose tables are read at the same time.
 const MAX_CHECKS: usize = 8;
@@ -103,8 +104,11 @@ impl Uploads {
 
     fn load(&self) -> io::Result<Vec<Table>> {
         let mut latest: HashMap<String, Manifest> = HashMap::new();
-        let (mut known, mut superseded) = (HashSet::new(), Vec::new());
-        for manifest in Manifest::read_all(&self.folder)? {
+        let (manifests, unreadable) = Manifest::read_all(&self.folder)?;
+        // The files of an upload that cannot be read stay, since its manifest can be mended.
+        let mut known: HashSet<_> = unreadable.into_iter().collect();
+        let mut superseded = Vec::new();
+        for manifest in manifests {
             known.insert(manifest.id);
             // An earlier run may have ended between writing a new manifest and removing the old one.
             if let Some(other) = latest.remove(&manifest.name) {
@@ -137,9 +141,13 @@ impl Uploads {
             if self.sources.contains(&name) {
                 tracing::warn!("the upload {name:?} is hidden by a source of its name");
             } else {
-                match options.and_then(|options| Table::load_upload(&name, &stored.path(), options))
-                {
+                let types = stored.types();
+                let loaded = options.and_then(|options| {
+                    Table::load_upload(&name, &stored.path(), options, types.as_ref())
+                });
+                match loaded {
                     Ok(table) => {
+                        store_types(&table, types.as_ref(), &stored);
                         tables.push(table.with_stored(Arc::clone(&stored)));
                         self.lock().insert(name, stored);
                     }
@@ -190,10 +198,10 @@ impl Uploads {
         let mut all = self.lock();
         let name = upload.name().to_owned();
         upload.settle(Self::check_catalog(&name, engine.catalog()))?;
-        let version = all.get(&name).map_or(1, |old| old.version() + 1);
+        let version = next_version(all.get(&name).map(|old| old.version()));
         let stored = upload.settle(
             stored
-                .publish(version)
+                .publish(version, table.stored_types().as_ref())
                 .map_err(|error| receive::disk(&error)),
         )?;
         let table = Arc::new(table.with_stored(Arc::clone(&stored)));
@@ -270,6 +278,20 @@ impl Uploads {
     }
 }
 
+/// Stores the columns of text, if others were stored, or none.
+fn store_types(table: &Table, stored: Option<&StoredTypes>, file: &StoredFile) {
+    let types = table.stored_types();
+    if types.as_ref() == stored {
+        return;
+    }
+    if let Some(types) = types
+        && let Err(error) = file.store_types(&types)
+    {
+        let name = &table.name;
+        tracing::warn!("the types of the upload {name:?} could not be stored: {error}");
+    }
+}
+
 /// Checks the name of a table.
 ///
 /// # Errors
@@ -290,6 +312,14 @@ fn check_name(name: &str) -> Result<(), QueryError> {
         format!("{what} is not valid for a table"),
         format!("give 1 to {MAX_NAME_CHARS} characters, no control characters and no /"),
     ))
+}
+
+/// The version of a new upload that replaces the version `old`, if there is one. The clock makes it larger than that of
+/// an upload whose manifest cannot be read now but is mended later.
+fn next_version(old: Option<u64>) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ms = now.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(0));
+    old.map_or(now_ms, |old| now_ms.max(old.saturating_add(1)))
 }
 
 fn name_in_use(name: &str) -> QueryError {

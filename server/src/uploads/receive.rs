@@ -154,6 +154,7 @@ impl Upload {
             extension: String::new(),
             version: 0,
             options: std::mem::take(&mut self.options),
+            types: None,
         };
         let options = manifest.text_options().map_err(bad)?;
         let kind = kind_of(&self.partial, &options, &|| cancel.is_cancelled())?;
@@ -167,7 +168,7 @@ impl Upload {
         let stored = Unpublished::new(&self.folder, &self.partial, manifest, num_bytes, quota)
             .map_err(|error| disk(&error))?;
         // A damaged file can make a reader panic.
-        let load = || Table::load_upload(&self.name, &stored.path(), options);
+        let load = || Table::load_upload(&self.name, &stored.path(), options, None);
         let loaded = std::panic::catch_unwind(AssertUnwindSafe(load))
             .map_err(|_| bad(format!("{}: the file is damaged", self.name)))?;
         let table = loaded.map_err(bad)?;

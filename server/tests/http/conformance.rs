@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use colonnade_server::source::open_all;
 use datafusion::arrow::array::AsArray;
 use datafusion::arrow::datatypes::Int32Type;
+use serde_json::json;
 
 use crate::support::*;
 
@@ -51,13 +52,34 @@ async fn parquet_files_of_old_writers() {
     let error = open_all(&[source("ARROW-17100")]).unwrap_err().to_string();
     assert!(error.contains("parquet-cpp"), "{error}");
     // Its footer gives 0 rows; the row group has 6.
-    let sources = ["repeated_no_annotation", "int96_from_spark"].map(source);
+    let sources = ["repeated_no_annotation", "int96_from_spark", "strings"].map(source);
     let server = Server::of_files(&sources).await;
     let rows = server.get("/v1/tables/repeated_no_annotation/rows").await;
     assert_eq!(rows.rows().num_rows(), 6);
     let sql = "select extract(year from a) as year from int96_from_spark offset 2 limit 1";
     let year = server.sql(sql).await.rows();
     assert_eq!(year.column(0).as_primitive::<Int32Type>().value(0), 9999);
+    // Its columns have no repetition. pyarrow and DuckDB read them as required.
+    let table = server.json("/v1/tables/strings").await;
+    let fields = [
+        ("bytes", "binary"),
+        ("c_utf8", "string"),
+        ("l_utf8", "string"),
+    ];
+    let fields = fields.map(|(name, kind)| json!({"name": name, "type": kind, "nullable": false}));
+    assert_eq!(table["fields"], json!(fields));
+    let words = ["alpha", "bravo", "charlie", "delta"];
+    for rows in [
+        server.get("/v1/tables/strings/rows").await.rows(),
+        server.sql("select * from strings").await.rows(),
+    ] {
+        let bytes = rows.column(0).as_binary::<i32>().iter().flatten();
+        assert!(bytes.eq(words.map(str::as_bytes)));
+        for column in [1, 2] {
+            let texts = rows.column(column).as_string::<i32>().iter().flatten();
+            assert!(texts.eq(words));
+        }
+    }
 }
 
 /// Every file is refused when it is opened or read, or is read. None harms the server, and no failure looks

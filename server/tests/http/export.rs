@@ -24,7 +24,13 @@ use serde_json::Value;
 use crate::result_bytes::{column, file_of, fixture, messages, result_of, stream_of, text_of};
 use crate::support::read_stream;
 
-const FORMATS: [Format; 4] = [Format::Parquet, Format::Csv, Format::Arrow, Format::Ndjson];
+const FORMATS: [Format; 5] = [
+    Format::Parquet,
+    Format::Csv,
+    Format::Arrow,
+    Format::Ndjson,
+    Format::Json,
+];
 
 fn read_arrow(file: Vec<u8>) -> RecordBatch {
     let reader = FileReader::try_new(Cursor::new(file), None).unwrap();
@@ -359,6 +365,12 @@ async fn dictionaries_may_be_replaced_and_grow() {
                             serde_json::from_str(line).unwrap();
                         line["d"].clone()
                     });
+                    Arc::new(column.collect::<StringArray>())
+                }
+                Format::Json => {
+                    let file: Value = serde_json::from_slice(&file).unwrap();
+                    let rows = file["rows"].as_array().unwrap().iter();
+                    let column = rows.map(|row| row[0].as_str().map(str::to_owned));
                     Arc::new(column.collect::<StringArray>())
                 }
             };

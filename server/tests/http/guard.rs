@@ -3,6 +3,7 @@
 use colonnade_server::AppConfig;
 use colonnade_server::http::GuardConfig;
 
+use crate::client;
 use crate::support::*;
 
 async fn server(guard: GuardConfig) -> Server {
@@ -153,11 +154,33 @@ async fn addresses_and_methods_that_do_not_exist() {
             .unwrap()
             .starts_with("text/html")
     );
-    assert!(
-        page.headers["content-security-policy"]
-            .to_str()
-            .unwrap()
-            .starts_with("default-src 'self'")
-    );
+    let policy = page.headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'self'"));
+    // Images in cells are shown from addresses of this kind.
+    assert!(policy.contains("; img-src 'self' data: blob:;"));
     assert_eq!(page.headers["x-content-type-options"], "nosniff");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_host_is_refused() {
+    let server = server(GuardConfig::default()).await;
+    let hosts = [("host", "localhost"), ("host", "rebound.example")];
+    for headers in [hosts, [hosts[0]; 2]] {
+        // Not recorded, because the description of the interface says nothing of invalid HTTP.
+        let response = client::ask(&server.url, "GET", "/v1/tables", &headers, b"").await;
+        read(response.unwrap())
+            .await
+            .assert_refused(400, "bad_parameter");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_response_says_who_may_use_it() {
+    let server = server(GuardConfig::default()).await;
+    for path in ["/", "/healthz", "/v1/tables/t/rows", "/v1/nothing"] {
+        let response = server.get(path).await;
+        assert_eq!(response.header("referrer-policy"), "no-referrer", "{path}");
+        let policy = response.header("cross-origin-resource-policy");
+        assert_eq!(policy, "same-origin", "{path}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Parquet files of other writers: old types, annotations, encryption and damaged pages.
+//! Parquet files of other writers: old types, encryption and damaged pages.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,9 +11,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::Encoding;
-use datafusion::parquet::data_type::{
-    ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int96, Int96Type,
-};
+use datafusion::parquet::data_type::{Int96, Int96Type};
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::file::writer::SerializedFileWriter;
 use datafusion::parquet::schema::parser::parse_message_type;
@@ -113,49 +111,6 @@ fn int96_that_no_unit_holds_is_refused() {
     for source in [both, two] {
         let error = open_all(std::slice::from_ref(&source)).unwrap_err();
         assert!(error.to_string().contains("INT96"), "{source}: {error}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn annotated_columns_have_the_extension_type() {
-    let folder = TempDir::new().unwrap();
-    let path = folder.path().join("t.parquet");
-    let schema = "message rows {
-        required fixed_len_byte_array(16) u (UUID);
-        required binary j (JSON);
-        required binary s (STRING);
-    }";
-    let schema = Arc::new(parse_message_type(schema).unwrap());
-    let file = File::create(&path).unwrap();
-    let mut writer = SerializedFileWriter::new(file, schema, Arc::default()).unwrap();
-    let mut group = writer.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let uuid = FixedLenByteArray::from(vec![7; 16]);
-    let typed = column.typed::<FixedLenByteArrayType>();
-    typed.write_batch(&[uuid], None, None).unwrap();
-    column.close().unwrap();
-    for text in ["{}", "text"] {
-        let mut column = group.next_column().unwrap().unwrap();
-        let typed = column.typed::<ByteArrayType>();
-        typed
-            .write_batch(&[ByteArray::from(text)], None, None)
-            .unwrap();
-        column.close().unwrap();
-    }
-    group.close().unwrap();
-    writer.close().unwrap();
-
-    let server = Server::of_files(&[path.display().to_string()]).await;
-    for rows in [
-        server.get("/v1/tables/t/rows").await.rows(),
-        server.sql("select * from t").await.rows(),
-    ] {
-        let schema = rows.schema();
-        let names = schema
-            .fields()
-            .iter()
-            .map(|field| field.extension_type_name());
-        assert!(names.eq([Some("arrow.uuid"), Some("arrow.json"), None]));
     }
 }
 

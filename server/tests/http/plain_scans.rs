@@ -45,7 +45,7 @@ async fn plain_scans_are_seekable() {
         path(folder.path(), "c.csv"),
     ];
     let engine = engine(&folder, &sources);
-    let sql = |sql: &str| Source::Sql(sql.to_owned());
+    let sql = |sql: &str| Source::Sql(sql.into());
     let seekable = |planned: &PlannedQuery| (planned.is_seekable, planned.num_rows);
     for (text, offset, limit, num_rows) in [
         ("select * from p", 0, None, 90),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::served::Running;
@@ -21,7 +22,11 @@ struct Program {
 impl Program {
     /// Serves a table of 2 million rows; temporary folders are created in `temporary`.
     fn start(temporary: &Path, source: &Path, options: &[&str]) -> Self {
-        let mut child = command(temporary, source, options)
+        Self::of(command(temporary, source, options))
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -66,6 +71,26 @@ fn command(temporary: &Path, source: &Path, options: &[&str]) -> Command {
         .args(options)
         .env("TMPDIR", temporary);
     command
+}
+
+/// The tables of a source that is given in a working directory.
+pub(crate) fn tables_of(working: &Path, source: &str) -> Vec<Value> {
+    let temporary = TempDir::new().unwrap();
+    let mut command = command(temporary.path(), Path::new(source), &[]);
+    command.current_dir(working);
+    let program = Program::of(command);
+    let mut socket = TcpStream::connect(&program.address).unwrap();
+    let request = format!(
+        "GET /v1/tables HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+        program.address
+    );
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    socket.read_to_string(&mut response).unwrap();
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    let json = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
+    let list: Value = serde_json::from_str(json).unwrap();
+    list["tables"].as_array().unwrap().clone()
 }
 
 fn source(folder: &Path) -> std::path::PathBuf {
@@ -146,4 +171,53 @@ fn the_program_stops_when_asked() {
     let mut rest = String::new();
     program.out.read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "standard output holds one line");
+}
+
+#[test]
+fn the_next_start_removes_what_a_killed_program_left() {
+    let folder = TempDir::new().unwrap();
+    let source = source(folder.path());
+    let temporary = TempDir::new().unwrap();
+    let mut killed = Program::start(temporary.path(), &source, &[]);
+    killed.child.0.kill().unwrap();
+    killed.wait();
+    assert_eq!(num_entries(temporary.path()), 1);
+    let mut program = Program::start(temporary.path(), &source, &[]);
+    assert_eq!(num_entries(temporary.path()), 1);
+    program.signal();
+    program.wait();
+    assert_eq!(num_entries(temporary.path()), 0);
+}
+
+#[test]
+fn a_slow_statement_is_logged_while_it_runs() {
+    let folder = TempDir::new().unwrap();
+    let source = source(folder.path());
+    let mut child = command(folder.path(), &source, &["--log-slow", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    let log = BufReader::new(child.stderr.take().unwrap());
+    let _program = Running(child);
+    let address = line.trim().strip_prefix("listening on http://").unwrap();
+    let sql = "select sum(a.value * b.value) from generate_series(1, 10000000) a, generate_series(1, 10000000) b";
+    let body = format!("{{\"sql\": \"{sql}\"}}");
+    let mut socket = TcpStream::connect(address).unwrap();
+    let head = format!(
+        "POST /v1/query HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    socket.write_all((head + &body).as_bytes()).unwrap();
+    let (found, slow) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut lines = log.lines().map_while(Result::ok);
+        found.send(lines.find(|line| line.contains("slow query")))
+    });
+    let slow = slow.recv_timeout(PATIENCE).expect("nothing is logged");
+    let slow = slow.expect("the program has ended");
+    assert!(slow.contains("generate_series(1, 10000000)"), "{slow}");
 }

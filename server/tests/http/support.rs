@@ -257,6 +257,17 @@ pub(crate) fn config() -> AppConfig {
     }
 }
 
+/// Why the only table of a source cannot be read, whether the server starts or not. Blocks.
+pub(crate) fn why_unreadable(source: &str) -> String {
+    match open_all(&[source.to_owned()]) {
+        Err(error) => error.to_string(),
+        Ok(tables) => {
+            let mut reasons = tables.into_iter().filter_map(|table| table.unreadable);
+            reasons.next().expect("the table can be read").reason
+        }
+    }
+}
+
 pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).display().to_string()
 }

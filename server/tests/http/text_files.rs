@@ -192,22 +192,85 @@ async fn an_open_quote_is_an_error_with_its_line() {
     }
 }
 
+/// The text in UTF-16 without a byte order mark.
+fn utf_16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
 #[test]
 fn a_file_without_a_sound_row_is_refused_with_its_line() {
-    let folder = TempDir::new().unwrap();
-    for (file, text, part) in [
+    let keys: Vec<_> = (0..70_000).map(|key| format!("\"{key}\":0")).collect();
+    let object = format!("{{{}}}", keys.join(","));
+    let cases = [
         (
-            "t.csv",
+            "1.csv",
             b"a\xff,b\n".to_vec(),
             "line 1: the text is not UTF-8",
         ),
-        ("t.ndjson", b"\n{\"a\":1,\"a\":2}\n".to_vec(), "line 2"),
-        ("t.csv", ",".repeat(70_000).into_bytes(), "65,536 columns"),
-    ] {
+        (
+            "2.ndjson",
+            b"\n{\"a\":1,\"a\":2}\n".to_vec(),
+            "line 2: expected different keys in one object, found \"a\" twice",
+        ),
+        (
+            "3.json",
+            b"[\n{\"a\":1,\"a\":2}]\n".to_vec(),
+            "line 2: expected different keys in one object, found \"a\" twice",
+        ),
+        ("4.csv", ",".repeat(70_000).into_bytes(), "65,536 columns"),
+        ("5.ndjson", object.clone().into_bytes(), "65,536 columns"),
+        (
+            "6.json",
+            format!("[{object}]").into_bytes(),
+            "65,536 columns",
+        ),
+        (
+            "7.csv",
+            [utf_16("a,b"), vec![0]].concat(),
+            "line 1: the text is not UTF-16LE",
+        ),
+        (
+            "8.csv",
+            [b"\xff\xfe".to_vec(), utf_16("a,b"), b"\x00\xd8".to_vec()].concat(),
+            "line 1: the text is not UTF-16LE",
+        ),
+    ];
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("0.csv"), "n\n1\n").unwrap();
+    for (file, text, part) in &cases {
         fs::write(folder.path().join(file), text).unwrap();
         let error = open_all(&[path(folder.path(), file)]).unwrap_err();
-        assert!(error.to_string().contains(part), "{error}");
+        assert!(error.to_string().contains(part), "{file}: {error}");
     }
+    // In a folder, the reason stands with the table.
+    let tables = open_all(&[folder.path().display().to_string()]).unwrap();
+    assert_eq!(tables.len(), 1 + cases.len());
+    for (file, _, part) in &cases {
+        let is_of_file = |reason: &&String| reason.starts_with(file);
+        let reasons = tables.iter().filter_map(|table| table.unreadable.as_ref());
+        let mut reasons = reasons.map(|why| &why.reason).filter(is_of_file);
+        let reason = reasons.next().unwrap();
+        assert!(reason.contains(part), "{reason}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn utf_16_needs_no_byte_order_mark() {
+    let folder = TempDir::new().unwrap();
+    for (file, text) in [
+        ("one.csv", utf_16("n\n1\n2\n")),
+        ("two.csv", utf_16("n;\u{e4}\n1;\u{20ac}\n2;x\n")),
+        ("lines.ndjson", utf_16("{\"n\":1}\n{\"n\":2}\n")),
+    ] {
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+    let server = Server::of_files(&[folder.path().display().to_string()]).await;
+    for table in ["one", "two", "lines"] {
+        let rows = server.get(&format!("/v1/tables/{table}/rows")).await;
+        assert_eq!(rows.numbers(), [1, 2], "{table}");
+    }
+    let rows = server.get("/v1/tables/two/rows").await.rows();
+    assert_eq!(texts(&rows, "\u{e4}"), ["\u{20ac}", "x"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

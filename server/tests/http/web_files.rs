@@ -27,11 +27,19 @@ pub(crate) struct WebFiles {
 
 impl WebFiles {
     pub(crate) async fn start() -> Self {
+        Self::start_at("127.0.0.1:0").await
+    }
+
+    pub(crate) async fn start_at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
+        Self::of_listener(listener)
+    }
+
+    pub(crate) fn of_listener(listener: TcpListener) -> Self {
         let shelf = Arc::new(Shelf::default());
         let routes = Router::new()
             .route("/{*name}", get(answer))
             .with_state(Arc::clone(&shelf));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let serving = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
         Self {

@@ -1,14 +1,19 @@
 //! Files of every kind at URLs of a web server.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use colonnade_server::source::open_all;
+use colonnade_server::App;
+use colonnade_server::source::{open_all, open_with_schemas};
 use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterProperties;
 use tempfile::TempDir;
+use tokio::net::TcpListener;
 
+use crate::client;
+use crate::served::{Running, get};
 use crate::support::*;
 use crate::web_files::WebFiles;
 
@@ -37,10 +42,10 @@ fn ndjson(num_rows: i64) -> String {
         .collect()
 }
 
-/// The refusal of a source, on a thread where blocking is allowed.
+/// What is wrong with a source, on a thread where blocking is allowed.
 async fn refusal(source: String) -> String {
-    let opened = tokio::task::spawn_blocking(move || open_all(&[source]).map(drop));
-    opened.await.unwrap().unwrap_err().to_string()
+    let reason = tokio::task::spawn_blocking(move || why_unreadable(&source));
+    reason.await.unwrap()
 }
 
 async fn serve(sources: Vec<String>) -> Server {
@@ -169,6 +174,89 @@ async fn what_is_wrong_is_said_in_one_line() {
     assert!(refusal(nobody).await.contains("the host cannot be reached"));
     let nowhere = "http://no-such-host.invalid/a.csv".to_owned();
     assert!(refusal(nowhere).await.contains("there is no such host"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_program_answers_while_its_sources_load() {
+    // Connections wait in the queue of the system until somebody accepts them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = free.local_addr().unwrap().to_string();
+    drop(free);
+    let source = format!("t=http://{}/t.csv", silent.local_addr().unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_colonnade"));
+    command.args(["serve", &source, "--listen", &listen]);
+    let _program = Running(command.stdout(Stdio::null()).spawn().unwrap());
+    let address = format!("http://{listen}");
+    let deadline = Instant::now() + PATIENCE;
+    let alive = loop {
+        assert!(Instant::now() < deadline, "it does not listen");
+        if let Ok(response) = client::ask(&address, "GET", "/healthz", &[], b"").await {
+            break read(response).await;
+        }
+    };
+    assert_eq!((alive.status, &*alive.body), (200, b"ok\n".as_slice()));
+    for path in ["/readyz", "/", "/v1/tables"] {
+        let response = client::ask(&address, "GET", path, &[], b"").await.unwrap();
+        let refused = read(response).await;
+        refused.assert_refused(503, "busy");
+        assert_eq!(refused.header("retry-after"), "1");
+    }
+    silent.set_nonblocking(true).unwrap();
+    let web = WebFiles::of_listener(TcpListener::from_std(silent).unwrap());
+    web.put("t.csv", csv(0, 10));
+    while get(&address, "/readyz").await.status != 200 {
+        assert!(Instant::now() < deadline, "it does not become ready");
+    }
+    let rows = get(&address, "/v1/tables/t/rows").await;
+    assert!(rows.has_numbers(0..10));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_web_server_that_does_not_answer_is_tried_again() {
+    let reserved = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = reserved.local_addr().unwrap().to_string();
+    drop(reserved);
+    let sources = [
+        format!("http://{address}/data/a.csv?signature=hunter2"),
+        format!("b=http://{address}/b.csv"),
+    ];
+    let started = tokio::task::spawn_blocking(move || {
+        let schemas = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(schemas.path(), r#"{"types": {"n": "text"}}"#).unwrap();
+        let schema = format!("b={}", schemas.path().display());
+        open_with_schemas(&sources, &[schema]).unwrap()
+    });
+    let (tables, folders) = started.await.unwrap();
+    let app = App::try_new(&config(), tables).unwrap();
+    let server = Server::of_app(app.following(Some(folders))).await;
+    let list = server.json("/v1/tables").await;
+    let error = list["tables"][0]["error"].as_str().unwrap();
+    assert!(error.contains("the host cannot be reached"), "{error}");
+    assert!(!error.contains("hunter2"), "{error}");
+    let refused = server.get("/v1/tables/a/rows").await;
+    refused.assert_refused(422, "source_unreadable");
+
+    let web = WebFiles::start_at(&address).await;
+    web.put("data/a.csv", csv(0, 10));
+    web.put("b.csv", csv(0, 10));
+    let deadline = Instant::now() + PATIENCE;
+    for name in ["a", "b"] {
+        while server.get(&format!("/v1/tables/{name}/rows")).await.status != 200 {
+            assert!(Instant::now() < deadline, "{name}");
+        }
+    }
+    let read = server.get("/v1/tables/a/rows").await;
+    assert!(read.has_numbers(0..10));
+    let b = server.json("/v1/tables/b").await;
+    assert_eq!(b["fields"][0]["type"], "string");
+    assert_eq!(
+        server.json("/v1/tables").await["tables"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
 }
 
 fn write(folder: &Path, name: &str, bytes: &[u8]) {

@@ -37,6 +37,13 @@ pub(super) struct Scratch {
     keys: Vec<(usize, usize)>,
 }
 
+/// A position to which a cursor can move back.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bookmark {
+    at: usize,
+    depth: u32,
+}
+
 /// A position in the text of one record.
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
@@ -285,6 +292,20 @@ impl<'a> Cursor<'a> {
         } else {
             Err(self.unexpected("\":\""))
         }
+    }
+
+    /// Where the cursor is now, to move back there.
+    pub(super) fn bookmark(&self) -> Bookmark {
+        Bookmark {
+            at: self.at,
+            depth: self.depth,
+        }
+    }
+
+    /// Moves back to where the cursor was.
+    pub(super) fn move_to(&mut self, bookmark: Bookmark) {
+        self.at = bookmark.at;
+        self.depth = bookmark.depth;
     }
 
     /// Checks the next value and returns its text.

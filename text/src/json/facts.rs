@@ -47,11 +47,12 @@ impl Facts {
             }
             Class::Object => {
                 let objects = self.objects.get_or_insert_default();
-                if objects.has_too_many_fields {
-                    return cursor.skip_value().map(|_| ());
+                let begin = cursor.bookmark();
+                if objects.has_too_many_fields || !objects.observe(cursor, MAX_STRUCT_FIELDS)? {
+                    objects.forget();
+                    cursor.move_to(begin);
+                    cursor.skip_value()?;
                 }
-                objects.observe(cursor)?;
-                objects.forget_if_too_many();
                 Ok(())
             }
             Class::Array => self.observe_items(cursor),
@@ -77,7 +78,9 @@ impl Facts {
         if let Some(other) = other.objects {
             let objects = self.objects.get_or_insert_default();
             objects.merge(*other);
-            objects.forget_if_too_many();
+            if objects.has_too_many_fields || objects.num_fields() > MAX_STRUCT_FIELDS {
+                objects.forget();
+            }
         }
         if let Some(other) = other.items {
             self.items.get_or_insert_default().merge(*other);
@@ -129,20 +132,22 @@ pub(super) struct ObjectFacts {
 }
 
 impl ObjectFacts {
-    /// Adds the next object.
-    pub(super) fn observe(&mut self, cursor: &mut Cursor) -> Parsed<()> {
+    /// Adds the next object. Returns false at the first field beyond `max_fields`, inside the object: an
+    /// object can have millions of them.
+    pub(super) fn observe(&mut self, cursor: &mut Cursor, max_fields: usize) -> Parsed<bool> {
         cursor.open()?;
         self.index.begin_object();
         while let Some(next) = self.index.next_field(cursor)? {
             let field = match next {
                 NextField::Known(field) => field,
+                NextField::Unknown(_) if self.num_fields() >= max_fields => return Ok(false),
                 NextField::Unknown(name) => self.add(&name),
             };
             if let Some(facts) = self.facts.get_mut(field) {
                 facts.observe(cursor)?;
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn add(&mut self, name: &str) -> usize {
@@ -161,13 +166,12 @@ impl ObjectFacts {
         }
     }
 
-    fn forget_if_too_many(&mut self) {
-        if self.has_too_many_fields || self.index.len() > MAX_STRUCT_FIELDS {
-            *self = Self {
-                has_too_many_fields: true,
-                ..Self::default()
-            };
-        }
+    /// Forgets the fields, because there are too many.
+    fn forget(&mut self) {
+        *self = Self {
+            has_too_many_fields: true,
+            ..Self::default()
+        };
     }
 
     /// The number of fields that were seen.

@@ -71,9 +71,6 @@ impl Inference {
     /// The first broken record; not in a sample that has a record already.
     pub fn push(&mut self, piece: &[u8]) -> Result<bool, TextError> {
         let result = self.records.push(piece, &mut self.sample);
-        if self.sample.facts.num_fields() > MAX_COLUMNS {
-            return Err(TextError::new(TextErrorKind::TooManyColumns, 0));
-        }
         self.forgive(result, true)
     }
 
@@ -123,7 +120,9 @@ impl RecordSink for Sample {
         }
         let mut cursor = Cursor::new(text, self.allows_nan, &mut self.scratch);
         expect_object(&mut cursor)?;
-        self.facts.observe(&mut cursor)?;
+        if !self.facts.observe(&mut cursor, MAX_COLUMNS)? {
+            return Err(Fault::new(TextErrorKind::TooManyColumns));
+        }
         cursor.end()?;
         self.num_rows += 1;
         Ok(self
@@ -160,9 +159,16 @@ impl Inferred {
     }
 
     /// Adds the facts of records that follow. Fields keep the order in which they were first seen.
-    pub fn merge(&mut self, other: Self) {
+    ///
+    /// # Errors
+    /// There are now more than [`MAX_COLUMNS`] fields.
+    pub fn merge(&mut self, other: Self) -> Result<(), TextErrorKind> {
         self.num_rows += other.num_rows;
         self.facts.merge(other.facts);
+        if self.facts.num_fields() > MAX_COLUMNS {
+            return Err(TextErrorKind::TooManyColumns);
+        }
+        Ok(())
     }
 
     /// The types that hold all values exactly. All fields may be null.

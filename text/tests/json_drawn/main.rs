@@ -201,7 +201,7 @@ fn ranges_together_are_the_whole_text() {
             num_rows += decoded.num_rows();
             let bytes = bytes_of(&drawn.text, &range);
             if let Ok(part) = infer(random, Inference::with_range(options, range), &bytes) {
-                merged.merge(part);
+                merged.merge(part).unwrap();
             }
         }
         assert_eq!(num_rows, drawn.rows.len());

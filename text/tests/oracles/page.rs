@@ -16,9 +16,10 @@ pub(crate) fn page(data: &Value, reasons: &Value, compared: &[Compared]) -> Stri
     let mut page = format!(
         "# How Colonnade reads unusual CSV and JSON\n\n\
         This page compares Colonnade with {} on {} texts, each reader with its default settings. \
+        (Colonnade's text decoder reads the texts directly here. The server would convert UTF-16 first.) \
         Colonnade shows what a text says, or an error with its line. It does not drop a digit, a zone, a \
-        field or a row. A number with a fraction becomes the nearest double if it has at most 17 digits, \
-        as the other readers have it; so the last of 16 or 17 digits can change. \
+        field or a row. Like the other readers, it reads a number with a fraction and at most 17 digits as \
+        the nearest double, so the last of 16 or 17 digits can change. \
         [Text files](sources.md#text-files) has the rules.\n\n\
         The tests write and check this page (`text/tests/oracles`). `fixtures/text` has all texts and \
         answers.\n\n\
@@ -39,9 +40,12 @@ pub(crate) fn page(data: &Value, reasons: &Value, compared: &[Compared]) -> Stri
         let num_cases = compared.iter().filter(has_reason).count();
         page += &format!("| {id} | {num_cases} | {} |\n", sentence.as_str().unwrap());
     }
-    page += "\n## Texts\n\nTexts of which all readers make the same are left out. `=` means the same \
-        names and values as Colonnade; a value is the first that differs. Colonnade's column shows the \
-        types of the columns with the values of the last one, or the error.\n";
+    page += "\n## Texts\n\nTexts that all readers read alike are left out. `=` means the same \
+        names and values as Colonnade. If a reader has other values, its cell shows the first value that \
+        differs, whichever column it is in. Colonnade's cell shows its error, or else the types of all columns \
+        and, behind the colon, the values of the last column. In the other cells, `rows` means that the \
+        reader made rows of a text that is an error for Colonnade, `3 rows` another number of rows, \
+        and `names …` other names of the columns.\n";
     for group in
         compared.chunk_by(|a, b| a.case.kind == b.case.kind && a.case.is_json == b.case.is_json)
     {
@@ -90,6 +94,9 @@ fn our_cell(ours: &Answer) -> String {
     // Cases of one column have the number of the row before it.
     let num_left_out = usize::from(columns.first().is_some_and(|(name, _)| name == "id"));
     let types: Vec<_> = types.skip(num_left_out).collect();
+    if types.is_empty() {
+        return "a row without columns".into();
+    }
     let values = rows.iter().filter_map(|row| row.last()).take(3).map(code);
     let values: Vec<_> = values.collect();
     let more = if rows.len() > 3 { ", …" } else { "" };

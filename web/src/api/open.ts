@@ -1,4 +1,5 @@
 import { cancelledError } from "../model/errors.js";
+import { PAGE_MEMORY_BYTES } from "./memory-share.js";
 import { prepareSource, type RequestOptions, type TableSource } from "./source.js";
 import { findWasm, startWorker, type WorkerOptions } from "./start-worker.js";
 import { Table } from "./table.js";
@@ -8,16 +9,16 @@ export interface OpenOptions extends RequestOptions, WorkerOptions {
   /** Stops the stream, as {@link Table.cancel} does. */
   signal?: AbortSignal | undefined;
   /**
-   * Memory budget of the rows, in bytes; default 1 GiB. A larger table becomes `windowed` if the
-   * source can answer by row; otherwise reading pauses ({@link Table.paused}).
+   * Memory budget of the rows, in bytes. By default, the tables of a page share 1 GiB. A larger table becomes
+   * `windowed` if the source can answer by row; otherwise reading pauses ({@link Table.paused}).
    */
   memoryBytes?: number | undefined;
   /** The expected number of rows, if known from elsewhere; used only for progress. */
   totalRows?: number | undefined;
 }
 
-/** The default of `memoryBytes`: 1 GiB. */
-export const DEFAULT_MEMORY_BYTES = 1024 ** 3;
+/** What the tables of a page share if they have no `memoryBytes` of their own: 1 GiB. */
+export const DEFAULT_MEMORY_BYTES = PAGE_MEMORY_BYTES;
 
 /**
  * Opens a table. Resolves once its schema is known, while rows still arrive. Rejects with a
@@ -41,7 +42,7 @@ export async function openFor(
   source: TableSource,
   options: OpenOptions,
 ): Promise<Table> {
-  const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
+  const { signal, memoryBytes, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
   // Comes first, so that the worker starts while the page prepares the source.
   const opened = new AbortController();

@@ -1,8 +1,8 @@
 import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Endpoint } from "../rpc/endpoint.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
-import type { Message, WasmModule } from "../rpc/messages.js";
-import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js";
+import type { Message, WasmModule, WorkerNews } from "../rpc/messages.js";
+import { type TableWorker, takeIdleWorker, WorkerLease, watchWorker } from "./worker-lease.js";
 
 /** What `worker.js` exports. */
 export interface WorkerModule {
@@ -159,14 +159,11 @@ function startedWorker(worker: Worker, signal: AbortSignal | undefined): Promise
       },
       { once: true },
     );
-    worker.addEventListener(
-      "message",
-      () => {
-        signal?.removeEventListener("abort", abort);
-        resolve(worker);
-      },
-      { once: true },
-    );
+    worker.addEventListener("message", ({ data }: MessageEvent<WorkerNews>) => {
+      signal?.removeEventListener("abort", abort);
+      if (data === "ready") resolve(worker);
+      else void watchWorker(worker, data.lock);
+    });
   });
 }
 

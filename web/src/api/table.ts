@@ -13,6 +13,7 @@ import type { UrlSource } from "../model/wire-source.js";
 import type { NoticeName, Notices, WasmModule } from "../rpc/messages.js";
 import { Requester } from "../rpc/requester.js";
 import { arrowTable } from "./arrow.js";
+import { MemoryShare } from "./memory-share.js";
 import type {
   ColumnValues,
   FindOptions,
@@ -81,7 +82,8 @@ export interface Table {
 
 interface StartOptions {
   signal: AbortSignal | undefined;
-  memoryBytes: number;
+  /** Undefined for a share of the page's memory. */
+  memoryBytes: number | undefined;
   totalRows: number | undefined;
   wasm: WasmModule | string | undefined;
   isShown?: boolean;
@@ -97,6 +99,7 @@ export class Table extends EventTarget {
   readonly #prepared: PreparedSource;
   readonly #totalRows: number | undefined;
   #memoryBytes: number;
+  readonly #share: MemoryShare | undefined;
   #schema: Schema = { fields: [], metadata: {} };
   #state: TableState = "streaming";
   #error: ColonnadeError | undefined;
@@ -131,7 +134,7 @@ export class Table extends EventTarget {
     options: StartOptions,
   ): Promise<Table> {
     const table = new Table(worker, prepared, options);
-    const { memoryBytes, wasm, signal, isShown = false } = options;
+    const { wasm, signal, isShown = false } = options;
     signal?.addEventListener("abort", () => table.cancel(), { signal: table.#ended.signal });
     globalThis.addEventListener?.("pagehide", table.#onPageHide);
     globalThis.addEventListener?.("online", table.#onOnline);
@@ -139,7 +142,12 @@ export class Table extends EventTarget {
       await table.#pool.requestFirst(signal);
       // The user left the page meanwhile: a return to it must not continue this table.
       if (table.#state !== "streaming") throw cancelledError();
-      const params = { source: prepared.wire, memoryBytes, wasm, isShown };
+      const memoryBytes = table.#memoryBytes;
+      const isShared = table.#share !== undefined;
+      const compiled = wasm instanceof WebAssembly.Module ? wasm : undefined;
+      if (compiled !== undefined) table.#requester.send("module", compiled);
+      const bytes = wasm instanceof WebAssembly.Module ? undefined : wasm;
+      const params = { source: prepared.wire, memoryBytes, isShared, wasm: bytes, isShown };
       const { transfer } = prepared;
       const opened = await table.#requester.request("open", params, { signal, transfer });
       table.#schema = opened.schema;
@@ -163,7 +171,8 @@ export class Table extends EventTarget {
     this.#prepared = prepared;
     this.#isHeldByServer = prepared.wire.kind === "url" && prepared.wire.query?.isKept === false;
     this.#totalRows = totalRows;
-    this.#memoryBytes = memoryBytes;
+    this.#share = memoryBytes === undefined ? new MemoryShare() : undefined;
+    this.#memoryBytes = memoryBytes ?? this.#share?.bytes ?? 0;
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
     this.#rows = new TableReader(this.#requester, this, isShown);
@@ -220,7 +229,7 @@ export class Table extends EventTarget {
     return this.#warning;
   }
 
-  /** Memory budget of the rows, in bytes. */
+  /** Memory budget of the rows, in bytes. A share of the page's memory grows with the table. */
   get memoryBytes(): number {
     return this.#memoryBytes;
   }
@@ -376,6 +385,7 @@ export class Table extends EventTarget {
     globalThis.removeEventListener?.("pagehide", this.#onPageHide);
     globalThis.removeEventListener?.("online", this.#onOnline);
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
+    this.#share?.settle(0);
     this.#worker.release();
     this.#pool.close();
     this.#prepared.port?.close();
@@ -401,6 +411,13 @@ export class Table extends EventTarget {
         this.#reportSchema();
         this.#dispatch("progress", this.progress);
         if (this.paused !== undefined) this.#dispatch("pause", this.paused);
+        break;
+      case "memory":
+        this.#memoryBytes = Math.max(this.#memoryBytes, this.#share?.grow() ?? 0);
+        this.#requester.send("grow", { memoryBytes: this.#memoryBytes });
+        break;
+      case "large":
+        this.#worker.retire?.();
         break;
       case "slot":
         this.#pool.receive(data as Notices["slot"]);
@@ -428,8 +445,9 @@ export class Table extends EventTarget {
     this.#done.catch(() => undefined);
   }
 
-  #onEnd({ state, error, warning, canResume, ...progress }: Notices["end"]): void {
+  #onEnd({ state, error, warning, canResume, usedBytes, ...progress }: Notices["end"]): void {
     this.#progress = progress;
+    if (usedBytes !== undefined) this.#share?.settle(usedBytes);
     this.#reportSchema();
     if (this.#state === "streaming") {
       this.#canResume = canResume ?? false;
@@ -453,6 +471,7 @@ export class Table extends EventTarget {
       this.#canResume = false;
       this.#requester.fail(error);
       this.#worker.terminate();
+      this.#share?.settle(0);
       this.#pool.close();
       this.#dropAtServer();
     } else if (this.#state !== "streaming") {

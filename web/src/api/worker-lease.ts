@@ -7,6 +7,8 @@ export interface TableWorker extends Endpoint {
   addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
   /** The table is closed: its rows are freed, and another table may use the worker. */
   release(): void;
+  /** The worker holds much memory: it ends when it is released. */
+  retire?(): void;
   /** Ends a worker that failed. */
   terminate(): void;
 }
@@ -17,6 +19,7 @@ export class WorkerLease implements TableWorker {
   readonly #kind: string;
   readonly #port: MessagePort;
   readonly #ended = new AbortController();
+  #isRetired = false;
 
   /** @param kind workers of one kind are interchangeable */
   constructor(worker: Worker, kind: string) {
@@ -45,9 +48,14 @@ export class WorkerLease implements TableWorker {
   }
 
   release(): void {
+    if (this.#isRetired) this.terminate();
     if (!this.#end()) return;
     this.#worker.postMessage("idle" satisfies WorkerOrder);
     keepIdleWorker(this.#worker, this.#kind);
+  }
+
+  retire(): void {
+    this.#isRetired = true;
   }
 
   terminate(): void {
@@ -67,6 +75,13 @@ export class WorkerLease implements TableWorker {
 const IDLE_MS = 30_000;
 
 let idle: { worker: Worker; kind: string; timer: ReturnType<typeof setTimeout> } | undefined;
+
+/** Reports the end of a worker that the browser ended, as an error of it. `lock` is held by the worker. */
+export async function watchWorker(worker: Worker, lock: string): Promise<void> {
+  await navigator.locks.request(lock, () => undefined);
+  worker.dispatchEvent(new ErrorEvent("error", { message: "the browser ended it." }));
+  if (idle?.worker === worker) endIdleWorker();
+}
 
 function keepIdleWorker(worker: Worker, kind: string): void {
   endIdleWorker();

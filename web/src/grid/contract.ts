@@ -17,8 +17,12 @@ export interface GridCallbacks {
   header: HeaderCallbacks;
   /** Scrolling has stopped, or rows have arrived. */
   onRest(): void;
-  /** Copy the selection, or the active cell if nothing is selected. */
-  onCopy(): void;
+  /**
+   * Copy the selection, or the active cell if nothing is selected.
+   *
+   * @param data the data of the browser's own command, e.g. in its menu; null or undefined for a key
+   */
+  onCopy(data?: DataTransfer | null): void;
   /** Show a whole cell. */
   onOpen(position: CellPosition): void;
   /** The selection changed. */

@@ -1,12 +1,18 @@
 import type { Field } from "../model/schema.js";
-import { CellCache, type ReadWindow, wantedRects } from "./cache.js";
+import { CellCache, type CellRect, type ReadWindow, wantedRects } from "./cache.js";
 import { ColumnSet, type ShownColumns } from "./column-set.js";
 import type { GridCallbacks, GridProgress } from "./contract.js";
 import { setAttribute } from "./dom.js";
 import { Frames } from "./frames.js";
 import { GridHeader, type HeaderMark } from "./header.js";
 import { HeaderInput } from "./header-input.js";
-import { type CellPosition, type Extent, HEADER_ROW, moveFocus } from "./keyboard.js";
+import {
+  type CellPosition,
+  commandLetter,
+  type Extent,
+  HEADER_ROW,
+  moveFocus,
+} from "./keyboard.js";
 import { type CellMark, GridRows } from "./rows.js";
 import { Selecting, type SelectingGrid } from "./selecting.js";
 import type { Selection } from "./selection.js";
@@ -225,6 +231,23 @@ export class Grid {
     return this.#awaitedRow;
   }
 
+  /** The rows of a rectangle as tab-separated text; undefined unless all cells are in the cache, whole and plain. */
+  plainText({ rowStart, rowEnd, columnStart, columnEnd }: CellRect): string | undefined {
+    const lines: string[] = [];
+    for (let row = rowStart; row < rowEnd; row++) {
+      const texts: string[] = [];
+      for (let column = columnStart; column < columnEnd; column++) {
+        const cached = this.#cache.cell(row, column);
+        const text = cached?.window.text(row, cached.position);
+        if (text === undefined || cached?.window.isCut(row, cached.position)) return undefined;
+        if (/[\t\n\r"]/.test(text)) return undefined;
+        texts.push(text);
+      }
+      lines.push(texts.join("\t"));
+    }
+    return lines.join("\n");
+  }
+
   /** Reads failed cells again. */
   retry(): void {
     this.#cache.retry();
@@ -298,6 +321,12 @@ export class Grid {
     element.addEventListener("wheel", onGesture, passive);
     element.addEventListener("touchmove", onGesture, passive);
     element.addEventListener("keydown", (event) => this.#onKey(event));
+    // Without a selected text, the browser's copy command happens in the body, wherever the focus is.
+    for (const type of ["copy", "beforecopy"] as const) {
+      const onCommand = (event: Event) => this.#onCopyCommand(event as ClipboardEvent);
+      element.addEventListener("focusin", () => document.addEventListener(type, onCommand));
+      element.addEventListener("focusout", () => document.removeEventListener(type, onCommand));
+    }
     element.addEventListener("mousedown", ({ target, button, ctrlKey, metaKey }) => {
       const position = this.#header.positionOf(target);
       // With a modifier the column is selected, and the focus stays on the cells.
@@ -309,8 +338,10 @@ export class Grid {
     });
     element.addEventListener("focusin", (event) => {
       const position = this.#header.positionOf(event.target) ?? this.#rows.positionOf(event.target);
-      if (position?.row === HEADER_ROW) this.#active = position;
-      if (position !== undefined) this.#reveal(position);
+      if (position === undefined) return;
+      // A screen reader gives the focus to any cell.
+      this.#active = position;
+      this.#reveal(position);
     });
   }
 
@@ -367,11 +398,17 @@ export class Grid {
 
   /** Handles a key at a cell; false if it only moves the focus or has no meaning. */
   #onCellKey(event: KeyboardEvent, position: CellPosition): boolean {
-    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
-    if (isCommand && event.key.toLowerCase() === "c") this.#callbacks.onCopy();
+    if (commandLetter(event) === "c") this.#callbacks.onCopy();
     else if (event.key === "Enter" || event.key === "F2") this.#callbacks.onOpen(position);
     else return this.#selecting.onKey(event, position);
     return true;
+  }
+
+  /** Copies for the browser's own command. Safari enables it only if `beforecopy` is prevented. */
+  #onCopyCommand(event: ClipboardEvent): void {
+    if (this.#progress.numRows === 0 || !this.element.matches(":focus-within")) return;
+    event.preventDefault();
+    if (event.type === "copy") this.#callbacks.onCopy(event.clipboardData);
   }
 
   #onScroll(): void {
@@ -384,7 +421,13 @@ export class Grid {
     this.#layer.style.width = `${widthPx}px`;
     this.#layer.style.height = `${heightPx}px`;
     this.#layOut();
-    this.#moveTo(this.topRow);
+    this.restore();
+  }
+
+  /** Call it when the grid was moved to another place in the document. */
+  restore(): void {
+    this.#viewport.restore();
+    this.#frames.schedule();
   }
 
   #reveal({ row, column }: CellPosition): void {

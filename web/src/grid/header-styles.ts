@@ -101,12 +101,12 @@ export const headerStyles = css`
     }
     .header-cell .menu {
       display: block;
-      top: 50%;
+      /* In the middle of the texts, above the summary. */
+      top: 7px;
       right: 2px;
       bottom: auto;
       width: 32px;
       height: 32px;
-      translate: 0 -50%;
       border-color: transparent;
       background: none;
       font-size: 17px;

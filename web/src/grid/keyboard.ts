@@ -24,6 +24,19 @@ export interface Key {
 }
 
 /**
+ * The lower-case letter of a shortcut with Ctrl or Cmd alone; undefined for other keys. A layout without Latin letters
+ * has the shortcuts of the US layout, at the same keys.
+ */
+export function commandLetter(
+  event: Key & { shiftKey: boolean; code: string },
+): string | undefined {
+  const { key, code, altKey, shiftKey, ctrlKey, metaKey } = event;
+  if (altKey || shiftKey || (!ctrlKey && !metaKey)) return undefined;
+  const letter = /^[a-z]$/i.test(key) ? key : /^Key(.)$/.exec(key < "\x7f" ? "" : code)?.[1];
+  return letter?.toLowerCase();
+}
+
+/**
  * Where a key of the ARIA grid pattern moves the focus; undefined for other keys. Cmd works like Ctrl:
  * with either, an arrow moves to the edge.
  */

@@ -1,5 +1,5 @@
 import type { CellRect } from "./cache.js";
-import type { CellPosition, Extent } from "./keyboard.js";
+import { type CellPosition, commandLetter, type Extent } from "./keyboard.js";
 import { cellSelection, extended, type Selection, selectionRect } from "./selection.js";
 
 /** The grid of a selection. */
@@ -86,7 +86,7 @@ export class Selecting {
     const isCommand = event.ctrlKey || event.metaKey;
     if (event.altKey) return false;
     const isSpace = event.key === " ";
-    if (isCommand && !event.shiftKey && event.key.toLowerCase() === "a") {
+    if (commandLetter(event) === "a") {
       this.select({ kind: "all", anchor: { row: 0, column: 0 }, head: active });
     } else if (isSpace && event.shiftKey !== isCommand) {
       this.select({ kind: isCommand ? "columns" : "rows", anchor: active, head: active });

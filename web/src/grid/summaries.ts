@@ -1,6 +1,6 @@
 import type { Field } from "../model/schema.js";
 import { makeElement, setAttribute } from "./dom.js";
-import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
+import type { ColumnSummary, SummaryPlot } from "./summary-plot.js";
 
 /** The height of the header without and with summaries, in px. */
 const HEADER_PX = 46;
@@ -25,8 +25,12 @@ export class HeaderSummaries {
   #isDrawing = false;
   /** Called for the user's actions. */
   callbacks: SummaryCallbacks | undefined;
+  /** The columns of the header's cells. */
+  readonly #fields = new Map<HTMLElement, Field | undefined>();
   readonly #plots = new Map<Element, SummaryPlot>();
   #summaries: ReadonlyMap<Field, ColumnSummary> = new Map();
+  /** Makes plots; undefined until their code is loaded. */
+  #Plot: typeof SummaryPlot | undefined;
   readonly #header: HTMLElement;
   #isShown = false;
   #isSightNew = false;
@@ -54,49 +58,52 @@ export class HeaderSummaries {
     this.#isShown = isShown;
     this.#header.classList.toggle("summaries", isShown);
     this.#header.after(this.#readout);
-    for (const [cell, { field }] of this.#plots) this.assign(cell as HTMLElement, field);
+    for (const [cell, field] of this.#fields) this.assign(cell, field);
     return isShown ? SUMMARISED_PX : HEADER_PX;
   }
 
   /** The columns whose headers are visible. */
   get fieldsInSight(): readonly Field[] {
-    const cells = [...this.#plots].filter(([cell]) => !(cell as HTMLElement).hidden);
-    return cells.flatMap(([, { field }]) => field ?? []);
+    return [...this.#fields].flatMap(([cell, field]) => (cell.hidden ? [] : (field ?? [])));
   }
 
-  /** Draws the summaries of columns. */
-  draw(summaries: ReadonlyMap<Field, ColumnSummary>): void {
+  /** Draws the summaries of columns with this class, which is loaded with the first of them. */
+  draw(summaries: ReadonlyMap<Field, ColumnSummary>, plot: typeof SummaryPlot): void {
     this.#summaries = summaries;
-    for (const [cell, { field }] of this.#plots) this.assign(cell as HTMLElement, field);
+    this.#Plot = plot;
+    for (const [cell, field] of this.#fields) this.assign(cell, field);
   }
 
   /** Assigns a column to a header's cell. */
   assign(cell: HTMLElement, field: Field | undefined): void {
+    const isOther = field !== this.#fields.get(cell);
+    this.#fields.set(cell, field);
+    if (this.#isShown && isOther) this.#reportSight();
+    const summary = field && this.#summaries.get(field);
+    this.#draw(cell, field, summary);
+    if (field === undefined) return;
+    const isFiltered = cell.classList.contains("filtered") ? ["filtered"] : [];
+    const said = this.#isShown && summary !== undefined ? [summary.description] : [];
+    const description = [...isFiltered, ...said].join("; ");
+    if (description !== "") setAttribute(cell, "aria-description", description);
+    else cell.removeAttribute("aria-description");
+  }
+
+  #draw(cell: HTMLElement, field: Field | undefined, summary: ColumnSummary | undefined): void {
     let plot = this.#plots.get(cell);
     if (plot === undefined) {
-      if (!this.#isShown || field === undefined) return;
-      plot = new SummaryPlot(cell, {
+      if (!this.#isShown || this.#Plot === undefined) return;
+      plot = new this.#Plot(cell, {
         onChoose: (of, first, last) => this.callbacks?.onChoose(of, first, last),
         onClear: (of) => this.callbacks?.onClear(of),
         onRead: (lines) => this.#readOut(cell, lines),
       });
       this.#plots.set(cell, plot);
     }
-    const summary = field === undefined ? undefined : this.#summaries.get(field);
-    if (this.#isShown && field !== plot.field) this.#reportSight();
     plot.element.hidden = !this.#isShown;
     this.#isDrawing = true;
     plot.draw(field, summary);
     this.#isDrawing = false;
-    if (field === undefined) return;
-    // Named explicitly, because the texts of the plot do not belong to the column's name.
-    if (this.#isShown) setAttribute(cell, "aria-label", `${field.name} ${field.type}`);
-    else cell.removeAttribute("aria-label");
-    const isFiltered = cell.classList.contains("filtered") ? ["filtered"] : [];
-    const said = this.#isShown && summary !== undefined ? [summary.description] : [];
-    const description = [...isFiltered, ...said].join("; ");
-    if (description !== "") setAttribute(cell, "aria-description", description);
-    else cell.removeAttribute("aria-description");
   }
 
   /** Reports new visible columns once for all cells that are drawn together. */

@@ -128,6 +128,14 @@ export class Viewport {
     this.#scrollLeftPx = this.#scroller.scrollLeft;
   }
 
+  /** Scrolls again to where it was, because browsers forget the position of an element that is moved or hidden. */
+  restore(): void {
+    if (!this.isShown) return;
+    this.#scroller.scrollLeft = this.#scrollLeftPx;
+    this.#scrollLeftPx = this.#scroller.scrollLeft;
+    this.moveTo(this.#topRow);
+  }
+
   /** Moves the scrollbar to the position of the rows. */
   syncScrollbar(): void {
     const wantedPx = scrollTopFor(this.#geometry, this.#topRow);

@@ -11,6 +11,11 @@ export interface Body {
   end: EndRule;
   /** Whether a Colonnade server states that every run gives the rows in the same order. */
   isRepeatable: boolean;
+  /**
+   * Whether it arrives only as fast as it is read. If not (WebKit, whose bodies are no byte streams), all of
+   * it fills the browser's memory, and the worker's messages wait behind it.
+   */
+  isPulled: boolean;
   /** Set if the bytes are an Arrow file that is read by its footer. */
   footer?: FileFooter;
 }
@@ -29,14 +34,20 @@ export async function openBody(
     case "blob":
       return openBlob(source.blob);
     case "port":
-      return { stream: streamFromPort(source.port), end: source.end, isRepeatable: false };
+      return {
+        stream: streamFromPort(source.port),
+        end: source.end,
+        isRepeatable: false,
+        isPulled: true,
+      };
     case "url":
       return fetchBody(source, signal, waitMs);
   }
 }
 
 async function openBlob(blob: Blob): Promise<Body> {
-  const body: Body = { stream: blob.stream(), end: "boundary", isRepeatable: false };
+  const stream = blob.stream();
+  const body: Body = { stream, end: "boundary", isRepeatable: false, isPulled: true };
   const footer = await findFooter(blob);
   return footer === undefined ? body : { ...body, footer };
 }
@@ -60,7 +71,9 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   } finally {
     clearTimeout(timer);
   }
-  return bodyOfResponse(response);
+  const opened = await bodyOfResponse(response);
+  // The page pulls what it sends through a port.
+  return source.fetch === undefined ? opened : { ...opened, isPulled: true };
 }
 
 /** The `fetch` of a source. */
@@ -86,7 +99,17 @@ export async function bodyOfResponse(response: Response): Promise<Body> {
   const { headers } = response;
   const isBounded = !headers.has("x-query-id") && headers.has("content-length");
   const isRepeatable = /^(?:total|partition)$/.test(headers.get("x-result-order") ?? "");
-  return { stream: response.body, end: isBounded ? "boundary" : "marker", isRepeatable };
+  const end = isBounded ? "boundary" : "marker";
+  return { stream: response.body, end, isRepeatable, isPulled: isByteStream(response.body) };
+}
+
+function isByteStream(stream: ReadableStream<Uint8Array>): boolean {
+  try {
+    stream.getReader({ mode: "byob" }).releaseLock();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The size of the largest piece that Chromium returns. */

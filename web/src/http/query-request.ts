@@ -33,8 +33,17 @@ export function claimQuery(source: UrlSource): UrlSource {
   return { ...claimed, headers: [...headers], query };
 }
 
-/** The request for the rest of the result after `numRows` rows, by its id. */
-export function resumeRequest(source: UrlSource, query: QueryRange, numRows: number): UrlSource {
+/**
+ * The request for the rest of the result after `numRows` rows, by its id.
+ *
+ * @param maxRows the most rows of the response; default all
+ */
+export function resumeRequest(
+  source: UrlSource,
+  query: QueryRange,
+  numRows: number,
+  maxRows?: number,
+): UrlSource {
   const headers = source.headers.filter(([name]) => name !== "content-type");
   const rows: UrlSource = {
     ...source,
@@ -43,7 +52,8 @@ export function resumeRequest(source: UrlSource, query: QueryRange, numRows: num
     headers,
     body: null,
   };
-  return withParameters(rows, { ...rest(query, numRows), linger_s: LINGER_S });
+  const part = maxRows === undefined ? {} : { limit: maxRows };
+  return withParameters(rows, { ...rest(query, numRows), ...part, linger_s: LINGER_S });
 }
 
 /** The original request for the rows after `numRows`, if the server no longer has the result. */

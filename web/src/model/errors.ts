@@ -22,9 +22,7 @@ export interface PlainError extends ErrorDetails {
 export class ColonnadeError extends Error {
   override readonly name = "ColonnadeError";
   /**
-   * Stable, in snake_case: a code of the server, or one of the error codes of this package. In the descriptions
-   * of the codes, the producer is the program that wrote the stream, such as a Colonnade server. A Colonnade
-   * server adds to each message its number, the number of its first row and, if requested, a hash.
+   * Stable, in snake_case: a code of the server, or one of the error codes of this package.
    */
   readonly code: string;
   readonly row: number | undefined;

@@ -36,6 +36,8 @@ export interface StreamEnd {
   state: "complete" | "windowed" | "failed" | "cancelled";
   error?: PlainError;
   warning?: "no_end_of_stream";
+  /** The memory of the rows, if no more can arrive. */
+  usedBytes?: number | undefined;
   /** After a failure: the stream may continue from its last row. */
   canResume?: boolean;
 }

@@ -42,6 +42,9 @@ export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 /** Tells the worker to serve a table through this port, or none. It releases the previous table. */
 export type WorkerOrder = MessagePort | "idle";
 
+/** What a worker says of itself: it takes orders; later, the name of a lock that it holds until its end. */
+export type WorkerNews = "ready" | { lock: string };
+
 /** The schema of a stream, and the progress when it was read. */
 export interface Opened {
   schema: Schema;
@@ -58,11 +61,18 @@ export interface Requests {
     params: {
       source: WireSource;
       memoryBytes: number;
-      wasm: WasmModule | string | undefined;
+      /** When `memoryBytes` are full, the page may grant more. */
+      isShared: boolean;
+      wasm: Uint8Array<ArrayBuffer> | string | undefined;
       isShown: boolean;
     };
     result: Opened;
   };
+  /**
+   * The compiled module, sent before `open` in a message of its own: a browser may refuse to send it. Then the worker
+   * loads it itself.
+   */
+  module: { params: WebAssembly.Module; result: null };
   /** Rows `[start, end)` of the given columns as packed cells (`RowWindow`). */
   window: {
     params: {
@@ -97,7 +107,7 @@ export interface Requests {
   retryNow: { params: null; result: null };
   /** Continues after a failure that `canResume`. */
   resume: { params: null; result: null };
-  /** Continues after a pause, with another budget. */
+  /** Continues after a pause or the notice `memory`, with another budget or, if there is none, the same. */
   grow: { params: { memoryBytes: number }; result: null };
   /** A requested connection may be opened, or other requests wait for it. */
   slot: { params: { slot: number; action: "grant" | "yield" }; result: null };
@@ -123,6 +133,10 @@ export interface Notices {
     /** As in `SlotRequest`. */
     hasRows?: boolean;
   };
+  /** A shared budget is full; the page answers with `grow`. */
+  memory: null;
+  /** The module has grown so much that no other table should use the worker. */
+  large: null;
   /** The fraction of a job that is done, from 0 to 1. */
   job: { job: number; fraction: number };
 }

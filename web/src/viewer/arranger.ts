@@ -81,6 +81,11 @@ export class Arranger {
     return this.#isBaseOwned;
   }
 
+  /** The page's own table, if it set one. */
+  get given(): Table | undefined {
+    return this.#isBaseOwned ? undefined : this.#base;
+  }
+
   /** Takes a table that was opened; its rows are shown unarranged. */
   begin(table: Table, isOwned: boolean): void {
     this.#base = table;

@@ -1,5 +1,5 @@
 import { LitElement, type PropertyDeclarations } from "lit";
-import { DEFAULT_MEMORY_BYTES, type OpenOptions } from "../api/open.js";
+import type { OpenOptions } from "../api/open.js";
 import type { TableSource } from "../api/source.js";
 import type { Fetch } from "../http/fetch-bridge.js";
 import type { SortKey } from "../model/arrangement.js";
@@ -89,7 +89,7 @@ export abstract class ViewerAttributes extends LitElement {
       headers: this.headers ?? undefined,
       fetch: this.fetch ?? undefined,
       credentials: this.credentials ?? undefined,
-      memoryBytes: this.memory === null ? DEFAULT_MEMORY_BYTES : parseBytes(this.memory),
+      memoryBytes: this.memory === null ? undefined : parseBytes(this.memory),
       totalRows: this.totalRows ?? undefined,
       workerSrc: this.workerSrc ?? undefined,
       wasmSrc: this.wasmSrc ?? undefined,

@@ -1,13 +1,8 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Predicate } from "../model/predicate.js";
 import { type Field, filterKindOf, isSortableType } from "../model/schema.js";
-import {
-  conjunctsOfColumn,
-  conjunctsOfForm,
-  type FilterForm,
-  formOfConjuncts,
-  type TextOp,
-} from "./filters.js";
+import { conjunctsOfForm, type FilterForm, formOfConjuncts, type TextOp } from "./column-form.js";
+import { conjunctsOfColumn } from "./filters.js";
 import { closePanel } from "./panel.js";
 
 /** The column of a menu, and its state. */
@@ -29,6 +24,7 @@ export interface ColumnMenuCallbacks {
 export class ColumnMenu {
   readonly #callbacks: ColumnMenuCallbacks;
   #subject: ColumnMenuSubject | undefined;
+  #hadFocus = false;
 
   constructor(callbacks: ColumnMenuCallbacks) {
     this.#callbacks = callbacks;
@@ -49,6 +45,7 @@ export class ColumnMenu {
       popover
       role="dialog"
       aria-label=${`Column ${field.name}`}
+      @beforetoggle=${(event: ToggleEvent) => this.#beforeToggle(event)}
       @toggle=${(event: ToggleEvent) => this.#onToggle(event)}
     >
       ${isSortableType(field.type) ? this.#sorting(subject) : nothing} ${this.#filter(subject)}
@@ -106,11 +103,16 @@ export class ColumnMenu {
     </form>`;
   }
 
+  /** Browsers differ in where the focus is after `toggle`. */
+  #beforeToggle({ currentTarget }: ToggleEvent): void {
+    this.#hadFocus = hasFocus(currentTarget as Element);
+  }
+
   #onToggle({ currentTarget }: ToggleEvent): void {
     const panel = currentTarget as Element;
     if (panel.matches(":popover-open") || this.#subject === undefined) return;
     this.#subject = undefined;
-    this.#callbacks.onClose(hasFocus(panel));
+    this.#callbacks.onClose(this.#hadFocus);
   }
 }
 

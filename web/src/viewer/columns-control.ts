@@ -3,19 +3,15 @@ import type { Grid } from "../grid/grid.js";
 import type { HeaderCallbacks } from "../grid/header-input.js";
 import type { Arrangement } from "../model/arrangement.js";
 import { distinctFields, type Field, isSortableType } from "../model/schema.js";
-import type { ColumnMenu } from "./column-menu.js";
 import {
   allColumns,
   type ColumnsState,
   fittingColumns,
   gridColumns,
   movedColumn,
-  pinnedColumn,
   widenedColumn,
-  withColumn,
-  withoutColumn,
 } from "./column-order.js";
-import { withConjuncts } from "./filters.js";
+import type { ColumnPanels } from "./column-panels.js";
 import { toggledSort } from "./sorting.js";
 import type { ViewerStateInput } from "./state.js";
 
@@ -39,16 +35,11 @@ export interface ColumnsHost {
 export class ColumnsControl implements HeaderCallbacks {
   readonly #host: ColumnsHost;
   /** The panels, once they are loaded. */
-  #panels: typeof import("./column-panels.js") | undefined;
-  #menu: ColumnMenu | undefined;
+  #panels: ColumnPanels | undefined;
   /** The columns with distinct names. */
   #fields: readonly Field[] = [];
-  /** The column whose menu was opened last. */
-  #menuName = "";
   #state: ColumnsState = allColumns([]);
   #startPx = 0;
-  #isPickerOpen = false;
-  #search = "";
 
   constructor(host: ColumnsHost) {
     this.#host = host;
@@ -90,17 +81,10 @@ export class ColumnsControl implements HeaderCallbacks {
   };
 
   readonly onMenu = async (column: number): Promise<void> => {
-    const menu = await this.#load();
+    const panels = await this.#load();
     const field = this.shownFields[column];
-    const header = this.#host.grid().headerElement(column);
-    if (menu === undefined || field === undefined || header === undefined) return;
-    this.#menuName = this.#state.shown[column] ?? "";
-    const { sort, filter } = this.#host.arrangement();
-    const key = sort.find((each) => each.column === field.name);
-    const direction = key?.descending ? "descending" : "ascending";
-    menu.open({ field, filter, direction: key && direction });
-    const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.column");
-    if (panel !== null) this.#panels?.placePanel(panel, header.getBoundingClientRect());
+    const header = () => this.#host.grid().headerElement(column);
+    if (field !== undefined && header() !== undefined) void panels?.openMenu(field, header);
   };
 
   readonly onWiden = (column: number, byPx: number, phase: "begin" | "drag" | "end"): void => {
@@ -134,80 +118,35 @@ export class ColumnsControl implements HeaderCallbacks {
     const numHidden = this.#fields.length - this.#state.shown.length;
     return html`<button
       aria-haspopup="dialog"
-      @click=${(event: Event) => this.#openPicker(event.currentTarget as Element)}
+      @click=${async ({ currentTarget }: Event) =>
+        (await this.#load())?.openPicker(currentTarget as Element)}
     >
       Columns${numHidden === 0 ? nothing : html` <small class="minor">${numHidden} hidden</small>`}
     </button>`;
   }
 
   /** The open panels. */
-  renderPanels(): TemplateResult {
-    return html`${this.#menu?.render(() => this.#actions(this.#menuName)) ?? nothing}
-    ${this.#isPickerOpen ? this.#picker() : nothing}`;
+  renderPanels(): TemplateResult | undefined {
+    return this.#panels?.render();
   }
 
-  async #load() {
-    const panels = await this.#host.load(import("./column-panels.js"));
-    if (panels === undefined) return undefined;
-    this.#panels = panels;
-    this.#menu ??= new panels.ColumnMenu({
-      onSort: (column, direction) => {
-        const descending = direction === "descending";
-        this.#host.arrange({ sort: direction === undefined ? [] : [{ column, descending }] });
-      },
-      onFilter: (column, parts) => {
-        this.#host.arrange({
-          filter: withConjuncts(this.#host.arrangement().filter, column, parts),
-        });
-      },
-      onClose: (hadFocus) => {
-        if (hadFocus) this.#focus(this.#menuName);
-        void this.#host.draw();
-      },
-    });
-    return this.#menu;
-  }
-
-  #actions(name: string): TemplateResult | undefined {
-    return this.#panels?.columnActions({
-      name,
-      state: this.#state,
+  async #load(): Promise<ColumnPanels | undefined> {
+    const host = this.#host;
+    const loaded = await host.load(import("./column-panels.js"));
+    if (loaded === undefined) return undefined;
+    this.#panels ??= new loaded.ColumnPanels({
+      fields: () => this.#fields,
+      state: () => this.#state,
+      summaries: host.summaries,
+      arrangement: host.arrangement,
+      arrange: host.arrange,
+      show: (state) => this.show(state),
       onMove: this.onMove,
-      onPin: (isPinned) => this.show(pinnedColumn(this.#state, name, isPinned)),
       onFit: this.onFit,
-      onHide: () => this.show(withoutColumn(this.#state, name)),
+      focus: (name) => this.#focus(name),
+      draw: host.draw,
     });
-  }
-
-  #picker(): TemplateResult | undefined {
-    return this.#panels?.columnPicker({
-      fields: this.#fields,
-      shown: this.#state.shown,
-      search: this.#search,
-      onSearch: (text) => {
-        this.#search = text;
-        void this.#host.draw();
-      },
-      onToggle: (name, isShown) => {
-        this.show(
-          isShown ? withColumn(this.#state, this.#fields, name) : withoutColumn(this.#state, name),
-        );
-      },
-      summaries: this.#host.summaries(),
-      onAll: () => this.show({ ...allColumns(this.#fields), widthsPx: this.#state.widthsPx }),
-      onClose: () => {
-        this.#isPickerOpen = false;
-        void this.#host.draw();
-      },
-    });
-  }
-
-  async #openPicker(button: Element): Promise<void> {
-    if ((await this.#load()) === undefined) return;
-    this.#isPickerOpen = true;
-    this.#search = "";
-    const panel = (await this.#host.draw()).querySelector<HTMLElement>(".panel.picker");
-    if (panel !== null) this.#panels?.placePanel(panel, button.getBoundingClientRect());
+    return this.#panels;
   }
 
   #focus(name: string): void {

@@ -1,5 +1,4 @@
 import { html, nothing } from "lit";
-import { createRef, ref } from "lit/directives/ref.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { type CellMark, markKey } from "../grid/rows.js";
 import { formatCount } from "../model/counts.js";
@@ -13,8 +12,8 @@ export { findStyles as styles } from "./find-styles.js";
 /** What the find bar needs of the viewer. */
 export interface FindBarHost {
   requestUpdate(): void;
-  /** Resolves when rendering is done. */
-  whenUpdated(): Promise<boolean>;
+  /** Draws, and resolves with the render root. */
+  draw(): Promise<ParentNode>;
   shown(): ShownRows | undefined;
   /** The selected columns, by their position on the screen; empty if nothing is selected. */
   selectedColumns(): readonly number[];
@@ -27,6 +26,8 @@ export interface FindBarHost {
   onClose(): void;
 }
 
+/** The field for the text. */
+const INPUT = ".find > input";
 /** Matching rows per request. */
 const ROWS_PER_REQUEST = 1000;
 /** The search stops at this many matches. */
@@ -37,7 +38,6 @@ const REST_MS = 250;
 /** The find bar above the rows: finds a text in cells and column names. */
 export class FindBar {
   readonly #host: FindBarHost;
-  readonly #input = createRef<HTMLInputElement>();
   #isOpen = false;
   #text = "";
   #matchCase = false;
@@ -65,10 +65,9 @@ export class FindBar {
   async open(): Promise<void> {
     if (!this.#isOpen) this.#begin(false);
     this.#isOpen = true;
-    this.#host.requestUpdate();
-    await this.#host.whenUpdated();
-    this.#input.value?.focus();
-    this.#input.value?.select();
+    const input = (await this.#host.draw()).querySelector<HTMLInputElement>(INPUT);
+    input?.focus();
+    input?.select();
   }
 
   /** Closes the bar, stops the search and removes the marks. */
@@ -112,7 +111,6 @@ export class FindBar {
         spellcheck="false"
         .value=${this.#text}
         @input=${this.#onInput}
-        ${ref(this.#input)}
       />
       <label><input type="checkbox" .checked=${this.#matchCase} @change=${this.#onCase} />Match case</label>
       <label title="Search only the selected columns">
@@ -172,7 +170,7 @@ export class FindBar {
 
   readonly #onKey = (event: KeyboardEvent) => {
     if (event.key === "Escape") this.close();
-    else if (event.key === "Enter" && event.target === this.#input.value) {
+    else if (event.key === "Enter" && (event.target as Element).matches(INPUT)) {
       this.#go(event.shiftKey ? -1 : 1);
     } else return;
     event.preventDefault();

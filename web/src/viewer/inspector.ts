@@ -1,5 +1,4 @@
 import { html, nothing, type TemplateResult } from "lit";
-import { createRef, ref } from "lit/directives/ref.js";
 import type { CellPosition } from "../grid/keyboard.js";
 import { formatCount } from "../model/counts.js";
 import { ColonnadeError } from "../model/errors.js";
@@ -13,8 +12,8 @@ export { inspectorStyles as styles } from "./inspector-styles.js";
 /** What the inspector needs of the viewer. */
 export interface InspectorHost {
   requestUpdate(): void;
-  /** Resolves when rendering is done. */
-  whenUpdated(): Promise<boolean>;
+  /** Draws, and resolves with the render root. */
+  draw(): Promise<ParentNode>;
   shown(): ShownRows | undefined;
   /** Called when the inspector is closed. */
   onClose(): void;
@@ -41,7 +40,7 @@ const BYTES_PER_PAGE = 64 * 1024;
 /** A dialog that shows a whole cell: text, nested values as a tree, bytes, and images if the policy allows. */
 export class Inspector {
   readonly #host: InspectorHost;
-  readonly #dialog = createRef<HTMLDialogElement>();
+  #dialog: HTMLDialogElement | null = null;
   #inspected: Inspected | undefined;
   #copied = "";
   /** Branches of the tree that the user opened or closed, and how many items they show. */
@@ -62,9 +61,8 @@ export class Inspector {
     this.#forget();
     const inspected: Inspected = { ...position, field, content: undefined, error: undefined };
     this.#inspected = inspected;
-    this.#host.requestUpdate();
-    await this.#host.whenUpdated();
-    this.#dialog.value?.showModal();
+    this.#dialog = (await this.#host.draw()).querySelector<HTMLDialogElement>(".inspector");
+    this.#dialog?.showModal();
     try {
       const range = { start: position.row, end: position.row + 1 };
       const [texts] = await shown.rows.text(range, [column]);
@@ -78,7 +76,7 @@ export class Inspector {
 
   /** Closes the dialog, if it is open. */
   close(): void {
-    this.#dialog.value?.close();
+    this.#dialog?.close();
   }
 
   /** Renders the dialog; nothing while no cell is inspected. */
@@ -90,7 +88,6 @@ export class Inspector {
       class="inspector"
       part="inspector"
       aria-labelledby="inspected"
-      ${ref(this.#dialog)}
       @close=${this.#onClose}
       @click=${this.#onBackdrop}
     >

@@ -100,7 +100,7 @@ export class SelectionBar {
         writeCells(shown, rect, all, onProgress),
       );
       await toClipboard(written, copiesHtml(rect, options));
-      this.show(`Copied ${formatCells(numCells(rect))}`, false);
+      this.confirm(rect);
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "copy_failed");
       if (error.code === "cancelled") this.show("Copying was cancelled", false);
@@ -110,6 +110,11 @@ export class SelectionBar {
       if (this.#copying === copying) this.#copying = undefined;
       this.#host.requestUpdate();
     }
+  }
+
+  /** Says that cells were copied. */
+  confirm(rect: CellRect): void {
+    this.show(`Copied ${formatCells(numCells(rect))}`, false);
   }
 
   /** The bar; nothing while one cell or none is selected. */

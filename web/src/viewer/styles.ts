@@ -391,6 +391,7 @@ export const viewerStyles = css`
 
   .unseen {
     position: absolute;
+    top: 0;
     width: 1px;
     height: 1px;
     overflow: hidden;

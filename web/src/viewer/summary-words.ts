@@ -3,7 +3,8 @@ import { formatCount } from "../model/counts.js";
 import type { Predicate } from "../model/predicate.js";
 import { type Field, filterKindOf, isNumericType } from "../model/schema.js";
 import type { Summary } from "../model/summary.js";
-import { conjunctsOfColumn, formOfConjuncts } from "./filters.js";
+import { formOfConjuncts } from "./column-form.js";
+import { conjunctsOfColumn } from "./filters.js";
 import { formatRows } from "./status.js";
 
 const POWERS = ["", "K", "M", "B", "T"] as const;

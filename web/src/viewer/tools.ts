@@ -1,6 +1,7 @@
 import { type CSSResult, nothing } from "lit";
+import type { CellRect } from "../grid/cache.js";
 import type { Grid } from "../grid/grid.js";
-import type { CellPosition } from "../grid/keyboard.js";
+import { type CellPosition, commandLetter } from "../grid/keyboard.js";
 import type { CopyOptions, ShownRows } from "./clipboard.js";
 import type { FindBar } from "./find-bar.js";
 import type { Inspector } from "./inspector.js";
@@ -10,8 +11,12 @@ import { SelectionBar } from "./selection-bar.js";
 /** The element around the tools. */
 export interface ToolsHost {
   requestUpdate(): void;
-  readonly updateComplete: Promise<boolean>;
-  readonly shadowRoot: ShadowRoot | null;
+  /** Draws, and resolves with the render root. */
+  draw(): Promise<ParentNode>;
+  /** Adds the styles of a module that is loaded late. */
+  adopt(styles: CSSResult): void;
+  /** The shown rows; undefined if there are none. */
+  shown(): ShownRows | undefined;
 }
 
 /**
@@ -26,16 +31,10 @@ export class Tools {
   #inspector: Inspector | undefined;
   #find: FindBar | undefined;
 
-  /** @param shown the shown rows; undefined if there are none */
-  constructor(host: ToolsHost, grid: Grid, shown: () => ShownRows | undefined) {
+  constructor(grid: Grid, host: ToolsHost) {
     this.#host = host;
     this.#grid = grid;
-    this.#common = {
-      requestUpdate: () => host.requestUpdate(),
-      whenUpdated: () => host.updateComplete,
-      shown,
-      onClose: () => grid.focus(),
-    };
+    this.#common = { ...host, onClose: () => grid.focus() };
     this.bar = new SelectionBar({ ...this.#common, rect: () => grid.selecting.rect });
   }
 
@@ -49,9 +48,29 @@ export class Tools {
 
   /** Copies the selected cells, or the active one. */
   async copy(options: CopyOptions): Promise<void> {
+    await this.bar.copy(this.#copied, options);
+  }
+
+  /**
+   * Copies for the browser's own command. A command in its menu is no gesture in every browser, so cells that need
+   * not be read are copied at once.
+   */
+  copyNow(data: DataTransfer | null | undefined): void {
+    // Without TLS there is only the copy command, which comes here again with its data, within the gesture.
+    if (data === undefined && !navigator.clipboard && document.execCommand("copy")) return;
+    const rect = this.#copied;
+    const text = data && this.#grid.plainText(rect);
+    if (text) {
+      data.setData("text/plain", text);
+      this.bar.confirm(rect);
+      // The bar shows the error.
+    } else this.copy({}).catch(() => undefined);
+  }
+
+  get #copied(): CellRect {
     const { row, column } = this.#grid.active;
     const one = { rowStart: row, rowEnd: row + 1, columnStart: column, columnEnd: column + 1 };
-    await this.bar.copy(this.#grid.selecting.rect ?? one, options);
+    return this.#grid.selecting.rect ?? one;
   }
 
   /** Shows a whole cell in the inspector. */
@@ -82,9 +101,8 @@ export class Tools {
 
   /** Ctrl+F opens the find bar, Escape stops copying. */
   onKey(event: KeyboardEvent): void {
-    const isCommand = (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
     if (event.key === "Escape" && this.bar.cancel()) event.stopPropagation();
-    else if (isCommand && event.key.toLowerCase() === "f") {
+    else if (commandLetter(event) === "f") {
       event.preventDefault();
       void this.find();
     }
@@ -111,9 +129,7 @@ export class Tools {
   async load<T extends { styles: CSSResult }>(loading: Promise<T>): Promise<T | undefined> {
     try {
       const loaded = await loading;
-      const sheets = this.#host.shadowRoot?.adoptedStyleSheets;
-      const { styleSheet } = loaded.styles;
-      if (styleSheet !== undefined && !sheets?.includes(styleSheet)) sheets?.push(styleSheet);
+      this.#host.adopt(loaded.styles);
       return loaded;
     } catch {
       this.bar.show("This could not be loaded. Reload the page to try again.", true);

@@ -1,4 +1,4 @@
-import { html, nothing, type PropertyValues } from "lit";
+import { type CSSResult, html, nothing, type PropertyValues } from "lit";
 import { openFor } from "../api/open.js";
 import type { View } from "../api/row-reader.js";
 import type { TableSource } from "../api/source.js";
@@ -44,8 +44,8 @@ const MAX_CELL_CHARS = 300;
  * @attr density - `compact`, `normal` (default) or `comfortable`
  * @attr row - first row to show, counted from 0
  * @attr total-rows - expected number of rows, if known; used only for progress
- * @attr memory - memory budget of the rows, e.g. `128MiB`; default `1GiB`; in a larger table, rows load on
- *   demand or reading pauses
+ * @attr memory - memory budget of the rows, e.g. `128MiB`; by default, the tables of a page share 1 GiB; in a
+ *   larger table, rows load on demand or reading pauses
  * @attr credentials - like `credentials` of `fetch`; default `same-origin`
  * @attr worker-src - URL of `worker.js`; default: the folder of the package's script
  * @attr wasm-src - URL of `colonnade.wasm`; default: the folder of `worker.js`
@@ -85,14 +85,10 @@ export class ColonnadeViewer extends ViewerAttributes {
       this.#reportState();
     },
     load: (loading) => this.#tools.load(loading),
-    draw: async () => {
-      this.requestUpdate();
-      await this.updateComplete;
-      return this.renderRoot;
-    },
+    draw: () => this.#draw(),
   });
   readonly #grid: Grid = new Grid({
-    onCopy: () => void this.copy().catch(() => undefined),
+    onCopy: (data) => this.#tools.copyNow(data),
     onOpen: (position) => void this.#tools.inspect(position),
     onSelect: () => {
       this.#tools.bar.follow();
@@ -110,8 +106,22 @@ export class ColonnadeViewer extends ViewerAttributes {
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
-  readonly #summaries = new Summaries(this, this.#grid, this.#arranger);
-  readonly #tools = new Tools(this, this.#grid, () => this.#shown);
+  readonly #adopt = ({ styleSheet }: CSSResult) => {
+    const sheets = this.shadowRoot?.adoptedStyleSheets;
+    if (styleSheet !== undefined && !sheets?.includes(styleSheet)) sheets?.push(styleSheet);
+  };
+  readonly #summaries = new Summaries(this.#grid, this.#arranger, {
+    adopt: this.#adopt,
+    onFilter: (filter) => {
+      this.filter = filter;
+    },
+  });
+  readonly #tools = new Tools(this.#grid, {
+    requestUpdate: () => this.requestUpdate(),
+    draw: () => this.#draw(),
+    adopt: this.#adopt,
+    shown: () => this.#shown,
+  });
   #table: Table | undefined;
   #view: View | undefined;
   #stateToShow: ViewerStateInput = {};
@@ -124,6 +134,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   #abort: AbortController | undefined;
   #startMs = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
+  /** What was shown when the element left the document, to be shown again when it returns. */
+  #left: { table: Table | undefined; state: ViewerStateInput } | undefined;
   readonly #announcer = new Announcer(() => this.requestUpdate());
   readonly #ready = new Ready();
   readonly #reacher = new RowReacher();
@@ -143,7 +155,7 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** The shown table. A table that the page sets is shown, and the page has to close it. */
   get table(): Table | undefined {
-    return this.#table;
+    return this.#table ?? this.#left?.table;
   }
   set table(table: Table | undefined) {
     this.#reset();
@@ -158,12 +170,7 @@ export class ColonnadeViewer extends ViewerAttributes {
 
   /** The view as JSON; setting all or some of it restores that view. */
   override get state(): ViewerState {
-    const shown = {
-      ...this.#arranger.arrangement,
-      columns: this.#columns.state,
-      row: Math.floor(this.#grid.topRow),
-      summaries: this.#summaries.isShown,
-    };
+    const shown = { ...this.#rowsState, summaries: this.#summaries.isShown };
     return mergedState(shown, this.#stateToShow) as ViewerState;
   }
   override set state(state: ViewerStateInput) {
@@ -201,7 +208,10 @@ export class ColonnadeViewer extends ViewerAttributes {
     return this.#arranger.shownRequest(this.#columns.hidesOrMoves ? this.columns : undefined);
   }
 
-  /** Stops sorting and filtering, or else the stream, here and at the server. Rows that arrived stay. */
+  /**
+   * Stops what runs, here and at the server: sorting and filtering, or the stream if there are none. Rows that
+   * arrived stay.
+   */
   cancel(): void {
     if (this.#arranger.isWorking) this.#arranger.cancel();
     else {
@@ -221,6 +231,15 @@ export class ColonnadeViewer extends ViewerAttributes {
     }
   }
 
+  /** The state of the rows and columns that are shown. */
+  get #rowsState() {
+    return {
+      ...this.#arranger.arrangement,
+      columns: this.#columns.state,
+      row: this.#grid.awaitedRow ?? Math.floor(this.#grid.topRow),
+    };
+  }
+
   get #given(): TableSource | null {
     return this.source ?? this.src;
   }
@@ -233,7 +252,17 @@ export class ColonnadeViewer extends ViewerAttributes {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#pageLife.connect();
-    if (this.hasUpdated && this.#table === undefined) this.retry();
+    const left = this.#left;
+    this.#left = undefined;
+    if (left === undefined) {
+      this.#grid.restore();
+      return;
+    }
+    const { table, state } = left;
+    const source = this.#given;
+    if (table !== undefined) this.#show(table, false);
+    else if (source !== null) void this.#load(source);
+    this.state = mergedState(state, this.#stateToShow);
   }
 
   override disconnectedCallback(): void {
@@ -241,8 +270,10 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#pageLife.disconnect();
     // An element that is only moved is connected again within the same task.
     queueMicrotask(() => {
-      const isLeft = this.#arranger.isOwned || this.#phase === "connecting";
-      if (!this.isConnected && isLeft) this.#reset();
+      if (this.isConnected || this.#phase === "idle") return;
+      const left = { table: this.#arranger.given, state: this.#rowsState };
+      this.#reset();
+      this.#left = left;
     });
   }
 
@@ -472,14 +503,22 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#arranger.end();
     if (this.#table !== undefined) this.#grid.setTable([], () => Promise.reject(cancelledError()));
     this.#table = undefined;
+    this.#left = undefined;
     this.#view = undefined;
     this.#error = undefined;
     this.#unread = undefined;
     this.#reacher.forget();
     this.#tools.reset();
+    // Callers that wait for the first table, or the next one, wait on.
+    if (this.#phase !== "idle") this.#ready.begin();
     this.#phase = "idle";
     this.#announcer.announceNext();
-    this.#ready.begin();
+  }
+
+  async #draw(): Promise<ParentNode> {
+    this.requestUpdate();
+    await this.updateComplete;
+    return this.renderRoot;
   }
 
   #reportState(): void {

@@ -24,6 +24,9 @@ export interface WasmDecoder extends WasmKernels {
   free(): void;
 }
 
+/** The memory of a module never shrinks, so a worker with more than this is not used again. */
+const MAX_IDLE_BYTES = 512 * 1024 ** 2;
+
 /** Decodes the bytes of a body to rows. After a trap every call fails with `decoder_crashed`. */
 export class BodyDecoder {
   readonly #decoder: WasmDecoder;
@@ -31,6 +34,7 @@ export class BodyDecoder {
   #view = new Uint8Array(0);
   #schema: Schema | undefined;
   readonly #onCrash: ((error: ColonnadeError) => void) | undefined;
+  #onLarge: (() => void) | undefined;
   #crash: ColonnadeError | undefined;
   #numBytes = 0;
   #numRows = 0;
@@ -40,15 +44,20 @@ export class BodyDecoder {
   /** Reads, sorts and filters the rows that have arrived. */
   readonly kernels = new Kernels((work) => this.#guard(work));
 
-  /** @param onCrash called once, when a call traps */
+  /**
+   * @param onCrash called once, when a call traps
+   * @param onLarge called once, when the module has more memory than an idle worker should keep
+   */
   constructor(
     decoder: WasmDecoder,
     memory: WebAssembly.Memory,
     onCrash?: (error: ColonnadeError) => void,
+    onLarge?: () => void,
   ) {
     this.#decoder = decoder;
     this.#memory = memory;
     this.#onCrash = onCrash;
+    this.#onLarge = onLarge;
   }
 
   /** Bytes of the stream taken so far; bytes after the end-of-stream marker do not count. */
@@ -194,6 +203,11 @@ export class BodyDecoder {
       this.#crash = withPosition(error, this.#numRows, this.#numBytes);
       this.#onCrash?.(this.#crash);
       throw this.#crash;
+    } finally {
+      if (this.#onLarge !== undefined && this.#memory.buffer.byteLength > MAX_IDLE_BYTES) {
+        this.#onLarge();
+        this.#onLarge = undefined;
+      }
     }
   }
 }

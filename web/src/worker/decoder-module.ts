@@ -1,6 +1,6 @@
 import init, { Decoder } from "../../pkg/colonnade_wasm.js";
 import { ColonnadeError } from "../model/errors.js";
-import type { Requests, WasmModule } from "../rpc/messages.js";
+import type { WasmModule } from "../rpc/messages.js";
 import { BodyDecoder } from "./body-decoder.js";
 
 /** One module for all tables of a thread. */
@@ -9,8 +9,9 @@ let loading: ReturnType<typeof init> | undefined;
 /** Makes a decoder. The module is loaded once. Rejects with `wasm_unavailable`. */
 export async function loadDecoder(
   memoryBytes: number,
-  wasm: Requests["open"]["params"]["wasm"],
+  wasm: WasmModule | string | undefined,
   onCrash: (error: ColonnadeError) => void,
+  onLarge: () => void,
 ): Promise<BodyDecoder> {
   // Bundlers recognise this expression and emit the file; this package's own build leaves it alone.
   const address = wasm ?? new URL(/* @vite-ignore */ "./colonnade.wasm", import.meta.url).href;
@@ -21,7 +22,7 @@ export async function loadDecoder(
       return instance;
     });
     const { memory } = await loading;
-    return new BodyDecoder(new Decoder(memoryBytes), memory, onCrash);
+    return new BodyDecoder(new Decoder(memoryBytes), memory, onCrash, onLarge);
   } catch (thrown) {
     loading = undefined;
     const reason = thrown instanceof Error ? thrown.message : String(thrown);

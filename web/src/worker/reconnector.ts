@@ -5,7 +5,7 @@ import { ColonnadeError, cancelledError } from "../model/errors.js";
 import type { Interruption } from "../model/progress.js";
 import type { QueryRange, UrlSource } from "../model/wire-source.js";
 
-/** Timeouts and waits of a connection, in milliseconds. */
+/** Timeouts and waits of a connection, and the parts in which it reads a body that is not pulled. */
 export interface RetryPolicy {
   /** Timeout of the next bytes; the server sends some every 15 s. */
   stallMs: number;
@@ -15,6 +15,10 @@ export interface RetryPolicy {
   maxWaitMs: number;
   /** How long after the loss of the connection the next row may take. */
   giveUpMs: number;
+  /** The least rows of a part; also those of the first. */
+  minPartRows: number;
+  /** About the bytes of a part. */
+  partBytes: number;
 }
 
 export const RETRY_POLICY: RetryPolicy = {
@@ -22,6 +26,8 @@ export const RETRY_POLICY: RetryPolicy = {
   firstWaitMs: 250,
   maxWaitMs: 8000,
   giveUpMs: 60_000,
+  minPartRows: 8192,
+  partBytes: 8 * 1024 * 1024,
 };
 
 /** The connection was lost; the result and the bytes may be intact. */
@@ -49,6 +55,8 @@ export type Reconnection = Continuation | { error: ColonnadeError; canResume: bo
 export interface Continuation {
   body: Body;
   firstRow: number;
+  /** The row at which the response ends, even if the result has more. */
+  endRow?: number | undefined;
 }
 
 /** Requests the rest of a result whose connection was lost. */
@@ -69,6 +77,8 @@ export class Reconnector {
   #endPause: () => void = () => undefined;
   /** Whether the same request gives the same rows again, because their order does not depend on the run. */
   isRepeatable = false;
+  /** The most rows of a response that continues the result; default all. */
+  partRows: number | undefined;
 
   constructor(
     source: UrlSource,
@@ -124,9 +134,7 @@ export class Reconnector {
       this.#report({ row: this.#tableRow(numRows), attempt: this.#attempt, since: this.#since });
       await this.#pause(Math.min(this.#waitMs(cause), leftMs));
       try {
-        const body = await this.#request(numRows);
-        this.#openedMs = performance.now();
-        return { body, firstRow: this.#row(numRows) };
+        return await this.#request(numRows);
       } catch (thrown) {
         cause = ColonnadeError.from(thrown, "network_error");
         if (this.#signal.aborted) return { error: cancelledError(), canResume: false };
@@ -138,9 +146,7 @@ export class Reconnector {
   /** Requests the rows after `numRows`, if this side closed the connection. */
   async reconnect(numRows: number): Promise<Continuation | ColonnadeError> {
     try {
-      const body = await this.#request(numRows);
-      this.#openedMs = performance.now();
-      return { body, firstRow: this.#row(numRows) };
+      return await this.#request(numRows);
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "network_error");
       return isTransient(error) ? new ColonnadeError("network_error", error.message) : error;
@@ -158,12 +164,18 @@ export class Reconnector {
     return whole === undefined ? numRows : this.#row(numRows) - whole.firstRow;
   }
 
-  async #request(numRows: number): Promise<Body> {
+  async #request(numRows: number): Promise<Continuation> {
     const { stallMs } = this.#policy;
+    const firstRow = this.#row(numRows);
+    const { limit = Number.POSITIVE_INFINITY } = this.#query;
+    const partRows = this.partRows && Math.min(this.partRows, limit - numRows);
     await fetchQueryRecord(this.#source, this.#query, this.#signal, fetchOf(this.#source));
     try {
-      const request = resumeRequest(this.#source, this.#query, numRows);
-      return await openBody(request, this.#signal, stallMs);
+      const request = resumeRequest(this.#source, this.#query, numRows, partRows);
+      const body = await openBody(request, this.#signal, stallMs);
+      this.#openedMs = performance.now();
+      const endRow = partRows === undefined ? undefined : firstRow + partRows;
+      return { body, firstRow, endRow };
     } catch (thrown) {
       if (ColonnadeError.from(thrown, "").code !== "unknown_query") throw thrown;
     }
@@ -177,7 +189,8 @@ export class Reconnector {
     }
     const request = restartRequest(this.#source, whole ?? this.#query, whole ? 0 : numRows);
     const body = await openBody(request, this.#signal, stallMs);
-    if (whole === undefined) return body;
+    this.#openedMs = performance.now();
+    if (whole === undefined) return { body, firstRow };
     // The server has the result again, so the next try gets these rows by its id.
     void body.stream.cancel().catch(() => undefined);
     throw new ColonnadeError("network_error", "The result was just restarted.");

@@ -16,15 +16,23 @@ const DONE = { result: null };
 /** Serves one table through `endpoint`. The returned function stops it and frees the rows. */
 export function serve(endpoint: Endpoint): () => void {
   let stream: TableStream | undefined;
+  let compiled: WebAssembly.Module | undefined;
   const pool = new PoolClient((notice) => responder.notify("slot", notice));
 
   const responder = new Responder(endpoint, {
-    open: async ({ source, memoryBytes, wasm, isShown }) => {
+    module: (module) => {
+      compiled = module;
+      return DONE;
+    },
+    open: async ({ source, memoryBytes, isShared, wasm, isShown }) => {
       const notify = <N extends keyof Notices>(name: N, data: Notices[N]) =>
         responder.notify(name, data);
       stream = new TableStream(source, notify, RETRY_POLICY, pool);
       const onCrash = (error: ColonnadeError) => responder.notify("crash", error.toJSON());
-      return { result: await stream.open(loadDecoder(memoryBytes, wasm, onCrash), isShown) };
+      const onLarge = () => responder.notify("large", null);
+      const decoder = loadDecoder(memoryBytes, wasm ?? compiled, onCrash, onLarge);
+      const sharedBytes = isShared ? memoryBytes : undefined;
+      return { result: await stream.open(decoder, isShown, sharedBytes) };
     },
     window: async ({ view, start, end, columns, maxChars }, signal) => {
       const result = await rows().window(view, start, end, columns, maxChars, signal);

@@ -58,6 +58,8 @@ export class TableStream {
   #pause: PlainError | undefined;
   /** Ends the pause with another budget. */
   #onGrow: (memoryBytes: number) => void = () => undefined;
+  /** The budget, if it is a share of the page's memory. */
+  #sharedBytes: number | undefined;
   #lastPieceMs = 0;
   #firstRowMs: number | undefined;
   readonly #paintGate = new FirstPaintGate();
@@ -115,8 +117,14 @@ export class TableStream {
    *
    * @param isShown the schema is reported with the first rows if they arrive soon, and reading
    *   pauses until they are painted
+   * @param sharedBytes the decoder's budget, if the page may grant more
    */
-  async open(makeDecoder: Promise<BodyDecoder>, isShown = false): Promise<Opened> {
+  async open(
+    makeDecoder: Promise<BodyDecoder>,
+    isShown = false,
+    sharedBytes?: number,
+  ): Promise<Opened> {
+    this.#sharedBytes = sharedBytes;
     this.#paintGate.isWanted = isShown;
     let body: Body;
     let decoder: BodyDecoder;
@@ -177,6 +185,7 @@ export class TableStream {
   async #readAll(decoder: BodyDecoder, start: Body | ColonnadeError): Promise<StreamEnd> {
     let next: Body | ColonnadeError = start;
     let firstRow: number | undefined;
+    let endRow: number | undefined;
     for (;;) {
       if (next instanceof ColonnadeError) {
         const { numRows, numBytes } = decoder;
@@ -188,17 +197,17 @@ export class TableStream {
           if (canResume) this.#failure = error;
           return { state: "failed", error: error.toJSON(), canResume };
         }
-        next = answer.body;
-        firstRow = answer.firstRow;
+        ({ body: next, firstRow, endRow } = answer);
       }
       try {
         if (firstRow !== undefined) decoder.resume(firstRow);
-        const end = await this.#read(decoder, next);
-        if (end !== undefined) return end;
+        const end = await this.#read(decoder, next, endRow !== undefined);
+        const isPartRead = end?.state === "complete" && this.#isPartRead(decoder, endRow);
+        if (end !== undefined && !isPartRead) return end;
         const again = await this.#yieldAndReconnect(decoder);
         if (again === undefined) return { state: "cancelled" };
         if (again instanceof ColonnadeError) next = again;
-        else ({ body: next, firstRow } = again);
+        else ({ body: next, firstRow, endRow } = again);
       } catch (thrown) {
         if (this.#abort.signal.aborted) return { state: "cancelled" };
         if (await this.#becomeWindowed(decoder, thrown)) return { state: "windowed" };
@@ -241,21 +250,46 @@ export class TableStream {
     return this.#reconnector?.reconnect(decoder.numRows);
   }
 
+  /** Whether the response ended at `endRow`, and the result may have more rows. */
+  #isPartRead({ numRows }: BodyDecoder, endRow: number | undefined): boolean {
+    const query = this.#source.kind === "url" ? this.#source.query : undefined;
+    if (query === undefined || endRow === undefined) return false;
+    return query.firstRow + numRows >= endRow && numRows < (query.limit ?? Infinity);
+  }
+
+  /** The rows of the next part of a body that is not pulled. */
+  #partRows({ numRows, numBytes }: BodyDecoder): number {
+    const { minPartRows, partBytes } = this.#policy;
+    return Math.max(minPartRows, Math.floor((partBytes * numRows) / Math.max(1, numBytes)));
+  }
+
   /** Whether the connection can be closed and the missing rows requested later. */
   get #canYield(): boolean {
     return this.#reconnector?.isRepeatable === true;
   }
 
-  /** Reads one body; undefined if the slot was yielded before the end. */
-  async #read(decoder: BodyDecoder, body: Body): Promise<StreamEnd | undefined> {
+  /**
+   * Reads one body; undefined if the slot was yielded before the end. A body that is not pulled is left at
+   * once, unless it is a part: its rows are requested in parts.
+   */
+  async #read(decoder: BodyDecoder, body: Body, isPart: boolean): Promise<StreamEnd | undefined> {
     const { signal } = this.#abort;
     const slot = this.#slot;
     this.#leaving = new AbortController();
     const canYield = this.#canYield;
+    if (canYield && !body.isPulled && this.#reconnector !== undefined) {
+      this.#reconnector.partRows = this.#partRows(decoder);
+      if (!isPart) {
+        await body.stream.cancel();
+        return undefined;
+      }
+    }
     const leaving = AbortSignal.any([this.#leaving.signal, slot.yielding]);
     let isYieldAllowed = false;
     const stream = body.footer === undefined ? body.stream : decoder.openFile(body.footer);
-    const stops = canYield ? AbortSignal.any([signal, leaving]) : signal;
+    const closing = new AbortController();
+    const ends = [signal, closing.signal];
+    const stops = AbortSignal.any(canYield ? [...ends, leaving] : ends);
     const onPiece = async (piece: Uint8Array) => {
       this.#lastPieceMs = performance.now();
       try {
@@ -276,14 +310,7 @@ export class TableStream {
         slot.allowYield();
       }
     };
-    const isComplete = await feedDecoder(
-      decoder,
-      onPiece,
-      this.#abort,
-      stream,
-      stops,
-      this.#stallMs,
-    );
+    const isComplete = await feedDecoder(decoder, onPiece, closing, stream, stops, this.#stallMs);
     if (isComplete) return { state: "complete" };
     if (signal.aborted) return { state: "cancelled" };
     if (canYield && leaving.aborted) return undefined;
@@ -299,14 +326,31 @@ export class TableStream {
       try {
         return work();
       } catch (thrown) {
-        const isWaiting = isBudgetFull(thrown) && !this.#canBeWindowed(decoder);
-        if (!isWaiting) throw thrown;
+        if (!isBudgetFull(thrown)) throw thrown;
         await this.#reportSchema(decoder);
-        const memoryBytes = await this.#waitForBudget(decoder, thrown);
+        let memoryBytes = await this.#growShare();
+        if (memoryBytes === undefined) {
+          if (this.#canBeWindowed(decoder)) throw thrown;
+          memoryBytes = await this.#waitForBudget(decoder, thrown);
+        }
         if (memoryBytes === undefined) return;
-        work = () => decoder.grow(memoryBytes);
+        const budgetBytes = memoryBytes;
+        work = () => decoder.grow(budgetBytes);
       }
     }
+  }
+
+  /** Resolves with a larger share of the page's memory; undefined if there is none. */
+  async #growShare(): Promise<number | undefined> {
+    const before = this.#sharedBytes;
+    if (before === undefined || this.#onSchema !== undefined) return undefined;
+    const memoryBytes = await new Promise<number>((resolve) => {
+      this.#onGrow = resolve;
+      this.#notify("memory", null);
+    });
+    if (memoryBytes <= before) return undefined;
+    this.#sharedBytes = memoryBytes;
+    return memoryBytes;
   }
 
   /** Resolves with the next budget, or with undefined when the stream is stopped. */
@@ -409,7 +453,10 @@ export class TableStream {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#interruption = undefined;
-    this.#notify("end", { ...(this.#windowed?.progress ?? this.#progress(decoder)), ...end });
+    const isSettled = end.state === "complete" && this.#sharedBytes !== undefined;
+    const usedBytes = isSettled ? decoder.memoryBytes : undefined;
+    const progress = this.#windowed?.progress ?? this.#progress(decoder);
+    this.#notify("end", { ...progress, ...end, usedBytes });
   }
 
   #report(decoder: BodyDecoder): void {

@@ -120,8 +120,16 @@ pub(super) fn push_range(ranges: &mut Vec<RowRange>, range: RowRange) -> Result<
     Ok(())
 }
 
-fn num_rows(ranges: &[RowRange]) -> usize {
-    ranges.iter().map(RowRange::len).sum()
+/// The number of rows of `ranges`. Rows can take no bytes, so memory does not bound their number.
+///
+/// # Errors
+/// `OverLimit` if an array cannot hold them.
+fn num_rows(ranges: &[RowRange]) -> Result<usize> {
+    let num_rows: u64 = ranges.iter().map(|range| range.len() as u64).sum();
+    match i32::try_from(num_rows) {
+        Ok(_) => Ok(num_rows as usize),
+        Err(_) => Err(too_large()),
+    }
 }
 
 impl<'a> Source<'a> {
@@ -184,7 +192,7 @@ pub(super) fn gather(
         field,
         sources,
         ranges,
-        num_rows: num_rows(ranges),
+        num_rows: num_rows(ranges)?,
     }
     .array()
 }
@@ -277,7 +285,7 @@ impl Gather<'_> {
     /// The parts `ranges` of a buffer of each source, whose unit is `width` bytes.
     fn copied(&self, index: usize, ranges: &[RowRange], width: usize) -> Result<MutableBuffer> {
         let buffers = self.buffers(index);
-        let mut copied = zeroed(num_rows(ranges).checked_mul(width).ok_or_else(too_large)?)?;
+        let mut copied = zeroed(num_rows(ranges)?.checked_mul(width).ok_or_else(too_large)?)?;
         let mut left = copied.as_slice_mut();
         for range in ranges {
             let from = &buffers[range.source][range.start * width..range.end * width];

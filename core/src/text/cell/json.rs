@@ -9,37 +9,65 @@ use super::{Extension, underlying, write_value};
 use crate::text::binary::write_hex;
 use crate::text::{CellKind, CellText, TimeZones};
 
+/// How JSON holds numbers that a double cannot: integers of 64 bits, and decimals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WideNumbers {
+    /// As numbers with all their digits, for readers that keep them.
+    Digits,
+    /// As strings, for readers that make every number a double.
+    Strings,
+}
+
 /// Writes a list, struct or map. The slot at `index` is not null.
 pub(super) fn write_nested(
     array: &dyn Array,
     index: usize,
     zones: &dyn TimeZones,
+    wide: WideNumbers,
     out: &mut CellText,
 ) {
     match array.data_type() {
         DataType::List(item) => {
-            write_list(&array.as_list::<i32>().value(index), item, zones, out);
+            write_list(&array.as_list::<i32>().value(index), item, zones, wide, out);
         }
         DataType::LargeList(item) => {
-            write_list(&array.as_list::<i64>().value(index), item, zones, out);
+            write_list(&array.as_list::<i64>().value(index), item, zones, wide, out);
         }
         DataType::ListView(item) => {
-            write_list(&array.as_list_view::<i32>().value(index), item, zones, out);
+            write_list(
+                &array.as_list_view::<i32>().value(index),
+                item,
+                zones,
+                wide,
+                out,
+            );
         }
         DataType::LargeListView(item) => {
-            write_list(&array.as_list_view::<i64>().value(index), item, zones, out);
+            write_list(
+                &array.as_list_view::<i64>().value(index),
+                item,
+                zones,
+                wide,
+                out,
+            );
         }
         DataType::FixedSizeList(item, _) => {
-            write_list(&array.as_fixed_size_list().value(index), item, zones, out);
+            write_list(
+                &array.as_fixed_size_list().value(index),
+                item,
+                zones,
+                wide,
+                out,
+            );
         }
         DataType::Map(..) => {
             let entries = array.as_map().value(index);
             let [key, value] = [0, 1].map(|part| Extension::of(&entries.fields()[part]));
             write_sequence(entries.len(), out, |entry, out| {
                 out.push("[");
-                write_json(entries.column(0), key, entry, zones, out);
+                write_json(entries.column(0), key, entry, zones, wide, out);
                 out.push(",");
-                write_json(entries.column(1), value, entry, zones, out);
+                write_json(entries.column(1), value, entry, zones, wide, out);
                 out.push("]");
             });
         }
@@ -54,7 +82,7 @@ pub(super) fn write_nested(
                 }
                 write_json_string(field.name(), out);
                 out.push(":");
-                write_json(column, Extension::of(field), index, zones, out);
+                write_json(column, Extension::of(field), index, zones, wide, out);
                 if out.was_cut() {
                     return;
                 }
@@ -64,10 +92,16 @@ pub(super) fn write_nested(
     }
 }
 
-fn write_list(items: &ArrayRef, field: &Field, zones: &dyn TimeZones, out: &mut CellText) {
+fn write_list(
+    items: &ArrayRef,
+    field: &Field,
+    zones: &dyn TimeZones,
+    wide: WideNumbers,
+    out: &mut CellText,
+) {
     let extension = Extension::of(field);
     write_sequence(items.len(), out, |item, out| {
-        write_json(items, extension, item, zones, out);
+        write_json(items, extension, item, zones, wide, out);
     });
 }
 
@@ -86,13 +120,14 @@ fn write_sequence(len: usize, out: &mut CellText, mut write: impl FnMut(usize, &
 }
 
 /// Writes `array[index]` as JSON. `null`, numbers (with all their digits), booleans and nested values
-/// have no quotes; everything else has. `index` is below the array's length. `extension` is that of the
+/// have no quotes; everything else has, and wide numbers as `wide` says. `index` is below the array's length. `extension` is that of the
 /// array's field.
 pub fn write_json(
     array: &ArrayRef,
     extension: Option<Extension>,
     index: usize,
     zones: &dyn TimeZones,
+    wide: WideNumbers,
     out: &mut CellText,
 ) {
     let (array, index) = underlying(array, index);
@@ -118,17 +153,34 @@ pub fn write_json(
         DataType::Boolean => {
             write_value(array, index, zones, out);
         }
-        _ if data_type.is_nested() => write_nested(array, index, zones, out),
+        _ if data_type.is_nested() => write_nested(array, index, zones, wide, out),
         _ => {
             let mut text = String::new();
-            let kind = write_value(array, index, zones, &mut CellText::new(&mut text, 0));
+            // `out` takes one character less, so a text that is cut here is cut there, too.
+            let max_chars = out.left_chars().saturating_add(1);
+            let kind = write_value(
+                array,
+                index,
+                zones,
+                &mut CellText::new(&mut text, max_chars),
+            );
             match kind {
                 CellKind::Null => out.push("null"),
-                CellKind::Value if data_type.is_numeric() => out.push(&text),
+                CellKind::Value if data_type.is_numeric() => {
+                    let is_string = wide == WideNumbers::Strings && is_wide(data_type);
+                    let quote = if is_string { "\"" } else { "" };
+                    out.push(quote);
+                    out.push(&text);
+                    out.push(quote);
+                }
                 _ => write_json_string(&text, out),
             }
         }
     }
+}
+
+fn is_wide(data_type: &DataType) -> bool {
+    data_type.is_decimal() || matches!(data_type, DataType::Int64 | DataType::UInt64)
 }
 
 fn write_quoted_hex(bytes: &[u8], out: &mut CellText) {

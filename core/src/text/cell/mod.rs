@@ -18,8 +18,8 @@ use arrow_schema::{DataType, IntervalUnit, TimeUnit};
 
 use super::{CellKind, CellText, TimeZones, binary, decimal, float, interval, temporal};
 pub use extension::Extension;
-pub use json::write_json;
 pub(crate) use json::write_json_string;
+pub use json::{WideNumbers, write_json};
 
 fn value<T: ArrowPrimitiveType>(array: &dyn Array, index: usize) -> T::Native {
     array.as_primitive::<T>().value(index)
@@ -161,7 +161,7 @@ fn write_value(
         | DataType::FixedSizeList(..)
         | DataType::Struct(_)
         | DataType::Map(..) => {
-            json::write_nested(array, index, zones, out);
+            json::write_nested(array, index, zones, WideNumbers::Digits, out);
             CellKind::Value
         }
     }

@@ -4,6 +4,7 @@ mod expansion;
 mod lengths;
 mod nested;
 mod structure;
+mod work;
 
 use std::io::Write;
 

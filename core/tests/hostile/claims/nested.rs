@@ -3,7 +3,7 @@
 use arrow_schema::{DataType, Field};
 use colonnade_core::decode::Decoder;
 use colonnade_core::text::FixedOffsets;
-use colonnade_core::wire::Limits;
+use colonnade_core::wire::{DecodeErrorKind, Limits};
 
 use crate::BUDGET_BYTES;
 use crate::crafted::{Claim, Stream, numbered_schema};
@@ -103,6 +103,29 @@ fn a_dictionary_of_views_of_more_items_than_32_bits_count() {
             .bytes
             .ends_with(b"[null,null,null,null")
     );
+}
+
+#[test]
+fn a_dictionary_of_more_items_than_an_array_holds() {
+    // 256 lists of 2^24 items, which take no bytes, have 2^32 items. On 32 bits, that is 0.
+    let num_items = 1i64 << 24;
+    let offsets = [0i64.to_le_bytes(), num_items.to_le_bytes()].concat();
+    let null = || item(DataType::Null);
+    let fixed = DataType::FixedSizeList(null(), num_items as i32);
+    for (values, buffers) in [
+        (fixed, &[&[][..]][..]),
+        (DataType::LargeList(null()), &[&[], &offsets]),
+    ] {
+        let mut claims: Vec<Claim> = (0..256)
+            .map(|part| Claim::batch(&[1, num_items], buffers).dictionary_batch(0, part > 0))
+            .collect();
+        claims.push(all_keys(256));
+        let stream = Stream::of(dictionary(DataType::Int32, values), &claims);
+        let mut decoder = Decoder::new(BUDGET_BYTES, Limits::of_memory());
+        decoder.push(&stream.bytes).unwrap();
+        let error = decoder.table().unwrap().columns()[0].chunk(0).unwrap_err();
+        assert_eq!(error.kind, DecodeErrorKind::OverLimit, "{error}");
+    }
 }
 
 #[test]

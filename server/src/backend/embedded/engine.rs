@@ -13,6 +13,7 @@ use datafusion::execution::memory_pool::{FairSpillPool, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::optimizer::Optimizer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -27,7 +28,8 @@ use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
 };
 use crate::backend::embedded::plan::{
-    HideGroupingSetKeys, PlainScan, is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
+    ExactTimes, HideGroupingSetKeys, PlainScan, is_repeatable, order_of, plan_sql, resolve_ties,
+    strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
@@ -92,9 +94,12 @@ impl Engine {
         let session = config.session().map_err(failed)?;
         let mut rules = PhysicalOptimizer::new().rules;
         rules.insert(0, Arc::new(HideGroupingSetKeys));
+        let mut logical_rules = Optimizer::new().rules;
+        logical_rules.insert(0, Arc::new(ExactTimes));
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(session)
             .with_runtime_env(runtime)
+            .with_optimizer_rules(logical_rules)
             .with_physical_optimizer_rules(rules)
             .build();
         let context = SessionContext::new_with_state(state);
@@ -233,7 +238,7 @@ impl Engine {
         };
         let state = self.context.state();
         let logical = match source {
-            Source::Sql(sql) => plan_sql(&state, sql, &names).await?,
+            Source::Sql(query) => plan_sql(&state, query, &names).await?,
             Source::Table(query) | Source::Query(query) => {
                 let entry = match &base {
                     Some(entry) => Some(entry.clone()),

@@ -12,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::process::EngineProcess;
 use crate::error::{ErrorKind, QueryError};
+use crate::system_limits::max_threads;
 
 /// The memory that every statement gets, if there is enough for two.
 const MIN_STATEMENT_BYTES: u64 = 32 << 20;
@@ -21,6 +22,9 @@ const RESERVED_FRACTION: u64 = 4;
 
 /// The most statements at the same time. Each has a process, which takes some 10 MB of its own.
 const MAX_STATEMENTS: u64 = 32;
+
+/// Threads of a process, of which all together may have half of those that the system permits.
+const THREADS_PER_STATEMENT: u64 = 16;
 
 /// The least that a share grows by, so that a statement seldom asks.
 const GRANT_BYTES: u64 = 16 << 20;
@@ -76,7 +80,8 @@ impl EnginePool {
     pub(super) fn start(config: PoolConfig) -> Arc<Self> {
         let reserved_bytes = config.memory_bytes / RESERVED_FRACTION;
         let num_slots = reserved_bytes / MIN_STATEMENT_BYTES;
-        let num_slots = num_slots.clamp(2, MAX_STATEMENTS);
+        let permitted = max_threads().unwrap_or(u64::MAX) / (2 * THREADS_PER_STATEMENT);
+        let num_slots = num_slots.min(permitted).clamp(2, MAX_STATEMENTS);
         let pool = Arc::new(Self {
             ready: Mutex::default(),
             is_refilling: AtomicBool::new(false),

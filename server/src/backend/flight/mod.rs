@@ -78,7 +78,7 @@ impl Backend for FlightSql {
         _: Option<Codec>,
     ) -> Result<PlannedQuery, QueryError> {
         let query = match &request.source {
-            Source::Sql(sql) => read_only(sql)?.to_owned(),
+            Source::Sql(query) => read_only(query.without_params()?)?.to_owned(),
             Source::Table(query) => {
                 let listed = list(&self.caller);
                 table_sql(&self.listing.table(&query.table, listed).await?, query)?

@@ -93,7 +93,7 @@ impl Backend for Spark {
         _: Option<Codec>,
     ) -> Result<PlannedQuery, QueryError> {
         let statement = match &request.source {
-            Source::Sql(sql) => read_only(sql)?,
+            Source::Sql(query) => read_only(query.without_params()?)?,
             Source::Table(query) => {
                 let table = self.listing.table(&query.table, self.list()).await?;
                 let sql = table_sql(&table.relation, &table.schema, query)?;

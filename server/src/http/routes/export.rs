@@ -2,21 +2,18 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use futures::StreamExt;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::backend::request::{Request, Source};
 use crate::error::QueryError;
 use crate::http::AppState;
-use crate::http::arrow_body::{FIRST_MESSAGE_WAIT, abort};
 use crate::http::extract::{Id, Parameters, bad};
+use crate::http::file_body::file_body;
 use crate::http::headers::streaming_headers;
-use crate::results::export::{ExportOptions, ExportProgress, export};
-use crate::results::stream::ResultStream;
+use crate::results::export::{ExportOptions, ExportProgress};
 
 /// The longest `name=`.
 const MAX_NAME_CHARS: usize = 128;
@@ -40,27 +37,11 @@ pub(super) async fn file(
     )?;
     let slot = app.streams.take().await?;
     let record = app.results.registry.get(id)?;
-    let mut result = app.results.whole(&record).await?;
-    wait_for_first_message(&mut result).await?;
+    let result = app.results.whole(&record).await?;
     let progress = Arc::new(ExportProgress::new(options.format));
-    let file = export(
-        result,
-        &options,
-        app.results.num_threads(),
-        Arc::clone(&progress),
-    )?;
+    let body = file_body(&app, result, &options, &progress, Arc::clone(&record), slot).await?;
     record.set_export(progress);
     let name = name.unwrap_or_else(|| file_name(&record.request));
-    let body = file.then(move |piece| {
-        // The slot is given back when the body ends or is dropped.
-        let _slot = &slot;
-        async move {
-            match piece {
-                Ok(bytes) => Ok(bytes),
-                Err(error) => Err(abort(error).await),
-            }
-        }
-    });
     let headers = [
         (CONTENT_TYPE, options.format.media_type().to_owned()),
         (
@@ -68,19 +49,7 @@ pub(super) async fn file(
             disposition(&name, options.format.name()),
         ),
     ];
-    Ok((streaming_headers(id), headers, Body::from_stream(body)).into_response())
-}
-
-/// Waits for the first message, so that an early failure still decides the status.
-async fn wait_for_first_message(result: &mut ResultStream) -> Result<(), QueryError> {
-    let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, result.messages.next());
-    let Ok(first) = first.await else {
-        return Ok(());
-    };
-    let first = first.transpose()?;
-    let rest = std::mem::replace(&mut result.messages, futures::stream::empty().boxed());
-    result.messages = futures::stream::iter(first.map(Ok)).chain(rest).boxed();
-    Ok(())
+    Ok((streaming_headers(id), headers, body).into_response())
 }
 
 /// The value of `name=`, if a file can have that name.

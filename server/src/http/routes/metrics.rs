@@ -23,6 +23,8 @@ pub(super) async fn metrics(State(app): State<AppState>, headers: HeaderMap) -> 
         .set(results.pool.used_bytes() as i64);
     let (runs, streams) = (&results.run_slots, &app.streams);
     app.metrics.run_slots_taken.set(runs.num_taken() as i64);
+    app.metrics.run_slots.set(runs.num_slots() as i64);
+    app.metrics.stream_slots.set(streams.num_slots() as i64);
     app.metrics
         .stream_slots_taken
         .set(streams.num_taken() as i64);

@@ -12,8 +12,10 @@ mod tables;
 mod uploads;
 
 use axum::Router;
+use axum::http::header::CONNECTION;
 use axum::http::{Method, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 
 use crate::error::{ErrorKind, QueryError};
@@ -23,7 +25,8 @@ use crate::http::{AppState, assets, exchange, guard, session};
 fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
     vec![
         ("/", get(assets::asset)),
-        ("/healthz", get(|| async { "ok\n" })),
+        ("/healthz", get(alive)),
+        ("/readyz", get(|| async { "ready\n" })),
         ("/metrics", get(metrics::metrics)),
         ("/v1/openapi.json", get(openapi::description)),
         ("/v1/session", post(session::begin).delete(session::end)),
@@ -41,6 +44,27 @@ fn routes() -> Vec<(&'static str, MethodRouter<AppState>)> {
         ("/v1/query/{id}/find", get(find::matches)),
         ("/v1/query/{id}/summary", get(summary::of_column)),
     ]
+}
+
+/// What answers while the sources load: `/healthz`. Everything else is refused for a moment.
+pub fn starting() -> Router {
+    let refused = || async {
+        QueryError::new(
+            ErrorKind::Busy,
+            "the server is starting: it reads its sources",
+            "try again in a second",
+        )
+    };
+    // A connection that stays open would never reach the routes of the started server.
+    let closing = |response: Response| async { ([(CONNECTION, "close")], response) };
+    Router::new()
+        .route("/healthz", get(alive))
+        .fallback(refused)
+        .layer(map_response(closing))
+}
+
+async fn alive() -> &'static str {
+    "ok\n"
 }
 
 /// All routes, behind access control.

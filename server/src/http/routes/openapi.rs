@@ -53,6 +53,24 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_lists_every_code() {
+        let documentation = include_str!("../../../../docs/http.md");
+        for (code, status) in codes() {
+            let start = format!("| `{code}` | {status} | ");
+            assert!(documentation.contains(&start), "no line {start:?}");
+        }
+        for kind in ErrorKind::value_variants() {
+            let line = format!(
+                "| `{}` | {} | {} |",
+                kind.code(),
+                kind.status(),
+                kind.title()
+            );
+            assert!(documentation.contains(&line), "no line {line:?}");
+        }
+    }
+
+    #[test]
     fn every_route_is_described() {
         let document = document();
         let paths = document["paths"].as_object().unwrap();

@@ -1,5 +1,7 @@
 //! `/v1/query`: start a query; list results, show one, read its rows, delete it.
 
+use std::collections::BTreeMap;
+
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -8,14 +10,14 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::request::{
-    CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
+    CommonParameters, Filter, Request, SortKey, Source, SqlQuery, TableQuery, linger, parse_id,
 };
 use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::column_list::parse_columns;
 use crate::http::extract::{Id, Parameters, bad, checksum, number};
-use crate::http::headers::{accepted_codec, is_json};
-use crate::http::rows_response::{respond, stream_rows};
+use crate::http::headers::is_json;
+use crate::http::rows_response::{RowsForm, respond, stream_rows};
 use crate::order::RowRange;
 use crate::results::{ReadOptions, ResultStatus};
 
@@ -23,6 +25,7 @@ use crate::results::{ReadOptions, ResultStatus};
 #[serde(deny_unknown_fields, expecting = "an object was expected")]
 struct QueryBody {
     sql: Option<String>,
+    params: Option<Params>,
     table: Option<String>,
     query: Option<String>,
     columns: Option<Vec<String>>,
@@ -34,6 +37,29 @@ struct QueryBody {
     batch_bytes: Option<u64>,
     linger_s: Option<u64>,
     checksum: Option<String>,
+}
+
+/// The values of parameters by name, or of `$1`, `$2`, … in this order.
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = r#"params takes an object such as {"name": 1} or an array for $1, $2, …"#
+)]
+enum Params {
+    Named(BTreeMap<String, serde_json::Value>),
+    Positional(Vec<serde_json::Value>),
+}
+
+impl Params {
+    fn by_name(self) -> BTreeMap<String, serde_json::Value> {
+        match self {
+            Self::Named(values) => values,
+            Self::Positional(values) => {
+                let numbers = (1..).map(|number: usize| number.to_string());
+                numbers.zip(values).collect()
+            }
+        }
+    }
 }
 
 /// `"-a"`, or the same as an object.
@@ -66,7 +92,7 @@ pub(super) async fn start(
         ));
     }
     let (request, has_checksums) = parse(&body)?;
-    respond(&app, request, has_checksums, &headers).await
+    respond(&app, request, RowsForm::of(&headers, has_checksums)?).await
 }
 
 fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
@@ -93,7 +119,11 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
                     "write them into the SQL",
                 ));
             }
-            Source::Sql(sql)
+            let params = body.params.map(Params::by_name).unwrap_or_default();
+            Source::Sql(SqlQuery { sql, params })
+        }
+        (None, ..) if body.params.is_some() => {
+            return Err(bad("params belong to sql", "leave params out, or send sql"));
         }
         (None, table, query) if table.is_some() != query.is_some() => {
             let is_table = table.is_some();
@@ -195,21 +225,22 @@ pub(super) async fn rows(
 ) -> Result<Response, QueryError> {
     let [offset, limit, linger_s, checksum_name] =
         parameters.named(["offset", "limit", "linger_s", "checksum"])?;
+    let has_checksums = checksum(checksum_name.as_deref())?;
+    let form = RowsForm::of(&headers, has_checksums)?;
     let options = ReadOptions {
         range: RowRange {
             first_row: number("offset", offset.as_deref())?.unwrap_or(0),
             limit: number("limit", limit.as_deref())?,
         },
-        codec: accepted_codec(&headers),
+        codec: form.codec,
         linger: number("linger_s", linger_s.as_deref())?
             .map(linger)
             .transpose()?,
         ..ReadOptions::default()
     };
-    let has_checksums = checksum(checksum_name.as_deref())?;
     let slot = app.streams.take().await?;
     let reader = app.results.reopen(id, options).await?;
-    stream_rows(&app, reader, has_checksums, slot).await
+    stream_rows(&app, reader, form, slot).await
 }
 
 /// Cancels a query at once and deletes its result.

@@ -9,7 +9,7 @@ use crate::error::QueryError;
 use crate::http::AppState;
 use crate::http::column_list::{parse_columns, parse_sort};
 use crate::http::extract::{Name, Parameters, checksum, number};
-use crate::http::rows_response::respond;
+use crate::http::rows_response::{RowsForm, respond};
 
 /// Rows of a table: all, or those that the parameters select.
 pub(super) async fn rows(
@@ -58,5 +58,5 @@ pub(super) async fn rows(
     };
     let has_checksums = checksum(checksum_name.as_deref())?;
     let request = common.request(Source::Table(query))?;
-    respond(&app, request, has_checksums, &headers).await
+    respond(&app, request, RowsForm::of(&headers, has_checksums)?).await
 }

@@ -11,6 +11,8 @@ pub enum Format {
     Arrow,
     /// One JSON object per line.
     Ndjson,
+    /// One JSON object with the fields and the rows; 64-bit integers and decimals are strings.
+    Json,
 }
 
 impl Format {
@@ -21,6 +23,7 @@ impl Format {
             Self::Csv => "csv",
             Self::Arrow => "arrow",
             Self::Ndjson => "ndjson",
+            Self::Json => "json",
         }
     }
 
@@ -31,13 +34,20 @@ impl Format {
             Self::Csv => "text/csv; charset=utf-8; header=present",
             Self::Arrow => "application/vnd.apache.arrow.file",
             Self::Ndjson => "application/x-ndjson",
+            Self::Json => "application/json",
         }
     }
 
     fn parse(text: &str) -> Option<Self> {
-        [Self::Parquet, Self::Csv, Self::Arrow, Self::Ndjson]
-            .into_iter()
-            .find(|format| format.name() == text)
+        [
+            Self::Parquet,
+            Self::Csv,
+            Self::Arrow,
+            Self::Ndjson,
+            Self::Json,
+        ]
+        .into_iter()
+        .find(|format| format.name() == text)
     }
 }
 
@@ -85,7 +95,7 @@ impl ExportOptions {
         compression: Option<&str>,
         escape_formulas: Option<&str>,
     ) -> Result<Self, QueryError> {
-        let formats = "give format=parquet, csv, arrow or ndjson";
+        let formats = "give format=parquet, csv, arrow, ndjson or json";
         let format = format.ok_or_else(|| bad("the format is missing".to_owned(), formats))?;
         let mut options = Self::new(
             Format::parse(format)

@@ -8,6 +8,7 @@ mod arrow_file;
 mod batches;
 mod csv;
 mod format;
+mod json;
 mod ndjson;
 mod parquet;
 mod parquet_schema;
@@ -49,6 +50,7 @@ pub fn export(
     let chunks = match options.format {
         Format::Parquet => parquet::parquet_file(result, options.compression, num_threads)?,
         Format::Csv => csv::csv_file(result, options.escape_formulas, num_threads)?,
+        Format::Json => json::json_file(result, num_threads)?,
         Format::Ndjson => ndjson::ndjson_file(result, num_threads)?,
         Format::Arrow => arrow_file::arrow_file(result)?,
     };

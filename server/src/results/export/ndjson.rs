@@ -1,6 +1,6 @@
 use colonnade_core::semantics::distinct_names;
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellText, FixedOffsets, json_string};
+use colonnade_core::text::{CellText, FixedOffsets, WideNumbers, json_string};
 use colonnade_core::wire::DecodeError;
 
 use super::FileChunks;
@@ -48,7 +48,14 @@ impl RowWriter for NdjsonWriter {
             for (column, key) in self.keys.iter().enumerate() {
                 out.push_str(key);
                 let mut cell = CellText::new(out, 0);
-                rows.write_json(column, chunk, index, &FixedOffsets, &mut cell)?;
+                rows.write_json(
+                    column,
+                    chunk,
+                    index,
+                    &FixedOffsets,
+                    WideNumbers::Digits,
+                    &mut cell,
+                )?;
             }
             out.push_str("}\n");
         }

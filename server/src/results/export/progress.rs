@@ -21,7 +21,7 @@ pub struct ExportProgress {
 /// The progress as `GET /v1/query/{id}` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExportStatus {
-    /// `parquet`, `csv`, `arrow` or `ndjson`.
+    /// `parquet`, `csv`, `arrow`, `ndjson` or `json`.
     pub format: &'static str,
     /// Rows of the file so far.
     pub rows: u64,

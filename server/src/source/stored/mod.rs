@@ -4,6 +4,7 @@
 //! its manifest has its final name. `{id}.part…` is a file that is being written.
 
 pub(crate) mod quota;
+mod types;
 
 use std::fs::{self, File};
 use std::io;
@@ -13,9 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use colonnade_text::TextOptions;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::source::stored::quota::Quota;
+
+pub(crate) use types::StoredTypes;
 
 /// The contents of a manifest, which is stored beside the bytes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -25,11 +29,15 @@ pub(crate) struct Manifest {
     pub(crate) name: String,
     /// The extension of the file, which determines its type if the content does not.
     pub(crate) extension: String,
-    /// 1 for the first table of its name; each replacement has the next number.
+    /// Of two tables of one name, the one with the larger number is served. It is the time of the upload in
+    /// milliseconds since 1970, but more than that of the table it replaced.
     pub(crate) version: u64,
     /// How text is read, as keys and values of [`TextOptions::set`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) options: Vec<(String, String)>,
+    /// The [`StoredTypes`] of text, in the format of the server that wrote them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) types: Option<Value>,
 }
 
 impl Manifest {
@@ -45,26 +53,45 @@ impl Manifest {
         Ok(Arc::new(options))
     }
 
-    /// Reads all manifests of a folder. Returns an error if one cannot be read.
-    pub(crate) fn read_all(folder: &Path) -> io::Result<Vec<Self>> {
-        let mut manifests = Vec::new();
+    /// Writes the manifest beside the bytes, all or nothing.
+    fn write(&self, folder: &Path) -> io::Result<()> {
+        let partial = folder.join(format!("{}.part.json", self.id));
+        let written = write_synced(&partial, &serde_json::to_vec(self)?)
+            .and_then(|()| fs::rename(&partial, manifest_path(folder, self.id)))
+            .and_then(|()| sync_folder(folder));
+        if written.is_err() {
+            let _ = fs::remove_file(&partial);
+        }
+        written
+    }
+
+    /// Reads all manifests of a folder. Those that cannot be read are logged; the ids of their files are the
+    /// second result.
+    pub(crate) fn read_all(folder: &Path) -> io::Result<(Vec<Self>, Vec<Uuid>)> {
+        let (mut manifests, mut unreadable) = (Vec::new(), Vec::new());
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             if !may_be_manifest(&path) {
                 continue;
             }
-            let manifest: Option<Self> = serde_json::from_slice(&fs::read(&path)?).ok();
-            match manifest.filter(|manifest| id_of(&path) == Some(manifest.id)) {
-                Some(manifest) => manifests.push(manifest),
-                None => {
-                    return Err(io::Error::other(format!(
-                        "{} is not the manifest of an upload",
-                        path.file_name().unwrap_or_default().to_string_lossy()
-                    )));
+            match Self::read(&path) {
+                Ok(manifest) => manifests.push(manifest),
+                Err(error) => {
+                    tracing::warn!("the upload of {} is left out: {error}", path.display());
+                    unreadable.extend(id_of(&path));
                 }
             }
         }
-        Ok(manifests)
+        Ok((manifests, unreadable))
+    }
+
+    fn read(path: &Path) -> io::Result<Self> {
+        let manifest: Self = serde_json::from_slice(&fs::read(path)?)?;
+        if id_of(path) == Some(manifest.id) {
+            Ok(manifest)
+        } else {
+            Err(io::Error::other("the file has the name of another upload"))
+        }
     }
 }
 
@@ -116,6 +143,22 @@ impl StoredFile {
 
     pub(crate) fn version(&self) -> u64 {
         self.manifest.version
+    }
+
+    /// The columns of text that were stored; `None` if there are none, or if another version of the server wrote
+    /// them.
+    pub(crate) fn types(&self) -> Option<StoredTypes> {
+        self.manifest.types.as_ref().and_then(StoredTypes::parse)
+    }
+
+    /// Stores the columns of text for the next start.
+    pub(crate) fn store_types(&self, types: &StoredTypes) -> io::Result<()> {
+        let types = Some(serde_json::to_value(types)?);
+        let manifest = Manifest {
+            types,
+            ..self.manifest.clone()
+        };
+        manifest.write(&self.folder)
     }
 
     /// Removes the table from later runs, and deletes its bytes when nobody reads them any more.
@@ -181,17 +224,16 @@ impl Unpublished {
         file_path(&self.folder, self.manifest.id, &self.manifest.extension)
     }
 
-    /// Writes the manifest.
-    pub(crate) fn publish(mut self, version: u64) -> io::Result<Arc<StoredFile>> {
+    /// Writes the manifest, with the columns of text.
+    pub(crate) fn publish(
+        mut self,
+        version: u64,
+        types: Option<&StoredTypes>,
+    ) -> io::Result<Arc<StoredFile>> {
         self.manifest.version = version;
-        let partial = self.folder.join(format!("{}.part.json", self.manifest.id));
-        let path = manifest_path(&self.folder, self.manifest.id);
-        let written = write_synced(&partial, &serde_json::to_vec(&self.manifest)?)
-            .and_then(|()| fs::rename(&partial, &path))
-            .and_then(|()| sync_folder(&self.folder));
-        if let Err(error) = written {
-            let _ = fs::remove_file(&partial);
-            let _ = fs::remove_file(&path);
+        self.manifest.types = types.map(serde_json::to_value).transpose()?;
+        if let Err(error) = self.manifest.write(&self.folder) {
+            let _ = fs::remove_file(manifest_path(&self.folder, self.manifest.id));
             return Err(error);
         }
         self.is_published = true;

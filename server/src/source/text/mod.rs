@@ -13,9 +13,11 @@ use colonnade_core::semantics::distinct_names;
 use colonnade_text::csv::{DETECT_BYTES, Dialect, QuoteScan};
 use colonnade_text::json::{Layout, Options};
 use colonnade_text::{
-    Columns, Decoder, Encoding, Format, Inference, TextError, TextErrorKind, TextOptions,
+    Columns, Decoder, Encoding, Format, Inference, START_BYTES, TextError, TextErrorKind,
+    TextOptions,
 };
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::error::ArrowError;
 use serde::{Deserialize, Serialize};
 
 pub(super) use scan::TextSource;
@@ -60,7 +62,7 @@ pub enum TypesFrom {
 }
 
 /// How the text of a file is stored.
-#[derive(Debug, Clone, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Hash, Serialize, Deserialize)]
 pub(super) struct Storing {
     compression: Compression,
     encoding: Encoding,
@@ -82,13 +84,24 @@ impl Storing {
 }
 
 /// How the files of a table are read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct TextFiles {
     pub(super) storing: Storing,
     /// Whether a file may be split into ranges of bytes.
     pub(super) splits: bool,
     /// Whether all rows decided the types.
     pub(super) is_of_all_rows: bool,
+}
+
+impl TextFiles {
+    /// Checks that text can have these columns.
+    ///
+    /// # Errors
+    /// The column with a type that it cannot have.
+    pub(super) fn check(&self, schema: &SchemaRef) -> Result<(), ArrowError> {
+        let all: Vec<usize> = (0..schema.fields().len()).collect();
+        Decoder::new(&self.storing.format, schema, &all, 0..u64::MAX, 1).map(drop)
+    }
 }
 
 /// The columns of text files, and how the files are read.
@@ -142,14 +155,13 @@ pub(super) fn read(
     };
     let schema = options.typed(&schema).map(Arc::new);
     let schema = schema.map_err(|error| format!("{}: {error}", first.label))?;
-    let all: Vec<usize> = (0..schema.fields().len()).collect();
-    Decoder::new(&storing.format, &schema, &all, 0..u64::MAX, 1)
-        .map_err(|error| format!("{}: {error}", first.label))?;
     let read = TextFiles {
         storing,
         splits,
         is_of_all_rows,
     };
+    read.check(&schema)
+        .map_err(|error| format!("{}: {error}", first.label))?;
     Ok((schema, read))
 }
 
@@ -182,17 +194,23 @@ fn open_bytes(file: &SourceFile, compression: Compression) -> io::Result<Box<dyn
 
 /// How the text of `file` is stored, by its first bytes, as far as the options leave it open.
 fn detect(file: &SourceFile, kind: FileKind, options: &TextOptions) -> io::Result<Storing> {
-    let mut mark = vec![0; 3];
-    let num_bytes = fill(open_bytes(file, kind.compression)?.as_mut(), &mut mark)?;
-    let marked = Encoding::of_mark(&mark[..num_bytes]);
+    let mut first = vec![0; START_BYTES];
+    let num_bytes = fill(open_bytes(file, kind.compression)?.as_mut(), &mut first)?;
+    let shown = Encoding::of_start(&first[..num_bytes]);
     let mut storing = Storing {
         compression: kind.compression,
-        encoding: options.encoding().or(marked).unwrap_or_default(),
+        encoding: options.encoding().or(shown).unwrap_or_default(),
         format: Format::Csv(Dialect::default()),
     };
-    let mut start = vec![0; DETECT_BYTES];
-    let num_bytes = fill(open(file, &storing)?.as_mut(), &mut start)?;
-    storing.format = detect_format(&start[..num_bytes], kind.format, options);
+    let mut start = Vec::new();
+    let mut text = open(file, &storing)?.take(DETECT_BYTES as u64);
+    let read = text.read_to_end(&mut start);
+    match read.map_err(io::Error::downcast::<TextError>) {
+        // Whoever reads the rows reports bytes that are not of the encoding, with their line.
+        Ok(_) | Err(Ok(_)) => {}
+        Err(Err(error)) => return Err(error),
+    }
+    storing.format = detect_format(&start, kind.format, options);
     Ok(storing)
 }
 

@@ -38,7 +38,7 @@ impl Preview {
         let kind = kind.filter(|kind| kind.format.is_text());
         let kind = kind.ok_or_else(|| format!("{name}: not a text file"))?;
         let bytes = decompressed(start, kind.compression);
-        let encoding = options.encoding().or(Encoding::of_mark(&bytes));
+        let encoding = options.encoding().or(Encoding::of_start(&bytes));
         let encoding = encoding.unwrap_or_default();
         let text = if encoding == Encoding::UTF_8 {
             bytes

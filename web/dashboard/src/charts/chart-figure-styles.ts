@@ -153,6 +153,8 @@ const layout = css`
   }
   .unseen {
     position: absolute;
+    top: 0;
+    left: 0;
     width: 1px;
     height: 1px;
     margin: -1px;

@@ -63,7 +63,11 @@ export class ChartFigure extends LitElement {
   #rest: ReturnType<typeof setTimeout> | undefined;
   readonly #observer = new ResizeObserver(([entry]) => {
     const width = Math.floor(entry?.contentRect.width ?? 0);
-    if (width > 0) this.width = width;
+    // In the next frame, because the drawing changes the size that is observed.
+    if (width > 0)
+      requestAnimationFrame(() => {
+        this.width = width;
+      });
   });
 
   constructor() {

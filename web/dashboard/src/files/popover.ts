@@ -1,5 +1,8 @@
-/** Positions an open popover below its button, inside the window. */
+/** Positions an open popover below its button, inside the window, in each frame until it is closed. */
 export function placeBelow(panel: HTMLElement, button: HTMLElement): void {
+  requestAnimationFrame(() => {
+    if (panel.matches(":popover-open")) placeBelow(panel, button);
+  });
   const { bottom, right } = button.getBoundingClientRect();
   const { offsetWidth, offsetHeight } = panel;
   const left = Math.max(8, Math.min(right - offsetWidth, innerWidth - offsetWidth - 8));

@@ -75,7 +75,7 @@ export class ServerWatch extends LitElement {
   }
 
   async #checkServer(): Promise<void> {
-    const isBack = await fetch("/healthz", { cache: "no-store" }).then(
+    const isBack = await fetch("/readyz", { cache: "no-store" }).then(
       ({ ok }) => ok,
       () => false,
     );

@@ -49,7 +49,7 @@ export class StatementTabs extends LitElement {
       <div class="tabs" role="tablist" aria-label="Open tables and statements">
         ${this.tabs.map((tab, index) => this.#renderTab(tab, index, index === tabStop))}
       </div>
-      ${this.#renderName()}
+      ${this.#renderName()} ${this.#renderClose()}
       <button class="icon" aria-label="New statement" title="New statement" @click=${() => this.#dispatch("new", undefined)}>
         ${plus}
       </button>
@@ -83,6 +83,19 @@ export class StatementTabs extends LitElement {
         >${cross}</span
       >
     </div>`;
+  }
+
+  /** A button that screen readers find without a keyboard, because what is inside of a tab is no control. */
+  #renderClose() {
+    const tab = this.tabs[this.current];
+    if (tab === undefined) return nothing;
+    return html`<button
+      class="icon close-tab"
+      aria-label=${`Close tab ${tab.label}`}
+      @click=${() => this.#dispatch("close", tab.id)}
+    >
+      ${cross}
+    </button>`;
   }
 
   #renderName() {

@@ -19,6 +19,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 
 use crate::backend::embedded::plan::marker::{Known, Marker};
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
+use crate::backend::embedded::plan::top_rows::TopRowsExec;
 use crate::source::Table;
 
 /// Whether every run of a statement gives the same rows in the same order while `tables` stay unchanged. That is so
@@ -95,6 +96,7 @@ fn sort_repeats(plan: &Arc<dyn ExecutionPlan>) -> bool {
         return keyed.position_column().is_some() && children.iter().all(|child| repeats(child));
     }
     let is_of_sort = plan.is::<ProjectionExec>()
+        || plan.is::<TopRowsExec>()
         || plan.is::<SortExec>()
         || plan.is::<SortPreservingMergeExec>();
     is_of_sort && children.iter().all(|child| sort_repeats(child))

@@ -7,19 +7,22 @@ use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use crate::backend::embedded::plan::complexity::check_size;
+use crate::backend::embedded::plan::parameters::bind;
+use crate::backend::request::SqlQuery;
 use crate::backend::{check_length, only_reading};
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
 
-/// Plans one read-only statement.
+/// Plans one read-only statement, with the values of its parameters.
 ///
 /// # Errors
-/// `sql_error`, `too_complex`, `read_only`, `unknown_table` or `unknown_column`.
+/// `bad_parameter`, `sql_error`, `too_complex`, `read_only`, `unknown_table` or `unknown_column`.
 pub(crate) async fn plan_sql(
     state: &SessionState,
-    sql: &str,
+    query: &SqlQuery,
     tables: &[String],
 ) -> Result<LogicalPlan, QueryError> {
+    let sql = query.sql.as_str();
     check_length(sql)?;
     check_size(sql)?;
     let error = |error: &_| plan_error(error, ErrorKind::SqlError, &[], tables);
@@ -34,6 +37,7 @@ pub(crate) async fn plan_sql(
         .statement_to_plan(statement)
         .await
         .map_err(|e| error(&e))?;
+    let plan = bind(plan, &query.params)?;
     SQLOptions::new()
         .with_allow_ddl(false)
         .with_allow_dml(false)

@@ -20,6 +20,7 @@ use datafusion::physical_plan::{
 use crate::backend::embedded::plan::marker::{Known, Marker};
 use crate::backend::embedded::plan::order::order_of;
 use crate::backend::embedded::plan::sort_key::SortKeyExec;
+use crate::backend::embedded::plan::top_rows::sorted;
 use crate::order::Order;
 
 /// The largest LIMIT for which a sort keeps only the first rows.
@@ -164,15 +165,7 @@ fn total_sort(
     let Some(ordering) = LexOrdering::new(keys) else {
         return Ok(None);
     };
-    let keyed: Arc<dyn ExecutionPlan> = Arc::new(keyed);
-    let num_partitions = keyed.output_partitioning().partition_count();
-    let sort = SortExec::new(ordering.clone(), keyed)
-        .with_preserve_partitioning(num_partitions > 1)
-        .with_fetch(fetch);
-    let mut sorted: Arc<dyn ExecutionPlan> = Arc::new(sort);
-    if num_partitions > 1 {
-        sorted = Arc::new(SortPreservingMergeExec::new(ordering, sorted).with_fetch(fetch));
-    }
+    let sorted = sorted(Arc::new(keyed), &ordering, fetch)?;
     let columns = schema
         .fields()
         .iter()

@@ -89,7 +89,7 @@ pub fn run(spill_folder: &Path, num_threads: usize) -> Result<(), String> {
 /// no thread.
 fn warm_up(config: &EngineConfig) -> Result<(), String> {
     let engine = Engine::try_new(config, Vec::new()).map_err(|error| error.to_string())?;
-    let request = CommonParameters::default().request(Source::Sql(WARM_UP_SQL.to_owned()));
+    let request = CommonParameters::default().request(Source::Sql(WARM_UP_SQL.into()));
     let run = async {
         for partition in engine.plan(&request?, None, None).await?.partitions {
             let mut messages = partition(HeldBytes::default());

@@ -17,7 +17,7 @@ pub enum MetadataVersion {
 
 impl MetadataVersion {
     /// The number of `MetadataVersion` in `format/Schema.fbs`.
-    pub(super) fn number(self) -> i16 {
+    pub(crate) fn number(self) -> i16 {
         match self {
             Self::V4 => 3,
             Self::V5 => 4,

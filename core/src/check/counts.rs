@@ -5,7 +5,7 @@ use arrow_buffer::bit_chunk_iterator::UnalignedBitChunk;
 use arrow_schema::DataType;
 
 use super::problem::Checked;
-use crate::wire::{ArraySlot, BufferRole, SchemaField};
+use super::{ArraySlot, BufferRole, SchemaField};
 
 /// Checks that an array and its children have as many nulls as their headers state, and that the
 /// children of a struct have its number of rows.

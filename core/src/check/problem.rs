@@ -1,4 +1,4 @@
-use crate::wire::{DecodeError, DecodeErrorKind, SchemaField};
+use super::{DecodeError, DecodeErrorKind, SchemaField};
 
 /// What is wrong with a column, without the column's name.
 pub(super) type Problem = String;

@@ -52,10 +52,10 @@ pub struct StreamSchema {
 #[derive(Clone)]
 pub struct EncodedSchema {
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
-    pub(super) buffer: Vec<u8>,
+    pub(crate) buffer: Vec<u8>,
     /// The position of the table in `buffer`.
     #[cfg_attr(not(feature = "kernels"), allow(dead_code))]
-    pub(super) position: usize,
+    pub(crate) position: usize,
 }
 
 impl PartialEq for EncodedSchema {
@@ -111,7 +111,7 @@ impl StreamSchema {
     }
 }
 
-pub(super) fn read_schema(table: &Table, limits: &Limits) -> Result<StreamSchema> {
+pub(crate) fn read_schema(table: &Table, limits: &Limits) -> Result<StreamSchema> {
     if table.i16(0, 0)? != 0 {
         return Err(DecodeError::new(
             DecodeErrorKind::Unsupported,

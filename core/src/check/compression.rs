@@ -10,14 +10,12 @@ use super::batch_header::Codec;
 #[cfg(feature = "decode")]
 use super::batch_header::{BatchHeader, BufferRange};
 use super::limits::within;
-#[cfg(feature = "decode")]
-use super::slab::{AlignedBody, Arena, Region};
 use super::{DecodeError, DecodeErrorKind};
 
 const PREFIX_BYTES: usize = 8;
 /// Every decompressed buffer begins at a multiple of this number of bytes.
 #[cfg(feature = "decode")]
-const BUFFER_ALIGNMENT_BYTES: u64 = 64;
+pub(crate) const BUFFER_ALIGNMENT_BYTES: u64 = 64;
 
 /// The uncompressed length that a compressed `buffer` claims, checked against `cap_bytes`; 0 for an
 /// empty buffer.
@@ -37,21 +35,21 @@ fn claimed_bytes(buffer: &[u8], cap_bytes: u64) -> Result<u64, DecodeError> {
 }
 
 /// The bytes after the prefix, if they are not compressed.
-fn stored(buffer: &[u8]) -> Option<&[u8]> {
+pub(crate) fn stored(buffer: &[u8]) -> Option<&[u8]> {
     match buffer.split_first_chunk::<PREFIX_BYTES>() {
         Some((prefix, payload)) => (i64::from_le_bytes(*prefix) == -1).then_some(payload),
         None => Some(&[]),
     }
 }
 
-fn invalid(what: impl std::fmt::Display) -> DecodeError {
+pub(crate) fn invalid(what: impl std::fmt::Display) -> DecodeError {
     DecodeError::new(
         DecodeErrorKind::InvalidData,
         format!("a buffer does not decompress: {what}"),
     )
 }
 
-fn reader(buffer: &[u8], codec: Codec) -> Result<Box<dyn Read + '_>, DecodeError> {
+pub(crate) fn reader(buffer: &[u8], codec: Codec) -> Result<Box<dyn Read + '_>, DecodeError> {
     let payload = &buffer[PREFIX_BYTES..];
     Ok(match codec {
         Codec::Lz4 => Box::new(lz4_flex::frame::FrameDecoder::new(payload)),
@@ -59,7 +57,7 @@ fn reader(buffer: &[u8], codec: Codec) -> Result<Box<dyn Read + '_>, DecodeError
     })
 }
 
-fn check_length(num_bytes: u64, claimed: u64) -> Result<(), DecodeError> {
+pub(crate) fn check_length(num_bytes: u64, claimed: u64) -> Result<(), DecodeError> {
     if num_bytes == claimed {
         return Ok(());
     }
@@ -119,54 +117,4 @@ pub(crate) fn decompressed_layout(
         end = padded.map_or(cap_bytes, |end| end.min(cap_bytes));
     }
     Ok((ranges, end))
-}
-
-/// Decompresses each buffer of a batch into `arena`. Returns the body, of at most `cap_bytes`, and
-/// `header` with the new positions of the buffers.
-///
-/// # Errors
-/// As [`decompress`]; `MemoryBudgetExceeded`.
-#[cfg(feature = "decode")]
-pub(crate) fn decompress_body(
-    mut header: BatchHeader,
-    body: &[u8],
-    codec: Codec,
-    arena: &mut Arena,
-    cap_bytes: u64,
-) -> Result<(BatchHeader, AlignedBody), DecodeError> {
-    let (ranges, end) = decompressed_layout(&header, body, cap_bytes)?;
-    let stored_ranges = std::mem::replace(&mut header.buffers, ranges);
-    let mut region = arena.reserve(end)?;
-    for (from, to) in stored_ranges.iter().zip(&header.buffers) {
-        region.write(&[0; BUFFER_ALIGNMENT_BYTES as usize][..to.offset - region.filled()]);
-        let buffer = &body[from.offset..from.offset + from.length];
-        match stored(buffer) {
-            Some(bytes) => region.write(bytes),
-            None => read_exactly(&mut *reader(buffer, codec)?, to.length, &mut region)?,
-        }
-    }
-    header.compression = None;
-    Ok((header, region.complete()))
-}
-
-/// Writes the output of `reader`, which must be exactly `claimed` bytes.
-#[cfg(feature = "decode")]
-fn read_exactly(
-    reader: &mut dyn Read,
-    claimed: usize,
-    region: &mut Region,
-) -> Result<(), DecodeError> {
-    let mut num_bytes = 0;
-    while num_bytes < claimed {
-        let space = region.space();
-        let wanted = space.len().min(claimed - num_bytes);
-        let read = reader.read(&mut space[..wanted]).map_err(invalid)?;
-        if read == 0 {
-            return check_length(num_bytes as u64, claimed as u64);
-        }
-        region.advance(read);
-        num_bytes += read;
-    }
-    let behind = reader.read(&mut [0]).map_err(invalid)?;
-    check_length((num_bytes + behind) as u64, claimed as u64)
 }

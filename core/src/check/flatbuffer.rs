@@ -40,7 +40,7 @@ fn follow(buffer: &[u8], position: usize) -> Result<usize> {
 
 /// One table of the buffer. Field slots are numbered from 0 in the order of the `.fbs` file.
 #[derive(Clone, Copy)]
-pub(super) struct Table<'a> {
+pub(crate) struct Table<'a> {
     buffer: &'a [u8],
     position: usize,
     vtable: usize,
@@ -49,12 +49,12 @@ pub(super) struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The root table of `buffer`.
-    pub(super) fn root(buffer: &'a [u8]) -> Result<Self> {
+    pub(crate) fn root(buffer: &'a [u8]) -> Result<Self> {
         Self::at(buffer, follow(buffer, 0)?)
     }
 
     /// The buffer that holds the table.
-    pub(super) fn buffer(&self) -> &'a [u8] {
+    pub(crate) fn buffer(&self) -> &'a [u8] {
         self.buffer
     }
 
@@ -87,39 +87,39 @@ impl<'a> Table<'a> {
             .transpose()
     }
 
-    pub(super) fn u8(&self, slot: usize, default: u8) -> Result<u8> {
+    pub(crate) fn u8(&self, slot: usize, default: u8) -> Result<u8> {
         Ok(self.scalar(slot)?.map_or(default, u8::from_le_bytes))
     }
 
-    pub(super) fn bool(&self, slot: usize) -> Result<bool> {
+    pub(crate) fn bool(&self, slot: usize) -> Result<bool> {
         Ok(self.u8(slot, 0)? != 0)
     }
 
-    pub(super) fn i16(&self, slot: usize, default: i16) -> Result<i16> {
+    pub(crate) fn i16(&self, slot: usize, default: i16) -> Result<i16> {
         Ok(self.scalar(slot)?.map_or(default, i16::from_le_bytes))
     }
 
-    pub(super) fn i32(&self, slot: usize, default: i32) -> Result<i32> {
+    pub(crate) fn i32(&self, slot: usize, default: i32) -> Result<i32> {
         Ok(self.scalar(slot)?.map_or(default, i32::from_le_bytes))
     }
 
-    pub(super) fn i64(&self, slot: usize, default: i64) -> Result<i64> {
+    pub(crate) fn i64(&self, slot: usize, default: i64) -> Result<i64> {
         Ok(self.scalar(slot)?.map_or(default, i64::from_le_bytes))
     }
 
-    pub(super) fn table(&self, slot: usize) -> Result<Option<Table<'a>>> {
+    pub(crate) fn table(&self, slot: usize) -> Result<Option<Table<'a>>> {
         self.field(slot)?
             .map(|position| Table::at(self.buffer, follow(self.buffer, position)?))
             .transpose()
     }
 
     /// The position of the table in the buffer.
-    pub(super) fn position(&self) -> usize {
+    pub(crate) fn position(&self) -> usize {
         self.position
     }
 
     /// The bytes of a string; they may be invalid UTF-8.
-    pub(super) fn string_bytes(&self, slot: usize) -> Result<Option<&'a [u8]>> {
+    pub(crate) fn string_bytes(&self, slot: usize) -> Result<Option<&'a [u8]>> {
         let Some(position) = self.field(slot)? else {
             return Ok(None);
         };
@@ -132,7 +132,7 @@ impl<'a> Table<'a> {
             .ok_or_else(outside)
     }
 
-    pub(super) fn string(&self, slot: usize) -> Result<Option<&'a str>> {
+    pub(crate) fn string(&self, slot: usize) -> Result<Option<&'a str>> {
         self.string_bytes(slot)?
             .map(std::str::from_utf8)
             .transpose()
@@ -140,7 +140,7 @@ impl<'a> Table<'a> {
     }
 
     /// The vector in `slot`, with `element_bytes` bytes per element; empty if it is absent.
-    pub(super) fn vector(&self, slot: usize, element_bytes: usize) -> Result<Vector<'a>> {
+    pub(crate) fn vector(&self, slot: usize, element_bytes: usize) -> Result<Vector<'a>> {
         let Some(position) = self.field(slot)? else {
             return Ok(Vector {
                 buffer: self.buffer,
@@ -170,7 +170,7 @@ impl<'a> Table<'a> {
 
 /// A vector whose extent has been checked.
 #[derive(Clone, Copy)]
-pub(super) struct Vector<'a> {
+pub(crate) struct Vector<'a> {
     buffer: &'a [u8],
     start: usize,
     len: usize,
@@ -178,7 +178,7 @@ pub(super) struct Vector<'a> {
 }
 
 impl<'a> Vector<'a> {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
@@ -186,21 +186,21 @@ impl<'a> Vector<'a> {
         self.start + index * self.element_bytes
     }
 
-    pub(super) fn table(&self, index: usize) -> Result<Table<'a>> {
+    pub(crate) fn table(&self, index: usize) -> Result<Table<'a>> {
         Table::at(self.buffer, follow(self.buffer, self.position(index))?)
     }
 
-    pub(super) fn i32(&self, index: usize) -> Result<i32> {
+    pub(crate) fn i32(&self, index: usize) -> Result<i32> {
         bytes_at(self.buffer, self.position(index)).map(i32::from_le_bytes)
     }
 
     /// An i64, or the first field of a struct that begins with one.
-    pub(super) fn i64(&self, index: usize) -> Result<i64> {
+    pub(crate) fn i64(&self, index: usize) -> Result<i64> {
         bytes_at(self.buffer, self.position(index)).map(i64::from_le_bytes)
     }
 
     /// The first two fields of a struct that begins with two i64s.
-    pub(super) fn pair(&self, index: usize) -> Result<(i64, i64)> {
+    pub(crate) fn pair(&self, index: usize) -> Result<(i64, i64)> {
         let at = self.position(index);
         Ok((
             bytes_at(self.buffer, at).map(i64::from_le_bytes)?,
@@ -209,7 +209,7 @@ impl<'a> Vector<'a> {
     }
 
     /// All structs of two i64s, such as FieldNode and Buffer; `element_bytes` is 16.
-    pub(super) fn pairs(&self) -> impl ExactSizeIterator<Item = (i64, i64)> + 'a {
+    pub(crate) fn pairs(&self) -> impl ExactSizeIterator<Item = (i64, i64)> + 'a {
         let elements = self.buffer.get(self.start..).unwrap_or_default();
         let (words, _) = elements.as_chunks::<8>();
         let (pairs, _) = words.as_chunks::<2>();
@@ -220,7 +220,7 @@ impl<'a> Vector<'a> {
     }
 
     /// The third field of a struct of three i64s.
-    pub(super) fn third(&self, index: usize) -> Result<i64> {
+    pub(crate) fn third(&self, index: usize) -> Result<i64> {
         bytes_at(self.buffer, self.position(index) + 16).map(i64::from_le_bytes)
     }
 }

@@ -44,7 +44,7 @@ impl Limits {
 }
 
 /// `value` as an unsigned number, if it is not negative and at most `limit`.
-pub(super) fn within(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
+pub(crate) fn within(value: i64, limit: u64, what: &str) -> Result<u64, DecodeError> {
     match u64::try_from(value) {
         Ok(value) if value <= limit => Ok(value),
         Ok(value) => Err(DecodeError::new(

@@ -3,7 +3,7 @@
 use super::problem::Checked;
 
 /// A little-endian integer.
-pub(super) trait Integer: Copy + Ord + Default {
+pub(crate) trait Integer: Copy + Ord + Default {
     const WIDTH: usize;
     fn read(bytes: &[u8]) -> Self;
     /// The integers of a buffer.
@@ -32,7 +32,7 @@ macro_rules! integer {
 integer!(i16, i32, i64, u8, u16, u32, u64);
 
 /// The integers of a buffer.
-pub(super) fn integers<T: Integer>(bytes: &[u8]) -> impl ExactSizeIterator<Item = T> {
+pub(crate) fn integers<T: Integer>(bytes: &[u8]) -> impl ExactSizeIterator<Item = T> {
     T::all(bytes)
 }
 

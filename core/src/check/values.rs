@@ -1,7 +1,7 @@
 //! Checks the contents of an array's buffers once, when they arrive. Arrays are later built from them
 //! without further checks. Whatever passes here passes arrow-rs's `validate_full`.
 //!
-//! Buffer extents are already checked by [`crate::wire::read_layout`]. Fixed-width values need no
+//! Buffer extents are already checked by [`read_layout`](super::read_layout). Fixed-width values need no
 //! check.
 
 use arrow_schema::{DataType, Field, UnionFields, UnionMode};
@@ -9,18 +9,23 @@ use arrow_schema::{DataType, Field, UnionFields, UnionMode};
 use super::integers::{Integer, check_offsets, integers};
 use super::problem::{Checked, not_valid};
 use super::text::{check_binary, check_text, check_views};
-use crate::table::DictionariesById;
-use crate::wire::{ArraySlot, BufferRole, DecodeError, SchemaField};
+use super::{ArraySlot, BufferRole, DecodeError, SchemaField};
+
+/// The dictionaries that arrived before a message.
+pub(crate) trait KnownDictionaries {
+    /// Type and number of the values of dictionary `id`; `None` if it has not arrived.
+    fn values(&self, id: i64) -> Option<(&DataType, u64)>;
+}
 
 /// Checks the values of `field`, whose buffers lie in `body`.
 ///
 /// # Errors
 /// `InvalidData`.
-pub(super) fn check_array(
+pub(crate) fn check_array(
     slot: &ArraySlot,
     field: &SchemaField,
     body: &[u8],
-    dictionaries: &DictionariesById,
+    dictionaries: &dyn KnownDictionaries,
 ) -> Result<(), DecodeError> {
     let check = Check { body, dictionaries };
     check
@@ -35,7 +40,7 @@ fn bit(bits: &[u8], index: usize) -> bool {
 
 struct Check<'a> {
     body: &'a [u8],
-    dictionaries: &'a DictionariesById,
+    dictionaries: &'a dyn KnownDictionaries,
 }
 
 impl<'a> Check<'a> {
@@ -162,16 +167,16 @@ impl<'a> Check<'a> {
         let Some(encoding) = &field.dictionary else {
             return Err("it has no dictionary id".to_owned());
         };
-        let num_values = match self.dictionaries.get(&encoding.id) {
-            Some(dictionary) => {
-                let (wanted, found) = (&encoding.value_type, dictionary.value_type());
+        let num_values = match self.dictionaries.values(encoding.id) {
+            Some((found, num_values)) => {
+                let wanted = &encoding.value_type;
                 if wanted != found {
                     let id = encoding.id;
                     return Err(format!(
                         "its dictionary {id} holds {found}; expected {wanted}"
                     ));
                 }
-                dictionary.len() as u64
+                num_values
             }
             // Spec: a dictionary may be missing where no value refers to it.
             None if slot.node.null_count == slot.node.num_rows => 0,
