@@ -1,6 +1,7 @@
 // How the tests call cargo: always for the same crates, with the same features of the libraries that they share, so
 // that DataFusion and Arrow compile once.
 
+import { availableParallelism } from "node:os";
 import { checkFeatures, selected } from "./check-features.mjs";
 import { run } from "./run.mjs";
 
@@ -39,8 +40,12 @@ export async function buildTests() {
   await cargo("test", ["xtask"], ["--all-targets", "--no-run"]);
 }
 
+/** More than one test a processor, because many wait: for a deadline, for a process, for a slow reader. */
+const numTestThreads = 2 * availableParallelism();
+
 /** Runs the tests; `args` select some of them. */
-export const runTests = (args = [], env = {}) => cargo("test", crates, args, env);
+export const runTests = (args = [], env = {}) =>
+  cargo("test", crates, args, { RUST_TEST_THREADS: numTestThreads, ...env });
 
 /** Builds the server that the tests of browsers and of Python start: the same program as in the Rust tests. */
 export const buildTestedServer = () => cargo("build", crates, ["--bin", "colonnade"]);

@@ -104,7 +104,7 @@ async function python() {
   await check("ruff", "format", "--check", ".");
   await check("ruff", "check", ".");
   await check("mypy");
-  await check("pytest", "-q");
+  await check("pytest", "-q", "-n", "2");
 }
 
 /** Checks that the benchmarks run, that all readers read the same, and that no ratio to a floor has doubled. */

@@ -11,6 +11,9 @@ const { COLONNADE_CONFORMANCE: conformance, COLONNADE_HOSTILE: crafted } = proce
 const fromRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const TIMEOUT_MS = 600_000;
 
+// Most cases end with an error, and recording its stack takes several times as long as the case.
+Error.stackTraceLimit = 0;
+
 /** Which cases run: each in `npm run test:full`, else every ninth, which flips each of a byte's bits somewhere. */
 const STRIDE = process.env.COLONNADE_FULL ? 1 : 9;
 

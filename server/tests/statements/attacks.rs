@@ -13,7 +13,7 @@ use crate::tables;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A statement that takes longer is ended by the server.
-const QUERY_TIMEOUT: &str = "10";
+const QUERY_TIMEOUT: &str = "5";
 
 /// So soon after the end of a statement, or after its client has left, the processes are idle.
 const QUIET_PATIENCE: Duration = Duration::from_secs(3);
