@@ -23,9 +23,27 @@ pub(super) fn write_f16(value: Half, out: &mut CellText) -> CellKind {
     // Five significant digits distinguish any two float16.
     let shortest = (0..5)
         .map(|digits| format!("{wide:.digits$e}"))
-        .find(|text| text.parse().is_ok_and(|read| Half::from_f64(read) == value))
+        .find(|text| text.parse().is_ok_and(|read| is_nearest(value, read)))
         .unwrap_or_else(|| format!("{wide:e}"));
     write_scientific(wide, &shortest, out)
+}
+
+/// Whether this float16 is the nearest to a number of its sign; of two that are as near, the even one is.
+/// `Half::from_f64` misses the nearest of some numbers that are less than the least normal float16.
+fn is_nearest(value: Half, number: f64) -> bool {
+    let bits = value.to_bits() & 0x7FFF;
+    let distance = |bits: u16| {
+        let value = match bits {
+            0x7C00 => 65_536.0,
+            _ => Half::from_bits(bits).to_f64(),
+        };
+        (number.abs() - value).abs()
+    };
+    let neighbours = [bits.checked_sub(1), bits.checked_add(1)];
+    neighbours.into_iter().flatten().all(|neighbour| {
+        let (own, other) = (distance(bits), distance(neighbour));
+        own < other || (own == other && bits.is_multiple_of(2))
+    })
 }
 
 fn write_finite(value: f64, shortest: impl LowerExp, out: &mut CellText) -> CellKind {
@@ -126,14 +144,31 @@ mod tests {
 
     #[test]
     fn every_float16_reads_back_the_same() {
-        for bits in 0..=u16::MAX {
-            let value = Half::from_bits(bits);
-            let text = text(|out| write_f16(value, out));
-            let read = Half::from_f64(text.replace("Infinity", "inf").parse().unwrap());
-            assert!(
-                read.to_bits() == bits || (read.is_nan() && value.is_nan()),
-                "{text} reads back as {read}, not {value}"
-            );
+        // The sorted values, between two of which a text is nearer to one.
+        let value = |bits| match bits {
+            0x7C00 => 65_536.0,
+            _ => Half::from_bits(bits).to_f64(),
+        };
+        let values: Vec<f64> = (0..=0x7C00).map(value).collect();
+        for bits in 0..0x7C00_u16 {
+            for sign in [0, 0x8000] {
+                let text = text(|out| write_f16(Half::from_bits(bits | sign), out));
+                assert_eq!(text.starts_with('-'), sign > 0);
+                let read: f64 = text.trim_start_matches('-').parse().unwrap();
+                let after = values.partition_point(|value| *value <= read);
+                let middle = (values[after - 1] + values[after]) / 2.0;
+                let is_above = read > middle || (read == middle && after % 2 == 0);
+                let nearest = if is_above { after } else { after - 1 };
+                assert_eq!(nearest, usize::from(bits), "{text}");
+            }
+        }
+        for (bits, expected) in [
+            (0x03DA, "0.00005877"),
+            (0x7C00, "Infinity"),
+            (0xFC00, "-Infinity"),
+            (0x7E00, "NaN"),
+        ] {
+            assert_eq!(text(|out| write_f16(Half::from_bits(bits), out)), expected);
         }
     }
 }
