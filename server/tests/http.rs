@@ -44,6 +44,8 @@ mod backends;
 mod conformance;
 #[path = "http/connections.rs"]
 mod connections;
+#[path = "http/exact_numbers.rs"]
+mod exact_numbers;
 #[path = "http/export.rs"]
 mod export;
 #[path = "http/export_route.rs"]
@@ -105,6 +107,8 @@ mod snapshot;
 mod sources;
 #[path = "http/spark.rs"]
 mod spark;
+#[path = "http/struct_fields.rs"]
+mod struct_fields;
 #[path = "http/summary.rs"]
 mod summary;
 #[path = "http/tables.rs"]

@@ -6,6 +6,7 @@ pub mod embedded;
 #[cfg(unix)]
 pub mod engine_process;
 mod flight;
+mod literal;
 mod predicate_expr;
 mod progress;
 mod received;

@@ -1,8 +1,7 @@
 //! Converts the JSON filter to an expression.
 
 use colonnade_core::semantics::{
-    Comparison, DecimalPosition, Predicate, Refusal, Test, from_hex, literal_text, no_plain_text,
-    value_type,
+    Predicate, Refusal, Test, from_hex, literal_text, no_plain_text, value_type,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{Column, ScalarValue};
@@ -10,6 +9,7 @@ use datafusion::functions::expr_fn::{contains, starts_with};
 use datafusion::logical_expr::{Expr, Operator, binary_expr, cast, lit, not};
 use serde_json::Value;
 
+use crate::backend::literal::{Literal, never};
 use crate::encode::type_name;
 use crate::error::{ErrorKind, QueryError};
 
@@ -58,9 +58,7 @@ fn fold(items: &[Predicate], op: Operator, schema: &Schema) -> Result<Expr, Quer
 fn test_expr(test: &Test, field: &Field) -> Result<Expr, QueryError> {
     let column = Expr::Column(Column::new_unqualified(field.name()));
     Ok(match test {
-        Test::Compare(comparison, value) => {
-            compare_expr(column, *comparison, literal(value, field)?)
-        }
+        Test::Compare(comparison, value) => literal(value, field)?.compare(column, *comparison),
         Test::In([]) => lit(false),
         Test::In(values) => {
             let mut list = Vec::with_capacity(values.len());
@@ -100,46 +98,6 @@ fn as_text(column: Expr, field: &Field) -> Result<Expr, QueryError> {
     Err(refused(no_plain_text(field.name(), &type_name(field))))
 }
 
-/// A literal to compare a column with.
-enum Literal {
-    /// A value of the column's type.
-    Value(ScalarValue),
-    /// A number between this value of the column's type and the next.
-    After(ScalarValue),
-    /// A number less than every value of the column's type.
-    Below,
-    /// A number greater than every value of the column's type.
-    Above,
-}
-
-fn compare_expr(column: Expr, comparison: Comparison, literal: Literal) -> Expr {
-    use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
-    let compare = |op, value| binary_expr(column.clone(), op, Expr::Literal(value, None));
-    match (literal, comparison) {
-        (Literal::Value(value), Eq) => compare(Operator::Eq, value),
-        (Literal::Value(value), Ne) => compare(Operator::NotEq, value),
-        (Literal::Value(value), Lt) => compare(Operator::Lt, value),
-        (Literal::Value(value) | Literal::After(value), Le) | (Literal::After(value), Lt) => {
-            compare(Operator::LtEq, value)
-        }
-        (Literal::Value(value) | Literal::After(value), Gt) | (Literal::After(value), Ge) => {
-            compare(Operator::Gt, value)
-        }
-        (Literal::Value(value), Ge) => compare(Operator::GtEq, value),
-        (Literal::After(_) | Literal::Below | Literal::Above, Eq)
-        | (Literal::Below, Lt | Le)
-        | (Literal::Above, Gt | Ge) => never(column),
-        (Literal::After(_) | Literal::Below | Literal::Above, Ne)
-        | (Literal::Below, Gt | Ge)
-        | (Literal::Above, Lt | Le) => not(never(column)),
-    }
-}
-
-/// False for every value, null for null.
-fn never(column: Expr) -> Expr {
-    column.is_null().and(lit(ScalarValue::Boolean(None)))
-}
-
 /// A JSON value as a value of the column's type; exact, or an error.
 fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
     let target = value_type(field.data_type());
@@ -162,12 +120,8 @@ fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
                 .ok_or_else(|| bad(format!("{text:?} is not hex"), "give bytes as hex digits"))?;
             ScalarValue::Binary(Some(bytes))
         }
-        DataType::Decimal32(precision, scale)
-        | DataType::Decimal64(precision, scale)
-        | DataType::Decimal128(precision, scale)
-        | DataType::Decimal256(precision, scale) => {
-            let position = DecimalPosition::of(&text, *scale).ok_or_else(refuse)?;
-            return Ok(decimal(position, target, *precision, *scale));
+        _ if target.is_decimal() => {
+            return Literal::of_number(&text, target).ok_or_else(refuse);
         }
         _ => match ScalarValue::try_from_string(text.clone(), target) {
             Ok(value) if !value.is_null() => value,
@@ -175,34 +129,6 @@ fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
         },
     };
     Ok(Literal::Value(value))
-}
-
-/// A decimal with the column's type and scale, so that nothing is rounded or cast.
-fn decimal(position: DecimalPosition, data_type: &DataType, precision: u8, scale: i8) -> Literal {
-    let (number, wrap): (_, fn(ScalarValue) -> Literal) = match position {
-        DecimalPosition::At(number) => (number, Literal::Value),
-        DecimalPosition::After(number) => (number, Literal::After),
-        DecimalPosition::Below => return Literal::Below,
-        DecimalPosition::Above => return Literal::Above,
-    };
-    let narrow = || number.to_i128();
-    let value = match data_type {
-        DataType::Decimal32(..) => narrow()
-            .and_then(|number| i32::try_from(number).ok())
-            .map(|number| ScalarValue::Decimal32(Some(number), precision, scale)),
-        DataType::Decimal64(..) => narrow()
-            .and_then(|number| i64::try_from(number).ok())
-            .map(|number| ScalarValue::Decimal64(Some(number), precision, scale)),
-        DataType::Decimal128(..) => {
-            narrow().map(|number| ScalarValue::Decimal128(Some(number), precision, scale))
-        }
-        _ => Some(ScalarValue::Decimal256(Some(number), precision, scale)),
-    };
-    match value {
-        Some(value) => wrap(value),
-        None if number.is_negative() => Literal::Below,
-        None => Literal::Above,
-    }
 }
 
 fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {

@@ -7,6 +7,7 @@ use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, ExprSchemable};
 
 use crate::backend::embedded::plan::complexity::check_size;
+use crate::backend::embedded::plan::number_literals::keep_digits;
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
 
@@ -36,7 +37,7 @@ pub(crate) fn parse_filter(
     let error = |error: &_| plan_error(error, ErrorKind::BadFilter, &columns, &[]);
     // `DFParser::parse_into_expr` refuses anything after the expression.
     let dialect = state.config_options().sql_parser.dialect;
-    let parsed = state
+    let mut parsed = state
         .sql_to_expr_with_alias(text, &dialect)
         .map_err(|e| error(&e))?;
     if parsed.alias.is_some() {
@@ -45,6 +46,7 @@ pub(crate) fn parse_filter(
     if holds_query(&parsed.expr) {
         return Err(refuse("the filter contains a subquery"));
     }
+    keep_digits(&mut parsed.expr);
     let expr = state
         .create_logical_expr_from_sql_expr(parsed, schema)
         .map_err(|e| error(&e))?;

@@ -7,6 +7,7 @@ use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use crate::backend::embedded::plan::complexity::check_size;
+use crate::backend::embedded::plan::number_literals::keep_digits_of;
 use crate::backend::{check_length, only_reading};
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
@@ -29,7 +30,8 @@ pub(crate) async fn plan_sql(
         .build()
         .and_then(|mut parser| parser.parse_statements())
         .map_err(|e| error(&e))?;
-    let statement = only_reading(statements, reads)?;
+    let mut statement = only_reading(statements, reads)?;
+    keep_digits_of(&mut statement);
     let plan = state
         .statement_to_plan(statement)
         .await

@@ -1,0 +1,261 @@
+//! Compares numbers with literals exactly.
+
+use colonnade_core::semantics::{Comparison, DecimalPosition, value_type};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::{Between, Case, InList};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, binary_expr, lit, not,
+};
+use datafusion::optimizer::AnalyzerRule;
+use datafusion::sql::sqlparser::ast::BinaryOperator;
+
+use crate::backend::embedded::plan::number_literals::within_decimals;
+use crate::backend::literal::{Literal, never};
+
+/// Greater than every decimal.
+const MAX_DECIMAL: f64 = 1e76;
+
+/// Gives a number that is compared with an expression the type of that expression. If the type does not have the
+/// number, the comparison becomes one with its neighbour: for a decimal with two places, `p < 1.005` becomes
+/// `p <= 1.00`, and `p = 1.005` is false.
+///
+/// DataFusion 55 would bring both to a third type, which rounds doubles and loses digits of decimals, or does not exist.
+/// So operators are planned here, and the analyzer does the rest before it coerces types.
+#[derive(Debug)]
+pub(crate) struct ExactNumbers;
+
+impl ExprPlanner for ExactNumbers {
+    fn plan_binary_op(
+        &self,
+        raw: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        let op = match raw.op {
+            BinaryOperator::Eq => Operator::Eq,
+            BinaryOperator::NotEq => Operator::NotEq,
+            BinaryOperator::Lt => Operator::Lt,
+            BinaryOperator::LtEq => Operator::LtEq,
+            BinaryOperator::Gt => Operator::Gt,
+            BinaryOperator::GtEq => Operator::GtEq,
+            _ => return Ok(PlannerResult::Original(raw)),
+        };
+        let exact = exact_operands(&raw.left, op, &raw.right, schema);
+        Ok(exact.map_or(PlannerResult::Original(raw), PlannerResult::Planned))
+    }
+}
+
+impl AnalyzerRule for ExactNumbers {
+    fn name(&self) -> &'static str {
+        "exact_numbers"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        plan.transform_up_with_subqueries(exact_plan).data()
+    }
+}
+
+fn exact_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let schema = merge_schema(&plan.inputs());
+    let names = NamePreserver::new(&plan);
+    let exact = plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let exact = expr.transform_up(|expr| Ok(exact_expr(expr, &schema)))?;
+        Ok(exact.update_data(|expr| name.restore(expr)))
+    })?;
+    if !exact.transformed {
+        return Ok(exact);
+    }
+    exact.map_data(LogicalPlan::recompute_schema)
+}
+
+/// The same comparison, exactly.
+fn exact_expr(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    let exact = match &expr {
+        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+            exact_operands(left, *op, right, schema)
+        }
+        Expr::Between(between) => exact_between(between, schema),
+        Expr::InList(list) => exact_list(list, schema),
+        Expr::Case(case) => exact_case(case, schema),
+        _ => None,
+    };
+    exact.map_or_else(|| Transformed::no(expr), Transformed::yes)
+}
+
+fn exact_operands(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let swapped = || exact_binary(right, op.swap()?, left, schema);
+    exact_binary(left, op, right, schema).or_else(swapped)
+}
+
+fn exact_binary(expr: &Expr, op: Operator, number: &Expr, schema: &DFSchema) -> Option<Expr> {
+    number_text(number)?;
+    let literal = literal(number, &compared_type(expr, schema)?)?;
+    let comparison = match op {
+        Operator::Eq => Comparison::Eq,
+        Operator::NotEq => Comparison::Ne,
+        Operator::Lt => Comparison::Lt,
+        Operator::LtEq => Comparison::Le,
+        Operator::Gt => Comparison::Gt,
+        Operator::GtEq => Comparison::Ge,
+        Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => {
+            return Some(match literal {
+                Literal::Value(value) => binary_expr(expr.clone(), op, Expr::Literal(value, None)),
+                _ => lit(op == Operator::IsDistinctFrom),
+            });
+        }
+        _ => return None,
+    };
+    Some(literal.compare(expr.clone(), comparison))
+}
+
+fn exact_between(between: &Between, schema: &DFSchema) -> Option<Expr> {
+    let Between {
+        expr,
+        negated,
+        low,
+        high,
+    } = between;
+    let side = |op, bound| exact_binary(expr, op, bound, schema);
+    let (first, second) = match negated {
+        false => (Operator::GtEq, Operator::LtEq),
+        true => (Operator::Lt, Operator::Gt),
+    };
+    let data_type = compared_type(expr, schema)?;
+    match [low, high].map(|bound| literal(bound, &data_type)) {
+        [None, None] => None,
+        // An expression that is evaluated twice may give two values.
+        [Some(Literal::Value(low)), Some(Literal::Value(high))] => Some(Expr::Between(Between {
+            low: Box::new(Expr::Literal(low, None)),
+            high: Box::new(Expr::Literal(high, None)),
+            ..between.clone()
+        })),
+        _ if expr.is_volatile() => None,
+        _ => {
+            let plain = |op, bound: &Expr| binary_expr((**expr).clone(), op, bound.clone());
+            let first = side(first, low).unwrap_or_else(|| plain(first, low));
+            let second = side(second, high).unwrap_or_else(|| plain(second, high));
+            Some(match negated {
+                false => first.and(second),
+                true => first.or(second),
+            })
+        }
+    }
+}
+
+/// Leaves out the numbers that the expression cannot have.
+fn exact_list(list: &InList, schema: &DFSchema) -> Option<Expr> {
+    let data_type = compared_type(&list.expr, schema)?;
+    let mut is_changed = false;
+    let mut possible = Vec::with_capacity(list.list.len());
+    for item in &list.list {
+        match literal(item, &data_type) {
+            Some(Literal::Value(value)) => possible.push(Expr::Literal(value, None)),
+            Some(_) => {}
+            None => {
+                possible.push(item.clone());
+                continue;
+            }
+        }
+        is_changed = true;
+    }
+    if !is_changed {
+        return None;
+    }
+    if possible.is_empty() {
+        let never = never((*list.expr).clone());
+        return Some(match list.negated {
+            true => not(never),
+            false => never,
+        });
+    }
+    Some(Expr::InList(InList {
+        list: possible,
+        ..list.clone()
+    }))
+}
+
+/// Gives the numbers of `CASE expr WHEN number THEN …` the type of the expression.
+fn exact_case(case: &Case, schema: &DFSchema) -> Option<Expr> {
+    let expr = case.expr.as_ref()?;
+    let data_type = compared_type(expr, schema)?;
+    let mut exact = case.clone();
+    let mut is_changed = false;
+    for (when, _) in &mut exact.when_then_expr {
+        if let Some(Literal::Value(value)) = literal(when, &data_type) {
+            **when = Expr::Literal(value, None);
+            is_changed = true;
+        }
+    }
+    is_changed.then_some(Expr::Case(exact))
+}
+
+/// The type of an expression that numbers are compared with; `None` if it is a number itself.
+fn compared_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
+    if number_text(expr).is_some() {
+        return None;
+    }
+    let data_type = expr.get_type(schema).ok()?;
+    Some(value_type(&data_type).clone())
+}
+
+/// The number among the values of the type.
+fn literal(number: &Expr, data_type: &DataType) -> Option<Literal> {
+    let text = number_text(number)?;
+    let is_integer = matches!(number, Expr::Literal(value, _) if value.data_type().is_integer());
+    // DataFusion compares integers exactly, and gives them the type of a float.
+    if is_integer && !data_type.is_decimal() {
+        return None;
+    }
+    Literal::of_number(&text, data_type).or_else(|| match number {
+        Expr::Literal(ScalarValue::Float64(Some(value)), _)
+            if value.abs() > MAX_DECIMAL && (data_type.is_decimal() || data_type.is_integer()) =>
+        {
+            Some(if *value > 0.0 {
+                Literal::Above
+            } else {
+                Literal::Below
+            })
+        }
+        // As if the digits had not been kept.
+        Expr::Cast(_) => Some(Literal::Value(ScalarValue::Float64(Some(
+            text.parse().ok()?,
+        )))),
+        _ => None,
+    })
+}
+
+/// The digits of a constant number.
+fn number_text(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Literal(value, _) if value.data_type().is_integer() && !value.is_null() => {
+            Some(value.to_string())
+        }
+        Expr::Literal(ScalarValue::Float64(Some(value)), _) if value.is_finite() => {
+            Some(within_decimals(&value.to_string()))
+        }
+        Expr::Cast(Cast { expr, field }) => {
+            let (DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale)) =
+                *field.data_type()
+            else {
+                return None;
+            };
+            let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = &**expr else {
+                return None;
+            };
+            let DecimalPosition::At(number) = DecimalPosition::of(text, scale)? else {
+                return None;
+            };
+            let digits = number.to_string();
+            let fits = digits.trim_start_matches('-').len() <= usize::from(precision);
+            fits.then(|| text.clone())
+        }
+        _ => None,
+    }
+}

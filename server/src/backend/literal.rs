@@ -1,0 +1,120 @@
+//! A literal among the values of a type, so that comparisons with it are exact.
+
+use colonnade_core::semantics::{Comparison, DecimalPosition};
+use datafusion::arrow::datatypes::{DataType, i256};
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{Expr, Operator, binary_expr, lit, not};
+
+/// A literal with which values of one type are compared.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Literal {
+    /// A value of the type.
+    Value(ScalarValue),
+    /// A number between this value of the type and the next.
+    After(ScalarValue),
+    /// A number less than every value of the type.
+    Below,
+    /// A number greater than every value of the type.
+    Above,
+}
+
+impl Literal {
+    /// The position of a number, such as `-1.005`, among the values of a numeric type. Floats are rounded to the type,
+    /// as the texts of its values are. `None` if the text is not a number, has more than 76 digits, or if the type is
+    /// not numeric.
+    pub(crate) fn of_number(text: &str, data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Decimal32(_, scale)
+            | DataType::Decimal64(_, scale)
+            | DataType::Decimal128(_, scale)
+            | DataType::Decimal256(_, scale) => among_exact(text, *scale, data_type),
+            _ if data_type.is_integer() => among_exact(text, 0, data_type),
+            _ if data_type.is_floating() => {
+                let value = ScalarValue::try_from_string(text.to_owned(), data_type).ok()?;
+                let ScalarValue::Float64(Some(number)) = value.cast_to(&DataType::Float64).ok()?
+                else {
+                    return None;
+                };
+                number.is_finite().then_some(Self::Value(value))
+            }
+            _ => None,
+        }
+    }
+
+    /// The comparison of `expr`, whose values have the type, with the literal. Null for null.
+    pub(crate) fn compare(self, expr: Expr, comparison: Comparison) -> Expr {
+        use Comparison::{Eq, Ge, Gt, Le, Lt, Ne};
+        let compare = |op, value| binary_expr(expr.clone(), op, Expr::Literal(value, None));
+        match (self, comparison) {
+            (Self::Value(value), Eq) => compare(Operator::Eq, value),
+            (Self::Value(value), Ne) => compare(Operator::NotEq, value),
+            (Self::Value(value), Lt) => compare(Operator::Lt, value),
+            (Self::Value(value) | Self::After(value), Le) | (Self::After(value), Lt) => {
+                compare(Operator::LtEq, value)
+            }
+            (Self::Value(value) | Self::After(value), Gt) | (Self::After(value), Ge) => {
+                compare(Operator::Gt, value)
+            }
+            (Self::Value(value), Ge) => compare(Operator::GtEq, value),
+            (Self::After(_) | Self::Below | Self::Above, Eq)
+            | (Self::Below, Lt | Le)
+            | (Self::Above, Gt | Ge) => never(expr),
+            (Self::After(_) | Self::Below | Self::Above, Ne)
+            | (Self::Below, Gt | Ge)
+            | (Self::Above, Lt | Le) => not(never(expr)),
+        }
+    }
+}
+
+/// False for every value, null for null.
+pub(crate) fn never(expr: Expr) -> Expr {
+    expr.is_null().and(lit(ScalarValue::Boolean(None)))
+}
+
+/// The position among integers, or among decimals, which are integers with a scale.
+fn among_exact(text: &str, scale: i8, data_type: &DataType) -> Option<Literal> {
+    let (number, wrap): (_, fn(ScalarValue) -> Literal) = match DecimalPosition::of(text, scale)? {
+        DecimalPosition::At(number) => (number, Literal::Value),
+        DecimalPosition::After(number) => (number, Literal::After),
+        DecimalPosition::Below => return Some(Literal::Below),
+        DecimalPosition::Above => return Some(Literal::Above),
+    };
+    Some(match scalar(number, data_type) {
+        Some(value) => wrap(value),
+        None if number.is_negative() => Literal::Below,
+        None => Literal::Above,
+    })
+}
+
+/// The value of this type with these digits; `None` if it is beyond the type's width.
+fn scalar(number: i256, data_type: &DataType) -> Option<ScalarValue> {
+    let narrow = || number.to_i128();
+    macro_rules! integer {
+        ($variant:ident) => {
+            ScalarValue::$variant(Some(narrow()?.try_into().ok()?))
+        };
+    }
+    Some(match *data_type {
+        DataType::Int8 => integer!(Int8),
+        DataType::Int16 => integer!(Int16),
+        DataType::Int32 => integer!(Int32),
+        DataType::Int64 => integer!(Int64),
+        DataType::UInt8 => integer!(UInt8),
+        DataType::UInt16 => integer!(UInt16),
+        DataType::UInt32 => integer!(UInt32),
+        DataType::UInt64 => integer!(UInt64),
+        DataType::Decimal32(precision, scale) => {
+            ScalarValue::Decimal32(Some(narrow()?.try_into().ok()?), precision, scale)
+        }
+        DataType::Decimal64(precision, scale) => {
+            ScalarValue::Decimal64(Some(narrow()?.try_into().ok()?), precision, scale)
+        }
+        DataType::Decimal128(precision, scale) => {
+            ScalarValue::Decimal128(Some(narrow()?), precision, scale)
+        }
+        DataType::Decimal256(precision, scale) => {
+            ScalarValue::Decimal256(Some(number), precision, scale)
+        }
+        _ => return None,
+    })
+}
