@@ -79,9 +79,11 @@ const target = join(root, "target");
 /** What decides whether compiled crates can be used. */
 function key() {
   const hash = createHash("sha256").update(read("rustc", ["-vV"]) ?? "");
-  for (const file of ["Cargo.lock", "Cargo.toml", ".cargo/config.toml"]) {
-    hash.update(readFileSync(join(root, file)));
-  }
+  const content = (file) => readFileSync(join(root, file), "utf8");
+  // Packages without a source are the workspace's own.
+  const isForeign = (entry) => entry.includes("\nsource = ");
+  for (const entry of content("Cargo.lock").split("\n\n").filter(isForeign)) hash.update(entry);
+  for (const file of ["Cargo.toml", ".cargo/config.toml"]) hash.update(content(file));
   return hash
     .update(process.env.RUSTFLAGS ?? "")
     .digest("hex")
