@@ -77,6 +77,8 @@ mod plain_scans;
 #[cfg(unix)]
 #[path = "http/program.rs"]
 mod program;
+#[path = "http/pruning.rs"]
+mod pruning;
 #[path = "http/query.rs"]
 mod query;
 #[path = "http/quotas.rs"]

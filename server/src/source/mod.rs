@@ -27,6 +27,7 @@ mod parquet_encryption;
 mod parquet_quirks;
 mod parquet_ranges;
 mod provider;
+mod pruning;
 mod reloads;
 mod remote;
 mod source_file;

@@ -28,6 +28,7 @@ use crate::source::kept_footer::KeptFooter;
 use crate::source::page_walk::{Chunks, find_pages};
 use crate::source::parquet_encryption::FooterReader;
 use crate::source::parquet_quirks as quirks;
+use crate::source::pruning::lacks_null_counts;
 
 /// A Parquet file.
 #[derive(Debug)]
@@ -41,6 +42,8 @@ pub(super) struct ParquetFile {
     pub(super) int96: Option<Int96Range>,
     /// Whether some of its columns are encrypted. The others can be read.
     pub(super) has_encrypted_columns: bool,
+    /// Whether its statistics do not state all numbers of nulls.
+    pub(super) lacks_null_counts: bool,
     kept: KeptFooter,
 }
 
@@ -86,6 +89,7 @@ impl ParquetFile {
             num_rows,
             int96,
             has_encrypted_columns: reader.has_encrypted_columns(),
+            lacks_null_counts: lacks_null_counts(footer),
             kept: KeptFooter::default(),
         })
     }

@@ -33,6 +33,7 @@ use crate::source::hive::Partitions;
 use crate::source::parquet::{ParquetFile, SnapshotReaders, int96_ranges};
 use crate::source::parquet_description::ParquetDescription;
 use crate::source::parquet_ranges;
+use crate::source::pruning::ProvenPruning;
 use crate::source::text::{TextFiles, TextSource};
 use crate::source::{FileKind, SourceFile, int96};
 
@@ -272,11 +273,11 @@ impl FileTable {
                 options.global.coerce_int96 =
                     int96::needs_micros(int96_ranges(files)).then(|| "us".to_owned());
                 let readers = SnapshotReaders::new(files, &self.files);
-                Arc::new(
-                    ParquetSource::new(schema)
-                        .with_table_parquet_options(options)
-                        .with_parquet_file_reader_factory(readers),
-                )
+                let source = ParquetSource::new(schema)
+                    .with_table_parquet_options(options)
+                    .with_parquet_file_reader_factory(readers);
+                let lacks_null_counts = files.iter().any(|file| file.lacks_null_counts);
+                Arc::new(ProvenPruning::new(Arc::new(source), lacks_null_counts))
             }
             Contents::Text(text) => Arc::new(TextSource::new(
                 Arc::clone(&self.sources),

@@ -1,0 +1,202 @@
+//! Row groups that a filter excludes by their statistics hold no row for which it is true.
+
+use std::fs::{self, File};
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+};
+use datafusion::arrow::ipc::writer::FileWriter;
+use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
+use datafusion::parquet::file::properties::WriterProperties;
+use datafusion::parquet::file::statistics::Statistics;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::support::*;
+
+/// Rows of a row group.
+const GROUP_ROWS: usize = 2;
+
+fn rows() -> RecordBatch {
+    let nan = f64::NAN;
+    let doubles = [
+        1.0, nan, 3.0, nan, -1.0, -2.0, nan, nan, 0.0, 7.5, -nan, 2.0,
+    ];
+    let singles = doubles.map(|value| value as f32);
+    let n = Int64Array::from_iter_values(0..doubles.len() as i64);
+    let i = n
+        .iter()
+        .map(|n| n.filter(|n| n % 4 != 1).map(|n| n / 2))
+        .collect::<Int64Array>();
+    let texts = n
+        .iter()
+        .map(|n| n.filter(|n| n % 3 > 0).map(|n| format!("t{n}")));
+    let texts = texts.collect::<StringArray>();
+    RecordBatch::try_from_iter_with_nullable([
+        ("n", Arc::new(n) as ArrayRef, false),
+        (
+            "f",
+            Arc::new(Float64Array::from(doubles.to_vec())) as ArrayRef,
+            true,
+        ),
+        (
+            "g",
+            Arc::new(Float32Array::from(singles.to_vec())) as ArrayRef,
+            true,
+        ),
+        ("i", Arc::new(i) as ArrayRef, true),
+        ("t", Arc::new(texts) as ArrayRef, true),
+    ])
+    .unwrap()
+}
+
+fn parquet(rows: &RecordBatch) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_bloom_filter_enabled(true)
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), Some(properties)).unwrap();
+    writer.write(rows).unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// The same file with statistics that do not say how many nulls there are.
+fn without_null_counts(file: &[u8]) -> Vec<u8> {
+    let data = bytes::Bytes::copy_from_slice(file);
+    let metadata = ParquetMetaDataReader::new()
+        .parse_and_finish(&data)
+        .unwrap();
+    let mut builder = metadata.into_builder();
+    let groups = builder.take_row_groups().into_iter().map(|group| {
+        let columns = group.columns().iter().map(|column| {
+            let statistics = match column.statistics().unwrap() {
+                Statistics::Int64(known) => Statistics::int64(
+                    known.min_opt().copied(),
+                    known.max_opt().copied(),
+                    None,
+                    None,
+                    false,
+                ),
+                Statistics::ByteArray(known) => Statistics::byte_array(
+                    known.min_opt().cloned(),
+                    known.max_opt().cloned(),
+                    None,
+                    None,
+                    false,
+                ),
+                other => other.clone(),
+            };
+            let column = column.clone().into_builder().set_statistics(statistics);
+            column
+                .set_column_index_offset(None)
+                .set_column_index_length(None)
+                .set_offset_index_offset(None)
+                .set_offset_index_length(None)
+                .build()
+                .unwrap()
+        });
+        let columns = columns.collect();
+        group
+            .into_builder()
+            .set_column_metadata(columns)
+            .build()
+            .unwrap()
+    });
+    let groups = groups.collect();
+    let metadata = builder.set_row_groups(groups).build();
+    let footer_bytes = u32::from_le_bytes(file[file.len() - 8..][..4].try_into().unwrap());
+    let mut out = file[..file.len() - 8 - footer_bytes as usize].to_vec();
+    ParquetMetaDataWriter::new(&mut out, &metadata)
+        .finish()
+        .unwrap();
+    out
+}
+
+const CONDITIONS: [&str; 22] = [
+    "f > 2",
+    "f >= 3.0",
+    "f <> 3",
+    "not (f < 10)",
+    "f < 1.5",
+    "f = 'NaN'::double",
+    "f = 3",
+    "f in (3, 7.5)",
+    "f > 2 and n > 1",
+    "f between 2 and 100",
+    "isnan(f)",
+    "g > 2",
+    "g <> 3",
+    "f = 0",
+    "i is null",
+    "i is null or n > 10",
+    "i is not null",
+    "i is distinct from 3",
+    "not (i = 3)",
+    "t is null",
+    "t = 't4'",
+    "coalesce(i, 100) > 50",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn filters_find_the_same_rows_with_and_without_statistics() {
+    let folder = TempDir::new().unwrap();
+    let rows = rows();
+    let of = |name: &str| path(folder.path(), name);
+    let mut writer =
+        FileWriter::try_new(File::create(of("plain.arrow")).unwrap(), &rows.schema()).unwrap();
+    writer.write(&rows).unwrap();
+    writer.finish().unwrap();
+    let pruned = parquet(&rows);
+    fs::write(of("uncounted.parquet"), without_null_counts(&pruned)).unwrap();
+    fs::write(of("pruned.parquet"), pruned).unwrap();
+    let files = ["plain.arrow", "pruned.parquet", "uncounted.parquet"].map(of);
+    let server = Server::of_files(&files).await;
+    for condition in CONDITIONS {
+        let ask = async |table: &str| {
+            let sql = format!("select n from {table} where {condition} order by n");
+            server.sql(&sql).await.numbers()
+        };
+        let expected = ask("plain").await;
+        for table in ["pruned", "uncounted"] {
+            assert_eq!(ask(table).await, expected, "{condition} of {table}");
+        }
+    }
+    for (filter, expected) in [
+        (
+            json!({"op": "gt", "column": "f", "value": 2}),
+            vec![1, 2, 3, 6, 7, 9],
+        ),
+        (
+            json!({"op": "ne", "column": "g", "value": 3}),
+            vec![0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11],
+        ),
+        (json!({"op": "is_null", "column": "i"}), vec![1, 5, 9]),
+        (json!({"op": "is_null", "column": "t"}), vec![0, 3, 6, 9]),
+    ] {
+        for table in ["plain", "pruned", "uncounted"] {
+            let query = json!({ "table": table, "columns": ["n"], "filter": filter });
+            assert_eq!(
+                server.post(&query).await.numbers(),
+                expected,
+                "{filter} of {table}"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statistics_still_exclude_row_groups() {
+    let folder = TempDir::new().unwrap();
+    let file = path(folder.path(), "t.parquet");
+    fs::write(&file, parquet(&rows())).unwrap();
+    let server = Server::of_files(&[file]).await;
+    for (condition, is_pruned) in [("n > 9", true), ("i is null", true), ("f > 2", false)] {
+        let sql = format!("explain analyze select n from t where {condition}");
+        let plan = server.sql(&sql).await.rows();
+        let text = format!("{:?}", plan.columns());
+        let has_predicate = text.contains("pruning_predicate");
+        assert_eq!(has_predicate, is_pruned, "{condition}: {text}");
+    }
+}
