@@ -10,10 +10,11 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileSource};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::Result;
+use datafusion::logical_expr::Operator;
 use datafusion::object_store::ObjectStore;
 use datafusion::parquet::file::metadata::ParquetMetaData;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{Column, IsNullExpr};
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_plan::DisplayFormatType;
 use datafusion::physical_plan::filter_pushdown::{FilterPushdownPropagation, PushedDown};
@@ -38,21 +39,26 @@ pub(super) fn lacks_null_counts(footer: &ParquetMetaData) -> bool {
 ///
 /// Nulls: see [`lacks_null_counts`]; DataFusion 55 takes a missing count for zero.
 fn is_proven(filter: &Arc<dyn PhysicalExpr>, schema: &Schema, lacks_null_counts: bool) -> bool {
-    let mut is_proven = true;
-    // The closure returns no error.
-    let _ = filter.apply(|expr| {
-        let is_float = expr.downcast_ref::<Column>().is_some_and(|column| {
-            let field = schema.field_with_name(column.name());
-            field.is_ok_and(|field| holds_floats(field.data_type()))
-        });
-        let asks_for_nulls = lacks_null_counts && expr.is::<IsNullExpr>();
-        is_proven &= !is_float && !asks_for_nulls;
-        Ok(match is_proven {
-            true => TreeNodeRecursion::Continue,
-            false => TreeNodeRecursion::Stop,
-        })
+    let is_float = |expr: &Arc<dyn PhysicalExpr>| {
+        let column = expr.downcast_ref::<Column>();
+        let field = column.and_then(|column| schema.field_with_name(column.name()).ok());
+        field.is_some_and(|field| holds_floats(field.data_type()))
+    };
+    let is_open = filter.exists(|expr| {
+        let asks_for_nulls = lacks_null_counts && !compares_values(expr);
+        Ok(is_float(expr) || asks_for_nulls)
     });
-    is_proven
+    is_open.is_ok_and(|is_open| !is_open)
+}
+
+/// Whether an expression consists of comparisons with values, which are never true for null.
+fn compares_values(expr: &Arc<dyn PhysicalExpr>) -> bool {
+    use Operator::{And, Eq, Gt, GtEq, Lt, LtEq, NotEq, Or};
+    if let Some(binary) = expr.downcast_ref::<BinaryExpr>() {
+        return matches!(binary.op(), And | Or | Eq | NotEq | Lt | LtEq | Gt | GtEq);
+    }
+    let literal = expr.downcast_ref::<Literal>();
+    expr.is::<Column>() || literal.is_some_and(|literal| !literal.value().is_null())
 }
 
 fn holds_floats(data_type: &DataType) -> bool {
@@ -69,7 +75,6 @@ fn holds_floats(data_type: &DataType) -> bool {
 
 /// A source of Parquet files that is given only the filters that statistics prove. It uses filters for nothing else: they
 /// are applied to the rows above it.
-#[derive(Clone)]
 pub(super) struct ProvenPruning {
     inner: Arc<dyn FileSource>,
     lacks_null_counts: bool,

@@ -2,14 +2,11 @@
 //! whose digits compare so.
 
 use std::cmp::Ordering;
-use std::fs::File;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
-use datafusion::arrow::ipc::writer::FileWriter;
-use datafusion::parquet::arrow::ArrowWriter;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -299,15 +296,8 @@ fn encoded(text: &str) -> String {
 async fn numbers_compare_by_their_digits_however_they_are_asked_for() {
     let folder = TempDir::new().unwrap();
     let rows = rows();
-    let arrow = path(folder.path(), "arrow.arrow");
-    let mut writer = FileWriter::try_new(File::create(&arrow).unwrap(), &rows.schema()).unwrap();
-    writer.write(&rows).unwrap();
-    writer.finish().unwrap();
-    let parquet = path(folder.path(), "parquet.parquet");
-    let mut writer =
-        ArrowWriter::try_new(File::create(&parquet).unwrap(), rows.schema(), None).unwrap();
-    writer.write(&rows).unwrap();
-    writer.close().unwrap();
+    let arrow = write_arrow(folder.path(), "arrow.arrow", &rows);
+    let parquet = write_parquet(folder.path(), "parquet.parquet", &rows);
     let server = Server::of_files(&[arrow, parquet]).await;
 
     let seed = setting("COLONNADE_SEED").unwrap_or(1);
@@ -363,10 +353,7 @@ async fn decimals_of_thousands_compare_exactly() {
     let n = Arc::new(Int64Array::from_iter_values(0..4)) as ArrayRef;
     let rows = RecordBatch::try_from_iter([("n", n), ("neg", Arc::new(thousands) as ArrayRef)]);
     let rows = rows.unwrap();
-    let arrow = path(folder.path(), "t.arrow");
-    let mut writer = FileWriter::try_new(File::create(&arrow).unwrap(), &rows.schema()).unwrap();
-    writer.write(&rows).unwrap();
-    writer.finish().unwrap();
+    let arrow = write_arrow(folder.path(), "t.arrow", &rows);
     let server = Server::of_files(&[arrow]).await;
     for (condition, expected) in [
         ("neg > 5", vec![0]),
@@ -391,6 +378,18 @@ async fn numbers_keep_their_meaning_elsewhere() {
     let server = Server::of(Vec::new()).await;
     for (sql, expected) in [
         ("select cast(1.0 / 3.0 = 1.0 / 3.0 as bigint)", 1),
+        (
+            "select count(*) from (select cast('826926.25' as decimal(15, 2)) as x) where 826926.25 between x and x",
+            1,
+        ),
+        (
+            "select count(*) from (select arrow_cast(1.3, 'Float32') as x) where 1.3 not between x and x",
+            0,
+        ),
+        (
+            "select cast('1.50' = cast('1.50' as decimal(3, 2)) as bigint)",
+            1,
+        ),
         ("select cast(1.0 / 3.0 > 0.3333333333333333 as bigint)", 0),
         ("select cast(arrow_typeof(1.5) = 'Float64' as bigint)", 1),
         ("select cast(arrow_typeof(1e6) = 'Float64' as bigint)", 1),

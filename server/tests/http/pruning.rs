@@ -1,12 +1,11 @@
 //! Row groups that a filter excludes by their statistics hold no row for which it is true.
 
-use std::fs::{self, File};
+use std::fs;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
 };
-use datafusion::arrow::ipc::writer::FileWriter;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
 use datafusion::parquet::file::properties::WriterProperties;
@@ -114,7 +113,7 @@ fn without_null_counts(file: &[u8]) -> Vec<u8> {
     out
 }
 
-const CONDITIONS: [&str; 22] = [
+const CONDITIONS: [&str; 30] = [
     "f > 2",
     "f >= 3.0",
     "f <> 3",
@@ -132,6 +131,14 @@ const CONDITIONS: [&str; 22] = [
     "i is null",
     "i is null or n > 10",
     "i is not null",
+    "(i > 3) is unknown",
+    "(i > 3) is not true",
+    "nullif(i, 3) is null",
+    "not (i is not null)",
+    "(i is null) = true",
+    "i is not distinct from null",
+    "case when i is null then 1 else 0 end = 1",
+    "i = 3 or not (i > 0 or i <= 0 or i is not null)",
     "i is distinct from 3",
     "not (i = 3)",
     "t is null",
@@ -144,14 +151,11 @@ async fn filters_find_the_same_rows_with_and_without_statistics() {
     let folder = TempDir::new().unwrap();
     let rows = rows();
     let of = |name: &str| path(folder.path(), name);
-    let mut writer =
-        FileWriter::try_new(File::create(of("plain.arrow")).unwrap(), &rows.schema()).unwrap();
-    writer.write(&rows).unwrap();
-    writer.finish().unwrap();
+    let plain = write_arrow(folder.path(), "plain.arrow", &rows);
     let pruned = parquet(&rows);
     fs::write(of("uncounted.parquet"), without_null_counts(&pruned)).unwrap();
     fs::write(of("pruned.parquet"), pruned).unwrap();
-    let files = ["plain.arrow", "pruned.parquet", "uncounted.parquet"].map(of);
+    let files = [plain, of("pruned.parquet"), of("uncounted.parquet")];
     let server = Server::of_files(&files).await;
     for condition in CONDITIONS {
         let ask = async |table: &str| {

@@ -1,13 +1,10 @@
 //! A field of a struct is null where the struct is null, whatever values the file has there.
 
-use std::fs::File;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, StructArray};
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema};
-use datafusion::arrow::ipc::writer::FileWriter;
-use datafusion::parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 
 use crate::support::*;
@@ -38,15 +35,8 @@ fn rows() -> RecordBatch {
 async fn fields_of_null_structs_are_null() {
     let folder = TempDir::new().unwrap();
     let rows = rows();
-    let arrow = path(folder.path(), "arrow.arrow");
-    let mut writer = FileWriter::try_new(File::create(&arrow).unwrap(), &rows.schema()).unwrap();
-    writer.write(&rows).unwrap();
-    writer.finish().unwrap();
-    let parquet = path(folder.path(), "parquet.parquet");
-    let file = File::create(&parquet).unwrap();
-    let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
-    writer.write(&rows).unwrap();
-    writer.close().unwrap();
+    let arrow = write_arrow(folder.path(), "arrow.arrow", &rows);
+    let parquet = write_parquet(folder.path(), "parquet.parquet", &rows);
     let server = Server::of_files(&[arrow, parquet]).await;
     for table in ["arrow", "parquet"] {
         for (sql, expected) in [

@@ -1,5 +1,6 @@
 //! A server in this process and its client.
 
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,6 +11,8 @@ use colonnade_server::{App, AppConfig};
 use datafusion::arrow::array::{Int64Array, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::ipc::reader::StreamReader;
+use datafusion::arrow::ipc::writer::FileWriter;
+use datafusion::parquet::arrow::ArrowWriter;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -259,6 +262,25 @@ pub(crate) fn config() -> AppConfig {
 
 pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).display().to_string()
+}
+
+/// Writes the rows as an Arrow file; returns its path.
+pub(crate) fn write_arrow(folder: &Path, name: &str, rows: &RecordBatch) -> String {
+    let path = path(folder, name);
+    let mut writer = FileWriter::try_new(File::create(&path).unwrap(), &rows.schema()).unwrap();
+    writer.write(rows).unwrap();
+    writer.finish().unwrap();
+    path
+}
+
+/// Writes the rows as a Parquet file; returns its path.
+pub(crate) fn write_parquet(folder: &Path, name: &str, rows: &RecordBatch) -> String {
+    let path = path(folder, name);
+    let file = File::create(&path).unwrap();
+    let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
+    writer.write(rows).unwrap();
+    writer.close().unwrap();
+    path
 }
 
 /// A query id from a number.

@@ -95,6 +95,7 @@ fn exact_operands(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) ->
 }
 
 fn exact_binary(expr: &Expr, op: Operator, number: &Expr, schema: &DFSchema) -> Option<Expr> {
+    // Most comparisons are not with numbers, and need no type.
     number_text(number)?;
     let literal = literal(number, &compared_type(expr, schema)?)?;
     let comparison = match op {
@@ -122,31 +123,34 @@ fn exact_between(between: &Between, schema: &DFSchema) -> Option<Expr> {
         low,
         high,
     } = between;
-    let side = |op, bound| exact_binary(expr, op, bound, schema);
-    let (first, second) = match negated {
-        false => (Operator::GtEq, Operator::LtEq),
-        true => (Operator::Lt, Operator::Gt),
-    };
-    let data_type = compared_type(expr, schema)?;
-    match [low, high].map(|bound| literal(bound, &data_type)) {
-        [None, None] => None,
-        // An expression that is evaluated twice may give two values.
-        [Some(Literal::Value(low)), Some(Literal::Value(high))] => Some(Expr::Between(Between {
-            low: Box::new(Expr::Literal(low, None)),
-            high: Box::new(Expr::Literal(high, None)),
-            ..between.clone()
-        })),
-        _ if expr.is_volatile() => None,
-        _ => {
-            let plain = |op, bound: &Expr| binary_expr((**expr).clone(), op, bound.clone());
-            let first = side(first, low).unwrap_or_else(|| plain(first, low));
-            let second = side(second, high).unwrap_or_else(|| plain(second, high));
-            Some(match negated {
-                false => first.and(second),
-                true => first.or(second),
-            })
+    if let Some(data_type) = compared_type(expr, schema) {
+        match [low, high].map(|bound| literal(bound, &data_type)) {
+            [None, None] => return None,
+            [Some(Literal::Value(low)), Some(Literal::Value(high))] => {
+                return Some(Expr::Between(Between {
+                    low: Box::new(Expr::Literal(low, None)),
+                    high: Box::new(Expr::Literal(high, None)),
+                    ..between.clone()
+                }));
+            }
+            // An expression that is evaluated twice may give two values.
+            _ if expr.is_volatile() => return None,
+            _ => {}
         }
     }
+    let (first, second, join) = match negated {
+        false => (Operator::GtEq, Operator::LtEq, Operator::And),
+        true => (Operator::Lt, Operator::Gt, Operator::Or),
+    };
+    let exact = |op, bound| exact_operands(expr, op, bound, schema);
+    let sides = [(first, low), (second, high)].map(|(op, bound)| (op, bound, exact(op, bound)));
+    if sides.iter().all(|(_, _, exact)| exact.is_none()) {
+        return None;
+    }
+    let [first, second] = sides.map(|(op, bound, exact)| {
+        exact.unwrap_or_else(|| binary_expr((**expr).clone(), op, (**bound).clone()))
+    });
+    Some(binary_expr(first, join, second))
 }
 
 /// Leaves out the numbers that the expression cannot have.
@@ -224,9 +228,9 @@ fn literal(number: &Expr, data_type: &DataType) -> Option<Literal> {
             })
         }
         // As if the digits had not been kept.
-        Expr::Cast(_) => Some(Literal::Value(ScalarValue::Float64(Some(
-            text.parse().ok()?,
-        )))),
+        Expr::Cast(_) if within_decimals(&text) == text => Some(Literal::Value(
+            ScalarValue::Float64(Some(text.parse().ok()?)),
+        )),
         _ => None,
     })
 }
