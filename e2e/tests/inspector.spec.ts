@@ -42,6 +42,20 @@ test("values of every type are shown in full, and Escape returns the focus to th
   }
 });
 
+test("the close event of the last cell, late by a frame, leaves the next cell open", async ({
+  page,
+  stage,
+}) => {
+  await stage.show("/v1/tables/every_type/rows");
+  await cell(page, 0, 1).click();
+  await page.keyboard.press("Enter");
+  await expect(dialog(page)).toBeVisible();
+  await dialog(page).evaluate((element) => element.dispatchEvent(new Event("close")));
+  await page.evaluate(() => new Promise(requestAnimationFrame));
+  await expect(dialog(page)).toBeVisible({ timeout: 1 });
+  await expect(dialog(page).getByRole("region", { name: "Value" })).not.toBeEmpty();
+});
+
 test("nested values are shown as a tree and copied as JSON", async ({ page, stage }) => {
   await stage.show("/v1/tables/lineitem/rows?columns=l_comment&limit=10");
   await show(

@@ -206,7 +206,9 @@ export class Inspector {
     if (event.target === event.currentTarget) this.close();
   };
 
-  readonly #onClose = () => {
+  readonly #onClose = ({ currentTarget }: Event) => {
+    // The event comes with the next frame. By then, the dialog can be open again.
+    if ((currentTarget as HTMLDialogElement).open) return;
     this.#forget();
     this.#host.requestUpdate();
     this.#host.onClose();

@@ -50,8 +50,8 @@ export class CodeDialog extends LitElement {
           // A click on the backdrop has the dialog itself as its target.
           if (target === currentTarget) (currentTarget as HTMLDialogElement).close();
         }}
-        @close=${() => {
-          this.shown = undefined;
+        @close=${({ currentTarget }: Event) => {
+          if (!(currentTarget as HTMLDialogElement).open) this.shown = undefined;
         }}
       >
         ${this.shown === undefined ? nothing : this.#renderPanel(this.shown)}

@@ -79,8 +79,8 @@ export class HelpSheet extends LitElement {
         class="sheet help"
         aria-labelledby="help-title"
         @click=${(event: MouseEvent) => event.target === event.currentTarget && this.#close()}
-        @close=${() => {
-          this.isOpen = false;
+        @close=${({ currentTarget }: Event) => {
+          if (!(currentTarget as HTMLDialogElement).open) this.isOpen = false;
         }}
       >
         ${this.isOpen ? this.#renderSheet() : nothing}

@@ -185,7 +185,8 @@ export class QueriesPanel extends LitElement {
     this.querySelector("dialog")?.close();
   }
 
-  #onClose(): void {
+  #onClose({ currentTarget }: Event): void {
+    if ((currentTarget as HTMLDialogElement).open) return;
     this.isOpen = false;
     this.status = "";
     this.#watch.stop();
