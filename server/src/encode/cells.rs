@@ -6,11 +6,12 @@
 use bytes::BytesMut;
 use colonnade_core::decode::Decoder;
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellKind, CellText, Extension, FixedOffsets, write_cell};
+use colonnade_core::text::{CellKind, CellText, Extension, write_cell};
 use colonnade_core::wire::Limits;
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::Field;
 
+use crate::encode::IanaTimeZones;
 use crate::error::{ErrorKind, QueryError};
 use crate::message::{IpcMessage, MessageKind, put_head};
 
@@ -63,14 +64,13 @@ impl CellReader {
     }
 }
 
-/// The exact text of each value of an array of `field`; `None` is null. Named time zones are shown in
-/// UTC.
+/// The exact text of each value of an array of `field`; `None` is null.
 pub fn texts(field: &Field, array: &ArrayRef) -> Vec<Option<String>> {
     let extension = Extension::of(field);
     let text = |index| {
         let mut text = String::new();
         let mut out = CellText::new(&mut text, 0);
-        let kind = write_cell(array, extension, index, &FixedOffsets, &mut out);
+        let kind = write_cell(array, extension, index, &IanaTimeZones, &mut out);
         (kind != CellKind::Null).then_some(text)
     };
     (0..array.len()).map(text).collect()

@@ -7,6 +7,7 @@ mod recode;
 mod schema;
 mod unions;
 mod views;
+mod zones;
 
 pub use colonnade_core::wire::Codec;
 pub use cut_message::{cut_message, decode_message};
@@ -14,3 +15,4 @@ pub use encoder::{EmptyBatch, Encoder, FIRST_MESSAGE_ROWS};
 pub use recode::Recoder;
 pub use schema::{describe, schema_message, type_name, unpacked_schema, wire_schema};
 pub use views::batch_bytes;
+pub use zones::IanaTimeZones;

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use colonnade_core::semantics::{Pattern, check_find, may_hold};
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellKind, CellText, Extension, FixedOffsets};
+use colonnade_core::text::{CellKind, CellText, Extension};
 use colonnade_core::wire::DecodeError;
 use datafusion::arrow::datatypes::Schema;
 use futures::StreamExt;
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 
+use crate::encode::IanaTimeZones;
 use crate::encode::cells::{CellReader, unreadable};
 use crate::error::{ErrorKind, QueryError};
 use crate::results::stream::ResultStream;
@@ -178,7 +179,7 @@ impl Search {
             for (column, name) in &columns {
                 text.clear();
                 let mut out = CellText::new(&mut text, 0);
-                let kind = rows.write_cell(*column, chunk, index, &FixedOffsets, &mut out)?;
+                let kind = rows.write_cell(*column, chunk, index, &IanaTimeZones, &mut out)?;
                 if kind != CellKind::Null && self.pattern.is_in(&text, &mut letters) {
                     found.push(name.clone());
                 }

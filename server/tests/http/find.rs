@@ -9,8 +9,8 @@ use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
-use crate::result_bytes::{result_of, stream_of};
-use crate::support::{PATIENCE, Server, Step};
+use crate::result_bytes::{fixture, result_of, stream_of};
+use crate::support::{PATIENCE, Server, Step, read_stream};
 
 fn request(text: &str) -> FindRequest {
     FindRequest {
@@ -71,6 +71,25 @@ async fn cells_that_hold_the_text() {
     assert_eq!(rows(&look(&request("STRAßE")).await.unwrap()), [3, 13, 23]);
     // Characters of a regular expression have no special meaning.
     assert!(look(&request("r.w")).await.unwrap().matches.is_empty());
+}
+
+#[tokio::test]
+async fn times_are_found_as_their_zone_shows_them() {
+    let stream = fixture("zones.arrows");
+    let schema = read_stream(&stream).schema();
+    let columns: Value = serde_json::from_slice(&fixture("zones.json")).unwrap();
+    for column in columns.as_array().unwrap() {
+        let name = column["name"].as_str().unwrap();
+        for (row, text) in column["text"].as_array().unwrap().iter().enumerate() {
+            let Some(text) = text.as_str() else { continue };
+            let request = FindRequest {
+                columns: Some(vec![name.to_owned()]),
+                ..request(text)
+            };
+            let found = find(result_of(&stream), &schema, &request, PATIENCE).await;
+            assert_eq!(rows(&found.unwrap()), [row as u64], "{name}: {text}");
+        }
+    }
 }
 
 #[tokio::test]
