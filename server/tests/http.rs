@@ -70,6 +70,8 @@ mod one_id;
 mod openapi;
 #[path = "http/order.rs"]
 mod order;
+#[path = "http/overflow.rs"]
+mod overflow;
 #[path = "http/parquet_files.rs"]
 mod parquet_files;
 #[path = "http/plain_scans.rs"]

@@ -26,6 +26,9 @@ pub(crate) fn plan_error(
         return own;
     }
     let root = error.find_root();
+    if let Some(overflow) = arithmetic_overflow(root) {
+        return overflow;
+    }
     if let DataFusionError::SchemaError(schema_error, _) = root
         && let SchemaError::FieldNotFound {
             field,
@@ -116,6 +119,9 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
             "select fewer columns or rows, or start the server with a larger --spool",
         );
     }
+    if let Some(overflow) = arithmetic_overflow(root) {
+        return overflow;
+    }
     match root {
         DataFusionError::ResourcesExhausted(_) => out_of_memory(None),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
@@ -158,6 +164,21 @@ pub(crate) fn execution_error(error: &DataFusionError) -> QueryError {
             "run the query again; if it fails again, report it",
         ),
     }
+}
+
+/// The error for a result that is beyond its type.
+fn arithmetic_overflow(root: &DataFusionError) -> Option<QueryError> {
+    let DataFusionError::ArrowError(error, _) = root else {
+        return None;
+    };
+    let ArrowError::ArithmeticOverflow(what) = &**error else {
+        return None;
+    };
+    Some(QueryError::new(
+        ErrorKind::ArithmeticOverflow,
+        what,
+        "cast an operand to a wider type, such as decimal(38, 0) or double",
+    ))
 }
 
 /// The error for a query that needs more memory than its share, if that is known, in bytes.

@@ -72,7 +72,9 @@ pub enum ErrorKind {
     RowsExpired,
     /// Rows that are no longer kept, of a query that could give other rows if it ran again.
     NotRepeatable,
-    /// A value could not be computed, such as a division by zero or an overflow.
+    /// A result of arithmetic is beyond its type.
+    ArithmeticOverflow,
+    /// A value could not be computed, such as a division by zero.
     ExecutionError,
     /// A column that the format of an export cannot hold.
     NotExportable,
@@ -132,6 +134,7 @@ impl ErrorKind {
             Self::SourceChanged => "source_changed",
             Self::RowsExpired => "rows_expired",
             Self::NotRepeatable => "not_repeatable",
+            Self::ArithmeticOverflow => "arithmetic_overflow",
             Self::ExecutionError => "execution_error",
             Self::NotExportable => "not_exportable",
             Self::ResourcesExhausted => "resources_exhausted",
@@ -187,6 +190,7 @@ impl ErrorKind {
             Self::UnsupportedMediaType => 415,
             Self::TooManyAttempts => 429,
             Self::BrokenRow
+            | Self::ArithmeticOverflow
             | Self::ExecutionError
             | Self::NotExportable
             | Self::SourceUnreadable
@@ -232,6 +236,7 @@ impl ErrorKind {
             Self::SourceChanged => "The source has changed",
             Self::RowsExpired => "The rows are no longer kept",
             Self::NotRepeatable => "The same rows cannot be read again",
+            Self::ArithmeticOverflow => "A result is beyond its type",
             Self::ExecutionError => "A value cannot be computed",
             Self::NotExportable => "The format cannot hold the result",
             Self::ResourcesExhausted => "The budget is used up",

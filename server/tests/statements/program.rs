@@ -22,11 +22,12 @@ const MAX_KEPT_BYTES: usize = 64 << 20;
 const RECORD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Codes of errors that are the statement's own.
-const OWN_CODES: [&str; 9] = [
+const OWN_CODES: [&str; 10] = [
     "sql_error",
     "unknown_column",
     "unknown_table",
     "read_only",
+    "arithmetic_overflow",
     "execution_error",
     "resources_exhausted",
     "out_of_memory",

@@ -29,8 +29,8 @@ use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
 };
 use crate::backend::embedded::plan::{
-    ExactNumbers, FieldsOfNullStructs, HideGroupingSetKeys, PlainScan, is_repeatable, order_of,
-    plan_sql, resolve_ties, strip_limit,
+    CheckedArithmetic, CheckedSum, ExactNumbers, FieldsOfNullStructs, HideGroupingSetKeys,
+    PlainScan, is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
@@ -97,6 +97,7 @@ impl Engine {
         rules.insert(0, Arc::new(HideGroupingSetKeys));
         let mut analyzer_rules = Analyzer::new().rules;
         analyzer_rules.insert(0, Arc::new(ExactNumbers));
+        analyzer_rules.push(Arc::new(CheckedArithmetic));
         let mut state = SessionStateBuilder::new_with_default_features()
             .with_config(session)
             .with_runtime_env(runtime)
@@ -106,6 +107,7 @@ impl Engine {
         state
             .register_expr_planner(Arc::new(ExactNumbers))
             .and_then(|()| state.register_function_rewrite(Arc::new(FieldsOfNullStructs::new())))
+            .and_then(|()| state.register_udaf(Arc::new(CheckedSum::default().into())))
             .map_err(failed)?;
         let context = SessionContext::new_with_state(state);
         let default = context.copied_config().options().catalog.clone();

@@ -1,5 +1,7 @@
 //! Planning of a request as a physical plan whose partitions, one after the other, are the result.
 
+mod arithmetic;
+mod checked_sum;
 mod complexity;
 mod exact_numbers;
 mod grouping_sets;
@@ -15,6 +17,8 @@ mod statement;
 mod struct_fields;
 mod ties;
 
+pub(crate) use arithmetic::CheckedArithmetic;
+pub(crate) use checked_sum::CheckedSum;
 pub(crate) use exact_numbers::ExactNumbers;
 pub(crate) use grouping_sets::HideGroupingSetKeys;
 pub(crate) use limit::strip_limit;
