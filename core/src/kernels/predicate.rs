@@ -49,8 +49,7 @@ pub(super) fn parse_predicate(
     table: &Table,
     zones: &dyn TimeZones,
 ) -> Result<Predicate, KernelError> {
-    let value = serde_json::from_str(json)
-        .map_err(|error| bad(format!("the filter is not valid JSON: {error}")))?;
+    let value = semantics::exact_json(json).map_err(|error| refused(&error))?;
     let predicate = semantics::Predicate::parse(&value).map_err(|error| refused(&error))?;
     Binder { table, zones }.predicate(&predicate)
 }
@@ -113,7 +112,7 @@ impl Binder<'_> {
                 crate::wire::type_name(target)
             )));
         }
-        let text = literal_text(value, name, target).map_err(|error| refused(&error))?;
+        let text = literal_text(value, name).map_err(|error| refused(&error))?;
         parse_literal(&text, target, self.zones).ok_or_else(|| {
             let hint = match target {
                 DataType::Binary

@@ -4,6 +4,7 @@
 
 mod decimal;
 mod distinct_names;
+mod exact_json;
 mod find;
 mod histogram;
 mod literal;
@@ -13,6 +14,7 @@ mod predicate;
 
 pub use decimal::DecimalPosition;
 pub use distinct_names::distinct_names;
+pub use exact_json::exact_json;
 pub use find::{check_find, may_hold, value_type};
 pub use histogram::{
     Bins, ExactMean, FloatSum, exact_edges, float_edges, largest_value, rounded_mean,

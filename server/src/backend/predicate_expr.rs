@@ -101,7 +101,7 @@ fn as_text(column: Expr, field: &Field) -> Result<Expr, QueryError> {
 /// A JSON value as a value of the column's type; exact, or an error.
 fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
     let target = value_type(field.data_type());
-    let text = literal_text(value, field.name(), target).map_err(refused)?;
+    let text = literal_text(value, field.name()).map_err(refused)?;
     let refuse = || {
         bad(
             format!("{text:?} is not a value of column {:?}", field.name()),
@@ -135,7 +135,8 @@ fn bad(message: impl AsRef<str>, hint: impl AsRef<str>) -> QueryError {
     QueryError::new(ErrorKind::BadFilter, message, hint)
 }
 
-fn refused(refusal: Refusal) -> QueryError {
+/// A filter that cannot be used.
+pub(super) fn refused(refusal: Refusal) -> QueryError {
     bad(refusal.message, refusal.hint)
 }
 

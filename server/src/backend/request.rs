@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use colonnade_core::semantics::exact_json;
 use datafusion::arrow::datatypes::{Field, Schema};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::backend::predicate_expr::refused;
 use crate::error::{ErrorKind, QueryError};
 use crate::order::RowRange;
 
@@ -107,6 +109,16 @@ pub enum Filter {
     Text(String),
     /// A predicate as JSON, parsed during planning.
     Json(serde_json::Value),
+}
+
+impl Filter {
+    /// The predicate in a JSON text.
+    ///
+    /// # Errors
+    /// `bad_filter`: a number has digits that JSON loses.
+    pub fn of_json(text: &str) -> Result<Self, QueryError> {
+        exact_json(text).map(Self::Json).map_err(refused)
+    }
 }
 
 /// One column to sort by.

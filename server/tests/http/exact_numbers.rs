@@ -426,3 +426,33 @@ async fn numbers_keep_their_meaning_elsewhere() {
     let sql = format!("select count(*) from (values (1.5)) as t(x) where {chain}");
     assert_eq!(server.sql(&sql).await.numbers(), [1]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_which_json_loses_digits_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let values = Int64Array::from_iter_values([1 << 53, (1 << 53) + 1, 0]);
+    let rows = RecordBatch::try_from_iter([("n", Arc::new(values) as ArrayRef)]).unwrap();
+    let file = write_arrow(folder.path(), "t.arrow", &rows);
+    let server = Server::of_files(&[file]).await;
+    let body = |value: &str| {
+        let filter = format!(r#"{{"op": "in", "column": "n", "value": [{value}]}}"#);
+        format!(r#"{{"table": "t", "filter": {filter}}}"#)
+    };
+    for lost in [
+        "9007199254740993",
+        "10000000000000000000001",
+        "0.1000000000000000000001",
+        "1e999",
+    ] {
+        let outcome = server.post_text(&body(lost)).await;
+        outcome.assert_refused(400, "bad_filter");
+    }
+    for (kept, expected) in [
+        ("9007199254740992", vec![1 << 53]),
+        (r#""9007199254740993""#, vec![(1 << 53) + 1]),
+        ("0, 1", vec![0]),
+    ] {
+        let outcome = server.post_text(&body(kept)).await;
+        assert_eq!(outcome.numbers(), expected, "{kept}");
+    }
+}

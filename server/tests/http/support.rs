@@ -125,8 +125,12 @@ impl Server {
     }
 
     pub(crate) async fn post(&self, body: &Value) -> Outcome {
+        self.post_text(&body.to_string()).await
+    }
+
+    /// Posts a query as a JSON text.
+    pub(crate) async fn post_text(&self, body: &str) -> Outcome {
         let json = [("content-type", "application/json")];
-        let body = body.to_string();
         read(self.ask("POST", "/v1/query", &json, body.as_bytes()).await).await
     }
 

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::backend::request::{
     CommonParameters, Filter, Request, SortKey, Source, TableQuery, linger, parse_id,
@@ -27,7 +28,7 @@ struct QueryBody {
     query: Option<String>,
     columns: Option<Vec<String>>,
     sort: Option<Vec<SortItem>>,
-    filter: Option<serde_json::Value>,
+    filter: Option<Box<RawValue>>,
     id: Option<String>,
     offset: Option<u64>,
     limit: Option<u64>,
@@ -97,7 +98,7 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
         }
         (None, table, query) if table.is_some() != query.is_some() => {
             let is_table = table.is_some();
-            let filter = body.filter.filter(|filter| !filter.is_null());
+            let filter = body.filter.as_deref().map(RawValue::get);
             let sort = body
                 .sort
                 .unwrap_or_default()
@@ -111,7 +112,7 @@ fn parse(body: &[u8]) -> Result<(Request, bool), QueryError> {
             let rows = TableQuery {
                 table,
                 columns: body.columns,
-                filter: filter.map(Filter::Json),
+                filter: filter.map(Filter::of_json).transpose()?,
                 sort,
             };
             if is_table {
