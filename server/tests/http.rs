@@ -10,6 +10,8 @@ mod client;
 mod descriptors;
 #[path = "http/engines.rs"]
 mod engines;
+#[path = "http/exact_times.rs"]
+mod exact_times;
 #[path = "http/exchanges.rs"]
 mod exchanges;
 #[path = "http/fake_flight.rs"]

@@ -6,7 +6,7 @@
 use arrow_array::types::{IntervalDayTime, IntervalMonthDayNano};
 use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{ArrowNativeType, i256};
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, IntervalUnit};
 
 /// How the values of a type are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -361,16 +361,6 @@ pub(super) fn each_bytes<'a>(
         DataType::BinaryView => each!(array.as_binary_view()),
         DataType::FixedSizeBinary(_) => each!(array.as_fixed_size_binary()),
         _ => (start..end).for_each(|_| visit(None)),
-    }
-}
-
-/// The number of ticks per second of a unit of time.
-pub(super) fn ticks_per_second(unit: TimeUnit) -> i64 {
-    match unit {
-        TimeUnit::Second => 1,
-        TimeUnit::Millisecond => 1_000,
-        TimeUnit::Microsecond => 1_000_000,
-        TimeUnit::Nanosecond => 1_000_000_000,
     }
 }
 

@@ -4,8 +4,7 @@ use arrow_buffer::i256;
 use arrow_schema::DataType;
 
 use super::key::{Key256, Keyed, Physical};
-use super::literal_time::{parse_date, parse_time, parse_timestamp};
-use crate::semantics::{DecimalPosition, from_hex};
+use crate::semantics::{Position, from_hex};
 use crate::text::TimeZones;
 
 /// A literal as a key of the column's type, or its position outside the type's values.
@@ -23,7 +22,7 @@ pub(super) enum Literal {
     Below,
     /// Greater than every value of the type.
     Above,
-    /// Between this value of the type and the next: a decimal with more digits than the type has.
+    /// Between this value of the type and the next: a literal with more digits than the type has.
     After(Box<Literal>),
 }
 
@@ -60,23 +59,17 @@ pub(super) fn parse_literal(
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
-        | DataType::Decimal256(_, scale) => decimal(text, *scale, Physical::of(data_type)),
-        DataType::Date32 => {
-            let days = i32::try_from(parse_date(text)?).ok()?;
-            Some(Literal::Narrow(days.key()))
+        | DataType::Decimal256(_, scale) => {
+            let position = Position::of_number(text, *scale)?;
+            Some(placed(position, Physical::of(data_type)))
         }
-        DataType::Date64 => {
-            let ms = parse_timestamp(text, arrow_schema::TimeUnit::Millisecond, None, zones)?;
-            Some(Literal::Narrow(ms.key()))
-        }
-        DataType::Time32(unit) => {
-            let ticks = i32::try_from(parse_time(text, *unit)?).ok()?;
-            Some(Literal::Narrow(ticks.key()))
-        }
-        DataType::Time64(unit) => Some(Literal::Narrow(parse_time(text, *unit)?.key())),
-        DataType::Timestamp(unit, zone) => {
-            let ticks = parse_timestamp(text, *unit, zone.as_deref(), zones)?;
-            Some(Literal::Narrow(ticks.key()))
+        DataType::Date32
+        | DataType::Date64
+        | DataType::Time32(_)
+        | DataType::Time64(_)
+        | DataType::Timestamp(..) => {
+            let position = Position::of_time(text, data_type, zones)?;
+            Some(placed(position, Physical::of(data_type)))
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             Some(Literal::Bytes(text.as_bytes().to_vec()))
@@ -89,23 +82,23 @@ pub(super) fn parse_literal(
     }
 }
 
-fn decimal(text: &str, scale: i8, physical: Physical) -> Option<Literal> {
-    let beyond = |value: i256| match value.is_negative() {
-        true => Literal::Below,
-        false => Literal::Above,
+/// The literal at a position among the values of a type.
+fn placed(position: Position, physical: Physical) -> Literal {
+    let (value, is_value) = match position {
+        Position::At(value) => (value, true),
+        Position::After(value) => (value, false),
+        Position::Below => return Literal::Below,
+        Position::Above => return Literal::Above,
     };
-    Some(match DecimalPosition::of(text, scale)? {
-        DecimalPosition::At(value) => narrowed(value, physical).unwrap_or_else(|| beyond(value)),
-        DecimalPosition::After(value) => match narrowed(value, physical) {
-            Some(literal) => Literal::After(Box::new(literal)),
-            None => beyond(value),
-        },
-        DecimalPosition::Below => Literal::Below,
-        DecimalPosition::Above => Literal::Above,
-    })
+    match narrowed(value, physical) {
+        Some(literal) if is_value => literal,
+        Some(literal) => Literal::After(Box::new(literal)),
+        None if value.is_negative() => Literal::Below,
+        None => Literal::Above,
+    }
 }
 
-/// The key of an unscaled decimal; `None` if it exceeds the type's width.
+/// The key of a value's integer; `None` if it exceeds the type's width.
 fn narrowed(value: i256, physical: Physical) -> Option<Literal> {
     let narrow = || value.to_i128();
     match physical {

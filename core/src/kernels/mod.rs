@@ -11,7 +11,6 @@ mod find;
 mod ipc;
 mod key;
 mod literal;
-mod literal_time;
 mod predicate;
 mod radix;
 mod repeats;

@@ -2,7 +2,6 @@
 //!
 //! This module has no arrays: the server computes with DataFusion, the browser with the kernels.
 
-mod decimal;
 mod distinct_names;
 mod exact_json;
 mod find;
@@ -10,9 +9,10 @@ mod histogram;
 mod literal;
 mod near_names;
 mod pattern;
+mod position;
 mod predicate;
+mod time;
 
-pub use decimal::DecimalPosition;
 pub use distinct_names::distinct_names;
 pub use exact_json::exact_json;
 pub use find::{check_find, may_hold, value_type};
@@ -22,6 +22,7 @@ pub use histogram::{
 pub use literal::{from_hex, literal_text};
 pub use near_names::near_names;
 pub use pattern::Pattern;
+pub use position::Position;
 pub use predicate::{Comparison, Predicate, Test, no_plain_text};
 
 /// A refused request: what was wrong, and what would be right, one line each.

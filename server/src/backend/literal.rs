@@ -1,20 +1,22 @@
 //! A literal among the values of a type, so that comparisons with it are exact.
 
-use colonnade_core::semantics::{Comparison, DecimalPosition};
-use datafusion::arrow::datatypes::{DataType, i256};
+use colonnade_core::semantics::{Comparison, Position};
+use datafusion::arrow::datatypes::{DataType, TimeUnit, i256};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, Operator, binary_expr, lit, not};
+
+use crate::encode::IanaTimeZones;
 
 /// A literal with which values of one type are compared.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Literal {
     /// A value of the type.
     Value(ScalarValue),
-    /// A number between this value of the type and the next.
+    /// Between this value of the type and the next.
     After(ScalarValue),
-    /// A number less than every value of the type.
+    /// Less than every value of the type.
     Below,
-    /// A number greater than every value of the type.
+    /// Greater than every value of the type.
     Above,
 }
 
@@ -27,8 +29,10 @@ impl Literal {
             DataType::Decimal32(_, scale)
             | DataType::Decimal64(_, scale)
             | DataType::Decimal128(_, scale)
-            | DataType::Decimal256(_, scale) => among_exact(text, *scale, data_type),
-            _ if data_type.is_integer() => among_exact(text, 0, data_type),
+            | DataType::Decimal256(_, scale) => {
+                Some(placed(Position::of_number(text, *scale)?, data_type))
+            }
+            _ if data_type.is_integer() => Some(placed(Position::of_number(text, 0)?, data_type)),
             _ if data_type.is_floating() => {
                 let value = ScalarValue::try_from_string(text.to_owned(), data_type).ok()?;
                 let ScalarValue::Float64(Some(number)) = value.cast_to(&DataType::Float64).ok()?
@@ -39,6 +43,12 @@ impl Literal {
             }
             _ => None,
         }
+    }
+
+    /// The position of a date or time among the values of a type of dates or times; see [`Position::of_time`].
+    pub(crate) fn of_time(text: &str, data_type: &DataType) -> Option<Self> {
+        let position = Position::of_time(text, data_type, &IanaTimeZones)?;
+        Some(placed(position, data_type))
     }
 
     /// The comparison of `expr`, whose values have the type, with the literal. Null for null.
@@ -71,22 +81,30 @@ pub(crate) fn never(expr: Expr) -> Expr {
     expr.is_null().and(lit(ScalarValue::Boolean(None)))
 }
 
-/// The position among integers, or among decimals, which are integers with a scale.
-fn among_exact(text: &str, scale: i8, data_type: &DataType) -> Option<Literal> {
-    let (number, wrap): (_, fn(ScalarValue) -> Literal) = match DecimalPosition::of(text, scale)? {
-        DecimalPosition::At(number) => (number, Literal::Value),
-        DecimalPosition::After(number) => (number, Literal::After),
-        DecimalPosition::Below => return Some(Literal::Below),
-        DecimalPosition::Above => return Some(Literal::Above),
-    };
-    Some(match scalar(number, data_type) {
-        Some(value) => wrap(value),
-        None if number.is_negative() => Literal::Below,
-        None => Literal::Above,
-    })
+/// Whether [`Literal::of_time`] knows the type.
+pub(crate) fn is_time(data_type: &DataType) -> bool {
+    use DataType::{Date32, Date64, Time32, Time64, Timestamp};
+    matches!(
+        data_type,
+        Date32 | Date64 | Time32(_) | Time64(_) | Timestamp(..)
+    )
 }
 
-/// The value of this type with these digits; `None` if it is beyond the type's width.
+fn placed(position: Position, data_type: &DataType) -> Literal {
+    let (value, wrap): (_, fn(ScalarValue) -> Literal) = match position {
+        Position::At(value) => (value, Literal::Value),
+        Position::After(value) => (value, Literal::After),
+        Position::Below => return Literal::Below,
+        Position::Above => return Literal::Above,
+    };
+    match scalar(value, data_type) {
+        Some(value) => wrap(value),
+        None if value.is_negative() => Literal::Below,
+        None => Literal::Above,
+    }
+}
+
+/// The value of this type that is represented by the integer; `None` if it is beyond the type's width.
 fn scalar(number: i256, data_type: &DataType) -> Option<ScalarValue> {
     let narrow = || number.to_i128();
     macro_rules! integer {
@@ -94,7 +112,7 @@ fn scalar(number: i256, data_type: &DataType) -> Option<ScalarValue> {
             ScalarValue::$variant(Some(narrow()?.try_into().ok()?))
         };
     }
-    Some(match *data_type {
+    Some(match data_type {
         DataType::Int8 => integer!(Int8),
         DataType::Int16 => integer!(Int16),
         DataType::Int32 => integer!(Int32),
@@ -104,16 +122,31 @@ fn scalar(number: i256, data_type: &DataType) -> Option<ScalarValue> {
         DataType::UInt32 => integer!(UInt32),
         DataType::UInt64 => integer!(UInt64),
         DataType::Decimal32(precision, scale) => {
-            ScalarValue::Decimal32(Some(narrow()?.try_into().ok()?), precision, scale)
+            ScalarValue::Decimal32(Some(narrow()?.try_into().ok()?), *precision, *scale)
         }
         DataType::Decimal64(precision, scale) => {
-            ScalarValue::Decimal64(Some(narrow()?.try_into().ok()?), precision, scale)
+            ScalarValue::Decimal64(Some(narrow()?.try_into().ok()?), *precision, *scale)
         }
         DataType::Decimal128(precision, scale) => {
-            ScalarValue::Decimal128(Some(narrow()?), precision, scale)
+            ScalarValue::Decimal128(Some(narrow()?), *precision, *scale)
         }
         DataType::Decimal256(precision, scale) => {
-            ScalarValue::Decimal256(Some(number), precision, scale)
+            ScalarValue::Decimal256(Some(number), *precision, *scale)
+        }
+        DataType::Date32 => integer!(Date32),
+        DataType::Date64 => integer!(Date64),
+        DataType::Time32(TimeUnit::Second) => integer!(Time32Second),
+        DataType::Time32(TimeUnit::Millisecond) => integer!(Time32Millisecond),
+        DataType::Time64(TimeUnit::Microsecond) => integer!(Time64Microsecond),
+        DataType::Time64(TimeUnit::Nanosecond) => integer!(Time64Nanosecond),
+        DataType::Timestamp(unit, zone) => {
+            let (ticks, zone) = (Some(narrow()?.try_into().ok()?), zone.clone());
+            match unit {
+                TimeUnit::Second => ScalarValue::TimestampSecond(ticks, zone),
+                TimeUnit::Millisecond => ScalarValue::TimestampMillisecond(ticks, zone),
+                TimeUnit::Microsecond => ScalarValue::TimestampMicrosecond(ticks, zone),
+                TimeUnit::Nanosecond => ScalarValue::TimestampNanosecond(ticks, zone),
+            }
         }
         _ => return None,
     })

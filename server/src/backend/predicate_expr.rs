@@ -9,7 +9,7 @@ use datafusion::functions::expr_fn::{contains, starts_with};
 use datafusion::logical_expr::{Expr, Operator, binary_expr, cast, lit, not};
 use serde_json::Value;
 
-use crate::backend::literal::{Literal, never};
+use crate::backend::literal::{Literal, is_time, never};
 use crate::encode::type_name;
 use crate::error::{ErrorKind, QueryError};
 
@@ -122,6 +122,9 @@ fn literal(value: &Value, field: &Field) -> Result<Literal, QueryError> {
         }
         _ if target.is_decimal() => {
             return Literal::of_number(&text, target).ok_or_else(refuse);
+        }
+        _ if is_time(target) => {
+            return Literal::of_time(&text, target).ok_or_else(refuse);
         }
         _ => match ScalarValue::try_from_string(text.clone(), target) {
             Ok(value) if !value.is_null() => value,

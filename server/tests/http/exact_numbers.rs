@@ -365,6 +365,23 @@ async fn decimals_of_thousands_compare_exactly() {
         ("neg < 1e300", vec![0, 1, 2]),
         ("neg < 1e-300", vec![1, 2]),
         ("neg is distinct from 12000", vec![1, 2, 3]),
+        ("cast(neg as bigint) > 5", vec![0]),
+        ("cast(neg as decimal(20, 2)) > 5.5", vec![0]),
+        ("try_cast(neg as int) = -5000", vec![1]),
+        (
+            "arrow_cast(12000, 'Decimal128(10, -3)') > 5",
+            vec![0, 1, 2, 3],
+        ),
+        (
+            "arrow_cast(n * 1000, 'Decimal64(5, -3)') > 1500",
+            vec![2, 3],
+        ),
+        (
+            "arrow_cast(n * 1000, 'Decimal256(5, -3)') in (1000, 3000)",
+            vec![1, 3],
+        ),
+        ("neg + neg < n", vec![1, 2]),
+        ("-neg = 5000", vec![1]),
     ] {
         let sql = format!("select n from t where {condition}");
         assert_eq!(server.sql(&sql).await.numbers(), expected, "{sql}");

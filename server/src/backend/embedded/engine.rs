@@ -14,7 +14,6 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::registry::FunctionRegistry;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
-use datafusion::optimizer::Analyzer;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -29,8 +28,8 @@ use crate::backend::embedded::partition_reader::{
     MAX_PARTITIONS, PARTITION_BYTES, encode_partitions,
 };
 use crate::backend::embedded::plan::{
-    CheckedArithmetic, CheckedSum, ExactNumbers, FieldsOfNullStructs, HideGroupingSetKeys,
-    PlainScan, is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
+    CheckedSum, ExactLiterals, FieldsOfNullStructs, HideGroupingSetKeys, PlainScan, analyzer_rules,
+    is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
@@ -95,17 +94,14 @@ impl Engine {
         let session = config.session().map_err(failed)?;
         let mut rules = PhysicalOptimizer::new().rules;
         rules.insert(0, Arc::new(HideGroupingSetKeys));
-        let mut analyzer_rules = Analyzer::new().rules;
-        analyzer_rules.insert(0, Arc::new(ExactNumbers));
-        analyzer_rules.push(Arc::new(CheckedArithmetic));
         let mut state = SessionStateBuilder::new_with_default_features()
             .with_config(session)
             .with_runtime_env(runtime)
-            .with_analyzer_rules(analyzer_rules)
+            .with_analyzer_rules(analyzer_rules())
             .with_physical_optimizer_rules(rules)
             .build();
         state
-            .register_expr_planner(Arc::new(ExactNumbers))
+            .register_expr_planner(Arc::new(ExactLiterals))
             .and_then(|()| state.register_function_rewrite(Arc::new(FieldsOfNullStructs::new())))
             .and_then(|()| state.register_udaf(Arc::new(CheckedSum::default().into())))
             .map_err(failed)?;

@@ -11,10 +11,8 @@ use datafusion::arrow::datatypes::{
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::DFSchema;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
@@ -22,6 +20,8 @@ use datafusion::logical_expr::{
 use datafusion::logical_expr_common::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_expr_common::datum::apply;
+
+use crate::backend::embedded::plan::rewrite::rewrite_exprs;
 
 /// Replaces `+`, `-` and `*` of integers and decimals by functions that fail where the result is beyond its type. It
 /// runs after the types are coerced.
@@ -36,18 +36,8 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(checked_plan).data()
+        rewrite_exprs(plan, checked_expr)
     }
-}
-
-fn checked_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let schema = merge_schema(&plan.inputs());
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let checked = expr.transform_up(|expr| checked_expr(expr, &schema))?;
-        Ok(checked.update_data(|expr| name.restore(expr)))
-    })
 }
 
 fn checked_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {

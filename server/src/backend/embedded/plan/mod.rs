@@ -1,25 +1,33 @@
 //! Planning of a request as a physical plan whose partitions, one after the other, are the result.
 
+use std::sync::Arc;
+
+use datafusion::optimizer::{Analyzer, AnalyzerRule};
+
+use self::arithmetic::CheckedArithmetic;
+use self::negative_scales::NegativeScales;
+
 mod arithmetic;
 mod checked_sum;
 mod complexity;
-mod exact_numbers;
+mod exact_literals;
 mod grouping_sets;
 mod limit;
 mod marker;
+mod negative_scales;
 mod number_literals;
 mod order;
 mod plain_scan;
 mod repeatable;
+mod rewrite;
 mod sort_key;
 mod sql_filter;
 mod statement;
 mod struct_fields;
 mod ties;
 
-pub(crate) use arithmetic::CheckedArithmetic;
 pub(crate) use checked_sum::CheckedSum;
-pub(crate) use exact_numbers::ExactNumbers;
+pub(crate) use exact_literals::ExactLiterals;
 pub(crate) use grouping_sets::HideGroupingSetKeys;
 pub(crate) use limit::strip_limit;
 pub(crate) use order::order_of;
@@ -29,3 +37,12 @@ pub(crate) use sql_filter::parse_filter;
 pub(crate) use statement::plan_sql;
 pub(crate) use struct_fields::FieldsOfNullStructs;
 pub(crate) use ties::resolve_ties;
+
+/// DataFusion's rules of the analyzer, with those around them that correct its answers.
+pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules = Analyzer::new().rules;
+    rules.insert(0, Arc::new(ExactLiterals));
+    rules.push(Arc::new(CheckedArithmetic));
+    rules.push(Arc::new(NegativeScales));
+    rules
+}

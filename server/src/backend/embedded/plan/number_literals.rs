@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 const MAX_DIGITS: usize = 76;
 
 /// Replaces numbers that are compared, such as `826926.25`, by decimals with all their digits. Integers of at most 64
-/// bits have them anyway; numbers with an exponent are doubles. [`super::ExactNumbers`] gives them the types of the
+/// bits have them anyway; numbers with an exponent are doubles. [`super::ExactLiterals`] gives them the types of the
 /// expressions with which they are compared.
 pub(super) fn keep_digits(expr: &mut Expr) {
     let _ = expr.visit(&mut KeepDigits);

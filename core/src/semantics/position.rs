@@ -3,25 +3,25 @@ use arrow_buffer::i256;
 /// The maximum number of digits of a decimal, and of digits after its point.
 const MAX_DIGITS: usize = 76;
 
-/// The position of a number among the decimals of one scale. They are represented as integers: their
-/// digits without the point.
+/// The position of a literal among the values of a type, which are represented as integers: the digits
+/// of a decimal without its point, the ticks of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DecimalPosition {
-    /// The number is this decimal.
+pub enum Position {
+    /// The literal is this value.
     At(i256),
-    /// The number is between this decimal and the next.
+    /// The literal is between this value and the next.
     After(i256),
-    /// The number is less than all that 256 bits hold.
+    /// The literal is less than all that 256 bits hold.
     Below,
-    /// The number is greater than all that 256 bits hold.
+    /// The literal is greater than all that 256 bits hold.
     Above,
 }
 
-impl DecimalPosition {
-    /// The position of a number such as `-1.005`; `None` if the text is not a number or has more than
+impl Position {
+    /// The position of a number such as `-1.005` among decimals of this scale; `None` if the text is not a number or has more than
     /// 76 digits. Nothing is rounded.
     #[must_use]
-    pub fn of(text: &str, scale: i8) -> Option<Self> {
+    pub fn of_number(text: &str, scale: i8) -> Option<Self> {
         let is_negative = text.starts_with('-');
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -72,11 +72,11 @@ impl DecimalPosition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use DecimalPosition::{Above, After, At, Below};
+    use Position::{Above, After, At, Below};
 
     #[test]
     fn nothing_is_rounded() {
-        let of = |text: &str| DecimalPosition::of(text, 2);
+        let of = |text: &str| Position::of_number(text, 2);
         let number = i256::from_i128;
         assert_eq!(of("1.5"), Some(At(number(150))));
         assert_eq!(of("-.05"), Some(At(number(-5))));
@@ -87,19 +87,19 @@ mod tests {
         assert_eq!(of("-1.005"), Some(After(number(-101))));
         assert_eq!(of(&"9".repeat(76)), Some(Above));
         assert_eq!(of(&format!("-{}", "9".repeat(76))), Some(Below));
-        assert_eq!(DecimalPosition::of("1234", -3), Some(After(number(1))));
+        assert_eq!(Position::of_number("1234", -3), Some(After(number(1))));
         let smallest = format!("-0.{}1", "0".repeat(75));
-        assert_eq!(DecimalPosition::of(&smallest, -3), Some(After(number(-1))));
+        assert_eq!(Position::of_number(&smallest, -3), Some(After(number(-1))));
     }
 
     #[test]
     fn what_is_no_number() {
         for wrong in ["", "-", ".", "1e5", "a", "--1", "1.2.3", "١"] {
-            assert_eq!(DecimalPosition::of(wrong, 2), None, "{wrong}");
+            assert_eq!(Position::of_number(wrong, 2), None, "{wrong}");
         }
-        assert_eq!(DecimalPosition::of(&"9".repeat(77), 2), None);
+        assert_eq!(Position::of_number(&"9".repeat(77), 2), None);
         assert_eq!(
-            DecimalPosition::of(&format!(".{}", "0".repeat(77)), 2),
+            Position::of_number(&format!(".{}", "0".repeat(77)), 2),
             None
         );
     }

@@ -1,15 +1,13 @@
-//! Compares numbers with literals exactly.
+//! Compares with literals exactly.
 
-use colonnade_core::semantics::{Comparison, DecimalPosition, value_type};
+use colonnade_core::semantics::{Comparison, Position, value_type};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Between, Case, InList};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, Operator, binary_expr, lit, not,
 };
@@ -17,21 +15,23 @@ use datafusion::optimizer::AnalyzerRule;
 use datafusion::sql::sqlparser::ast::BinaryOperator;
 
 use crate::backend::embedded::plan::number_literals::within_decimals;
-use crate::backend::literal::{Literal, never};
+use crate::backend::embedded::plan::rewrite::rewrite_exprs;
+use crate::backend::literal::{Literal, is_time, never};
 
 /// Greater than every decimal.
 const MAX_DECIMAL: f64 = 1e76;
 
-/// Gives a number that is compared with an expression the type of that expression. If the type does not have the
-/// number, the comparison becomes one with its neighbour: for a decimal with two places, `p < 1.005` becomes
-/// `p <= 1.00`, and `p = 1.005` is false.
+/// Gives a literal that is compared with an expression the type of that expression: a number, a date or a time. If the
+/// type does not have the value, the comparison becomes one with its neighbour: for a decimal with two places,
+/// `p < 1.005` becomes `p <= 1.00`, and `p = 1.005` is false.
 ///
-/// DataFusion 55 would bring both to a third type, which rounds doubles and loses digits of decimals, or does not exist.
-/// So operators are planned here, and the analyzer does the rest before it coerces types.
+/// DataFusion 55 would bring both to a third type, which rounds doubles, loses digits of decimals, has no time beyond
+/// the year 2262, or does not exist. So operators are planned here, and the analyzer does the rest before it coerces
+/// types.
 #[derive(Debug)]
-pub(crate) struct ExactNumbers;
+pub(crate) struct ExactLiterals;
 
-impl ExprPlanner for ExactNumbers {
+impl ExprPlanner for ExactLiterals {
     fn plan_binary_op(
         &self,
         raw: RawBinaryExpr,
@@ -51,28 +51,14 @@ impl ExprPlanner for ExactNumbers {
     }
 }
 
-impl AnalyzerRule for ExactNumbers {
+impl AnalyzerRule for ExactLiterals {
     fn name(&self) -> &'static str {
-        "exact_numbers"
+        "exact_literals"
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        plan.transform_up_with_subqueries(exact_plan).data()
+        rewrite_exprs(plan, |expr, schema| Ok(exact_expr(expr, schema)))
     }
-}
-
-fn exact_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let schema = merge_schema(&plan.inputs());
-    let names = NamePreserver::new(&plan);
-    let exact = plan.map_expressions(|expr| {
-        let name = names.save(&expr);
-        let exact = expr.transform_up(|expr| Ok(exact_expr(expr, &schema)))?;
-        Ok(exact.update_data(|expr| name.restore(expr)))
-    })?;
-    if !exact.transformed {
-        return Ok(exact);
-    }
-    exact.map_data(LogicalPlan::recompute_schema)
 }
 
 /// The same comparison, exactly.
@@ -94,10 +80,12 @@ fn exact_operands(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) ->
     exact_binary(left, op, right, schema).or_else(swapped)
 }
 
-fn exact_binary(expr: &Expr, op: Operator, number: &Expr, schema: &DFSchema) -> Option<Expr> {
-    // Most comparisons are not with numbers, and need no type.
-    number_text(number)?;
-    let literal = literal(number, &compared_type(expr, schema)?)?;
+fn exact_binary(expr: &Expr, op: Operator, constant: &Expr, schema: &DFSchema) -> Option<Expr> {
+    // Most comparisons are not with literals, and need no type.
+    if !is_constant(constant) {
+        return None;
+    }
+    let literal = literal(constant, &compared_type(expr, schema)?)?;
     let comparison = match op {
         Operator::Eq => Comparison::Eq,
         Operator::NotEq => Comparison::Ne,
@@ -153,7 +141,7 @@ fn exact_between(between: &Between, schema: &DFSchema) -> Option<Expr> {
     Some(binary_expr(first, join, second))
 }
 
-/// Leaves out the numbers that the expression cannot have.
+/// Leaves out the literals that the expression cannot have.
 fn exact_list(list: &InList, schema: &DFSchema) -> Option<Expr> {
     let data_type = compared_type(&list.expr, schema)?;
     let mut is_changed = false;
@@ -185,7 +173,7 @@ fn exact_list(list: &InList, schema: &DFSchema) -> Option<Expr> {
     }))
 }
 
-/// Gives the numbers of `CASE expr WHEN number THEN …` the type of the expression.
+/// Gives the literals of `CASE expr WHEN literal THEN …` the type of the expression.
 fn exact_case(case: &Case, schema: &DFSchema) -> Option<Expr> {
     let expr = case.expr.as_ref()?;
     let data_type = compared_type(expr, schema)?;
@@ -200,17 +188,60 @@ fn exact_case(case: &Case, schema: &DFSchema) -> Option<Expr> {
     is_changed.then_some(Expr::Case(exact))
 }
 
-/// The type of an expression that numbers are compared with; `None` if it is a number itself.
+/// The type of an expression that literals are compared with; `None` if it is a number or a time itself.
 fn compared_type(expr: &Expr, schema: &DFSchema) -> Option<DataType> {
-    if number_text(expr).is_some() {
+    let is_time = time_text(expr).is_some_and(|(_, own_type)| own_type.is_some());
+    if is_time || number_text(expr).is_some() {
         return None;
     }
     let data_type = expr.get_type(schema).ok()?;
     Some(value_type(&data_type).clone())
 }
 
+fn is_constant(expr: &Expr) -> bool {
+    time_text(expr).is_some() || number_text(expr).is_some()
+}
+
+/// The literal among the values of the type.
+fn literal(constant: &Expr, data_type: &DataType) -> Option<Literal> {
+    match is_time(data_type) {
+        true => time_literal(constant, data_type),
+        false => number_literal(constant, data_type),
+    }
+}
+
+/// The date or time among the values of the type.
+fn time_literal(constant: &Expr, data_type: &DataType) -> Option<Literal> {
+    use DataType::{Date32, Date64, Timestamp};
+    let (text, own_type) = time_text(constant)?;
+    let keeps_meaning = match (own_type, data_type) {
+        (None, _) => true,
+        (Some(Date32), Date32 | Date64 | Timestamp(_, None)) => !text.contains(':'),
+        (Some(_), Date32 | Date64 | Timestamp(_, None)) => true,
+        (Some(_), _) => false,
+    };
+    keeps_meaning.then(|| Literal::of_time(text, data_type))?
+}
+
+/// The text of a literal that can be a date or a time, and its type, if it has one: `date '2024-02-29'`, `timestamp '…'`.
+fn time_text(expr: &Expr) -> Option<(&str, Option<&DataType>)> {
+    let (literal, own_type) = match expr {
+        Expr::Cast(Cast { expr, field }) => match field.data_type() {
+            own_type @ (DataType::Date32 | DataType::Timestamp(_, None)) => {
+                (&**expr, Some(own_type))
+            }
+            _ => return None,
+        },
+        _ => (expr, None),
+    };
+    let Expr::Literal(value, _) = literal else {
+        return None;
+    };
+    Some((value.try_as_str()??, own_type))
+}
+
 /// The number among the values of the type.
-fn literal(number: &Expr, data_type: &DataType) -> Option<Literal> {
+fn number_literal(number: &Expr, data_type: &DataType) -> Option<Literal> {
     let text = number_text(number)?;
     let is_integer = matches!(number, Expr::Literal(value, _) if value.data_type().is_integer());
     // DataFusion compares integers exactly, and gives them the type of a float.
@@ -253,7 +284,7 @@ fn number_text(expr: &Expr) -> Option<String> {
             let Expr::Literal(ScalarValue::Utf8(Some(text)), _) = &**expr else {
                 return None;
             };
-            let DecimalPosition::At(number) = DecimalPosition::of(text, scale)? else {
+            let Position::At(number) = Position::of_number(text, scale)? else {
                 return None;
             };
             let digits = number.to_string();
