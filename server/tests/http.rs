@@ -68,6 +68,8 @@ mod guard;
 mod metrics;
 #[path = "http/one_id.rs"]
 mod one_id;
+#[path = "http/one_nan.rs"]
+mod one_nan;
 #[path = "http/openapi.rs"]
 mod openapi;
 #[path = "http/order.rs"]

@@ -170,7 +170,7 @@ async fn filters_find_the_same_rows_with_and_without_statistics() {
     for (filter, expected) in [
         (
             json!({"op": "gt", "column": "f", "value": 2}),
-            vec![1, 2, 3, 6, 7, 9],
+            vec![1, 2, 3, 6, 7, 9, 10],
         ),
         (
             json!({"op": "ne", "column": "g", "value": 3}),

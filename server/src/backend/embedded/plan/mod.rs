@@ -6,6 +6,7 @@ use datafusion::optimizer::{Analyzer, AnalyzerRule};
 
 use self::arithmetic::CheckedArithmetic;
 use self::negative_scales::NegativeScales;
+use self::one_nan::OneNan;
 
 mod arithmetic;
 mod checked_sum;
@@ -16,6 +17,7 @@ mod limit;
 mod marker;
 mod negative_scales;
 mod number_literals;
+mod one_nan;
 mod order;
 mod plain_scan;
 mod repeatable;
@@ -42,6 +44,7 @@ pub(crate) use ties::resolve_ties;
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(ExactLiterals));
+    rules.push(Arc::new(OneNan));
     rules.push(Arc::new(CheckedArithmetic));
     rules.push(Arc::new(NegativeScales));
     rules
