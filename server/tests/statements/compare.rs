@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use colonnade_core::semantics::distinct_names;
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::{
     SortColumn, SortOptions, cast, concat_batches, lexsort_to_indices, take_record_batch,
@@ -86,8 +87,7 @@ pub(crate) fn compare(
 ) -> Result<(), String> {
     let names = |batches: &[RecordBatch]| {
         let schema = batches[0].schema();
-        let names = schema.fields().iter().map(|field| field.name().clone());
-        names.collect::<Vec<_>>()
+        distinct_names(schema.fields().iter().map(|field| field.name().as_str()))
     };
     if names(expected) != names(found) {
         return Err(format!(

@@ -29,7 +29,7 @@ use crate::backend::embedded::partition_reader::{
 };
 use crate::backend::embedded::plan::{
     CheckedSum, ExactLiterals, FieldsOfNullStructs, HideGroupingSetKeys, PlainScan, analyzer_rules,
-    is_repeatable, order_of, plan_sql, resolve_ties, strip_limit,
+    is_repeatable, order_of, plan_sql, resolve_ties, sent_schema, strip_limit,
 };
 use crate::backend::embedded::seek::Seek;
 use crate::backend::embedded::table_plan::{column, plan_table, used_tables};
@@ -280,7 +280,7 @@ impl Engine {
         let range = request.range.within(inner);
         let error = |error: DataFusionError| plan_error(&error, ErrorKind::SqlError, &[], &names);
         let encoding = |plan: &Arc<dyn ExecutionPlan>| Encoding {
-            schema: wire_schema(&plan.schema()),
+            schema: wire_schema(&sent_schema(&plan.schema())),
             batch_bytes: request.batch_bytes,
             codec,
         };

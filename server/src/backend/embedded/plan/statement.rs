@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 use crate::backend::embedded::plan::complexity::check_size;
 use crate::backend::embedded::plan::number_literals::keep_digits_of;
+use crate::backend::embedded::plan::repeated_names::{has_repeated_names, tell_apart};
 use crate::backend::{check_length, only_reading};
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError};
@@ -31,11 +32,18 @@ pub(crate) async fn plan_sql(
         .and_then(|mut parser| parser.parse_statements())
         .map_err(|e| error(&e))?;
     let mut statement = only_reading(statements, reads)?;
-    keep_digits_of(&mut statement);
-    let plan = state
-        .statement_to_plan(statement)
-        .await
-        .map_err(|e| error(&e))?;
+    let plan_of = async |mut statement| {
+        keep_digits_of(&mut statement);
+        state.statement_to_plan(statement).await
+    };
+    let plan = match plan_of(statement.clone()).await {
+        Err(refusal) if has_repeated_names(&refusal) => {
+            tell_apart(&mut statement);
+            let plan = plan_of(statement).await;
+            plan.map_err(|_| error(&refusal))?
+        }
+        plan => plan.map_err(|e| error(&e))?,
+    };
     SQLOptions::new()
         .with_allow_ddl(false)
         .with_allow_dml(false)
