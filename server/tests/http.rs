@@ -93,6 +93,8 @@ mod quotas;
 mod repartitioning;
 #[path = "http/repeatable.rs"]
 mod repeatable;
+#[path = "http/repeated_names.rs"]
+mod repeated_names;
 #[path = "http/requery.rs"]
 mod requery;
 #[path = "http/results.rs"]

@@ -37,15 +37,6 @@ const LITERALS: [(&str, i64, i128); 15] = [
     ("+12024-02-29 01:02:03", 317_278_688_523, 0),
 ];
 
-const OPERATORS: [(&str, &str, [bool; 3]); 6] = [
-    ("=", "eq", [false, true, false]),
-    ("<>", "ne", [true, false, true]),
-    ("<", "lt", [true, false, false]),
-    ("<=", "le", [true, true, false]),
-    (">", "gt", [false, false, true]),
-    (">=", "ge", [false, true, true]),
-];
-
 /// A column, and its values in the oracle's units.
 struct Column {
     name: &'static str,

@@ -42,15 +42,6 @@ const OTHERS: [f64; 10] = [
     7.0,
 ];
 const LITERALS: [&str; 7] = ["5", "-5", "0", "0.5", "1e300", "Infinity", "NaN"];
-const OPERATORS: [(&str, &str, [bool; 3]); 6] = [
-    ("=", "eq", [false, true, false]),
-    ("<>", "ne", [true, false, true]),
-    ("<", "lt", [true, false, false]),
-    ("<=", "le", [true, true, false]),
-    (">", "gt", [false, false, true]),
-    (">=", "ge", [false, true, true]),
-];
-
 fn holds(value: f64, other: f64, holds: [bool; 3]) -> bool {
     let ordering = match (value.is_nan(), other.is_nan()) {
         (false, false) => value.partial_cmp(&other).unwrap(),

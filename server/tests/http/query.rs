@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::*;
 
-async fn small() -> Server {
+pub(crate) async fn small() -> Server {
     let rows = |start| {
         vec![Step::Rows {
             start,
@@ -276,58 +276,6 @@ async fn bad_sql_says_what_would_be_right() {
     assert!(hint.contains("\\\"sub.Table\\\""), "{hint}");
     let hint = server.sql("select nn from t").await.problem()["hint"].to_string();
     assert!(hint.contains("did you mean"), "{hint}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn columns_of_a_statement_can_have_the_same_name() {
-    let server = small().await;
-    let limited = "from t order by n desc limit 2";
-    for (sql, names, rows) in [
-        (
-            "select count(*), count(*) from t",
-            &["count(*)", "count(*) (2)"][..],
-            1,
-        ),
-        ("select n, n from t", &["n", "n (2)"], 1000),
-        (
-            "select t.n, n + 1, n, n + 1 from t",
-            &["n", "n + 1", "n (2)", "n + 1 (2)"],
-            1000,
-        ),
-        (&format!("select *, n {limited}"), &["n", "t", "n (2)"], 2),
-        (
-            &format!("select n as a, n + 1 as a {limited}"),
-            &["a", "a (2)"],
-            2,
-        ),
-        (
-            "select n, n from t union all select n, n from t",
-            &["n", "n (2)"],
-            2000,
-        ),
-        (
-            "select n = 1.50, n = 1.5 from t",
-            &["n = 1.50", "n = 1.5"],
-            1000,
-        ),
-        (
-            "select a.n, b.n from t a join t b on a.n = b.n",
-            &["n", "n (2)"],
-            1000,
-        ),
-    ] {
-        let batch = server.sql(sql).await.rows();
-        let schema = batch.schema();
-        let fields = schema.fields().iter().map(|field| field.name().as_str());
-        assert_eq!(fields.collect::<Vec<_>>(), names, "{sql}");
-        assert_eq!(batch.num_rows(), rows, "{sql}");
-    }
-    let sql = format!("select n, n + 1 as n {limited}");
-    server.post(&json!({ "sql": sql, "id": id(1) })).await;
-    let again = json!({ "query": id(1), "columns": ["n (2)"], "sort": ["n (2)"] });
-    assert_eq!(server.post(&again).await.numbers(), [999, 1000]);
-    let nested = "select * from (select n, n from t)";
-    server.sql(nested).await.assert_refused(400, "sql_error");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -287,6 +287,16 @@ pub(crate) fn write_parquet(folder: &Path, name: &str, rows: &RecordBatch) -> St
     path
 }
 
+/// Operators of SQL, those of predicates, and whether they hold for a value that is less, equal and greater.
+pub(crate) const OPERATORS: [(&str, &str, [bool; 3]); 6] = [
+    ("=", "eq", [false, true, false]),
+    ("<>", "ne", [true, false, true]),
+    ("<", "lt", [true, false, false]),
+    ("<=", "le", [true, true, false]),
+    (">", "gt", [false, false, true]),
+    (">=", "ge", [false, true, true]),
+];
+
 /// A query id from a number.
 pub(crate) fn id(number: u32) -> String {
     format!("00000000-0000-4000-8000-{number:012}")

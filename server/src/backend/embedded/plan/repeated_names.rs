@@ -34,10 +34,14 @@ pub(super) fn has_repeated_names(error: &DataFusionError) -> bool {
 /// Gives each column of the result a name of its own, if it has no alias or a repeated one. [`sent_schema`] takes the
 /// difference away.
 pub(super) fn tell_apart(statement: &mut Statement) {
-    if let Statement::Statement(statement) = statement
-        && let SqlStatement::Query(query) = &mut **statement
-    {
-        tell_columns_apart(&mut query.body);
+    match statement {
+        Statement::Explain(explain) => tell_apart(&mut explain.statement),
+        Statement::Statement(statement) => {
+            if let SqlStatement::Query(query) = &mut **statement {
+                tell_columns_apart(&mut query.body);
+            }
+        }
+        _ => {}
     }
 }
 
