@@ -434,6 +434,7 @@ async fn statements_of_any_size_end() {
         .collect();
     for sql in [
         format!("select {}", chain("1", "+", 1000)),
+        format!("select {} from t", chain("n", "-", 1000)),
         format!("select n from t where {}", chain("n=1", " or ", 500)),
         chain("select 1", " union all ", 100),
         format!("select count(*) from (select 1 as a) as a{joins}"),

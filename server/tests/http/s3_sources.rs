@@ -53,11 +53,22 @@ impl Store {
         Some(store)
     }
 
+    /// Puts an object. As S3 asks of its clients, it repeats a request that failed with an error of the server.
     async fn put(&self, path: &str, bytes: &[u8]) {
-        let response = client::ask(&self.url, "PUT", path, &[], bytes)
-            .await
-            .unwrap();
-        assert_eq!(response.status, 200, "{path}");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let asked = client::ask(&self.url, "PUT", path, &[], bytes).await;
+            let mut response = asked.unwrap();
+            if response.status == 200 {
+                return;
+            }
+            let is_over = response.status < 500 || Instant::now() > deadline;
+            if is_over {
+                let body = response.chunk().await;
+                panic!("{path}: {}, {body:?}", response.status);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 }
 

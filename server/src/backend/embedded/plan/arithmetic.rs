@@ -14,7 +14,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs,
+    BinaryExpr, Cast, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs,
     ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::logical_expr_common::type_coercion::binary::BinaryTypeCoercer;
@@ -24,7 +24,7 @@ use datafusion::physical_expr_common::datum::apply;
 use crate::backend::embedded::plan::rewrite::rewrite_exprs;
 
 /// Replaces `+`, `-` and `*` of integers and decimals by functions that fail where the result is beyond its type. It
-/// runs after the types are coerced.
+/// coerces the types of the operands itself, so that a sum of any length is one function from the start.
 ///
 /// DataFusion 55 has such operators only as physical expressions, and computes constants before.
 #[derive(Debug)]
@@ -36,107 +36,141 @@ impl AnalyzerRule for CheckedArithmetic {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite_exprs(plan, checked_expr)
+        rewrite_exprs(plan, |expr, schema| Ok(checked_expr(expr, schema)))
     }
 }
 
-fn checked_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
-    let (operation, operands) = match &expr {
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let operation = match op {
-                Operator::Plus => Operation::Add,
-                Operator::Minus => Operation::Subtract,
-                Operator::Multiply => Operation::Multiply,
-                _ => return Ok(Transformed::no(expr)),
-            };
-            (operation, vec![&**left, &**right])
-        }
-        Expr::Negative(operand) => (Operation::Negate, vec![&**operand]),
-        _ => return Ok(Transformed::no(expr)),
-    };
-    let types = operands.iter().map(|operand| operand_type(operand, schema));
-    let types = types.collect::<Result<Vec<_>>>()?;
-    if !types
-        .iter()
-        .all(|data_type| data_type.is_integer() || data_type.is_decimal())
-    {
-        return Ok(Transformed::no(expr));
+fn checked_expr(expr: Expr, schema: &DFSchema) -> Transformed<Expr> {
+    match expr {
+        Expr::BinaryExpr(operation) => match checked_types(&operation, schema) {
+            Some(types) => Transformed::yes(checked_binary(operation, types)),
+            None => Transformed::no(Expr::BinaryExpr(operation)),
+        },
+        Expr::Negative(operand) => match operand_type(&operand, schema) {
+            Some(kind) if kind.is_signed_integer() || kind.is_decimal() => {
+                Transformed::yes(Checked::call(Vec::new(), kind, vec![*operand]))
+            }
+            _ => Transformed::no(Expr::Negative(operand)),
+        },
+        expr => Transformed::no(expr),
     }
-    let result_type = match (operation.operator(), &types[..]) {
-        (Some(operator), [left, right]) => {
-            BinaryTypeCoercer::new(left, &operator, right).get_result_type()?
-        }
-        _ => types[0].clone(),
-    };
-    let function = ScalarUDF::new_from_impl(Checked {
-        operation,
-        result_type,
-        signature: Signature::any(operands.len(), Volatility::Immutable),
-    });
-    let operands = operands.into_iter().cloned().collect();
-    Ok(Transformed::yes(function.call(operands)))
+}
+
+/// The types of the operands of an operation that is checked, as they are, and coerced, and that of its result.
+struct Types {
+    own: [DataType; 2],
+    coerced: [DataType; 2],
+    result: DataType,
+}
+
+/// `None` for operations that are not checked, or not valid.
+fn checked_types(operation: &BinaryExpr, schema: &DFSchema) -> Option<Types> {
+    let BinaryExpr { left, op, right } = operation;
+    if !matches!(op, Operator::Plus | Operator::Minus | Operator::Multiply) {
+        return None;
+    }
+    let own = [operand_type(left, schema)?, operand_type(right, schema)?];
+    let coercer = BinaryTypeCoercer::new(&own[0], op, &own[1]);
+    let (left, right) = coercer.get_input_types().ok()?;
+    let coerced = [left, right];
+    let is_exact = |kind: &DataType| kind.is_integer() || kind.is_decimal();
+    if !coerced.iter().all(is_exact) {
+        return None;
+    }
+    let coercer = BinaryTypeCoercer::new(&coerced[0], op, &coerced[1]);
+    let result = coercer.get_result_type().ok()?;
+    Some(Types {
+        own,
+        coerced,
+        result,
+    })
 }
 
 /// The type of an operand. That of an operand which is a function of this module is known, so that long sums do not ask
 /// for the types of all their parts again and again.
-fn operand_type(operand: &Expr, schema: &DFSchema) -> Result<DataType> {
-    if let Expr::ScalarFunction(call) = operand
-        && let Some(checked) = call.func.inner().downcast_ref::<Checked>()
-    {
-        return Ok(checked.result_type.clone());
+fn operand_type(operand: &Expr, schema: &DFSchema) -> Option<DataType> {
+    match checked_part(operand) {
+        Some(checked) => Some(checked.result_type.clone()),
+        None => operand.get_type(schema).ok(),
     }
-    operand.get_type(schema)
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Operation {
-    Add,
-    Subtract,
-    Multiply,
-    Negate,
+fn checked_part(expr: &Expr) -> Option<&Checked> {
+    let Expr::ScalarFunction(call) = expr else {
+        return None;
+    };
+    call.func.inner().downcast_ref()
 }
 
-impl Operation {
-    fn operator(self) -> Option<Operator> {
-        match self {
-            Self::Add => Some(Operator::Plus),
-            Self::Subtract => Some(Operator::Minus),
-            Self::Multiply => Some(Operator::Multiply),
-            Self::Negate => None,
+fn checked_binary(operation: BinaryExpr, types: Types) -> Expr {
+    let BinaryExpr { left, op, right } = operation;
+    let [left_type, right_type] = types.coerced;
+    let [left_own, right_own] = types.own;
+    let cast = |operand, from: DataType, to: DataType| match from == to {
+        true => operand,
+        false => Expr::Cast(Cast::new(Box::new(operand), to)),
+    };
+    let right = cast(*right, right_own, right_type);
+    let begun = checked_part(&left).map(|begun| begun.operators.clone());
+    match (*left, begun) {
+        (Expr::ScalarFunction(mut call), Some(mut operators))
+            if !operators.is_empty() && left_own == left_type && left_type == types.result =>
+        {
+            operators.push(op);
+            call.args.push(right);
+            Checked::call(operators, types.result, call.args)
+        }
+        (left, _) => {
+            let left = cast(left, left_own, left_type);
+            Checked::call(vec![op], types.result, vec![left, right])
         }
     }
 }
 
+/// Operators between operands, from left to right, all results of one type; or the negation of one operand.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
-    operation: Operation,
+    /// One less than operands.
+    operators: Vec<Operator>,
     result_type: DataType,
+    name: String,
     signature: Signature,
+}
+
+impl Checked {
+    fn call(operators: Vec<Operator>, result_type: DataType, operands: Vec<Expr>) -> Expr {
+        let symbols: String = match operators.is_empty() {
+            true => Operator::Minus.to_string(),
+            false => operators.iter().map(Operator::to_string).collect(),
+        };
+        let function = ScalarUDF::new_from_impl(Self {
+            operators,
+            result_type,
+            name: format!("checked[{symbols}]"),
+            signature: Signature::any(operands.len(), Volatility::Immutable),
+        });
+        function.call(operands)
+    }
 }
 
 impl ScalarUDFImpl for Checked {
     fn name(&self) -> &str {
-        match self.operation {
-            Operation::Add => "checked_add",
-            Operation::Subtract => "checked_subtract",
-            Operation::Multiply => "checked_multiply",
-            Operation::Negate => "checked_negate",
-        }
+        &self.name
     }
 
     fn signature(&self) -> &Signature {
         &self.signature
     }
 
-    /// The name that the operator has.
+    /// The name that the operators have.
     fn schema_name(&self, operands: &[Expr]) -> Result<String> {
-        Ok(match (self.operation.operator(), operands) {
-            (Some(operator), [left, right]) => {
-                format!("{} {operator} {}", left.schema_name(), right.schema_name())
-            }
-            (_, [operand, ..]) => format!("(- {})", operand.schema_name()),
-            _ => self.name().to_owned(),
-        })
+        let first = operands[0].schema_name();
+        if self.operators.is_empty() {
+            return Ok(format!("(- {first})"));
+        }
+        let rest = self.operators.iter().zip(&operands[1..]);
+        let rest = rest.map(|(operator, operand)| format!(" {operator} {}", operand.schema_name()));
+        Ok(std::iter::once(first.to_string()).chain(rest).collect())
     }
 
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
@@ -154,19 +188,22 @@ impl ScalarUDFImpl for Checked {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let kernel = match self.operation {
-            Operation::Add => numeric::add,
-            Operation::Subtract => numeric::sub,
-            Operation::Multiply => numeric::mul,
-            Operation::Negate => {
-                let operand = &args.args[0];
-                return apply(operand, operand, |operand, _| numeric::neg(operand.get().0));
-            }
-        };
-        apply(&args.args[0], &args.args[1], |left, right| {
-            let result = kernel(left, right)?;
-            check_digits(&result)?;
-            Ok(result)
+        let first = &args.args[0];
+        if self.operators.is_empty() {
+            return apply(first, first, |operand, _| numeric::neg(operand.get().0));
+        }
+        let mut rest = self.operators.iter().zip(&args.args[1..]);
+        rest.try_fold(first.clone(), |left, (operator, right)| {
+            let kernel = match operator {
+                Operator::Plus => numeric::add,
+                Operator::Minus => numeric::sub,
+                _ => numeric::mul,
+            };
+            apply(&left, right, |left, right| {
+                let result = kernel(left, right)?;
+                check_digits(&result)?;
+                Ok(result)
+            })
         })
     }
 }

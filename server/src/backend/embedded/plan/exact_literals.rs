@@ -81,27 +81,26 @@ fn exact_operands(left: &Expr, op: Operator, right: &Expr, schema: &DFSchema) ->
 }
 
 fn exact_binary(expr: &Expr, op: Operator, constant: &Expr, schema: &DFSchema) -> Option<Expr> {
+    let comparison = match op {
+        Operator::Eq => Some(Comparison::Eq),
+        Operator::NotEq => Some(Comparison::Ne),
+        Operator::Lt => Some(Comparison::Lt),
+        Operator::LtEq => Some(Comparison::Le),
+        Operator::Gt => Some(Comparison::Gt),
+        Operator::GtEq => Some(Comparison::Ge),
+        Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => None,
+        _ => return None,
+    };
     // Most comparisons are not with literals, and need no type.
     if !is_constant(constant) {
         return None;
     }
     let literal = literal(constant, &compared_type(expr, schema)?)?;
-    let comparison = match op {
-        Operator::Eq => Comparison::Eq,
-        Operator::NotEq => Comparison::Ne,
-        Operator::Lt => Comparison::Lt,
-        Operator::LtEq => Comparison::Le,
-        Operator::Gt => Comparison::Gt,
-        Operator::GtEq => Comparison::Ge,
-        Operator::IsDistinctFrom | Operator::IsNotDistinctFrom => {
-            return Some(match literal {
-                Literal::Value(value) => binary_expr(expr.clone(), op, Expr::Literal(value, None)),
-                _ => lit(op == Operator::IsDistinctFrom),
-            });
-        }
-        _ => return None,
-    };
-    Some(literal.compare(expr.clone(), comparison))
+    Some(match (comparison, literal) {
+        (Some(comparison), literal) => literal.compare(expr.clone(), comparison),
+        (None, Literal::Value(value)) => binary_expr(expr.clone(), op, Expr::Literal(value, None)),
+        (None, _) => lit(op == Operator::IsDistinctFrom),
+    })
 }
 
 fn exact_between(between: &Between, schema: &DFSchema) -> Option<Expr> {

@@ -46,8 +46,8 @@ pub(crate) use ties::resolve_ties;
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(ExactLiterals));
+    rules.insert(1, Arc::new(CheckedArithmetic));
     rules.push(Arc::new(OneNan));
-    rules.push(Arc::new(CheckedArithmetic));
     rules.push(Arc::new(NegativeScales));
     rules
 }
