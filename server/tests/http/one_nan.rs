@@ -198,6 +198,35 @@ async fn groups_joins_and_extremes_know_one_nan() {
             "select cast(max(v) over () > 1e308 as bigint) from T where n in (0, 2) order by n",
             vec![1, 1],
         ),
+        // Two groups: one of -Infinity alone, and one with NaN first.
+        (
+            "select cast(max(v) < -1e308 as bigint) as x from T where n in (1, 7, 9) group by n = 7 order by x",
+            vec![0, 1],
+        ),
+        (
+            "select cast(min(v) > 1e308 as bigint) as x from T where n in (2, 6, 9) group by n = 6 order by x",
+            vec![0, 1],
+        ),
+        (
+            "select cast(max(v) = 'NaN' as bigint) as x from T where n <> 6 group by n % 2 order by x",
+            vec![1, 1],
+        ),
+        (
+            "select cast(min(v) as bigint) as x from T where n < 7 group by n % 2 order by x",
+            vec![-5, 0],
+        ),
+        (
+            "select n % 3 as g from T where n < 6 group by g order by max(v) desc, g limit 2",
+            vec![0, 1],
+        ),
+        (
+            "select g from (select n % 3 as g, min(v) as m from T where n in (0, 3, 4, 8) group by g order by m limit 2) order by g",
+            vec![0, 1],
+        ),
+        (
+            "select cast(min(v) over (order by n rows between 1 preceding and current row) as bigint) from T where n in (1, 3, 4, 5) and n <> 1 order by n",
+            vec![-5, -5, 0],
+        ),
         (
             "select count(*) over (partition by v) from T where n in (1, 2, 3) order by n",
             vec![2, 2, 1],

@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
 };
 use datafusion::optimizer::AnalyzerRule;
 
+use crate::backend::embedded::plan::extremes::extreme_of_floats;
 use crate::backend::embedded::plan::rewrite::rewrite_exprs;
 
 /// Compares floats, groups by them and joins them so that NaN of any sign is greater than every number and equal to NaN.
@@ -230,6 +231,9 @@ fn aggregated(call: &AggregateFunction, schema: &DFSchema) -> Result<Option<Expr
         false => &mut call.params.args[..],
     };
     let is_changed = with_one_nan(arguments, schema)?;
+    if is_changed && let Some(function) = extreme_of_floats(&call.func) {
+        call.func = Arc::new(function);
+    }
     let sorts = call.params.order_by.iter_mut().map(|sort| &mut sort.expr);
     let is_sorted = with_one_nan(sorts, schema)?;
     Ok((is_changed || is_sorted).then_some(Expr::AggregateFunction(call)))
