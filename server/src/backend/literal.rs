@@ -34,12 +34,8 @@ impl Literal {
             }
             _ if data_type.is_integer() => Some(placed(Position::of_number(text, 0)?, data_type)),
             _ if data_type.is_floating() => {
-                let value = ScalarValue::try_from_string(text.to_owned(), data_type).ok()?;
-                let ScalarValue::Float64(Some(number)) = value.cast_to(&DataType::Float64).ok()?
-                else {
-                    return None;
-                };
-                number.is_finite().then_some(Self::Value(value))
+                let value = ScalarValue::try_from_string(text.to_owned(), data_type);
+                value.ok().map(Self::Value)
             }
             _ => None,
         }

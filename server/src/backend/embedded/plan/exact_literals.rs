@@ -241,7 +241,10 @@ fn time_text(expr: &Expr) -> Option<(&str, Option<&DataType>)> {
 
 /// The number among the values of the type.
 fn number_literal(number: &Expr, data_type: &DataType) -> Option<Literal> {
-    let text = number_text(number)?;
+    let text = match data_type.is_floating() {
+        true => number_text(number)?,
+        false => within_decimals(&number_text(number)?),
+    };
     let is_integer = matches!(number, Expr::Literal(value, _) if value.data_type().is_integer());
     // DataFusion compares integers exactly, and gives them the type of a float.
     if is_integer && !data_type.is_decimal() {
@@ -272,7 +275,7 @@ fn number_text(expr: &Expr) -> Option<String> {
             Some(value.to_string())
         }
         Expr::Literal(ScalarValue::Float64(Some(value)), _) if value.is_finite() => {
-            Some(within_decimals(&value.to_string()))
+            Some(value.to_string())
         }
         Expr::Cast(Cast { expr, field }) => {
             let (DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale)) =
