@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use colonnade_core::wire::{Limits, Survey, survey_file};
-use datafusion::arrow::array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{
+    Array, ArrayRef, DictionaryArray, Int8Array, Int64Array, RecordBatch, StringArray,
+    StringViewArray,
+};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::arrow::ipc::writer::FileWriter;
@@ -159,5 +162,35 @@ async fn values_that_are_not_sound_do_not_pass() {
         );
         let rows = readable(&outcome.body);
         assert!(rows.into_iter().eq(0..AT as i64 * BATCH_ROWS), "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_null_of_a_dictionary_is_null() {
+    let values = StringArray::from(vec![Some("a"), None, Some("b")]);
+    let words = DictionaryArray::new(Int8Array::from(vec![0, 1, 2]), Arc::new(values));
+    let columns: [(&str, ArrayRef); 3] = [
+        ("n", Arc::new(Int64Array::from(vec![0, 1, 2]))),
+        ("word", Arc::new(words)),
+        ("view", Arc::new(StringViewArray::from(vec!["b", "b", "b"]))),
+    ];
+    let rows = RecordBatch::try_from_iter_with_nullable(
+        columns.map(|(name, column)| (name, column, true)),
+    );
+    let rows = rows.unwrap();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("t.arrow");
+    let mut writer = FileWriter::try_new(File::create(&path).unwrap(), &rows.schema()).unwrap();
+    writer.write(&rows).unwrap();
+    writer.finish().unwrap();
+    let server = Server::of_files(&[path.display().to_string()]).await;
+    for (condition, expected) in [
+        ("word < view", vec![0]),
+        ("word is null", vec![1]),
+        ("arrow_cast(word, 'Utf8View') is null", vec![1]),
+        ("word <> 'a'", vec![2]),
+    ] {
+        let sql = format!("select n from t where {condition}");
+        assert_eq!(server.sql(&sql).await.numbers(), expected, "{sql}");
     }
 }

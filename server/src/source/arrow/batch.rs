@@ -9,7 +9,11 @@ use colonnade_core::decode::check_batch;
 use colonnade_core::wire::{
     Message, MetadataVersion, SchemaField, SurveyedKind, SurveyedMessage, read_layout, write_batch,
 };
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{
+    Array, ArrayRef, DictionaryArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
+    downcast_dictionary_array,
+};
+use datafusion::arrow::datatypes::ArrowDictionaryKeyType;
 use datafusion::arrow::ipc::reader::{read_dictionary, read_record_batch};
 use datafusion::arrow::ipc::root_as_message;
 
@@ -99,6 +103,8 @@ impl BatchReader {
                 "the number of rows of a batch differs from its header",
             ));
         }
+        let columns = batch.columns().iter().map(null_where_value_is);
+        let batch = RecordBatch::try_new(batch.schema(), columns.collect())?;
         Ok(if is_cut || end - start < num_rows {
             batch.slice(start - first, end - start)
         } else {
@@ -216,6 +222,22 @@ impl BatchReader {
         }
         Ok((header, message.body_start))
     }
+}
+
+/// A dictionary whose keys are null where their values are. Arrow 59 casts it to views without looking at the values.
+fn null_where_value_is(column: &ArrayRef) -> ArrayRef {
+    fn keyed<K: ArrowDictionaryKeyType>(column: &DictionaryArray<K>) -> ArrayRef {
+        let keys = column.keys().values().clone();
+        let keys = PrimitiveArray::<K>::new(keys, column.logical_nulls());
+        Arc::new(DictionaryArray::new(keys, Arc::clone(column.values())))
+    }
+    downcast_dictionary_array!(
+        column => if column.values().null_count() > 0 {
+            return keyed(column);
+        },
+        _ => {}
+    );
+    Arc::clone(column)
 }
 
 /// The dictionaries that a column uses, at any depth.
