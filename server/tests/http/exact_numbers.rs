@@ -4,7 +4,9 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, Decimal128Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{
+    ArrayRef, Decimal64Array, Decimal128Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use serde_json::{Value, json};
@@ -435,6 +437,14 @@ async fn numbers_keep_their_meaning_elsewhere() {
             "select cast(123456789012345678901234567890.5 > 1 as bigint)",
             1,
         ),
+        (
+            "select count(*) from (values (-5.273288334261015e-295)) as t(x) where x > -5.273288334261015e-295 or x not in (-5.273288334261015e-295, 2.5)",
+            0,
+        ),
+        (
+            "select count(*) from (select arrow_cast('Infinity', 'Float16') as x) where x = 1e300",
+            1,
+        ),
     ] {
         assert_eq!(server.sql(sql).await.numbers(), [expected], "{sql}");
     }
@@ -471,5 +481,42 @@ async fn numbers_of_which_json_loses_digits_are_refused() {
     ] {
         let outcome = server.post_text(&body(kept)).await;
         assert_eq!(outcome.numbers(), expected, "{kept}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn decimals_of_64_bits_keep_their_digits_beside_other_types() {
+    let amounts = Decimal64Array::from(vec![1500, -562_949_953_421_000, 3]);
+    let columns: [(&str, ArrayRef); 3] = [
+        ("n", Arc::new(Int64Array::from(vec![0, 1, 2]))),
+        ("u", Arc::new(UInt64Array::from(vec![1, u64::MAX, 3]))),
+        (
+            "d",
+            Arc::new(amounts.with_precision_and_scale(17, 3).unwrap()),
+        ),
+    ];
+    let folder = TempDir::new().unwrap();
+    let rows = RecordBatch::try_from_iter(columns).unwrap();
+    let file = write_parquet(folder.path(), "t.parquet", &rows);
+    let server = Server::of_files(&[file]).await;
+    for (sql, expected) in [
+        ("select n from t where d < u", vec![1, 2]),
+        ("select n from t where d > u", vec![0]),
+        ("select n from t where d in (u, n)", vec![]),
+        ("select n from t where d between n and n + 2", vec![0]),
+        (
+            "select n from t where case d when u then true else false end",
+            vec![],
+        ),
+        ("select n from t where nullif(d, n) * 1000 = 1500", vec![0]),
+        ("select n from t where (d + u) * 1000 = 2500", vec![0]),
+        ("select a.n from t as a join t as b on a.d = b.u", vec![]),
+        (
+            "select count(*) from (select d from t union all select n from t) where d * 1000 in (3, 1500)",
+            vec![2],
+        ),
+        ("select n from t where d = 0.003", vec![2]),
+    ] {
+        assert_eq!(server.sql(sql).await.numbers(), expected, "{sql}");
     }
 }

@@ -7,6 +7,7 @@ use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use self::arithmetic::CheckedArithmetic;
 use self::negative_scales::NegativeScales;
 use self::one_nan::OneNan;
+use self::wide_decimals::WideDecimals;
 
 mod arithmetic;
 mod checked_sum;
@@ -30,6 +31,7 @@ mod sql_filter;
 mod statement;
 mod struct_fields;
 mod ties;
+mod wide_decimals;
 
 pub(crate) use checked_sum::CheckedSum;
 pub(crate) use exact_literals::ExactLiterals;
@@ -48,7 +50,8 @@ pub(crate) use ties::resolve_ties;
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules = Analyzer::new().rules;
     rules.insert(0, Arc::new(ExactLiterals));
-    rules.insert(1, Arc::new(CheckedArithmetic));
+    rules.insert(1, Arc::new(WideDecimals));
+    rules.insert(2, Arc::new(CheckedArithmetic));
     rules.push(Arc::new(OneNan));
     rules.push(Arc::new(NegativeScales));
     rules
