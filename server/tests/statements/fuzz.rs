@@ -83,6 +83,17 @@ struct Fuzz {
     failures: Mutex<BTreeMap<String, (u64, String)>>,
 }
 
+/// Whether a statement has NaN or a function that can give it. For a plain DataFusion, that of a computation on x86 is
+/// less than every number, and extremes of groups depend on where NaN stands.
+fn may_give_nan(sql: &str) -> bool {
+    const WORDS: [&str; 13] = [
+        "nan(", "'nan'", "inf", "log", "ln(", "sqrt(", "acos", "asin", "atanh(", "power(", "pow(",
+        "stddev", "corr(",
+    ];
+    let sql = sql.to_lowercase();
+    WORDS.iter().any(|word| sql.contains(word))
+}
+
 fn number<T: FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }
@@ -277,6 +288,7 @@ impl Fuzz {
             Some(Ok(second)) if compare(&second, found, determined).is_ok() => {
                 Ok("right rows, where DataFusion contradicts itself".to_owned())
             }
+            _ if may_give_nan(sql) => Ok("other rows, perhaps because of NaN".to_owned()),
             _ => Err(problem),
         }
     }
