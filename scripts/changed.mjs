@@ -22,7 +22,7 @@ const reached = {
   "web/": "lint types rust web python e2e",
   "web/dashboard/": "lint types rust web e2e",
   "web/dashboard/test/": "types web",
-  "web/test/": "types web",
+  "web/test/": "types web python",
   "xtask/": "lint web",
 };
 
