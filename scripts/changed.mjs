@@ -10,6 +10,7 @@ const reached = {
   "deploy/": "",
   "docs/": "rust web e2e",
   "docs/decisions/": "",
+  "docs/upstream/": "",
   "e2e/": "types e2e",
   "examples/": "python e2e",
   "fixtures/": "rust web python e2e",

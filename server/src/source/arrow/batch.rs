@@ -224,7 +224,8 @@ impl BatchReader {
     }
 }
 
-/// A dictionary whose keys are null where their values are. Arrow 59 casts it to views without looking at the values.
+/// A dictionary whose keys are null where their values are. Arrow 59.3 casts it to views without looking at the values
+/// ([PR 10510](https://github.com/apache/arrow-rs/pull/10510), in later versions).
 fn null_where_value_is(column: &ArrayRef) -> ArrayRef {
     fn keyed<K: ArrowDictionaryKeyType>(column: &DictionaryArray<K>) -> ArrayRef {
         let keys = column.keys().values().clone();

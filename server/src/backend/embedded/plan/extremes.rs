@@ -17,8 +17,9 @@ type Half = <Float16Type as ArrowPrimitiveType>::Native;
 
 /// `min` or `max` of floats in place of DataFusion's; `None` for other functions.
 ///
-/// DataFusion 55 begins a group of floats with the greatest or least finite number, lets every value follow a NaN, and
-/// takes the first of all groups without looking at NaN.
+/// DataFusion 55 begins a group of floats with the greatest or least finite number, lets every value follow a NaN
+/// ([issue 24432](https://github.com/apache/datafusion/issues/24432), mended in later versions), and takes the first of
+/// all groups without looking at NaN.
 pub(super) fn extreme_of_floats(function: &AggregateUDF) -> Option<AggregateUDF> {
     let function = function.inner();
     if function.is::<Min>() {
