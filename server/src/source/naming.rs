@@ -1,13 +1,26 @@
-//! Names of tables.
+//! Names of tables and columns.
 
 use std::collections::HashMap;
 use std::path::Path;
+
+use colonnade_core::semantics::distinct_names;
+use datafusion::arrow::datatypes::{Fields, Schema};
 
 /// Extensions that are not part of a table's name.
 const EXTENSIONS: [&str; 15] = [
     "parquet", "csv", "tsv", "tab", "ndjson", "jsonl", "json", "arrow", "feather", "arrows", "ipc",
     "gz", "gzip", "zst", "zstd",
 ];
+
+/// The columns with names that tell them apart: `a`, `a (2)`.
+pub(super) fn with_distinct_names(schema: &Schema) -> Schema {
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    let fields = distinct_names(names)
+        .into_iter()
+        .zip(schema.fields())
+        .map(|(name, field)| field.as_ref().clone().with_name(name));
+    Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone())
+}
 
 /// The short name of a table: `a/b.csv.gz` becomes `a.b`.
 pub(super) fn name_of(relative: &Path) -> String {

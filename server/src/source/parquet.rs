@@ -57,7 +57,11 @@ impl ParquetFile {
         let options = ArrowReaderOptions::new();
         let reader = FooterReader::new(Chunks(file.clone()));
         let metadata = catch_unwind(AssertUnwindSafe(|| {
-            ArrowReaderMetadata::load(&reader, options)
+            let metadata = ArrowReaderMetadata::load(&reader, options.clone())?;
+            match quirks::with_distinct_names(metadata.metadata())? {
+                Some(footer) => ArrowReaderMetadata::try_new(Arc::new(footer), options),
+                None => Ok(metadata),
+            }
         }))
         .map_err(|_| "the Parquet footer is damaged".to_owned())?
         .map_err(|error| footer_error(&error))?;
@@ -115,7 +119,9 @@ impl ParquetFile {
                 .parse_and_finish(&Chunks(self.file.clone()))
         }))
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
-        Ok(quirks::with_num_rows(footer, self.num_rows))
+        let footer = quirks::with_num_rows(footer, self.num_rows);
+        let footer = quirks::without_signed_order(footer)?;
+        Ok(quirks::with_distinct_names(&footer)?.unwrap_or(footer))
     }
 
     /// The footer, with the page index if there is one. Blocks if it has to be read.

@@ -2,15 +2,25 @@
 
 use std::sync::Arc;
 
+use colonnade_core::semantics::distinct_names;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::parquet::basic::{Compression, ConvertedType, LogicalType};
+use datafusion::parquet::arrow::{
+    ARROW_SCHEMA_META_KEY, encode_arrow_schema, parquet_to_arrow_schema,
+};
+use datafusion::parquet::basic::{
+    Compression, ConvertedType, LogicalType, SortOrder, Type as PhysicalType,
+};
 use datafusion::parquet::column::page::{Page, PageReader};
 use datafusion::parquet::errors::{ParquetError, Result};
-use datafusion::parquet::file::metadata::{FileMetaData, ParquetMetaData, ParquetMetaDataBuilder};
+use datafusion::parquet::file::metadata::{
+    ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataBuilder,
+};
 use datafusion::parquet::file::serialized_reader::SerializedPageReader;
-use datafusion::parquet::schema::types::BasicTypeInfo;
+use datafusion::parquet::file::statistics::Statistics;
+use datafusion::parquet::schema::types::{BasicTypeInfo, SchemaDescriptor, Type};
 
 use crate::source::SourceFile;
+use crate::source::naming;
 use crate::source::page_walk::Chunks;
 
 /// Arrow C++ before 3.0, which states that its pages of version 2 are not compressed, although they are.
@@ -70,7 +80,107 @@ pub(super) fn with_num_rows(footer: ParquetMetaData, num_rows: u64) -> ParquetMe
         stated.schema_descr_ptr(),
         stated.column_orders().cloned(),
     );
-    ParquetMetaDataBuilder::new(counted)
+    with_file_metadata(&footer, counted)
+}
+
+/// The footer without the statistics of early writers, whose order is not that of the column: "These fields encode min and
+/// max values determined by signed comparison only." Unsigned integers have another order, and of bytes, such as texts and
+/// long decimals, each was compared as a signed number.
+///
+/// # Errors
+/// The footer contradicts itself.
+pub(super) fn without_signed_order(footer: ParquetMetaData) -> Result<ParquetMetaData> {
+    let is_other = |column: &ColumnChunkMetaData| {
+        let is_number = matches!(
+            column.column_type(),
+            PhysicalType::INT32 | PhysicalType::INT64 | PhysicalType::FLOAT | PhysicalType::DOUBLE
+        );
+        let is_signed = is_number && column.column_descr().sort_order() == SortOrder::SIGNED;
+        let statistics = column.statistics();
+        !is_signed && statistics.is_some_and(Statistics::is_min_max_deprecated)
+    };
+    let groups = footer.row_groups().iter();
+    if !groups.flat_map(|group| group.columns()).any(is_other) {
+        return Ok(footer);
+    }
+    let groups = footer.row_groups().iter().map(|group| {
+        let columns = group.columns().iter().map(|column| match is_other(column) {
+            true => column.clone().into_builder().clear_statistics().build(),
+            false => Ok(column.clone()),
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        let group = group.clone().into_builder();
+        group.set_column_metadata(columns).build()
+    });
+    let groups = groups.collect::<Result<_>>()?;
+    Ok(footer.into_builder().set_row_groups(groups).build())
+}
+
+/// The footer with columns that can be told apart, because they are found by their names; `None` if it has such columns.
+///
+/// # Errors
+/// A column with a new name has no valid type.
+pub(super) fn with_distinct_names(footer: &ParquetMetaData) -> Result<Option<ParquetMetaData>> {
+    let stated = footer.file_metadata();
+    let pairs = stated.key_value_metadata();
+    let fields = stated.schema().get_fields();
+    let names = distinct_names(fields.iter().map(|field| field.name()));
+    if fields.iter().map(|field| field.name()).eq(&names) {
+        return Ok(None);
+    }
+    let arrow = parquet_to_arrow_schema(stated.schema_descr(), pairs)?;
+    let arrow = encode_arrow_schema(&naming::with_distinct_names(&arrow));
+    let with_arrow = |pair: &KeyValue| match pair.key.as_str() {
+        ARROW_SCHEMA_META_KEY => KeyValue::new(pair.key.clone(), arrow.clone()),
+        _ => pair.clone(),
+    };
+    let fields = fields.iter().zip(&names);
+    let fields = fields.map(|(field, name)| Ok(Arc::new(with_name(field, name)?)));
+    let root = Type::group_type_builder(stated.schema().name())
+        .with_fields(fields.collect::<Result<_>>()?)
+        .build()?;
+    let named = FileMetaData::new(
+        stated.version(),
+        stated.num_rows(),
+        stated.created_by().map(str::to_owned),
+        pairs.map(|pairs| pairs.iter().map(with_arrow).collect()),
+        Arc::new(SchemaDescriptor::new(Arc::new(root))),
+        stated.column_orders().cloned(),
+    );
+    Ok(Some(with_file_metadata(footer, named)))
+}
+
+fn with_name(field: &Type, name: &str) -> Result<Type> {
+    let info = field.get_basic_info();
+    let id = info.has_id().then(|| info.id());
+    match field {
+        Type::PrimitiveType {
+            physical_type,
+            type_length,
+            scale,
+            precision,
+            ..
+        } => Type::primitive_type_builder(name, *physical_type)
+            .with_repetition(info.repetition())
+            .with_converted_type(info.converted_type())
+            .with_logical_type(info.logical_type_ref().cloned())
+            .with_length(*type_length)
+            .with_precision(*precision)
+            .with_scale(*scale)
+            .with_id(id)
+            .build(),
+        Type::GroupType { fields, .. } => Type::group_type_builder(name)
+            .with_repetition(info.repetition())
+            .with_converted_type(info.converted_type())
+            .with_logical_type(info.logical_type_ref().cloned())
+            .with_fields(fields.clone())
+            .with_id(id)
+            .build(),
+    }
+}
+
+fn with_file_metadata(footer: &ParquetMetaData, metadata: FileMetaData) -> ParquetMetaData {
+    ParquetMetaDataBuilder::new(metadata)
         .set_row_groups(footer.row_groups().to_vec())
         .set_column_index(footer.column_index().cloned())
         .set_offset_index(footer.offset_index().cloned())

@@ -61,8 +61,8 @@ fn parquet(rows: &RecordBatch) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// The same file with statistics that do not say how many nulls there are.
-fn without_null_counts(file: &[u8]) -> Vec<u8> {
+/// The same file with other statistics, and without a page index.
+fn with_statistics(file: &[u8], change: impl Fn(&Statistics) -> Statistics) -> Vec<u8> {
     let data = bytes::Bytes::copy_from_slice(file);
     let metadata = ParquetMetaDataReader::new()
         .parse_and_finish(&data)
@@ -70,23 +70,7 @@ fn without_null_counts(file: &[u8]) -> Vec<u8> {
     let mut builder = metadata.into_builder();
     let groups = builder.take_row_groups().into_iter().map(|group| {
         let columns = group.columns().iter().map(|column| {
-            let statistics = match column.statistics().unwrap() {
-                Statistics::Int64(known) => Statistics::int64(
-                    known.min_opt().copied(),
-                    known.max_opt().copied(),
-                    None,
-                    None,
-                    false,
-                ),
-                Statistics::ByteArray(known) => Statistics::byte_array(
-                    known.min_opt().cloned(),
-                    known.max_opt().cloned(),
-                    None,
-                    None,
-                    false,
-                ),
-                other => other.clone(),
-            };
+            let statistics = change(column.statistics().unwrap());
             let column = column.clone().into_builder().set_statistics(statistics);
             column
                 .set_column_index_offset(None)
@@ -111,6 +95,38 @@ fn without_null_counts(file: &[u8]) -> Vec<u8> {
         .finish()
         .unwrap();
     out
+}
+
+/// Statistics that do not say how many nulls there are.
+fn without_null_counts(statistics: &Statistics) -> Statistics {
+    match statistics {
+        Statistics::Int64(known) => Statistics::int64(
+            known.min_opt().copied(),
+            known.max_opt().copied(),
+            None,
+            None,
+            false,
+        ),
+        Statistics::ByteArray(known) => Statistics::byte_array(
+            known.min_opt().cloned(),
+            known.max_opt().cloned(),
+            None,
+            None,
+            false,
+        ),
+        other => other.clone(),
+    }
+}
+
+/// Statistics as early writers wrote them, in the order of signed bytes, for a least and a greatest value.
+fn of_early_writer(statistics: &Statistics) -> Statistics {
+    let Statistics::ByteArray(known) = statistics else {
+        return statistics.clone();
+    };
+    let (min, max) = (known.min_opt().cloned(), known.max_opt().cloned());
+    let is_negative = max.as_ref().is_some_and(|max| max.data()[0] > 0x7F);
+    let (min, max) = if is_negative { (max, min) } else { (min, max) };
+    Statistics::byte_array(min, max, None, known.null_count_opt(), true)
 }
 
 const CONDITIONS: [&str; 30] = [
@@ -153,7 +169,8 @@ async fn filters_find_the_same_rows_with_and_without_statistics() {
     let of = |name: &str| path(folder.path(), name);
     let plain = write_arrow(folder.path(), "plain.arrow", &rows);
     let pruned = parquet(&rows);
-    fs::write(of("uncounted.parquet"), without_null_counts(&pruned)).unwrap();
+    let uncounted = with_statistics(&pruned, without_null_counts);
+    fs::write(of("uncounted.parquet"), uncounted).unwrap();
     fs::write(of("pruned.parquet"), pruned).unwrap();
     let files = [plain, of("pruned.parquet"), of("uncounted.parquet")];
     let server = Server::of_files(&files).await;
@@ -202,5 +219,33 @@ async fn statistics_still_exclude_row_groups() {
         let text = format!("{:?}", plan.columns());
         let has_predicate = text.contains("pruning_predicate");
         assert_eq!(has_predicate, is_pruned, "{condition}: {text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_order_of_early_writers_excludes_no_text() {
+    let texts = StringArray::from(vec!["a", "ä", "b", "z"]);
+    let rows = RecordBatch::try_from_iter([
+        (
+            "n",
+            Arc::new(Int64Array::from_iter_values(0..4)) as ArrayRef,
+        ),
+        ("t", Arc::new(texts)),
+    ])
+    .unwrap();
+    let folder = TempDir::new().unwrap();
+    let file = path(folder.path(), "t.parquet");
+    let early = with_statistics(&parquet(&rows), of_early_writer);
+    fs::write(&file, early).unwrap();
+    let server = Server::of_files(&[file]).await;
+    for (condition, expected) in [
+        ("t > 'zz'", vec![1]),
+        ("t < 'b'", vec![0]),
+        ("t between 'a' and 'c'", vec![0, 2]),
+        ("t >= 'ä'", vec![1]),
+        ("n > 2", vec![3]),
+    ] {
+        let sql = format!("select n from t where {condition} order by n");
+        assert_eq!(server.sql(&sql).await.numbers(), expected, "{sql}");
     }
 }

@@ -1,6 +1,13 @@
 //! Results with several columns of one name.
 
+use std::fs::File;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::ipc::writer::FileWriter;
 use serde_json::json;
+use tempfile::TempDir;
 
 use crate::query::small;
 use crate::support::*;
@@ -57,4 +64,56 @@ async fn columns_of_a_statement_can_have_the_same_name() {
     assert!(plan.num_rows() > 0);
     let nested = "select * from (select n, n from t)";
     server.sql(nested).await.assert_refused(400, "sql_error");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_of_a_file_can_have_the_same_name() {
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(StringArray::from_iter_values(
+            (0..3000).map(|row| format!("row {row}")),
+        )),
+        Arc::new(Int64Array::from_iter_values(0..3000)),
+        Arc::new(Int64Array::from_iter_values((0..3000).rev())),
+    ];
+    let fields: Vec<_> = columns
+        .iter()
+        .map(|column| Field::new("n", column.data_type().clone(), true))
+        .collect();
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("arrow.arrow");
+    let mut writer = FileWriter::try_new(File::create(&path).unwrap(), &rows.schema()).unwrap();
+    writer.write(&rows).unwrap();
+    writer.finish().unwrap();
+    let parquet = write_parquet(folder.path(), "parquet.parquet", &rows);
+    let server = Server::of_files(&[path.display().to_string(), parquet]).await;
+    for table in ["arrow", "parquet"] {
+        let all = server.get(&format!("/v1/tables/{table}/rows")).await.rows();
+        let types = [DataType::Utf8, DataType::Int64, DataType::Int64];
+        for (field, (name, data_type)) in all
+            .schema()
+            .fields()
+            .iter()
+            .zip(["n", "n (2)", "n (3)"].into_iter().zip(types))
+        {
+            assert_eq!(
+                (field.name().as_str(), field.data_type()),
+                (name, &data_type)
+            );
+        }
+        assert_eq!(all.columns(), rows.columns(), "{table}");
+        let third = "columns=n+(3)";
+        for (query, expected) in [
+            (format!("{third}&offset=2998"), vec![1, 0]),
+            (format!("{third}&filter=%22n+(2)%22%3C2"), vec![2999, 2998]),
+            (format!("{third}&sort=n+(3)&limit=2"), vec![0, 1]),
+        ] {
+            let answer = server
+                .get(&format!("/v1/tables/{table}/rows?{query}"))
+                .await;
+            assert_eq!(answer.numbers(), expected, "{table}: {query}");
+        }
+        let sql = format!("select sum(\"n (2)\" + \"n (3)\") from {table} where n = 'row 7'");
+        assert_eq!(server.sql(&sql).await.numbers(), [2999]);
+    }
 }

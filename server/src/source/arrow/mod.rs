@@ -24,6 +24,7 @@ use futures::stream::BoxStream;
 
 use crate::message::MaybeEncoded;
 use crate::source::cursor::Cursor;
+use crate::source::naming::with_distinct_names;
 use crate::source::{FileFormat, SourceFile};
 
 use batch::collect_ids;
@@ -89,7 +90,7 @@ impl ArrowFile {
             .map_err(|_| "it has a column of an unsupported type".to_owned())??;
         Ok(Self {
             file: file.clone(),
-            schema: Arc::new(schema),
+            schema: Arc::new(with_distinct_names(&schema)),
             num_rows: survey.num_rows,
             wire_schema: survey.schema,
             messages: survey.messages,

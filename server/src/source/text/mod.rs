@@ -9,13 +9,12 @@ mod transcoded;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use colonnade_core::semantics::distinct_names;
 use colonnade_text::csv::{DETECT_BYTES, Dialect, QuoteScan};
 use colonnade_text::json::{Layout, Options};
 use colonnade_text::{
     Columns, Decoder, Encoding, Format, Inference, TextError, TextErrorKind, TextOptions,
 };
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 pub(super) use scan::TextSource;
@@ -28,6 +27,7 @@ use self::broken_row::describe;
 use self::transcoded::Transcoded;
 
 use crate::source::cursor::Cursor;
+use crate::source::naming::with_distinct_names;
 use crate::source::parallel::try_in_parallel;
 use crate::source::{Compression, FileFormat, FileKind, SourceFile};
 
@@ -151,15 +151,6 @@ pub(super) fn read(
         is_of_all_rows,
     };
     Ok((schema, read))
-}
-
-fn with_distinct_names(schema: &Schema) -> Schema {
-    let names = schema.fields().iter().map(|field| field.name().as_str());
-    let fields = distinct_names(names)
-        .into_iter()
-        .zip(schema.fields())
-        .map(|(name, field)| field.as_ref().clone().with_name(name));
-    Schema::new(fields.collect::<Vec<Field>>())
 }
 
 /// The text of a file from its start, as UTF-8.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use colonnade_text::{Decoder, Encoding, Format, Inference, TextOptions, Transcoder};
 use datafusion::arrow::array::RecordBatch;
 
-use super::{Storing, detect_format, with_distinct_names};
+use super::{Storing, detect_format};
+use crate::source::naming::with_distinct_names;
 use crate::source::{Compression, FileKind};
 
 /// The most rows of a preview.
