@@ -515,6 +515,10 @@ async fn decimals_of_64_bits_keep_their_digits_beside_other_types() {
             "select count(*) from (select d from t union all select n from t) where d * 1000 in (3, 1500)",
             vec![2],
         ),
+        (
+            "select count(*) from (select d from t union all select u from t) where d > 1",
+            vec![3],
+        ),
         ("select n from t where d = 0.003", vec![2]),
     ] {
         assert_eq!(server.sql(sql).await.numbers(), expected, "{sql}");

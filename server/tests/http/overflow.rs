@@ -172,6 +172,10 @@ async fn results_within_their_type_are_exact() {
             "select sum(n) over (order by n rows between 1 preceding and current row) from t order by n",
             vec![0, 1, 3, 5],
         ),
+        (
+            "select sum(distinct n % 3) over (order by n rows between 1 preceding and current row) from t order by n",
+            vec![0, 1, 3, 2],
+        ),
     ] {
         assert_eq!(server.sql(sql).await.numbers(), expected, "{sql}");
     }

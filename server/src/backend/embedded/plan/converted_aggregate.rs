@@ -90,7 +90,11 @@ impl<F: AggregateUDFImpl + Eq + Hash, C: Conversion> AggregateUDFImpl for Conver
         Ok(Box::new(wrapped))
     }
 
+    /// DataFusion slides over distinct values of few types only, so these stay as they are.
     fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if args.is_distinct {
+            return self.function.create_sliding_accumulator(args);
+        }
         let create = |args| self.function.create_sliding_accumulator(args);
         Ok(Box::new(self.wrap(&args, create)?))
     }

@@ -26,6 +26,16 @@ impl AnalyzerRule for WideDecimals {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        let mut has_narrow = false;
+        plan.apply_with_subqueries(|node| {
+            let mut fields = node.schema().fields().iter();
+            has_narrow |= fields.any(|field| is_narrow(field.data_type()));
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        if !has_narrow {
+            return Ok(plan);
+        }
+        let wide_node = |node: LogicalPlan| wide_node(node.recompute_schema()?);
         let plan = plan.transform_up_with_subqueries(wide_node).data()?;
         rewrite_exprs(plan, wide_operands)
     }
