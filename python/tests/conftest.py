@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,10 +24,10 @@ def demo_file(name: str) -> Path:
     return Path(os.environ.get("COLONNADE_CACHE_DIR", f"{cache}/colonnade")) / name
 
 
-@pytest.fixture(scope="session")
-def url() -> Iterator[str]:
-    """The URL of a writable server."""
-    command = [binary(), "serve", "--listen", "127.0.0.1:0", "--writable"]
+@contextmanager
+def served(*arguments: str) -> Iterator[str]:
+    """The URL of a server with these arguments."""
+    command = [binary(), "serve", "--listen", "127.0.0.1:0", *arguments]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as server:
@@ -35,6 +36,13 @@ def url() -> Iterator[str]:
         assert line.startswith("listening on "), line
         yield line.split()[-1]
         server.kill()
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """The URL of a writable server."""
+    with served("--writable") as url:
+        yield url
 
 
 @pytest.fixture

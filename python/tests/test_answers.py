@@ -6,9 +6,8 @@ import os
 import subprocess
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -17,7 +16,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from conftest import ROOT, binary
+from conftest import ROOT, served
 from drawn_tables import STRUCT, DrawnTable, Kind
 
 DEFAULT_SECONDS = "1200" if "COLONNADE_FULL" in os.environ else "10"
@@ -74,19 +73,6 @@ class Connection:
         name = str(uuid.uuid4())
         self._request("POST", "/v1/query", {**body, "id": name})
         return name
-
-
-@contextmanager
-def served(files: list[Path]) -> Iterator[str]:
-    command = [binary(), "serve", "--listen", "127.0.0.1:0", *map(str, files)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as server:
-        assert server.stdout is not None
-        line = server.stdout.readline()
-        assert line.startswith("listening on "), line
-        yield line.split()[-1]
-        server.kill()
 
 
 def write(table: DrawnTable, folder: Path) -> list[Path]:
@@ -223,7 +209,7 @@ def test_every_way_to_ask_gives_the_same_answer(seeded: Random, tmp_path: Path) 
         folder.mkdir()
         table = DrawnTable.draw(random)
         files = write(table, folder)
-        with served(files) as url:
+        with served(*map(str, files)) as url:
             for layout in ["arrow", *LAYOUTS]:
                 kinds = table.kinds if layout == "arrow" else table.kinds_in_parquet()
                 plain = [kind for kind in kinds if kind.type != STRUCT]
