@@ -4,11 +4,11 @@ use std::fs;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
+    ArrayRef, BinaryArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
 };
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::metadata::{ParquetMetaDataReader, ParquetMetaDataWriter};
-use datafusion::parquet::file::properties::WriterProperties;
+use datafusion::parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use datafusion::parquet::file::statistics::Statistics;
 use serde_json::json;
 use tempfile::TempDir;
@@ -51,14 +51,41 @@ fn rows() -> RecordBatch {
     .unwrap()
 }
 
+fn written(rows: &RecordBatch, properties: WriterPropertiesBuilder) -> Vec<u8> {
+    let properties = Some(properties.build());
+    let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), properties).unwrap();
+    writer.write(rows).unwrap();
+    writer.into_inner().unwrap()
+}
+
 fn parquet(rows: &RecordBatch) -> Vec<u8> {
     let properties = WriterProperties::builder()
         .set_max_row_group_row_count(Some(GROUP_ROWS))
-        .set_bloom_filter_enabled(true)
-        .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), rows.schema(), Some(properties)).unwrap();
-    writer.write(rows).unwrap();
-    writer.into_inner().unwrap()
+        .set_bloom_filter_enabled(true);
+    written(rows, properties)
+}
+
+/// One row group, of pages of `GROUP_ROWS` rows. Bounds have two bytes.
+fn of_pages(rows: &RecordBatch) -> Vec<u8> {
+    let properties = WriterProperties::builder()
+        .set_data_page_row_count_limit(GROUP_ROWS)
+        .set_write_batch_size(GROUP_ROWS)
+        .set_statistics_truncate_length(Some(2))
+        .set_column_index_truncate_length(Some(2));
+    written(rows, properties)
+}
+
+/// The same file, whose page index does not say how many nulls the pages of a column have: their `counts` stand where no
+/// reader looks.
+fn without_page_null_counts(file: &[u8], counts: &[u8]) -> Vec<u8> {
+    let (after_min_max, unknown_field, list_of_longs) = (0x19, 0xF9, 0x06);
+    let mut field = vec![after_min_max, (counts.len() as u8) << 4 | list_of_longs];
+    field.extend(counts.iter().map(|count| count * 2));
+    let mut places = file.windows(field.len()).enumerate();
+    let (at, _) = places.rfind(|(_, bytes)| *bytes == field).unwrap();
+    let mut file = file.to_vec();
+    file[at] = unknown_field;
+    file
 }
 
 /// The same file with other statistics, and without a page index.
@@ -172,7 +199,13 @@ async fn filters_find_the_same_rows_with_and_without_statistics() {
     let uncounted = with_statistics(&pruned, without_null_counts);
     fs::write(of("uncounted.parquet"), uncounted).unwrap();
     fs::write(of("pruned.parquet"), pruned).unwrap();
-    let files = [plain, of("pruned.parquet"), of("uncounted.parquet")];
+    let paged = of_pages(&rows);
+    let pages_uncounted = without_page_null_counts(&paged, &[1, 0, 1, 0, 1, 0]);
+    fs::write(of("pages_uncounted.parquet"), pages_uncounted).unwrap();
+    fs::write(of("paged.parquet"), paged).unwrap();
+    let parquet = ["pruned", "uncounted", "paged", "pages_uncounted"];
+    let files = parquet.map(|name| of(&format!("{name}.parquet")));
+    let files = [&[plain][..], &files].concat();
     let server = Server::of_files(&files).await;
     for condition in CONDITIONS {
         let ask = async |table: &str| {
@@ -180,7 +213,7 @@ async fn filters_find_the_same_rows_with_and_without_statistics() {
             server.sql(&sql).await.numbers()
         };
         let expected = ask("plain").await;
-        for table in ["pruned", "uncounted"] {
+        for table in parquet {
             assert_eq!(ask(table).await, expected, "{condition} of {table}");
         }
     }
@@ -196,7 +229,7 @@ async fn filters_find_the_same_rows_with_and_without_statistics() {
         (json!({"op": "is_null", "column": "i"}), vec![1, 5, 9]),
         (json!({"op": "is_null", "column": "t"}), vec![0, 3, 6, 9]),
     ] {
-        for table in ["plain", "pruned", "uncounted"] {
+        for table in parquet {
             let query = json!({ "table": table, "columns": ["n"], "filter": filter });
             assert_eq!(
                 server.post(&query).await.numbers(),
@@ -247,5 +280,51 @@ async fn the_order_of_early_writers_excludes_no_text() {
     ] {
         let sql = format!("select n from t where {condition} order by n");
         assert_eq!(server.sql(&sql).await.numbers(), expected, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bounds_that_are_cut_exclude_no_row() {
+    let last = char::MAX.to_string();
+    let texts = ["aaa1", "aaa2", "aä€", "aé", &last.repeat(3), "zz", "a", ""];
+    let bytes = texts.map(|text| [&[0xFF, 0xFF], text.as_bytes()].concat());
+    let bytes = BinaryArray::from_iter_values(bytes);
+    let n = Int64Array::from_iter_values(0..texts.len() as i64);
+    let texts = StringArray::from(texts.to_vec());
+    let rows = RecordBatch::try_from_iter([
+        ("n", Arc::new(n) as ArrayRef),
+        ("t", Arc::new(texts)),
+        ("b", Arc::new(bytes)),
+    ])
+    .unwrap();
+    let folder = TempDir::new().unwrap();
+    let of = |name: &str| path(folder.path(), name);
+    let plain = write_arrow(folder.path(), "plain.arrow", &rows);
+    fs::write(of("paged.parquet"), of_pages(&rows)).unwrap();
+    let groups = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(GROUP_ROWS))
+        .set_statistics_truncate_length(Some(2));
+    fs::write(of("groups.parquet"), written(&rows, groups)).unwrap();
+    let server = Server::of_files(&[plain, of("paged.parquet"), of("groups.parquet")]).await;
+    for bound in ["", "a", "aa", "aaa1", "aä", "aä€", "z", &last] {
+        let mut conditions = vec![
+            format!("t like '{bound}%'"),
+            format!("starts_with(t, '{bound}')"),
+        ];
+        let hex = bound.bytes().map(|byte| format!("{byte:02X}"));
+        let hex = hex.collect::<String>();
+        for op in ["=", "<>", "<", "<=", ">", ">="] {
+            conditions.push(format!("t {op} '{bound}'"));
+            conditions.push(format!("b {op} x'FFFF{hex}'"));
+        }
+        for condition in conditions {
+            let ask = async |table: &str| {
+                let sql = format!("select n from {table} where {condition} order by n");
+                server.sql(&sql).await.numbers()
+            };
+            let expected = ask("plain").await;
+            assert_eq!(ask("paged").await, expected, "{condition}");
+            assert_eq!(ask("groups").await, expected, "{condition}");
+        }
     }
 }
