@@ -42,6 +42,8 @@ mod messages;
 mod arrow_files;
 #[path = "http/backends.rs"]
 mod backends;
+#[path = "http/compressed_files.rs"]
+mod compressed_files;
 #[path = "http/conformance.rs"]
 mod conformance;
 #[path = "http/connections.rs"]

@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use datafusion::datasource::file_format::file_compression_type::FileCompressionType;
 use serde::{Deserialize, Serialize};
 
-use crate::source::SourceFile;
+use crate::source::{Compression, SourceFile};
 
 /// Bytes at the start of a file by which its type is detected.
 const START_BYTES: u64 = 4096;
@@ -51,28 +50,6 @@ impl FileFormat {
     /// Whether the format is text.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Csv | Self::Tsv | Self::Ndjson | Self::Json)
-    }
-}
-
-/// The compression of a whole file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Compression {
-    /// No compression.
-    None,
-    /// gzip, RFC 1952.
-    Gzip,
-    /// Zstandard, RFC 8878.
-    Zstd,
-}
-
-impl Compression {
-    /// The compression as a DataFusion type.
-    pub fn datafusion(self) -> FileCompressionType {
-        match self {
-            Self::None => FileCompressionType::UNCOMPRESSED,
-            Self::Gzip => FileCompressionType::GZIP,
-            Self::Zstd => FileCompressionType::ZSTD,
-        }
     }
 }
 
@@ -126,13 +103,7 @@ impl FileKind {
     ) -> io::Result<Option<Self>> {
         let start = read_start(START_BYTES)?;
         let start = start.as_ref();
-        let compression = if start.starts_with(&[0x1F, 0x8B]) {
-            Compression::Gzip
-        } else if start.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
-            Compression::Zstd
-        } else {
-            Compression::None
-        };
+        let compression = Compression::of_start(start);
         let extension = |path: &Path| {
             path.extension()
                 .and_then(|e| e.to_str())
@@ -185,8 +156,7 @@ fn text_format(extension: &str) -> Option<FileFormat> {
 
 fn decompressed_start(packed: &[u8], compression: Compression) -> Option<Vec<u8>> {
     let mut start = Vec::new();
-    let packed = io::Cursor::new(packed.to_vec());
-    let reader = compression.datafusion().convert_read(packed).ok()?;
+    let reader = compression.unpack(packed).ok()?;
     // The packed bytes end early, which is expected. A damaged file fails later, with a better message.
     let _ = reader.take(START_BYTES).read_to_end(&mut start);
     Some(start)

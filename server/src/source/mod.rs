@@ -1,13 +1,16 @@
 //! The sources on the command line, and the tables that they contain.
 
 mod arrow;
+mod arrow_hints;
 pub mod catalog;
+mod compression;
 mod cursor;
 mod discover;
 mod disk;
 mod file_object_store;
 mod file_range;
 mod folders;
+mod footer_edits;
 mod gather;
 mod hive;
 mod identity;
@@ -36,9 +39,10 @@ mod table;
 mod text;
 
 pub(crate) use arrow::{behind_marker, read_rows, without_marker};
+pub use compression::Compression;
 pub use folders::Folders;
 pub use identity::Identity;
-pub use kind::{Compression, FileFormat, FileKind, KNOWN_EXTENSIONS};
+pub use kind::{FileFormat, FileKind, KNOWN_EXTENSIONS};
 pub use lender::{FileLender, LentFile};
 pub use lent_table::LentTable;
 pub use parquet_description::ParquetDescription;

@@ -22,6 +22,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use crate::source::SourceFile;
+use crate::source::arrow_hints::with_usable_hints;
 use crate::source::file_object_store::read_range;
 use crate::source::int96::Int96Range;
 use crate::source::kept_footer::KeptFooter;
@@ -54,14 +55,11 @@ impl ParquetFile {
     /// One line that describes what is wrong with the file.
     pub(super) fn open(file: &SourceFile) -> std::result::Result<Self, String> {
         // The footer of a damaged file can make the reader panic.
-        let options = ArrowReaderOptions::new();
         let reader = FooterReader::new(Chunks(file.clone()));
         let metadata = catch_unwind(AssertUnwindSafe(|| {
-            let metadata = ArrowReaderMetadata::load(&reader, options.clone())?;
-            match quirks::with_distinct_names(metadata.metadata())? {
-                Some(footer) => ArrowReaderMetadata::try_new(Arc::new(footer), options),
-                None => Ok(metadata),
-            }
+            let footer = ParquetMetaDataReader::new().parse_and_finish(&reader)?;
+            let footer = Arc::new(readable(footer)?);
+            ArrowReaderMetadata::try_new(footer, ArrowReaderOptions::new())
         }))
         .map_err(|_| "the Parquet footer is damaged".to_owned())?
         .map_err(|error| footer_error(&error))?;
@@ -114,14 +112,14 @@ impl ParquetFile {
 
     fn read_footer(&self, policy: PageIndexPolicy) -> Result<ParquetMetaData> {
         let footer = catch_unwind(AssertUnwindSafe(|| {
-            ParquetMetaDataReader::new()
+            let footer = ParquetMetaDataReader::new()
                 .with_page_index_policy(policy)
-                .parse_and_finish(&Chunks(self.file.clone()))
+                .parse_and_finish(&Chunks(self.file.clone()))?;
+            readable(footer)
         }))
         .unwrap_or_else(|_| Err(ParquetError::General("the footer is damaged".to_owned())))?;
         let footer = quirks::with_num_rows(footer, self.num_rows);
-        let footer = quirks::without_signed_order(footer)?;
-        Ok(quirks::with_distinct_names(&footer)?.unwrap_or(footer))
+        quirks::without_signed_order(footer)
     }
 
     /// The footer, with the page index if there is one. Blocks if it has to be read.
@@ -140,6 +138,12 @@ impl ParquetFile {
             _ => footer,
         })
     }
+}
+
+/// The footer with columns that the library can tell apart and read.
+fn readable(footer: ParquetMetaData) -> Result<ParquetMetaData> {
+    let footer = with_usable_hints(&footer)?.unwrap_or(footer);
+    Ok(quirks::with_distinct_names(&footer)?.unwrap_or(footer))
 }
 
 /// What the INT96 columns of each file hold.

@@ -4,22 +4,19 @@ use std::sync::Arc;
 
 use colonnade_core::semantics::distinct_names;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::parquet::arrow::{
-    ARROW_SCHEMA_META_KEY, encode_arrow_schema, parquet_to_arrow_schema,
-};
+use datafusion::parquet::arrow::parquet_to_arrow_schema;
 use datafusion::parquet::basic::{
     Compression, ConvertedType, LogicalType, SortOrder, Type as PhysicalType,
 };
 use datafusion::parquet::column::page::{Page, PageReader};
 use datafusion::parquet::errors::{ParquetError, Result};
-use datafusion::parquet::file::metadata::{
-    ColumnChunkMetaData, FileMetaData, KeyValue, ParquetMetaData, ParquetMetaDataBuilder,
-};
+use datafusion::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData};
 use datafusion::parquet::file::serialized_reader::SerializedPageReader;
 use datafusion::parquet::file::statistics::Statistics;
 use datafusion::parquet::schema::types::{BasicTypeInfo, SchemaDescriptor, Type};
 
 use crate::source::SourceFile;
+use crate::source::footer_edits::{with_stated, with_stored_schema};
 use crate::source::naming;
 use crate::source::page_walk::Chunks;
 
@@ -72,15 +69,7 @@ pub(super) fn with_num_rows(footer: ParquetMetaData, num_rows: u64) -> ParquetMe
     if stated.num_rows() != 0 || num_rows == 0 {
         return footer;
     }
-    let counted = FileMetaData::new(
-        stated.version(),
-        num_rows as i64,
-        stated.created_by().map(str::to_owned),
-        stated.key_value_metadata().cloned(),
-        stated.schema_descr_ptr(),
-        stated.column_orders().cloned(),
-    );
-    with_file_metadata(&footer, counted)
+    with_stated(&footer, |stated| stated.num_rows = num_rows as i64)
 }
 
 /// The footer without the statistics of early writers, whose order is not that of the column: "These fields encode min and
@@ -122,32 +111,22 @@ pub(super) fn without_signed_order(footer: ParquetMetaData) -> Result<ParquetMet
 /// A column with a new name has no valid type.
 pub(super) fn with_distinct_names(footer: &ParquetMetaData) -> Result<Option<ParquetMetaData>> {
     let stated = footer.file_metadata();
-    let pairs = stated.key_value_metadata();
     let fields = stated.schema().get_fields();
     let names = distinct_names(fields.iter().map(|field| field.name()));
     if fields.iter().map(|field| field.name()).eq(&names) {
         return Ok(None);
     }
-    let arrow = parquet_to_arrow_schema(stated.schema_descr(), pairs)?;
-    let arrow = encode_arrow_schema(&naming::with_distinct_names(&arrow));
-    let with_arrow = |pair: &KeyValue| match pair.key.as_str() {
-        ARROW_SCHEMA_META_KEY => KeyValue::new(pair.key.clone(), arrow.clone()),
-        _ => pair.clone(),
-    };
+    let arrow = parquet_to_arrow_schema(stated.schema_descr(), stated.key_value_metadata())?;
+    let footer = with_stored_schema(footer, &naming::with_distinct_names(&arrow));
     let fields = fields.iter().zip(&names);
     let fields = fields.map(|(field, name)| Ok(Arc::new(with_name(field, name)?)));
     let root = Type::group_type_builder(stated.schema().name())
         .with_fields(fields.collect::<Result<_>>()?)
         .build()?;
-    let named = FileMetaData::new(
-        stated.version(),
-        stated.num_rows(),
-        stated.created_by().map(str::to_owned),
-        pairs.map(|pairs| pairs.iter().map(with_arrow).collect()),
-        Arc::new(SchemaDescriptor::new(Arc::new(root))),
-        stated.column_orders().cloned(),
-    );
-    Ok(Some(with_file_metadata(footer, named)))
+    let columns = Arc::new(SchemaDescriptor::new(Arc::new(root)));
+    Ok(Some(with_stated(&footer, |stated| {
+        stated.columns = columns;
+    })))
 }
 
 fn with_name(field: &Type, name: &str) -> Result<Type> {
@@ -177,14 +156,6 @@ fn with_name(field: &Type, name: &str) -> Result<Type> {
             .with_id(id)
             .build(),
     }
-}
-
-fn with_file_metadata(footer: &ParquetMetaData, metadata: FileMetaData) -> ParquetMetaData {
-    ParquetMetaDataBuilder::new(metadata)
-        .set_row_groups(footer.row_groups().to_vec())
-        .set_column_index(footer.column_index().cloned())
-        .set_offset_index(footer.offset_index().cloned())
-        .build()
 }
 
 /// The columns of a file, with Arrow's extension types for UUID and JSON.

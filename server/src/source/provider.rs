@@ -235,7 +235,6 @@ impl FileTable {
         let config = FileScanConfigBuilder::new(self.store_url.clone(), self.source()?)
             .with_file_groups(groups)
             .with_statistics(statistics)
-            .with_file_compression_type(self.kind.compression.datafusion())
             .with_projection_indices(projection.cloned())?
             .build();
         Ok(DataSourceExec::from_data_source(config))

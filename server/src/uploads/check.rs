@@ -108,8 +108,7 @@ fn check_text(
     let file = File::open(path).map_err(|error| damaged(&error))?;
     let mut text = kind
         .compression
-        .datafusion()
-        .convert_read(file)
+        .unpack(BufReader::new(file))
         .map_err(|error| damaged(&error))?;
     let mut start = Vec::with_capacity(TEXT_START_BYTES as usize);
     text.by_ref()

@@ -5,15 +5,21 @@ use std::path::Path;
 use std::sync::Arc;
 
 use colonnade_server::source::open_all;
-use datafusion::arrow::array::{AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{
-    DataType, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, FixedSizeBinaryArray, Int64Array, ListArray, RecordBatch, StructArray,
 };
-use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::arrow::buffer::{NullBuffer, OffsetBuffer};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, Field, Schema, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
+};
+use datafusion::parquet::arrow::arrow_writer::ArrowWriterOptions;
+use datafusion::parquet::arrow::{ArrowWriter, encode_arrow_schema};
 use datafusion::parquet::basic::Encoding;
 use datafusion::parquet::data_type::{
     ByteArray, ByteArrayType, FixedLenByteArray, FixedLenByteArrayType, Int96, Int96Type,
 };
+use datafusion::parquet::file::metadata::KeyValue;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::file::writer::SerializedFileWriter;
 use datafusion::parquet::schema::parser::parse_message_type;
@@ -33,19 +39,20 @@ fn int96((seconds, nanos): (i64, i64)) -> Int96 {
     value
 }
 
-/// Writes column `t`; a time is seconds since 1970 and nanoseconds. Nulls are between the values.
+/// Writes column `t`, a row group for each time: seconds since 1970 and nanoseconds, and then a null.
 fn write_int96(path: &Path, times: &[(i64, i64)]) {
     let schema = parse_message_type("message rows { optional int96 t; }").unwrap();
     let file = File::create(path).unwrap();
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
-    let values: Vec<_> = times.iter().copied().map(int96).collect();
-    let levels: Vec<_> = times.iter().flat_map(|_| [1, 0]).collect();
-    let mut group = writer.next_row_group().unwrap();
-    let mut column = group.next_column().unwrap().unwrap();
-    let typed = column.typed::<Int96Type>();
-    typed.write_batch(&values, Some(&levels), None).unwrap();
-    column.close().unwrap();
-    group.close().unwrap();
+    for time in times {
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        let typed = column.typed::<Int96Type>();
+        let levels = Some(&[1, 0][..]);
+        typed.write_batch(&[int96(*time)], levels, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
     writer.close().unwrap();
 }
 
@@ -83,11 +90,18 @@ async fn int96_has_the_unit_that_holds_its_values() {
         .await
         .rows();
     assert_eq!(micros(&rows), far[1..2]);
-    let rows = server
-        .sql("select t from far where extract(year from t) > 9000")
-        .await
-        .rows();
-    assert_eq!(micros(&rows), far[1..2]);
+    for (filter, expected) in [
+        ("extract(year from t) > 9000", &far[1..2]),
+        ("t > timestamp '2100-01-01'", &far[1..2]),
+        ("t < timestamp '1900-01-01'", &far[2..3]),
+        ("t = '2020-09-13 12:26:40.123456'", &far[..1]),
+        ("t <> '2020-09-13 12:26:40.123456'", &far[1..]),
+    ] {
+        let sql = format!("select t from far where {filter}");
+        assert_eq!(micros(&server.sql(&sql).await.rows()), expected, "{sql}");
+    }
+    let nulls = server.sql("select t from far where t is null").await;
+    assert_eq!(nulls.rows().num_rows(), 3);
     let rows = server.get("/v1/tables/two/rows").await.rows();
     assert_eq!(micros(&rows), [&far[..], &[old_micros]].concat());
     // The digits after the microseconds are kept.
@@ -206,4 +220,117 @@ async fn damaged_pages_are_the_fault_of_their_file() {
         }
     }
     assert!(num_refused > 10, "only {num_refused} are refused");
+}
+
+/// Writes columns as another writer would have that converts them from `schema`.
+fn write_converted(path: &Path, rows: &RecordBatch, schema: &Schema) {
+    let hint = KeyValue::new("ARROW:schema".to_owned(), encode_arrow_schema(schema));
+    let properties = WriterProperties::builder()
+        .set_key_value_metadata(Some(vec![hint]))
+        .build();
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties)
+        .with_skip_arrow_metadata(true);
+    let file = File::create(path).unwrap();
+    let mut writer = ArrowWriter::try_new_with_options(file, rows.schema(), options).unwrap();
+    writer.write(rows).unwrap();
+    writer.close().unwrap();
+}
+
+/// A value of the type, and null.
+fn one_and_null(of: &DataType) -> ArrayRef {
+    let child = |field: &Field| one_and_null(field.data_type());
+    let valid = Some(NullBuffer::from(vec![true, false]));
+    match of {
+        DataType::List(item) => {
+            let lengths = OffsetBuffer::from_lengths([2, 0]);
+            Arc::new(ListArray::new(item.clone(), lengths, child(item), valid))
+        }
+        DataType::Struct(fields) => {
+            let children = fields.iter().map(|field| child(field)).collect();
+            Arc::new(StructArray::new(fields.clone(), children, valid))
+        }
+        DataType::FixedSizeBinary(_) => {
+            let values = [Some([0, 0, 0, 7]), None].into_iter();
+            Arc::new(FixedSizeBinaryArray::try_from_sparse_iter_with_size(values, 4).unwrap())
+        }
+        _ => cast(&Int64Array::from(vec![Some(1), None]), of).unwrap(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_types_before_a_writer_converted_them_are_followed() {
+    let seconds = |zone: &str| DataType::Timestamp(TimeUnit::Second, Some(zone.into()));
+    let millis = |zone: &str| DataType::Timestamp(TimeUnit::Millisecond, Some(zone.into()));
+    let dictionary = |values| DataType::Dictionary(Box::new(DataType::Int8), Box::new(values));
+    let list = |of: DataType| DataType::new_list(of, true);
+    let pair = |of: DataType| DataType::Struct(vec![Field::new("x", of, true)].into());
+    let (york, utc) = ("America/New_York", "UTC");
+    // In the file, before its writer converted it, and as it is read.
+    let cases = [
+        (millis(utc), seconds(york), millis(york)),
+        (list(millis(utc)), list(seconds(york)), list(millis(york))),
+        (pair(millis(utc)), pair(seconds(york)), pair(millis(york))),
+        (millis(utc), dictionary(seconds("+05:30")), millis("+05:30")),
+        (
+            DataType::Boolean,
+            dictionary(DataType::Boolean),
+            DataType::Boolean,
+        ),
+        (
+            DataType::Float16,
+            dictionary(DataType::Float16),
+            DataType::Float16,
+        ),
+        (
+            DataType::Decimal128(5, 2),
+            dictionary(DataType::Decimal128(5, 2)),
+            DataType::Decimal128(5, 2),
+        ),
+        (
+            DataType::FixedSizeBinary(4),
+            dictionary(DataType::FixedSizeBinary(4)),
+            DataType::FixedSizeBinary(4),
+        ),
+        (
+            pair(list(DataType::Float16)),
+            pair(list(dictionary(DataType::Float16))),
+            pair(list(DataType::Float16)),
+        ),
+        (
+            DataType::Utf8,
+            dictionary(DataType::Utf8),
+            dictionary(DataType::Utf8),
+        ),
+    ];
+    let schema = |of: Vec<&DataType>| {
+        let fields = of.into_iter().enumerate();
+        let fields = fields.map(|(n, of)| Field::new(n.to_string(), of.clone(), true));
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    };
+    let stored = schema(cases.iter().map(|case| &case.0).collect());
+    let before = schema(cases.iter().map(|case| &case.1).collect());
+    let expected = schema(cases.iter().map(|case| &case.2).collect());
+    let columns = cases.iter().map(|(stored, ..)| one_and_null(stored));
+    let rows = RecordBatch::try_new(stored, columns.collect()).unwrap();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("t.parquet");
+    write_converted(&path, &rows, &before);
+    let server = Server::of_files(&[path.display().to_string()]).await;
+    for route in [
+        "/v1/tables/t/rows",
+        "/v1/tables/t/rows?offset=0&limit=9&filter=true",
+    ] {
+        let read = server.get(route).await.rows();
+        let types = |schema: &Schema| -> Vec<_> {
+            let fields = schema.fields().iter();
+            fields.map(|field| field.data_type().clone()).collect()
+        };
+        assert_eq!(types(&read.schema()), types(&expected));
+        for (column, field) in rows.columns().iter().zip(expected.fields()) {
+            let expected = cast(column, field.data_type()).unwrap();
+            let read = read.column_by_name(field.name()).unwrap();
+            assert_eq!(&expected.to_data(), &read.to_data(), "{field}");
+        }
+    }
 }

@@ -2,13 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::Path;
 use std::process::Command;
 
-use colonnade_server::source::{Compression, open_all};
+use colonnade_server::source::open_all;
 use datafusion::arrow::ipc::writer::{FileWriter, StreamWriter};
 use tempfile::TempDir;
 
+use crate::compressed_files::{gzip, zstandard};
 use crate::support::*;
 
 fn csv(num_rows: i64) -> String {
@@ -17,19 +17,6 @@ fn csv(num_rows: i64) -> String {
         text.push_str(&format!("{n},row {n}\n"));
     }
     text
-}
-
-/// Compresses with the same library that reads.
-fn compress(bytes: &[u8], compression: Compression, path: &Path) {
-    use futures::{StreamExt, TryStreamExt};
-    let bytes = bytes::Bytes::copy_from_slice(bytes);
-    let plain = futures::stream::iter([Ok(bytes)]).boxed();
-    let packed = compression
-        .datafusion()
-        .convert_to_compress_stream(plain)
-        .unwrap();
-    let pieces: Vec<bytes::Bytes> = futures::executor::block_on(packed.try_collect()).unwrap();
-    fs::write(path, pieces.concat()).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -42,10 +29,10 @@ async fn every_kind_of_file() {
         .collect();
     fs::write(at("a.csv"), &text).unwrap();
     fs::write(at("b.tsv"), text.replace(',', "\t")).unwrap();
-    compress(text.as_bytes(), Compression::Gzip, &at("c.csv.gz"));
-    compress(text.as_bytes(), Compression::Zstd, &at("d.csv.zst"));
+    fs::write(at("c.csv.gz"), gzip(text.as_bytes())).unwrap();
+    fs::write(at("d.csv.zst"), zstandard(text.as_bytes())).unwrap();
     fs::write(at("e.ndjson"), &lines).unwrap();
-    compress(lines.as_bytes(), Compression::Gzip, &at("f.jsonl.gz"));
+    fs::write(at("f.jsonl.gz"), gzip(lines.as_bytes())).unwrap();
     write_rows(&at("g.parquet"), 0, 3000);
     let mut file = FileWriter::try_new(File::create(at("h.arrow")).unwrap(), &schema()).unwrap();
     let mut stream =

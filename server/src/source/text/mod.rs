@@ -165,10 +165,7 @@ fn open(file: &SourceFile, storing: &Storing) -> io::Result<Box<dyn Read + Send>
 
 /// The decompressed bytes of a file from its start.
 fn open_bytes(file: &SourceFile, compression: Compression) -> io::Result<Box<dyn Read + Send>> {
-    compression
-        .datafusion()
-        .convert_read(Cursor::buffered(file))
-        .map_err(io::Error::other)
+    compression.unpack(Cursor::buffered(file))
 }
 
 /// How the text of `file` is stored, by its first bytes, as far as the options leave it open.

@@ -64,9 +64,7 @@ impl Preview {
 
 /// The text, as far as the first bytes of the compressed file have it.
 fn decompressed(start: &[u8], compression: Compression) -> Vec<u8> {
-    let reader = compression
-        .datafusion()
-        .convert_read(std::io::Cursor::new(start.to_vec()));
+    let reader = compression.unpack(start);
     let mut bytes = Vec::new();
     if let Ok(reader) = reader {
         let max_bytes = 4 * start.len() as u64 + 4096;

@@ -1,6 +1,7 @@
 //! Reads the rows of text files for a plan.
 
 use std::fmt;
+use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,9 +24,10 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 
 use super::broken_row::describe;
-use super::{Storing, TextFiles};
+use super::{Storing, TextFiles, open_bytes};
+use crate::error::{ErrorKind, QueryError};
 use crate::source::file_object_store::{index_of, read_range};
-use crate::source::{FileKind, SourceFile};
+use crate::source::{Compression, FileKind, SourceFile};
 
 /// Bytes that are read at once, on disk and in an object store, and how many such pieces are read at once.
 const DISK_PIECE_BYTES: u64 = 1 << 20;
@@ -174,6 +176,9 @@ fn text_from(
     kind: FileKind,
     range: &Range<u64>,
 ) -> Result<BoxStream<'static, Result<Bytes>>> {
+    if kind.compression != Compression::None {
+        return Ok(unpacked(file, kind.compression)?.boxed());
+    }
     let file = file.clone();
     let piece_bytes = if file.is_remote() {
         STORE_PIECE_BYTES
@@ -187,10 +192,48 @@ fn text_from(
         let end = size_bytes.min(start + piece_bytes);
         async move { read_range(&file, start..end).await }
     });
-    let pieces = pieces
-        .buffered(NUM_PIECES)
-        .map_err(DataFusionError::IoError);
-    kind.compression.datafusion().convert_stream(pieces.boxed())
+    let pieces = pieces.buffered(NUM_PIECES);
+    Ok(pieces.map_err(DataFusionError::IoError).boxed())
+}
+
+/// The text of a compressed file. A piece is unpacked while the one before it is decoded.
+fn unpacked(
+    file: &SourceFile,
+    compression: Compression,
+) -> Result<impl Stream<Item = Result<Bytes>> + Send + use<>> {
+    let next_piece = |mut text: Box<dyn Read + Send>| {
+        tokio::task::spawn_blocking(move || {
+            let mut piece = vec![0; DISK_PIECE_BYTES as usize];
+            let num_bytes = text.read(&mut piece)?;
+            piece.truncate(num_bytes);
+            io::Result::Ok((Bytes::from(piece), text))
+        })
+    };
+    let label = file.label.clone();
+    let first = next_piece(open_bytes(file, compression)?);
+    Ok(futures::stream::try_unfold(first, move |piece| {
+        let label = label.clone();
+        async move {
+            let piece = piece.await.map_err(external)?;
+            let (piece, text) = piece.map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => external(damaged(&label, &error)),
+                _ => DataFusionError::IoError(error),
+            })?;
+            Ok((!piece.is_empty()).then(|| (piece, next_piece(text))))
+        }
+    }))
+}
+
+fn external(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+fn damaged(label: &str, error: &io::Error) -> QueryError {
+    QueryError::new(
+        ErrorKind::SourceUnreadable,
+        format!("{label}: {error}"),
+        "check that the file is complete, and write it again if it is",
+    )
 }
 
 /// A file, or a range of it, that is being read.
@@ -217,12 +260,7 @@ impl Reading {
         let (file, storing) = (self.file.clone(), self.storing.clone());
         let describe = move || describe(&file, &storing, &error);
         let described = tokio::task::spawn_blocking(describe);
-        async move {
-            match described.await {
-                Ok(error) => DataFusionError::External(Box::new(error)),
-                Err(error) => DataFusionError::External(Box::new(error)),
-            }
-        }
+        async move { described.await.map_or_else(external, external) }
     }
 
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
