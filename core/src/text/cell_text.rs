@@ -25,6 +25,7 @@ pub struct CellText<'a> {
     out: &'a mut String,
     left_chars: usize,
     was_cut: bool,
+    is_for_programs: bool,
 }
 
 impl<'a> CellText<'a> {
@@ -38,7 +39,29 @@ impl<'a> CellText<'a> {
                 max_chars
             },
             was_cut: false,
+            is_for_programs: false,
         }
+    }
+
+    /// Appends everything to `out`, for programs that take a whole number for exact: floats whose digits are not exact get
+    /// an exponent, where a cell has zeros behind the shortest digits that read back as the same float.
+    pub fn for_programs(out: &'a mut String) -> Self {
+        Self {
+            is_for_programs: true,
+            ..Self::new(out, 0)
+        }
+    }
+
+    /// Appends to another text as to this one, without a limit.
+    pub(super) fn beside<'b>(&self, out: &'b mut String) -> CellText<'b> {
+        CellText {
+            is_for_programs: self.is_for_programs,
+            ..CellText::new(out, 0)
+        }
+    }
+
+    pub(super) fn is_for_programs(&self) -> bool {
+        self.is_for_programs
     }
 
     /// Appends `text` as far as it fits.

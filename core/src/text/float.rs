@@ -75,12 +75,16 @@ fn write_scientific(value: f64, scientific: &str, out: &mut CellText) -> CellKin
         trimmed => trimmed,
     };
     let num_digits = digits.len() as i32;
+    let is_whole = num_digits <= exponent + 1;
     match exponent {
-        0..=20 if num_digits <= exponent + 1 => {
+        0..=20 if is_whole && !out.is_for_programs() => {
             out.push(digits);
             out.push(&"0".repeat((exponent + 1 - num_digits) as usize));
         }
-        0..=20 => {
+        0..=20 if is_whole && is_exact(value, digits) => {
+            out.put(format_args!("{:.0}", value.abs()));
+        }
+        0..=20 if !is_whole => {
             let (whole, fraction) = digits.split_at(exponent as usize + 1);
             out.put(format_args!("{whole}.{fraction}"));
         }
@@ -96,6 +100,14 @@ fn write_scientific(value: f64, scientific: &str, out: &mut CellText) -> CellKin
         }
     }
     CellKind::Value
+}
+
+/// Whether a program that reads all digits of a whole number gets this number: it is an integer that doubles count up to,
+/// or it has no other digits than these.
+fn is_exact(value: f64, digits: &str) -> bool {
+    const LAST_COUNTED: f64 = 9_007_199_254_740_992.0;
+    let whole = format!("{:.0}", value.abs());
+    value.abs() <= LAST_COUNTED || whole.trim_end_matches('0') == digits
 }
 
 #[cfg(test)]
@@ -130,6 +142,30 @@ mod tests {
             (f64::NEG_INFINITY, "-Infinity"),
         ] {
             assert_eq!(text(|out| write_f64(value, out)), expected);
+        }
+    }
+
+    #[test]
+    fn whole_floats_have_all_digits_for_programs() {
+        let text = |write: &dyn Fn(&mut CellText) -> CellKind| {
+            let mut out = String::new();
+            write(&mut CellText::for_programs(&mut out));
+            out
+        };
+        assert_eq!(text(&|out| write_f32(123_456_792.0, out)), "123456792");
+        assert_eq!(text(&|out| write_f16(Half::MAX, out)), "65504");
+        for (value, expected) in [
+            (-(2f64.powi(60)), "-1.152921504606847e+18"),
+            (2f64.powi(53), "9007199254740992"),
+            (2f64.powi(53) + 2.0, "9007199254740994"),
+            (0.0, "0"),
+            (1e20, "100000000000000000000"),
+            (1e21, "1e+21"),
+            (0.5, "0.5"),
+            (-0.0, "-0"),
+            (1.2345e20, "123450000000000000000"),
+        ] {
+            assert_eq!(text(&|out| write_f64(value, out)), expected);
         }
     }
 

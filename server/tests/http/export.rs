@@ -11,13 +11,16 @@ use colonnade_server::results::export::{
     Compression, ExportOptions, ExportProgress, Format, export,
 };
 use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, DictionaryArray, Int64Array, RecordBatch, RecordBatchOptions,
-    StringArray, TimestampSecondArray,
+    Array, ArrayRef, AsArray, BooleanArray, Decimal32Array, Decimal128Array, DictionaryArray,
+    FixedSizeBinaryArray, Int8Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
+    TimestampSecondArray,
 };
 use datafusion::arrow::compute::{cast, concat_batches};
 use datafusion::arrow::datatypes::{DataType, Field, Int8Type, Schema, TimeUnit};
 use datafusion::arrow::ipc::reader::FileReader;
-use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use datafusion::parquet::arrow::arrow_reader::{
+    ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
 use futures::StreamExt;
 use serde_json::Value;
 
@@ -251,6 +254,45 @@ async fn rows_keep_their_order_over_row_groups() {
     );
 }
 
+/// Other readers do not know the Arrow schema in the file, or do not follow it.
+#[tokio::test]
+async fn parquet_has_the_values_for_readers_that_see_its_own_types_only() {
+    let keys = || Int8Array::from(vec![Some(1), Some(0), None]);
+    let dictionary = |values: ArrayRef| Arc::new(DictionaryArray::new(keys(), values)) as ArrayRef;
+    let narrow = |raw: [i32; 2], precision, scale| {
+        let values = Decimal32Array::from(raw.to_vec());
+        values.with_precision_and_scale(precision, scale).unwrap()
+    };
+    let wide = |raw: [i128; 2], precision, scale| {
+        let values = Decimal128Array::from(raw.to_vec());
+        values.with_precision_and_scale(precision, scale).unwrap()
+    };
+    let bytes = FixedSizeBinaryArray::try_from_iter([*b"0000", [0; 4]].iter()).unwrap();
+    let columns: [ArrayRef; 9] = [
+        dictionary(Arc::new(bytes)),
+        dictionary(Arc::new(BooleanArray::from(vec![true, false]))),
+        dictionary(Arc::new(wide([1, -2], 5, 2))),
+        dictionary(Arc::new(StringArray::from(vec!["a", ""]))),
+        Arc::new(narrow([9, -9], 1, 0)),
+        Arc::new(narrow([9, -9], 1, 1)),
+        Arc::new(narrow([123, -1], 3, -6)),
+        Arc::new(wide([123, -1], 10, -3)),
+        Arc::new(wide([123, -1], 38, -38)),
+    ];
+    for values in columns {
+        let batch = column("v", Arc::clone(&values));
+        let file = plain(&stream_of(&[batch], false), Format::Parquet).await;
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let file = Bytes::from(file);
+        let reader = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).unwrap();
+        let read = reader.build().unwrap().next().unwrap().unwrap();
+        let read = read.column(0);
+        let expected = cast(&values, read.data_type()).unwrap();
+        assert_eq!(&expected, read, "{}", values.data_type());
+        assert_eq!(expected.null_count(), values.logical_null_count());
+    }
+}
+
 #[tokio::test]
 async fn what_parquet_cannot_hold_is_refused_before_the_first_byte() {
     for (number, name) in [("union", "dense_union"), ("interval", "month_day_nano")] {
@@ -273,7 +315,7 @@ async fn a_value_beyond_the_format_is_an_error_and_no_null() {
     let options = ExportOptions::new(Format::Parquet);
     let failed = file_of(result_of(&stream_of(&[batch], false)), options).await;
     let error = failed.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::ExecutionError);
+    assert_eq!(error.kind, ErrorKind::NotExportable);
     assert!(error.message.contains("\"t\""), "{error}");
 }
 

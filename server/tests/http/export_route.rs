@@ -65,6 +65,14 @@ async fn over_http() {
         .get(&format!("/v1/query/{id}/export?format=xlsx"))
         .await;
     assert_eq!(wrong.code(), "bad_parameter");
+    let late = "select arrow_cast(9223372036854775807, 'Timestamp(Second, None)') as late";
+    let late = asked(&server, json!({ "sql": late })).await;
+    let refused = server
+        .get(&format!("/v1/query/{late}/export?format=parquet"))
+        .await;
+    refused.assert_refused(422, "not_exportable");
+    let detail = refused.problem()["detail"].to_string();
+    assert!(detail.contains("late"), "{detail}");
     let interval = asked(&server, json!({ "sql": "select interval '1 day' as i" })).await;
     let refused = server
         .get(&format!("/v1/query/{interval}/export?format=parquet"))

@@ -121,7 +121,7 @@ pub fn write_json(
         _ if data_type.is_nested() => write_nested(array, index, zones, out),
         _ => {
             let mut text = String::new();
-            let kind = write_value(array, index, zones, &mut CellText::new(&mut text, 0));
+            let kind = write_value(array, index, zones, &mut out.beside(&mut text));
             match kind {
                 CellKind::Null => out.push("null"),
                 CellKind::Value if data_type.is_numeric() => out.push(&text),

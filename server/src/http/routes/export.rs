@@ -1,28 +1,35 @@
 //! `GET /v1/query/{id}/export`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use futures::StreamExt;
+use futures::stream::BoxStream;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::backend::request::{Request, Source};
 use crate::error::QueryError;
 use crate::http::AppState;
-use crate::http::arrow_body::{FIRST_MESSAGE_WAIT, abort};
+use crate::http::arrow_body::abort;
 use crate::http::extract::{Id, Parameters, bad};
 use crate::http::headers::streaming_headers;
 use crate::results::export::{ExportOptions, ExportProgress, export};
-use crate::results::stream::ResultStream;
 
 /// The longest `name=`.
 const MAX_NAME_CHARS: usize = 128;
 
+/// How long an export waits for its first piece, which for Parquet is a whole row group, before it says 200.
+const FIRST_PIECE_WAIT: Duration = Duration::from_secs(5);
+
 /// All characters but those that every system accepts in a file name.
 const NOT_PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-');
+
+type Pieces = BoxStream<'static, Result<Bytes, QueryError>>;
 
 /// The whole result as one file.
 pub(super) async fn file(
@@ -40,8 +47,7 @@ pub(super) async fn file(
     )?;
     let slot = app.streams.take().await?;
     let record = app.results.registry.get(id)?;
-    let mut result = app.results.whole(&record).await?;
-    wait_for_first_message(&mut result).await?;
+    let result = app.results.whole(&record).await?;
     let progress = Arc::new(ExportProgress::new(options.format));
     let file = export(
         result,
@@ -49,6 +55,7 @@ pub(super) async fn file(
         app.results.num_threads(),
         Arc::clone(&progress),
     )?;
+    let file = begun(file).await?;
     record.set_export(progress);
     let name = name.unwrap_or_else(|| file_name(&record.request));
     let body = file.then(move |piece| {
@@ -71,16 +78,15 @@ pub(super) async fn file(
     Ok((streaming_headers(id), headers, Body::from_stream(body)).into_response())
 }
 
-/// Waits for the first message, so that an early failure still decides the status.
-async fn wait_for_first_message(result: &mut ResultStream) -> Result<(), QueryError> {
-    let first = tokio::time::timeout(FIRST_MESSAGE_WAIT, result.messages.next());
-    let Ok(first) = first.await else {
-        return Ok(());
+/// Waits for the first piece of the file, so that an early failure still decides the status.
+async fn begun(mut file: Pieces) -> Result<Pieces, QueryError> {
+    let Ok(first) = tokio::time::timeout(FIRST_PIECE_WAIT, file.next()).await else {
+        return Ok(file);
     };
-    let first = first.transpose()?;
-    let rest = std::mem::replace(&mut result.messages, futures::stream::empty().boxed());
-    result.messages = futures::stream::iter(first.map(Ok)).chain(rest).boxed();
-    Ok(())
+    Ok(match first.transpose()? {
+        Some(first) => futures::stream::iter([Ok(first)]).chain(file).boxed(),
+        None => futures::stream::empty().boxed(),
+    })
 }
 
 /// The value of `name=`, if a file can have that name.

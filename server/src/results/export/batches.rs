@@ -9,8 +9,9 @@ use datafusion::arrow::ipc::convert::fb_to_schema;
 use datafusion::arrow::ipc::reader::{read_dictionary, read_record_batch};
 use datafusion::arrow::ipc::root_as_message;
 
+use super::not_exportable;
 use crate::encode::cells::unreadable;
-use crate::error::{ErrorKind, QueryError};
+use crate::error::QueryError;
 use crate::message::IpcMessage;
 
 /// The schema that a schema message holds.
@@ -60,7 +61,7 @@ impl BatchReader {
 /// The batch with each column cast to its type in `schema`.
 ///
 /// # Errors
-/// `execution_error`: a value does not fit the type.
+/// `not_exportable`: a value does not fit the type.
 pub(super) fn cast_batch(
     batch: &RecordBatch,
     schema: &SchemaRef,
@@ -76,8 +77,7 @@ pub(super) fn cast_batch(
         .zip(schema.fields())
         .map(|(column, field)| {
             cast_with_options(column, field.data_type(), &exact).map_err(|error| {
-                QueryError::new(
-                    ErrorKind::ExecutionError,
+                not_exportable(
                     format!("column {:?} cannot be written: {error}", field.name()),
                     "export another format, or leave the column out or cast it in the query",
                 )

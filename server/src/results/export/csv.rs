@@ -60,7 +60,7 @@ impl RowWriter for CsvWriter {
             };
             for position in 0..rows.columns().len() {
                 let start = next_field(out, position);
-                let mut cell = CellText::new(out, 0);
+                let mut cell = CellText::for_programs(out);
                 let kind = rows.write_cell(position, chunk, index, &FixedOffsets, &mut cell)?;
                 if kind != CellKind::Null {
                     end_field(out, start, self.escaped[position]);

@@ -47,7 +47,7 @@ impl RowWriter for NdjsonWriter {
             }
             for (column, key) in self.keys.iter().enumerate() {
                 out.push_str(key);
-                let mut cell = CellText::new(out, 0);
+                let mut cell = CellText::for_programs(out);
                 rows.write_json(column, chunk, index, &FixedOffsets, &mut cell)?;
             }
             out.push_str("}\n");

@@ -10,8 +10,8 @@ use super::not_exportable;
 use crate::error::QueryError;
 
 /// The schema of the file. It differs from the result's where Parquet has another type for the same values:
-/// seconds become milliseconds, a date64 becomes a timestamp in milliseconds. Run ends and dictionaries of
-/// nested values are unpacked.
+/// seconds become milliseconds, a date64 becomes a timestamp in milliseconds, a decimal of thousands gets scale 0. Run
+/// ends, and dictionaries of other values than texts and bytes, are unpacked.
 ///
 /// # Errors
 /// `not_exportable`, for the first column that Parquet cannot hold without loss.
@@ -64,12 +64,22 @@ fn plain_type(data_type: &DataType) -> Result<DataType, &'static str> {
         DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
         DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
         DataType::RunEndEncoded(_, values) => plain_type(values.data_type())?,
-        DataType::Dictionary(_, value) => {
-            let plain = plain_type(value)?;
-            if plain.is_nested() || &plain != value.as_ref() {
-                plain
-            } else {
+        DataType::Dictionary(_, values) => match values.as_ref() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
                 data_type.clone()
+            }
+            other => plain_type(other)?,
+        },
+        // The library has no 32-bit column for one digit.
+        DataType::Decimal32(1, scale @ 0..) => DataType::Decimal64(1, *scale),
+        DataType::Decimal32(precision, scale @ ..0)
+        | DataType::Decimal64(precision, scale @ ..0)
+        | DataType::Decimal128(precision, scale @ ..0)
+        | DataType::Decimal256(precision, scale @ ..0) => {
+            match precision.saturating_add(scale.unsigned_abs()) {
+                digits @ ..=38 => DataType::Decimal128(digits, 0),
+                digits @ ..=76 => DataType::Decimal256(digits, 0),
+                _ => return Err("a decimal of more than 76 digits"),
             }
         }
         DataType::List(item) => DataType::List(plain_field(item)?),
