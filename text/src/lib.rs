@@ -6,7 +6,7 @@
 //! exactly is an error that names it ([`TextErrorKind::Misfit`]). Exact means:
 //!
 //! - integers and decimals keep every digit;
-//! - a number becomes the nearest double only if it has at most 17 significant digits;
+//! - a number becomes the nearest double only if that has all its digits, at most 17;
 //! - dates and times keep all their digits and their zone;
 //! - no field and no row is dropped.
 

@@ -10,6 +10,9 @@ pub(crate) use facts::NumberFacts;
 /// The most significant digits with which a number becomes a double.
 const MAX_FLOAT_DIGITS: u32 = 17;
 
+/// Any number of so many digits comes back from the nearest double, if that is not subnormal.
+const SAFE_FLOAT_DIGITS: u32 = 15;
+
 /// The most digits of a `Decimal128`.
 const MAX_DECIMAL_DIGITS: u32 = 38;
 
@@ -173,8 +176,8 @@ impl<'a> Number<'a> {
         }
     }
 
-    /// The nearest double, if the number has at most 17 significant digits, is in the range of
-    /// doubles, and does not become zero unless it is zero. Integers must be exact.
+    /// The nearest double, if the number has at most 17 significant digits and the double has them all, rounded to as
+    /// many. Integers must be exact.
     #[inline]
     pub(crate) fn to_f64(self) -> Option<f64> {
         if self.mantissa <= 1 << 53 && self.num_digits <= MAX_FLOAT_DIGITS {
@@ -187,7 +190,9 @@ impl<'a> Number<'a> {
                 } else {
                     mantissa * power
                 };
-                return Some(if self.negative { -value } else { value });
+                let value = if self.negative { -value } else { value };
+                let is_exact = self.num_digits <= SAFE_FLOAT_DIGITS || self.is_shown_by(value);
+                return is_exact.then_some(value);
             }
         }
         self.to_f64_slowly()
@@ -198,9 +203,25 @@ impl<'a> Number<'a> {
             return None;
         }
         let value: f64 = std::str::from_utf8(self.text).ok()?.parse().ok()?;
-        let underflow = value == 0.0 && !self.is_zero();
         let loses_digits = self.integral && self.to_decimal(38, 0) != Some(value as i128);
-        (value.is_finite() && !underflow && !loses_digits).then_some(value)
+        (value.is_finite() && !loses_digits && self.is_shown_by(value)).then_some(value)
+    }
+
+    /// Whether a double, rounded to as many significant digits as the number has, is the number.
+    fn is_shown_by(self, value: f64) -> bool {
+        if self.is_zero() || value == 0.0 {
+            return self.is_zero() && value == 0.0;
+        }
+        let num_digits = self.num_digits - self.trailing_zeros();
+        let rounded = format!("{:.*e}", num_digits as usize - 1, value.abs());
+        let Some((digits, exponent)) = rounded.split_once('e') else {
+            return false;
+        };
+        let own_exponent =
+            i64::from(self.num_digits) - 1 - i64::from(self.fraction_len) + self.exponent;
+        let digits = digits.bytes().filter(u8::is_ascii_digit);
+        let own_digits = self.digits().skip_while(|&digit| digit == b'0');
+        exponent.parse() == Ok(own_exponent) && digits.eq(own_digits.take(num_digits as usize))
     }
 
     /// The value times 10^`scale`, if that is an integer of at most `precision` digits.
@@ -367,6 +388,11 @@ mod tests {
             "1e23",
             "9007199254740992",
             "5e-324",
+            "4.9406564584124654e-324",
+            "0.10000000000000001",
+            "0.30000000000000004",
+            "2.2250738585072014e-308",
+            "1.2347e-320",
             "1.7976931348623157e308",
             "123456789.12345678",
             "1e-22",
@@ -389,6 +415,10 @@ mod tests {
             "0.123456789012345678",
             "1e309",
             "1e-400",
+            "3e-324",
+            "1.2345678e-320",
+            "0.30000000000000007",
+            "12345678901234.567",
             "NaN",
         ] {
             assert_eq!(parse_f64(text.as_bytes()), None, "{text}");

@@ -230,7 +230,10 @@ mod tests {
         assert_eq!(type_of(&["1e3"]), Some(Float64));
         assert_eq!(type_of(&["-0"]), Some(Float64));
         assert_eq!(type_of(&["-0.0", "1.5"]), Some(Float64));
-        assert_eq!(type_of(&["0.12345678901234567"]), Some(Float64));
+        assert_eq!(type_of(&["0.12345678901234566"]), Some(Float64));
+        // The nearest double is the one before.
+        assert_eq!(type_of(&["0.12345678901234567"]), Some(Decimal128(17, 17)));
+        assert_eq!(type_of(&["3e-324"]), None);
         assert_eq!(type_of(&["0.123456789012345678"]), Some(Decimal128(18, 18)));
         assert_eq!(
             type_of(&["123456789012345678", "0.5"]),

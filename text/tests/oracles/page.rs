@@ -18,7 +18,7 @@ pub(crate) fn page(data: &Value, reasons: &Value, compared: &[Compared]) -> Stri
         This page compares Colonnade with {} on {} texts, each reader with its default settings. \
         Colonnade shows what a text says, or an error with its line. It does not drop a digit, a zone, a \
         field or a row. A number with a fraction becomes the nearest double if it has at most 17 digits, \
-        as the other readers have it; so the last of 16 or 17 digits can change. \
+        as the other readers have it, and if that double gives all the digits back. \
         [Text files](sources.md#text-files) has the rules.\n\n\
         The tests write and check this page (`text/tests/oracles`). `fixtures/text` has all texts and \
         answers.\n\n\
