@@ -31,11 +31,13 @@ def served(*arguments: str) -> Iterator[str]:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as server:
-        assert server.stdout is not None
-        line = server.stdout.readline()
-        assert line.startswith("listening on "), line
-        yield line.split()[-1]
-        server.kill()
+        try:
+            assert server.stdout is not None
+            line = server.stdout.readline()
+            assert line.startswith("listening on "), line
+            yield line.split()[-1]
+        finally:
+            server.kill()
 
 
 @pytest.fixture(scope="session")
