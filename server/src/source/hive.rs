@@ -1,6 +1,7 @@
 //! Hive's partitioned folders: `year=2024/month=1/file` defines columns, which follow those of the
 //! file.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,10 +23,9 @@ pub(super) struct Partitions {
 }
 
 /// The column and the value in a folder's name; `None` for an ordinary folder.
-fn key_value(folder: &str) -> Option<(&str, &str)> {
-    folder
-        .split_once('=')
-        .filter(|(key, value)| !key.is_empty() && !value.is_empty())
+fn key_value(folder: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
+    let (key, value) = folder.split_once('=').filter(|(key, _)| !key.is_empty())?;
+    Some((unescaped(key), unescaped(value)))
 }
 
 fn folders(label: &str) -> impl Iterator<Item = &str> {
@@ -45,8 +45,9 @@ pub(super) fn table_folder(label: &str) -> Option<PathBuf> {
 }
 
 impl Partitions {
-    /// Reads the columns from the files' labels. A column has the type integer or date if all its
-    /// values have, otherwise text. A column that the files contain themselves is not replaced.
+    /// Reads the columns from the files' labels. A column has integers, dates or truth values if all its values are
+    /// written as those are, otherwise texts: `01234` is a text. A column that the files contain themselves is not
+    /// replaced.
     ///
     /// # Errors
     /// One line: which file is in other folders than those before it.
@@ -54,12 +55,13 @@ impl Partitions {
         labels: impl Iterator<Item = &'a str>,
         file_schema: &Schema,
     ) -> std::result::Result<Self, String> {
-        let mut names: Option<Vec<&str>> = None;
-        let mut texts: Vec<Vec<Option<String>>> = Vec::new();
+        let mut names: Option<Vec<Cow<'_, str>>> = None;
+        let mut texts: Vec<Vec<Option<Cow<'_, str>>>> = Vec::new();
         for label in labels {
-            let (keys, values): (Vec<&str>, Vec<&str>) = folders(label)
+            let (keys, values): (Vec<_>, Vec<_>) = folders(label)
                 .filter_map(key_value)
                 .filter(|(key, _)| file_schema.field_with_name(key).is_err())
+                .map(|(key, value)| (key, (value != NULL).then_some(value)))
                 .unzip();
             let names = names.get_or_insert_with(|| keys.clone());
             if *names != keys {
@@ -67,7 +69,7 @@ impl Partitions {
                     "{label}: its folders define the columns {keys:?}, but those of the files before it define {names:?}; one table needs the same folders"
                 ));
             }
-            texts.push(values.into_iter().map(unescaped).collect());
+            texts.push(values);
         }
         let names = names.unwrap_or_default();
         let fields: Vec<FieldRef> = names
@@ -75,11 +77,8 @@ impl Partitions {
             .enumerate()
             .map(|(column, name)| {
                 let values = texts.iter().filter_map(|values| values[column].as_deref());
-                Arc::new(Field::new(
-                    *name,
-                    type_of(&values.collect::<Vec<_>>()),
-                    true,
-                ))
+                let data_type = type_of(&values.collect::<Vec<_>>());
+                Arc::new(Field::new(name.as_ref(), data_type, true))
             })
             .collect();
         let values = texts
@@ -96,25 +95,24 @@ impl Partitions {
     }
 }
 
-fn unescaped(value: &str) -> Option<String> {
-    (value != NULL).then(|| percent_decode_str(value).decode_utf8_lossy().into_owned())
+/// What a writer has escaped, or the text as it is if that is not UTF-8.
+fn unescaped(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text)
+        .decode_utf8()
+        .unwrap_or(Cow::Borrowed(text))
 }
 
 fn type_of(values: &[&str]) -> DataType {
-    let is_number = |text: &&str| !text.starts_with('+') && text.parse::<i64>().is_ok();
-    let is_date = |text: &&str| {
-        let text = (*text).to_owned();
-        text.len() == 10 && ScalarValue::try_from_string(text, &DataType::Date32).is_ok()
+    let is_written_so = |text: &str, data_type: &DataType| {
+        let value = ScalarValue::try_from_string(text.to_owned(), data_type);
+        value.is_ok_and(|value| value.to_string() == text)
     };
-    if values.is_empty() {
-        DataType::Utf8
-    } else if values.iter().all(is_number) {
-        DataType::Int64
-    } else if values.iter().all(is_date) {
-        DataType::Date32
-    } else {
-        DataType::Utf8
-    }
+    let types = [DataType::Int64, DataType::Date32, DataType::Boolean];
+    let all_are = |data_type: &DataType| values.iter().all(|text| is_written_so(text, data_type));
+    let found = types.into_iter().find(all_are);
+    found
+        .filter(|_| !values.is_empty())
+        .unwrap_or(DataType::Utf8)
 }
 
 fn value(text: Option<&str>, field: &Field) -> Result<ScalarValue> {
@@ -140,7 +138,8 @@ mod tests {
             ("a/b/k=v/deeper/f.csv", Some("a/b")),
             ("a/b.csv", None),
             ("k=v.csv", None),
-            ("=v/k=/a.csv", None),
+            ("=v/a.csv", None),
+            ("a/k=/a.csv", Some("a")),
         ] {
             assert_eq!(table_folder(label), folder.map(PathBuf::from), "{label}");
         }
@@ -169,6 +168,36 @@ mod tests {
         assert_eq!(found.values[0][2], ScalarValue::Utf8(Some("x/y".into())));
         assert_eq!(found.values[1][1], ScalarValue::Date32(Some(19754)));
         assert_eq!(found.values[1][3], ScalarValue::Int64(None));
+    }
+
+    #[test]
+    fn values_are_the_characters_of_their_folders() {
+        let text = |text: &str| ScalarValue::Utf8(Some(text.into()));
+        for (labels, expected) in [
+            (["zip=01234/f", "zip=1/f"], [text("01234"), text("1")]),
+            (["k=-0/f", "k=+1/f"], [text("-0"), text("+1")]),
+            (["k=%E4/f", "k=%F6/f"], [text("%E4"), text("%F6")]),
+            (["k=%C3%A4/f", "k=a%3Db/f"], [text("ä"), text("a=b")]),
+            (["k=/f", "k=7/f"], [text(""), text("7")]),
+            (
+                ["k=2024-1-31/f", "k=2024-02-01/f"],
+                [text("2024-1-31"), text("2024-02-01")],
+            ),
+            (["k=true/f", "k=True/f"], [text("true"), text("True")]),
+            (
+                ["k=true/f", "k=false/f"],
+                [true, false].map(|truth| ScalarValue::Boolean(Some(truth))),
+            ),
+            (
+                ["k=9223372036854775807/f", "k=9223372036854775808/f"],
+                [text("9223372036854775807"), text("9223372036854775808")],
+            ),
+        ] {
+            let found = read(&labels).unwrap().values.concat();
+            assert_eq!(found, expected, "{labels:?}");
+        }
+        let found = read(&["my%20key=1/f", "my%20key=2/f"]).unwrap();
+        assert_eq!(found.fields[0].name(), "my key");
     }
 
     #[test]

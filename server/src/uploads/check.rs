@@ -5,7 +5,6 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use colonnade_core::wire::{DecodeErrorKind, Limits, SurveyError, survey_stream};
-use colonnade_text::{Encoding, TextOptions};
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::{
@@ -14,9 +13,6 @@ use crate::source::{
 
 /// The largest body of one message, compressed or not, because it is in memory while it is read.
 const MAX_BODY_BYTES: u64 = 1 << 30;
-
-/// Bytes at the start of a text file that are searched for zero bytes.
-const TEXT_START_BYTES: u64 = 64 << 10;
 
 /// The largest ratio of text to compressed text. Usual text expands 5 times, a decompression bomb 1000 times.
 const MAX_EXPANSION: u64 = 250;
@@ -31,7 +27,6 @@ const FREE_TEXT_BYTES: u64 = 1 << 30;
 /// `unsupported_media_type`, `bad_upload`, `missing_end_of_stream`.
 pub(super) fn kind_of(
     path: &Path,
-    options: &TextOptions,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<FileKind, QueryError> {
     let cannot_read = |error: io::Error| bad(format!("the upload cannot be read: {error}"));
@@ -50,7 +45,7 @@ pub(super) fn kind_of(
             )
         })?;
     if kind.format.is_text() {
-        check_text(path, kind, options, num_bytes, is_cancelled)?;
+        check_text(path, kind, num_bytes, is_cancelled)?;
     }
     if kind.format == FileFormat::ArrowStream {
         check_stream(file, num_bytes)?;
@@ -95,38 +90,25 @@ pub(super) fn suggested_extension(media_type: &str) -> &'static str {
     }
 }
 
-/// Checks that a text has no zero bytes at its start, unless its encoding is known, and that compressed text is complete and does not expand
-/// too far.
+/// Checks that compressed text is complete and does not expand too far.
 fn check_text(
     path: &Path,
     kind: FileKind,
-    options: &TextOptions,
     num_bytes: u64,
     is_cancelled: &dyn Fn() -> bool,
 ) -> Result<(), QueryError> {
     let damaged = |error: &dyn std::fmt::Display| bad(format!("the upload is damaged: {error}"));
     let file = File::open(path).map_err(|error| damaged(&error))?;
-    let mut text = kind
+    let text = kind
         .compression
         .unpack(BufReader::new(file))
         .map_err(|error| damaged(&error))?;
-    let mut start = Vec::with_capacity(TEXT_START_BYTES as usize);
-    text.by_ref()
-        .take(TEXT_START_BYTES)
-        .read_to_end(&mut start)
-        .map_err(|error| damaged(&error))?;
-    let encoding = options.encoding().or(Encoding::of_mark(&start));
-    if start.contains(&0) && encoding.is_none() {
-        return Err(bad(
-            "the upload is declared as text and contains zero bytes",
-        ));
-    }
     let max_bytes = match kind.compression {
         Compression::None => u64::MAX,
         _ => num_bytes.saturating_mul(MAX_EXPANSION) + FREE_TEXT_BYTES,
     };
     let mut text_bytes = 0;
-    let mut text = start.as_slice().chain(text).take(max_bytes);
+    let mut text = text.take(max_bytes);
     let mut chunk = vec![0; 1 << 16];
     loop {
         let read = text.read(&mut chunk).map_err(|error| damaged(&error))?;

@@ -156,7 +156,7 @@ impl Upload {
             options: std::mem::take(&mut self.options),
         };
         let options = manifest.text_options().map_err(bad)?;
-        let kind = kind_of(&self.partial, &options, &|| cancel.is_cancelled())?;
+        let kind = kind_of(&self.partial, &|| cancel.is_cancelled())?;
         let manifest = Manifest {
             extension: extension(kind).to_owned(),
             ..manifest

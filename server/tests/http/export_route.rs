@@ -80,6 +80,21 @@ async fn over_http() {
     refused.assert_refused(422, "not_exportable");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn json_of_several_kinds_comes_out_as_it_came_in() {
+    let lines = "{\"v\":1}\n{\"v\":{\"a\":[1,null]}}\n{\"v\":\"x\"}\n{\"v\":null}\n{\"v\":\"1\"}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.ndjson");
+    std::fs::write(&file, lines).unwrap();
+    let server = Server::of_files(&[file.display().to_string()]).await;
+    for query in [json!({ "table": "t" }), json!({ "sql": "select v from t" })] {
+        let id = asked(&server, query).await;
+        let route = format!("/v1/query/{id}/export?format=ndjson");
+        let text = String::from_utf8(server.get(&route).await.body).unwrap();
+        assert_eq!(text, lines);
+    }
+}
+
 #[tokio::test]
 async fn only_the_rows_that_were_asked_for() {
     let (server, _) = Server::of_scripts(vec![vec![Step::rows(0, 100)]]).await;

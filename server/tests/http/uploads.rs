@@ -160,6 +160,32 @@ fn zstd_of(text: &str) -> Vec<u8> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn zero_bytes_are_text_as_in_a_file_of_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "n,t\n1,a\0b\n2,\0\n";
+    let file = folder.path().join("file.csv");
+    fs::write(&file, text).unwrap();
+    let config = writable(&folder.path().join("data"));
+    let sources = [file.display().to_string()];
+    let server = Server::start(
+        &config,
+        colonnade_server::source::open_all(&sources).unwrap(),
+    )
+    .await;
+    let headers = [("content-type", "text/csv")];
+    let outcome = put_as(&server, "upload", &headers, text.as_bytes()).await;
+    assert_eq!(
+        outcome.status,
+        201,
+        "{}",
+        String::from_utf8_lossy(&outcome.body)
+    );
+    let upload = server.get("/v1/tables/upload/rows").await.rows();
+    assert_eq!(upload.num_rows(), 2);
+    assert_eq!(upload, server.get("/v1/tables/file/rows").await.rows());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn uploads_are_there_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = server(folder.path()).await;

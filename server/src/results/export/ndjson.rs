@@ -1,7 +1,9 @@
 use colonnade_core::semantics::distinct_names;
 use colonnade_core::table::Table;
-use colonnade_core::text::{CellText, FixedOffsets, json_string};
-use colonnade_core::wire::DecodeError;
+use colonnade_core::text::{CellKind, CellText, FixedOffsets, json_string};
+use colonnade_core::wire::{DecodeError, EXTENSION_NAME};
+use datafusion::arrow::datatypes::Field;
+use serde::de::IgnoredAny;
 
 use super::FileChunks;
 use super::batches::schema_of;
@@ -13,6 +15,8 @@ use crate::results::stream::ResultStream;
 struct NdjsonWriter {
     /// The text before each value: `{"a":`, `,"b":`.
     keys: Vec<String>,
+    /// For each column, whether its values are JSON.
+    are_json: Vec<bool>,
 }
 
 pub(super) fn ndjson_file(
@@ -29,7 +33,23 @@ pub(super) fn ndjson_file(
             format!("{before}{}:", json_string(name))
         })
         .collect();
-    text_file(result, NdjsonWriter { keys }, num_threads)
+    let fields = schema.fields().iter();
+    let are_json = fields.map(|field| is_json(field)).collect();
+    text_file(result, NdjsonWriter { keys, are_json }, num_threads)
+}
+
+/// Whether the values of a column are JSON, such as those of different kinds in one column of NDJSON.
+/// <https://arrow.apache.org/docs/format/CanonicalExtensions.html#json>
+fn is_json(field: &Field) -> bool {
+    let name = field.metadata().get(EXTENSION_NAME);
+    name.is_some_and(|name| name == "arrow.json")
+}
+
+/// The value that a text is, in one line; `None` if it is not JSON.
+fn json_line(text: &str) -> Option<String> {
+    serde_json::from_str::<IgnoredAny>(text).ok()?;
+    // Line ends inside strings are escaped.
+    Some(text.replace(['\n', '\r'], " "))
 }
 
 impl RowWriter for NdjsonWriter {
@@ -47,6 +67,16 @@ impl RowWriter for NdjsonWriter {
             }
             for (column, key) in self.keys.iter().enumerate() {
                 out.push_str(key);
+                if self.are_json[column] {
+                    let mut text = String::new();
+                    let mut cell = CellText::new(&mut text, 0);
+                    let kind = rows.write_cell(column, chunk, index, &FixedOffsets, &mut cell)?;
+                    let line = json_line(&text).filter(|_| kind == CellKind::Value);
+                    if let Some(line) = line {
+                        out.push_str(&line);
+                        continue;
+                    }
+                }
                 let mut cell = CellText::for_programs(out);
                 rows.write_json(column, chunk, index, &FixedOffsets, &mut cell)?;
             }
