@@ -51,9 +51,9 @@ fn draw(random: &mut Random, is_gzip: bool) -> Case {
     let most_rows = [5, 200, 20_000][random.below(3) as usize];
     let num_rows = 1 + random.below(most_rows);
     let text = lines(num_rows);
-    let num_parts = 1 + random.below(6);
+    let num_members = 1 + random.below(6);
     let cut = |_| random.below(text.len() as u64 + 1) as usize;
-    let mut ends: Vec<_> = (1..num_parts).map(cut).collect();
+    let mut ends: Vec<_> = (1..num_members).map(cut).collect();
     ends.push(text.len());
     ends.sort_unstable();
     let mut file = Vec::new();
