@@ -212,6 +212,32 @@ impl<'a> Number<'a> {
         if self.is_zero() || value == 0.0 {
             return self.is_zero() && value == 0.0;
         }
+        self.is_close_to(value) || self.has_digits_of(value)
+    }
+
+    /// Whether a double is less than half of the number's last digit away: a quick answer for usual sizes, of which false
+    /// says nothing.
+    fn is_close_to(self, value: f64) -> bool {
+        const SIGNIFICAND_BITS: u32 = 52;
+        let bits = value.abs().to_bits();
+        let (exponent, significand) = (
+            bits >> SIGNIFICAND_BITS,
+            bits & ((1 << SIGNIFICAND_BITS) - 1),
+        );
+        // The double is `significand` / 2^`shift`, and the number `mantissa` / 10^`places`.
+        let significand = u128::from(significand | 1 << SIGNIFICAND_BITS);
+        let places = u32::try_from(i64::from(self.fraction_len) - self.exponent);
+        let shift = u32::try_from(1075 - i64::try_from(exponent).unwrap_or(0));
+        match (places, shift) {
+            (Ok(places @ ..=20), Ok(shift @ ..=64)) if self.num_digits <= MAX_FLOAT_DIGITS => {
+                let own = u128::from(self.mantissa) << shift;
+                own.abs_diff(significand * 10_u128.pow(places)) * 2 < 1 << shift
+            }
+            _ => false,
+        }
+    }
+
+    fn has_digits_of(self, value: f64) -> bool {
         let num_digits = self.num_digits - self.trailing_zeros();
         let rounded = format!("{:.*e}", num_digits as usize - 1, value.abs());
         let Some((digits, exponent)) = rounded.split_once('e') else {
@@ -423,6 +449,31 @@ mod tests {
         ] {
             assert_eq!(parse_f64(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn close_doubles_have_the_digits() {
+        let mut random = 1_u64;
+        let mut num_close = 0;
+        for case in 0..20_000 {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let digits = (random % 10_u64.pow(14 + case % 4)).to_string();
+            let (whole, fraction) = digits.split_at(digits.len().min(case as usize % 9));
+            let text = format!("{}.{fraction}0", if whole.is_empty() { "0" } else { whole });
+            let Some(number) = Number::parse(text.as_bytes()) else {
+                continue;
+            };
+            let value = text.parse().unwrap();
+            let neighbour = f64::from_bits(f64::to_bits(value) + 1);
+            for value in [value, neighbour] {
+                let is_close = number.is_close_to(value);
+                num_close += u32::from(is_close);
+                assert!(!is_close || number.has_digits_of(value), "{text}: {value}");
+            }
+        }
+        assert!(num_close > 5_000, "{num_close}");
     }
 
     #[test]

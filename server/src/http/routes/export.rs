@@ -55,8 +55,8 @@ pub(super) async fn file(
         app.results.num_threads(),
         Arc::clone(&progress),
     )?;
-    let file = begun(file).await?;
     record.set_export(progress);
+    let file = begun(file).await?;
     let name = name.unwrap_or_else(|| file_name(&record.request));
     let body = file.then(move |piece| {
         // The slot is given back when the body ends or is dropped.
