@@ -35,6 +35,10 @@ mod web_files;
 
 #[path = "http/kernels.rs"]
 mod kernels;
+#[path = "http/lake_folders.rs"]
+mod lake_folders;
+#[path = "http/lakes.rs"]
+mod lakes;
 #[path = "http/messages.rs"]
 mod messages;
 

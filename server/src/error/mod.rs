@@ -66,6 +66,8 @@ pub enum ErrorKind {
     BrokenRow,
     /// A source file cannot be read.
     SourceUnreadable,
+    /// A table is in a format, or has a property, that is not supported.
+    UnsupportedTableFeature,
     /// A source file has changed, so its table or the rows of a result cannot be read any more.
     SourceChanged,
     /// Rows of a kept result that are no longer kept.
@@ -131,6 +133,7 @@ impl ErrorKind {
             Self::OriginNotAllowed => "origin_not_allowed",
             Self::BrokenRow => "broken_row",
             Self::SourceUnreadable => "source_unreadable",
+            Self::UnsupportedTableFeature => "unsupported_table_feature",
             Self::SourceChanged => "source_changed",
             Self::RowsExpired => "rows_expired",
             Self::NotRepeatable => "not_repeatable",
@@ -194,7 +197,8 @@ impl ErrorKind {
             | Self::ExecutionError
             | Self::NotExportable
             | Self::SourceUnreadable
-            | Self::TooComplex => 422,
+            | Self::TooComplex
+            | Self::UnsupportedTableFeature => 422,
             Self::EngineDied | Self::Internal => 500,
             Self::EngineUnavailable | Self::BadEngine => 502,
             Self::ResourcesExhausted | Self::Busy => 503,
@@ -233,6 +237,7 @@ impl ErrorKind {
             Self::OriginNotAllowed => "The origin is not allowed",
             Self::BrokenRow => "A row of the source cannot be read",
             Self::SourceUnreadable => "The source cannot be read",
+            Self::UnsupportedTableFeature => "The table is of an unsupported kind",
             Self::SourceChanged => "The source has changed",
             Self::RowsExpired => "The rows are no longer kept",
             Self::NotRepeatable => "The same rows cannot be read again",

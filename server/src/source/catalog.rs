@@ -37,25 +37,33 @@ impl Entry {
 
     fn at_start(table: Table) -> Self {
         Self {
-            broken: table.unreadable.clone(),
+            broken: table.unreadable.as_ref().map(|why| why.reason.clone()),
             table: Arc::new(table),
+        }
+    }
+
+    /// Whether the table should be loaded again.
+    fn is_stale(&self) -> bool {
+        match &self.table.unreadable {
+            Some(why) => why.may_pass(),
+            None => self.broken.is_some() || self.table.is_stale(),
         }
     }
 
     /// Checks that the table can be read at present.
     ///
     /// # Errors
-    /// `source_changed`.
+    /// `source_changed`, or that of [`Unreadable`](crate::source::Unreadable).
     pub fn check(&self) -> Result<(), QueryError> {
         let Some(reason) = &self.broken else {
             return Ok(());
         };
         let name = &self.table.name;
-        if self.table.unreadable.is_some() {
+        if let Some(why) = &self.table.unreadable {
             return Err(QueryError::new(
-                ErrorKind::SourceUnreadable,
+                why.kind,
                 format!("table {name:?} cannot be read: {reason}"),
-                "correct the file; the server then reads it",
+                why.hint,
             ));
         }
         Err(QueryError::new(
@@ -152,8 +160,7 @@ impl Catalog {
         self.look_for_files();
         let is_named = |name: &str| text.contains(name);
         let entries = self.entries();
-        let is_stale = |entry: &&Entry| entry.broken.is_some() || entry.table.is_stale();
-        let mut stale: Vec<&Entry> = entries.iter().filter(is_stale).collect();
+        let mut stale: Vec<&Entry> = entries.iter().filter(|entry| entry.is_stale()).collect();
         if stale.is_empty() {
             return entries;
         }
@@ -183,6 +190,7 @@ impl Catalog {
                     folders.look(
                         |name| catalog.table_exist(name),
                         |table| catalog.put_entry(Entry::at_start(table)),
+                        |name| catalog.remove(name),
                     );
                 }
             });

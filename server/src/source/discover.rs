@@ -1,5 +1,6 @@
 //! Finds the tables of one source on the command line.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,9 @@ use colonnade_text::{OPTION_KEYS, TextOptions};
 use percent_encoding::percent_decode_str;
 
 use crate::error::StartError;
-use crate::source::gather::{self, Found, Opened, WILDCARDS, no_glob, reason};
+use crate::source::gather::{self, Contents, Found, Opened, WILDCARDS, no_glob, reason};
+use crate::source::lake::Lake;
+use crate::source::skipped::{SkippedNames, below, is_skipped};
 use crate::source::{
     Compression, FileFormat, FileKind, MAX_FILES, OptionsFrom, SourceFile, naming, remote,
 };
@@ -50,26 +53,31 @@ pub(super) fn discover(source: &str) -> Result<Vec<Found>, StartError> {
     let mut found = discover_at(source.location, source.given_name, source.options.as_ref())?;
     if let Some(options) = source.options {
         for found in &mut found {
-            found.options = OptionsFrom::Given(Arc::clone(&options));
+            found.set_options(OptionsFrom::Given(Arc::clone(&options)));
         }
     }
     Ok(found)
 }
 
-/// The paths of the files that `source` has at present, if it is a folder or a glob on disk.
+/// The paths of the files and lakes that `source` has at present, if it is a folder or a glob on disk.
 pub(super) fn listed(source: &str) -> Vec<PathBuf> {
     let Ok(Source { location, .. }) = Source::parse(source) else {
         return Vec::new();
     };
     let path = Path::new(location);
-    let mut paths = Vec::new();
+    let mut listed = Listed::default();
     if path.is_dir() {
-        // What was listed before an error is enough to notice new files.
-        let _ = walk(path, &mut paths, 0);
+        listed.lakes.extend(Lake::above(path));
+        // The files in a lake are no tables. What was listed before an error is enough to notice new files.
+        if listed.lakes.is_empty() {
+            let _ = listed.walk(path, 0);
+        }
     } else if location.contains(WILDCARDS) && !path.exists() {
-        paths = matches(location).map(Iterator::collect).unwrap_or_default();
+        listed.files = matches(location).map(Iterator::collect).unwrap_or_default();
+        listed.lakes.extend(lakes_of(&listed.files));
     }
-    paths
+    let lakes = listed.lakes.into_iter().map(|(folder, _)| folder);
+    listed.files.into_iter().chain(lakes).collect()
 }
 
 /// Splits `FILE?key=value&…` at the last question mark, if no file has that path and the first key is an
@@ -178,15 +186,25 @@ fn find_in_directory(folder: &Path, given_name: Option<&str>) -> Result<Vec<Foun
         ))
     };
     let root = fs::canonicalize(folder).map_err(unreadable)?;
-    let mut paths = Vec::new();
-    walk(folder, &mut paths, 0).map_err(unreadable)?;
-    if paths.len() > MAX_FILES {
+    let name = name_of_folder(&root);
+    let lake_at = |label: &str, lake| gather::lake(&name, given_name, label, lake);
+    if let Some((_, lake)) = Lake::above(&root) {
+        return Ok(vec![lake_at("", lake)]);
+    }
+    let mut listed = Listed::default();
+    listed.walk(folder, 0).map_err(unreadable)?;
+    if listed.files.len() > MAX_FILES {
         return Err(StartError::BadArgument(format!(
             "{location}: more than {MAX_FILES} files; give a smaller directory, or a glob for one table"
         )));
     }
-    let opened = open_all(&paths, folder, &root);
-    gather::folder(&location, &name_of_folder(&root), given_name, opened)
+    let lakes = listed.lakes.iter().map(|(path, lake)| {
+        let label = path.strip_prefix(folder).unwrap_or(path);
+        lake_at(&label.to_string_lossy(), *lake)
+    });
+    let lakes = lakes.collect();
+    let opened = open_all(&listed.files, folder, &root);
+    gather::folder(&location, &name, given_name, opened, lakes)
 }
 
 fn name_of_folder(folder: &Path) -> String {
@@ -194,26 +212,45 @@ fn name_of_folder(folder: &Path) -> String {
     name.map_or_else(|| "files".to_owned(), std::borrow::Cow::into_owned)
 }
 
-fn walk(folder: &Path, paths: &mut Vec<PathBuf>, depth: usize) -> io::Result<()> {
-    let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        if entry.file_name().to_string_lossy().starts_with('.') || paths.len() > MAX_FILES {
-            continue;
-        }
-        let path = entry.path();
-        // Links to files are followed. Links to folders are not, because they could form a cycle.
-        if entry.file_type()?.is_dir() {
-            if depth < 64
-                && let Err(error) = walk(&path, paths, depth + 1)
+/// What is in a folder on disk.
+#[derive(Default)]
+struct Listed {
+    files: Vec<PathBuf>,
+    /// Folders in table formats; their files are not listed.
+    lakes: Vec<(PathBuf, Lake)>,
+}
+
+impl Listed {
+    fn walk(&mut self, folder: &Path, depth: usize) -> io::Result<()> {
+        let mut entries = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let path = entry.path();
+            // Links to files are followed. Links to folders are not, because they could form a cycle.
+            let is_folder = match entry.file_type() {
+                Ok(kind) => kind.is_dir(),
+                // It was deleted after it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let name = entry.file_name();
+            if is_skipped(&name.to_string_lossy(), is_folder) || self.files.len() > MAX_FILES {
+                continue;
+            }
+            if !is_folder {
+                if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
+                    self.files.push(path);
+                }
+            } else if let Some(lake) = Lake::of_folder(&path) {
+                self.lakes.push((path, lake));
+            } else if depth < 64
+                && let Err(error) = self.walk(&path, depth + 1)
             {
                 tracing::warn!("{}: {}, skipped", path.display(), reason(&error));
             }
-        } else if fs::metadata(&path).is_ok_and(|metadata| metadata.is_file()) {
-            paths.push(path);
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The paths that a glob matches.
@@ -225,6 +262,12 @@ fn matches(pattern: &str) -> Result<impl Iterator<Item = PathBuf>, glob::Pattern
     Ok(glob::glob_with(pattern, options)?.filter_map(Result::ok))
 }
 
+/// The folders in table formats in which these files are.
+fn lakes_of(paths: &[PathBuf]) -> impl Iterator<Item = (PathBuf, Lake)> {
+    let folders: BTreeSet<_> = paths.iter().filter_map(|path| path.parent()).collect();
+    folders.into_iter().filter_map(Lake::above)
+}
+
 fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartError> {
     let matches = matches(pattern).map_err(|error| no_glob(pattern, &error))?;
     // The folder before the first wildcard is the table's name and its root: links must not lead
@@ -233,7 +276,7 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         .components()
         .take_while(|c| !c.as_os_str().to_string_lossy().contains(WILDCARDS))
         .collect();
-    let absolute = std::path::absolute(&literal).unwrap_or(literal.clone());
+    let absolute = std::path::absolute(Path::new(".").join(&literal)).unwrap_or(literal.clone());
     let root = fs::canonicalize(&absolute).unwrap_or(absolute.clone());
     let is_inside = |path: &PathBuf| {
         let is_inside = fs::canonicalize(path).is_ok_and(|path| path.starts_with(&root));
@@ -245,8 +288,9 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         }
         is_inside
     };
+    let skipped = SkippedNames::of_glob(pattern);
     let mut paths: Vec<PathBuf> = matches
-        .filter(|path| path.is_file() && is_inside(path))
+        .filter(|path| !skipped.has(&below(path, &literal)) && path.is_file() && is_inside(path))
         .take(MAX_FILES + 1)
         .collect();
     paths.sort();
@@ -256,5 +300,9 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         )));
     }
     let name = given_name.map_or_else(|| name_of_folder(&absolute), str::to_owned);
+    if let Some((folder, lake)) = lakes_of(&paths).next() {
+        let contents = Contents::Lake(lake, name_of_folder(&folder));
+        return Ok(Found::named(&name, contents));
+    }
     gather::glob(pattern, &name, open_all(&paths, &literal, &root))
 }

@@ -1,12 +1,12 @@
 //! Files that are added to served folders and globs.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::source::discover::{discover, listed};
-use crate::source::gather::Found;
+use crate::source::gather::{Contents, Found, FoundFiles};
 use crate::source::{Table, TypesFrom};
 
 /// The least time between two looks.
@@ -28,7 +28,8 @@ pub struct Folders {
 
 #[derive(Debug)]
 struct State {
-    files: Vec<PathBuf>,
+    /// The files that each source had.
+    files: Vec<Vec<PathBuf>>,
     tables: HashMap<Key, Known>,
     next: Instant,
     is_looking: bool,
@@ -37,31 +38,39 @@ struct State {
 /// A table of a source: the source's index, and the long name that it gives the table.
 type Key = (usize, String);
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 struct Known {
     name: String,
     labels: Vec<String>,
+    is_lake: bool,
+}
+
+impl Known {
+    fn of(name: &str, found: &Found) -> Self {
+        Self {
+            name: name.to_owned(),
+            labels: found.labels(),
+            is_lake: found.lake_folder().is_some(),
+        }
+    }
 }
 
 impl Folders {
     /// The sources, and the tables that were found in them: each with the index of its source and its name.
     pub(super) fn new<'a>(
         sources: &[String],
-        tables: impl Iterator<Item = (usize, &'a Found, &'a str)>,
+        found: impl Iterator<Item = (usize, &'a Found, &'a str)>,
     ) -> Self {
-        let files = sources.iter().flat_map(|source| listed(source)).collect();
-        let tables = tables.map(|(index, found, name)| {
-            let known = Known {
-                name: name.to_owned(),
-                labels: labels(found),
-            };
-            ((index, found.long_name.clone()), known)
+        let tables = found.map(|(index, found, name)| {
+            let key = (index, found.long_name.clone());
+            (key, Known::of(name, found))
         });
+        let tables = tables.collect();
         Self {
             sources: sources.to_vec(),
             state: Mutex::new(State {
-                files,
-                tables: tables.collect(),
+                files: sources.iter().map(|source| listed(source)).collect(),
+                tables,
                 next: Instant::now() + MIN_PAUSE,
                 is_looking: false,
             }),
@@ -87,30 +96,55 @@ impl Folders {
     }
 
     /// Passes each table to `put` that has new files or other files than before. A new one gets a name that
-    /// is not `taken`.
-    pub(super) fn look(&self, is_taken: impl Fn(&str) -> bool, put: impl Fn(Table)) {
+    /// is not `taken`. Passes the name of each table to `remove` whose files are now in a lake, and of each lake
+    /// that is none any more.
+    pub(super) fn look(
+        &self,
+        is_taken: impl Fn(&str) -> bool,
+        put: impl Fn(Table),
+        remove: impl Fn(&str),
+    ) {
         let began = Instant::now();
-        let files: Vec<_> = self
-            .sources
-            .iter()
-            .flat_map(|source| listed(source))
-            .collect();
-        let is_same = self.state().files == files;
-        if !is_same {
-            for (index, source) in self.sources.iter().enumerate() {
-                // A folder that has become empty is no error.
-                for found in discover(source).unwrap_or_default() {
-                    if let Some(table) = self.load_if_new(index, found, &is_taken) {
-                        put(table);
-                    }
+        for (index, source) in self.sources.iter().enumerate() {
+            let files = listed(source);
+            if self.state().files[index] == files {
+                continue;
+            }
+            // A folder that has become empty is no error.
+            let found = discover(source).unwrap_or_default();
+            for name in self.forget(index, &found) {
+                remove(&name);
+            }
+            for found in found {
+                if let Some(table) = self.load_if_new(index, found, &is_taken) {
+                    put(table);
                 }
             }
+            self.state().files[index] = files;
         }
         let mut state = self.state();
-        state.files = files;
         state.next = Instant::now() + (began.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE);
         state.is_looking = false;
         self.ended.notify_all();
+    }
+
+    /// Forgets tables of a source, and returns their names: files that are now in a lake, and lakes that are none
+    /// any more, but have files.
+    fn forget(&self, index: usize, found: &[Found]) -> Vec<String> {
+        let is_in_lake = |label: &String| {
+            let mut lakes = found.iter().filter_map(Found::lake_folder);
+            lakes.any(|lake| Path::new(label).starts_with(lake))
+        };
+        let is_found = |name: &String| found.iter().any(|found| found.long_name == *name);
+        let mut state = self.state();
+        let tables = state.tables.extract_if(|(source, long_name), known| {
+            let is_gone = match known.is_lake {
+                true => !found.is_empty() && !is_found(long_name),
+                false => !is_found(long_name) && known.labels.iter().all(is_in_lake),
+            };
+            *source == index && is_gone
+        });
+        tables.map(|(_, known)| known.name).collect()
     }
 
     fn load_if_new(
@@ -120,17 +154,12 @@ impl Folders {
         is_taken: impl Fn(&str) -> bool,
     ) -> Option<Table> {
         let key = (index, found.long_name.clone());
-        let labels = labels(&found);
         let name = match self.state().tables.get(&key) {
-            Some(known) if known.labels == labels => return None,
+            Some(known) if *known == Known::of(&known.name, &found) => return None,
             Some(known) => known.name.clone(),
             None => free_name(&found, is_taken),
         };
-        let known = Known {
-            name: name.clone(),
-            labels,
-        };
-        self.state().tables.insert(key, known);
+        self.state().tables.insert(key, Known::of(&name, &found));
         tracing::info!("table {name:?} has new files");
         Some(load(&name, found))
     }
@@ -140,14 +169,20 @@ impl Folders {
     }
 }
 
-/// The table of these files; [`Table::unreadable`] if they cannot be read.
+/// The table that was found; [`Table::unreadable`] if it cannot be read.
 pub(super) fn load(name: &str, found: Found) -> Table {
-    let Found {
+    let FoundFiles {
         kind,
         files,
         options,
-        ..
-    } = found;
+    } = match found.contents {
+        Contents::Files(files) => files,
+        Contents::Lake(lake, folder) => {
+            let why = lake.unreadable(&folder);
+            tracing::warn!("table {name:?} cannot be read: {}", why.reason);
+            return Table::without_columns(name, lake.name(), why);
+        }
+    };
     let loaded = Table::load(name, kind, files.clone(), &options, TypesFrom::Sample);
     loaded.unwrap_or_else(|error| {
         tracing::warn!("cannot be read: {error}");
@@ -160,8 +195,4 @@ fn free_name(found: &Found, is_taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{}_{number}", found.long_name));
     let mut names = names.chain(numbered).filter(|name| !is_taken(name));
     names.next().unwrap_or_default()
-}
-
-fn labels(found: &Found) -> Vec<String> {
-    found.files.iter().map(|file| file.label.clone()).collect()
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::StartError;
+use crate::source::lake::Lake;
 use crate::source::text::is_schema_file;
 use crate::source::{FileKind, KNOWN_EXTENSIONS, OptionsFrom, SourceFile, hive, naming};
 
@@ -18,10 +19,66 @@ pub(super) struct Found {
     pub(super) short_name: String,
     /// The name of the table in that case.
     pub(super) long_name: String,
+    pub(super) contents: Contents,
+}
+
+/// What a table was found in.
+pub(super) enum Contents {
+    Files(FoundFiles),
+    /// A folder in a table format, by its path below the source.
+    Lake(Lake, String),
+}
+
+/// The files of a table.
+pub(super) struct FoundFiles {
     pub(super) kind: FileKind,
     pub(super) files: Vec<SourceFile>,
-    /// How its files are read, if they are text.
+    /// How the files are read, if they are text.
     pub(super) options: OptionsFrom,
+}
+
+impl FoundFiles {
+    fn of(kind: FileKind, file: SourceFile) -> Self {
+        Self {
+            kind,
+            files: vec![file],
+            options: OptionsFrom::default(),
+        }
+    }
+}
+
+impl Found {
+    /// A table with a name that no other name can replace.
+    pub(super) fn named(name: &str, contents: Contents) -> Self {
+        Self {
+            short_name: name.to_owned(),
+            long_name: name.to_owned(),
+            contents,
+        }
+    }
+
+    /// Says how text files are read.
+    pub(super) fn set_options(&mut self, options: OptionsFrom) {
+        if let Contents::Files(files) = &mut self.contents {
+            files.options = options;
+        }
+    }
+
+    /// The paths of its files, or of its folder, below the source.
+    pub(super) fn labels(&self) -> Vec<String> {
+        match &self.contents {
+            Contents::Files(found) => found.files.iter().map(|file| file.label.clone()).collect(),
+            Contents::Lake(_, folder) => vec![folder.clone()],
+        }
+    }
+
+    /// The folder in a table format, by its path below the source.
+    pub(super) fn lake_folder(&self) -> Option<&str> {
+        match &self.contents {
+            Contents::Lake(_, folder) => Some(folder),
+            Contents::Files(_) => None,
+        }
+    }
 }
 
 /// A listed file, and the result of opening it. The label is its path below the source.
@@ -77,14 +134,28 @@ pub(super) fn file(
     Ok(Found {
         short_name: given_name.map_or_else(|| naming::name_of(&name), str::to_owned),
         long_name: given_name.map_or_else(|| naming::dotted(&name), str::to_owned),
-        kind,
-        files: vec![file],
-        options: OptionsFrom::default(),
+        contents: Contents::Files(FoundFiles::of(kind, file)),
     })
 }
 
+/// The table of a folder in a table format. `label` is its path below the source, whose folder is named
+/// `folder_name`. `given_name` is prepended to its name.
+pub(super) fn lake(folder_name: &str, given_name: Option<&str>, label: &str, lake: Lake) -> Found {
+    let path = Path::new(given_name.unwrap_or_default()).join(label);
+    let contents = Contents::Lake(lake, label.to_owned());
+    match naming::dotted(&path) {
+        name if name.is_empty() => Found::named(folder_name, contents),
+        long_name => Found {
+            short_name: naming::name_of(&path),
+            long_name,
+            contents,
+        },
+    }
+}
+
 /// The tables of a folder named `folder_name`. Each file is a table, but files in folders such as
-/// `year=2024` together are one table. `given_name` is prepended to all names.
+/// `year=2024` together are one table. `given_name` is prepended to all names. `lakes` are the tables of folders
+/// in table formats.
 ///
 /// # Errors
 /// No file has a supported type.
@@ -93,8 +164,9 @@ pub(super) fn folder(
     folder_name: &str,
     given_name: Option<&str>,
     opened: Vec<Opened>,
+    lakes: Vec<Found>,
 ) -> Result<Vec<Found>, StartError> {
-    let mut found: Vec<Found> = Vec::new();
+    let mut found = lakes;
     let mut partitioned: HashMap<PathBuf, usize> = HashMap::new();
     for Opened { label, file } in opened.into_iter().filter(Opened::is_data) {
         let (file, kind) = match file {
@@ -121,14 +193,11 @@ pub(super) fn folder(
                         entry.insert(found.len());
                     }
                     Entry::Occupied(entry) => {
-                        let table = &mut found[*entry.get()];
-                        if table.kind == kind {
-                            table.files.push(file);
-                        } else {
-                            tracing::warn!(
-                                "{label}: not of the same file type as {}, skipped",
-                                table.files[0].label
-                            );
+                        match &mut found[*entry.get()].contents {
+                            Contents::Files(table) if table.kind == kind => table.files.push(file),
+                            _ => tracing::warn!(
+                                "{label}: not of the same file type as the files before it, skipped"
+                            ),
                         }
                         continue;
                     }
@@ -144,9 +213,7 @@ pub(super) fn folder(
         found.push(Found {
             short_name,
             long_name,
-            kind,
-            files: vec![file],
-            options: OptionsFrom::default(),
+            contents: Contents::Files(FoundFiles::of(kind, file)),
         });
     }
     if found.is_empty() {
@@ -162,19 +229,11 @@ pub(super) fn folder(
 /// # Errors
 /// No file matches, a file cannot be read, or the files have different types.
 pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Found, StartError> {
-    let mut found: Option<Found> = None;
+    let mut found: Option<FoundFiles> = None;
     for Opened { label, file } in opened.into_iter().filter(Opened::is_data) {
         let (file, kind) = file.map_err(|error| unreadable(pattern, &error))?;
         match (&mut found, kind) {
-            (None, Some(kind)) => {
-                found = Some(Found {
-                    short_name: name.to_owned(),
-                    long_name: name.to_owned(),
-                    kind,
-                    files: vec![file],
-                    options: OptionsFrom::default(),
-                });
-            }
+            (None, Some(kind)) => found = Some(FoundFiles::of(kind, file)),
             (None, None) => {
                 return Err(StartError::BadArgument(format!(
                     "{label}: unsupported file type; match {KNOWN_EXTENSIONS}"
@@ -189,11 +248,12 @@ pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Fou
             }
         }
     }
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         StartError::BadArgument(format!(
             "{pattern}: no file matches; give a glob that matches, in quotes"
         ))
-    })
+    })?;
+    Ok(Found::named(name, Contents::Files(found)))
 }
 
 /// The error of a source that cannot be read. A store that may answer later does not make the argument

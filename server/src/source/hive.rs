@@ -23,7 +23,7 @@ pub(super) struct Partitions {
 }
 
 /// The column and the value in a folder's name; `None` for an ordinary folder.
-fn key_value(folder: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
+pub(super) fn key_value(folder: &str) -> Option<(Cow<'_, str>, Cow<'_, str>)> {
     let (key, value) = folder.split_once('=').filter(|(key, _)| !key.is_empty())?;
     Some((unescaped(key), unescaped(value)))
 }

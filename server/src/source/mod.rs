@@ -17,6 +17,7 @@ mod identity;
 mod int96;
 mod kept_footer;
 mod kind;
+mod lake;
 mod lender;
 mod lent_table;
 mod naming;
@@ -33,10 +34,12 @@ mod provider;
 mod pruning;
 mod reloads;
 mod remote;
+mod skipped;
 mod source_file;
 pub(crate) mod stored;
 mod table;
 mod text;
+mod unreadable;
 
 pub(crate) use arrow::{behind_marker, read_rows, without_marker};
 pub use compression::Compression;
@@ -51,6 +54,7 @@ pub use source_file::SourceFile;
 pub(crate) use source_file::scanned_bytes;
 pub use table::Table;
 pub use text::{OptionsFrom, Preview, TypesFrom};
+pub use unreadable::Unreadable;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -94,7 +98,7 @@ pub fn open_with_schemas(
     let names = naming::resolve(&names.collect::<Vec<_>>());
     for ((_, found), name) in found.iter_mut().zip(&names) {
         if let Some(options) = schemas.remove(name) {
-            found.options = options;
+            found.set_options(options);
         }
     }
     if let Some(name) = schemas.keys().next() {
@@ -111,9 +115,12 @@ pub fn open_with_schemas(
     let tables: Vec<_> = named
         .map(|((_, found), name)| folders::load(name, found))
         .collect();
-    let reasons = tables.iter().map(|table| table.unreadable.as_ref());
+    let may_pass = |why: &&Unreadable| why.may_pass();
+    let reasons = tables
+        .iter()
+        .map(|table| table.unreadable.as_ref().filter(may_pass));
     if let Some(reasons) = reasons.collect::<Option<Vec<_>>>()
-        && let Some(reason) = reasons.first()
+        && let Some(Unreadable { reason, .. }) = reasons.first()
     {
         return Err(StartError::BadArgument(format!(
             "{reason}; give a file that can be read"

@@ -1,6 +1,8 @@
 //! Sources in object stores and on web servers.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,11 +15,16 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use percent_encoding::percent_decode_str;
 
 use crate::error::StartError;
-use crate::source::gather::{self, Found, Opened, WILDCARDS, no_glob, unreadable};
+use crate::source::gather::{self, Contents, Found, Opened, WILDCARDS, no_glob, unreadable};
+use crate::source::lake::Lake;
 use crate::source::object::{Object, wait};
 use crate::source::object_store_error::explained;
-use crate::source::parallel::in_parallel;
+use crate::source::parallel::{in_parallel, try_in_parallel};
+use crate::source::skipped::SkippedNames;
 use crate::source::{MAX_FILES, SourceFile};
+
+/// The maximum number of listed objects, of which many can be those of a log.
+const MAX_LISTED: usize = 10 * MAX_FILES;
 
 /// The table of a file on a web server, which must answer `Range` requests.
 ///
@@ -150,20 +157,26 @@ struct Bucket<'a> {
 impl Bucket<'_> {
     fn folder(&self, key: &str, given_name: Option<&str>) -> Result<Vec<Found>, StartError> {
         let folder = self.parse(key)?;
-        let paths = self.list(&folder)?;
-        if paths.is_empty() {
+        let name = folder.filename().unwrap_or(self.name);
+        let lake_at = |label: &str, lake| gather::lake(name, given_name, label, lake);
+        if let Some((_, lake)) = self.lake_above(&folder)? {
+            return Ok(vec![lake_at("", lake)]);
+        }
+        let Listed { paths, lakes } = self.list(&folder, &SkippedNames::default())?;
+        let is_outside = |label: &str| lake_of(&lakes, label).is_none();
+        let paths = paths.into_iter();
+        let paths = paths.filter(|path| is_outside(label(&folder, path)));
+        let paths = self.limited(paths.collect(), MAX_FILES)?;
+        let outer = lakes.iter().filter(|(label, _)| is_outside(label));
+        let found: Vec<_> = outer.map(|(label, lake)| lake_at(label, *lake)).collect();
+        if paths.is_empty() && found.is_empty() {
             return Err(StartError::BadArgument(format!(
                 "{}: there is no such object, and nothing below it; check the address",
                 self.location
             )));
         }
-        let name = folder.filename().unwrap_or(self.name);
-        gather::folder(
-            self.location,
-            name,
-            given_name,
-            self.open_all(&folder, paths),
-        )
+        let opened = self.open_all(&folder, paths);
+        gather::folder(self.location, name, given_name, opened, found)
     }
 
     fn glob(&self, key: &str, given_name: Option<&str>) -> Result<Found, StartError> {
@@ -180,10 +193,62 @@ impl Bucket<'_> {
                 .rsplit_once('/')
                 .map_or("", |(folder, _)| folder),
         )?;
-        let mut paths = self.list(&folder)?;
-        paths.retain(|path| pattern.matches_with(path.as_ref(), options));
         let name = given_name.or(folder.filename()).unwrap_or(self.name);
+        let lake_at = |label, lake| Ok(Found::named(name, Contents::Lake(lake, label)));
+        if let Some((label, lake)) = self.lake_above(&folder)? {
+            return lake_at(label, lake);
+        }
+        let Listed { mut paths, lakes } = self.list(&folder, &SkippedNames::of_glob(key))?;
+        paths.retain(|path| pattern.matches_with(path.as_ref(), options));
+        let mut labels = paths.iter().map(|path| label(&folder, path));
+        if let Some((label, lake)) = labels.find_map(|label| data_lake(&lakes, label)) {
+            return lake_at(label.to_owned(), lake);
+        }
+        let paths = self.limited(paths, MAX_FILES)?;
         gather::glob(self.location, name, self.open_all(&folder, paths))
+    }
+
+    /// The table in a table format whose folder is `folder` or above it, unless `folder` is in the folder of the
+    /// log: the name of the table's folder, and the format.
+    fn lake_above(&self, folder: &Path) -> Result<Option<(String, Lake)>, StartError> {
+        let parts: Vec<_> = folder.parts().collect();
+        let depths = (0..=parts.len()).rev();
+        let lakes = depths.flat_map(|depth| Lake::ALL.map(|lake| (depth, lake)));
+        let lakes = lakes.filter(|(depth, lake)| {
+            let child = parts.get(*depth);
+            child.is_none_or(|child| child.as_ref() != lake.log_folder())
+        });
+        let lakes: Vec<_> = lakes.collect();
+        let found = try_in_parallel(lakes.into_iter(), |(depth, lake)| {
+            let folder: Path = parts[..depth].iter().cloned().collect();
+            let name = folder.filename().unwrap_or(self.name).to_owned();
+            let has_log = self.has_log(folder.join(lake.log_folder()), lake);
+            has_log.map(|has_log| has_log.then_some((name, lake)))
+        });
+        let found = found.map_err(|error| unreadable(self.location, &error))?;
+        Ok(found.into_iter().flatten().next())
+    }
+
+    /// Whether a folder is the log of a table in that format. A log that may not be read is none.
+    fn has_log(&self, log: Path, lake: Lake) -> io::Result<bool> {
+        let store = Arc::clone(&self.store);
+        wait(async move {
+            let mut objects = store.list(Some(&log));
+            loop {
+                match objects.try_next().await {
+                    Ok(Some(object)) => {
+                        let below: Vec<_> = label(&log, &object.location).split('/').collect();
+                        if lake.has_log_object(&below) {
+                            return Ok(true);
+                        }
+                    }
+                    Ok(None) | Err(object_store::Error::PermissionDenied { .. }) => {
+                        return Ok(false);
+                    }
+                    Err(error) => return Err(explained(&error)),
+                }
+            }
+        })?
     }
 
     fn parse(&self, key: &str) -> Result<Path, StartError> {
@@ -195,47 +260,60 @@ impl Bucket<'_> {
         })
     }
 
-    /// All objects in a folder that are neither empty nor hidden, ordered by folder.
-    fn list(&self, folder: &Path) -> Result<Vec<Path>, StartError> {
+    /// The objects in a folder, ordered by folder, and its folders in table formats.
+    fn list(&self, folder: &Path, skipped: &SkippedNames) -> Result<Listed, StartError> {
         let (store, below) = (Arc::clone(&self.store), folder.clone());
-        let depth = folder.parts_count();
         let listed = wait(async move {
+            let mut listed = Vec::new();
             let mut objects = store.list(Some(&below));
-            let mut paths = Vec::new();
             while let Some(object) = objects.try_next().await? {
-                let is_hidden = object
-                    .location
-                    .parts()
-                    .skip(depth)
-                    .any(|part| part.as_ref().starts_with('.'));
-                if object.size > 0 && !is_hidden {
-                    paths.push(object.location);
-                }
-                if paths.len() > MAX_FILES {
+                listed.push((object.location, object.size));
+                if listed.len() > MAX_LISTED {
                     break;
                 }
             }
-            Ok::<_, object_store::Error>(paths)
+            Ok::<_, object_store::Error>(listed)
         });
-        let mut paths = listed
+        let objects = listed
             .and_then(|listed| listed.map_err(|error| explained(&error)))
             .map_err(|error| unreadable(self.location, &error))?;
-        if paths.len() > MAX_FILES {
+        let mut objects = self.limited(objects, MAX_LISTED)?;
+        objects.sort_by(|(a, _), (b, _)| a.as_ref().split('/').cmp(b.as_ref().split('/')));
+        let mut listed = Listed::default();
+        for (path, size_bytes) in objects {
+            let label = label(folder, &path);
+            let parts: Vec<&str> = label.split('/').collect();
+            if let Some((depth, lake)) = Lake::of_object(&parts)
+                && !skipped.has_folder(parts[..depth].iter().copied())
+            {
+                let known = listed.lakes.entry(parts[..depth].join("/"));
+                let known = known.or_insert(lake);
+                // A table can have the logs of several formats. As on disk, the first of them counts.
+                *known = lake.min(*known);
+            }
+            if size_bytes > 0 && !skipped.has(label.as_ref()) {
+                listed.paths.push(path);
+            }
+        }
+        Ok(listed)
+    }
+
+    /// The same objects, if they are not more than `max`.
+    fn limited<T>(&self, objects: Vec<T>, max: usize) -> Result<Vec<T>, StartError> {
+        if objects.len() > max {
             return Err(StartError::BadArgument(format!(
-                "{}: more than {MAX_FILES} objects; give a folder or a glob with fewer objects",
+                "{}: more than {max} objects; give a folder or a glob with fewer objects",
                 self.location
             )));
         }
-        paths.sort_by(|a, b| a.as_ref().split('/').cmp(b.as_ref().split('/')));
-        Ok(paths)
+        Ok(objects)
     }
 
     fn open_all(&self, folder: &Path, paths: Vec<Path>) -> Vec<Opened> {
         let num_objects = paths.len();
         tracing::info!("{}: {num_objects} objects", self.location);
-        let start = folder.as_ref().len();
         in_parallel(paths.into_iter(), |path| {
-            let label = path.as_ref()[start..].trim_start_matches('/').to_owned();
+            let label = label(folder, &path).to_owned();
             Opened::new(label, |label| self.open(path, label, num_objects))
         })
     }
@@ -247,9 +325,87 @@ impl Bucket<'_> {
     }
 }
 
+/// The path of an object below a folder.
+fn label<'a>(folder: &Path, path: &'a Path) -> &'a str {
+    path.as_ref()[folder.as_ref().len()..].trim_start_matches('/')
+}
+
+/// What is in a folder of a bucket.
+#[derive(Default)]
+struct Listed {
+    /// Objects that are neither empty nor skipped.
+    paths: Vec<Path>,
+    lakes: Lakes,
+}
+
+/// Folders in table formats, by their paths below the source.
+type Lakes = BTreeMap<String, Lake>;
+
+/// The folder in a table format in which a path is, and the format.
+fn lake_of<'a>(lakes: &'a Lakes, label: &str) -> Option<(&'a str, Lake)> {
+    let ends = label.match_indices('/').map(|(end, _)| end);
+    let mut folders = iter::once(0).chain(ends).filter(|end| *end < label.len());
+    let found = folders.find_map(|end| lakes.get_key_value(&label[..end]));
+    found.map(|(folder, lake)| (folder.as_str(), *lake))
+}
+
+/// As [`lake_of`], unless the path is in the folder of the log.
+fn data_lake<'a>(lakes: &'a Lakes, label: &str) -> Option<(&'a str, Lake)> {
+    lake_of(lakes, label).filter(|(folder, lake)| {
+        let mut below = label[folder.len()..].trim_start_matches('/').split('/');
+        below.next() != Some(lake.log_folder())
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::without_secrets;
+    use object_store::memory::InMemory;
+    use object_store::{ObjectStoreExt, PutPayload};
+
+    use super::*;
+
+    /// A bucket with objects of one byte at these keys.
+    fn bucket(keys: &[&str]) -> Bucket<'static> {
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        for key in keys {
+            let (store, key) = (Arc::clone(&store), Path::from(*key));
+            let put = wait(async move { store.put(&key, PutPayload::from("x")).await });
+            put.unwrap().unwrap();
+        }
+        Bucket {
+            location: "s3://b",
+            store,
+            name: "b",
+        }
+    }
+
+    #[test]
+    fn lakes_of_a_bucket_are_those_of_a_disk() {
+        let bucket = bucket(&[
+            "both/.hoodie/hoodie.properties",
+            "both/_delta_log/0.json",
+            "both/metadata/v1.metadata.json",
+            "_staged/lake/_delta_log/0.json",
+            "_year=2024/lake/_delta_log/_sidecars/x.parquet",
+            "outer/_delta_log/0.json",
+            "outer/inner/_delta_log/0.json",
+            "none/_delta_log",
+            "none/_versions/readme.txt",
+            "none/metadata/deep/v1.metadata.json",
+            "none/metadata/a.json",
+        ]);
+        let listed = bucket.list(&Path::default(), &SkippedNames::default());
+        let lakes = listed.unwrap().lakes;
+        let expected = ["_year=2024/lake", "both", "outer", "outer/inner"];
+        assert!(lakes.keys().eq(expected), "{lakes:?}");
+        assert!(lakes.values().all(|lake| *lake == Lake::Delta));
+        let above = |folder: &str| bucket.lake_above(&Path::from(folder)).unwrap();
+        let name = |folder| above(folder).map(|(name, _)| name);
+        assert_eq!(name("outer/x").as_deref(), Some("outer"));
+        assert_eq!(name("outer/inner/x").as_deref(), Some("inner"));
+        assert_eq!(name("outer/_delta_log"), None);
+        assert_eq!(name("none/x"), None);
+    }
 
     #[test]
     fn addresses_are_shown_without_secrets() {

@@ -21,7 +21,8 @@ use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
 use crate::source::text::{OptionsFrom, SchemaFile, TextFiles};
 use crate::source::{
-    FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, TypesFrom, int96, text,
+    FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, TypesFrom, Unreadable,
+    int96, text,
 };
 
 /// A table that is served.
@@ -46,8 +47,8 @@ pub struct Table {
     stored: Option<Arc<StoredFile>>,
     /// Whether it is borrowed, and was uploaded.
     is_removable: bool,
-    /// Why its files could not be read when the server started.
-    pub unreadable: Option<String>,
+    /// Why it cannot be read since it was found.
+    pub unreadable: Option<Unreadable>,
 }
 
 #[derive(Debug, Clone)]
@@ -131,9 +132,7 @@ impl Table {
         options: &OptionsFrom,
         reason: String,
     ) -> Self {
-        let empty = EmptyTable::new(Arc::new(Schema::empty()));
         Self {
-            format: kind.format.name(),
             files: Some(FileSet {
                 kind,
                 schema_file: SchemaFile::of(&files, options),
@@ -142,7 +141,16 @@ impl Table {
                 options: options.clone(),
                 has_misfit: Arc::default(),
             }),
-            unreadable: Some(reason),
+            ..Self::without_columns(name, kind.format.name(), Unreadable::files(reason))
+        }
+    }
+
+    /// A table without columns, which says why it cannot be read.
+    pub(super) fn without_columns(name: &str, format: &'static str, why: Unreadable) -> Self {
+        let empty = EmptyTable::new(Arc::new(Schema::empty()));
+        Self {
+            format,
+            unreadable: Some(why),
             ..Self::from_provider(name, Arc::new(empty))
         }
     }
@@ -313,7 +321,8 @@ impl Table {
     /// As [`Table::load`].
     pub fn reload(&self) -> Result<Self, String> {
         let Some(set) = &self.files else {
-            return Ok(self.clone());
+            let reason = self.unreadable.as_ref().map(|why| why.reason.clone());
+            return reason.map_or_else(|| Ok(self.clone()), Err);
         };
         let files = try_in_parallel(set.files.iter(), |file| {
             file.open_again()

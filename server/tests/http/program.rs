@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::served::Running;
@@ -21,7 +22,11 @@ struct Program {
 impl Program {
     /// Serves a table of 2 million rows; temporary folders are created in `temporary`.
     fn start(temporary: &Path, source: &Path, options: &[&str]) -> Self {
-        let mut child = command(temporary, source, options)
+        Self::of(command(temporary, source, options))
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -66,6 +71,26 @@ fn command(temporary: &Path, source: &Path, options: &[&str]) -> Command {
         .args(options)
         .env("TMPDIR", temporary);
     command
+}
+
+/// The tables of a source that is given in a working directory.
+pub(crate) fn tables_of(working: &Path, source: &str) -> Vec<Value> {
+    let temporary = TempDir::new().unwrap();
+    let mut command = command(temporary.path(), Path::new(source), &[]);
+    command.current_dir(working);
+    let program = Program::of(command);
+    let mut socket = TcpStream::connect(&program.address).unwrap();
+    let request = format!(
+        "GET /v1/tables HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+        program.address
+    );
+    socket.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    socket.read_to_string(&mut response).unwrap();
+    let (_, body) = response.split_once("\r\n\r\n").unwrap();
+    let json = &body[body.find('{').unwrap()..=body.rfind('}').unwrap()];
+    let list: Value = serde_json::from_str(json).unwrap();
+    list["tables"].as_array().unwrap().clone()
 }
 
 fn source(folder: &Path) -> std::path::PathBuf {
