@@ -1,6 +1,7 @@
-import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
 import type { Page, Response } from "@playwright/test";
 import {
   Field,
@@ -12,6 +13,7 @@ import {
   Table,
   tableToIPC,
 } from "apache-arrow";
+import { expectAccessible } from "./accessible.js";
 import { cell, chooseTable, expect, SMALL_COMPLETE, test } from "./fixtures.js";
 import { Server } from "./server.js";
 
@@ -63,6 +65,35 @@ test("a note says that a file has changed, and Reload shows its new rows", async
     await page.getByRole("button", { name: "Reload" }).click();
     await expect(cell(page, 0, 2)).toHaveText("3");
     await expect(page.getByText("has changed since")).toBeHidden();
+  });
+});
+
+test("a table says which of its files it lacks, until they can be read", async ({ page }) => {
+  await withFolder(async (folder, server) => {
+    const whole = gzipSync("n\n7\n8\n");
+    const put = async (name: string, bytes: Uint8Array) => {
+      const path = join(folder, "parts", name);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, bytes);
+    };
+    await put("day=1/a.csv.gz", whole);
+    await put("day=2/b.csv.gz", whole.subarray(0, -6));
+    await page.goto(server.origin);
+    const entry = listOf(page).getByRole("listitem").filter({ hasText: "parts" });
+    await expect(entry).toContainText("1 file left out");
+    await entry.getByRole("link", { name: "parts", exact: true }).click();
+    const viewer = page.locator("colonnade-viewer");
+    await expect(viewer.locator(".line")).toContainText("1 file left out");
+    await expect(viewer.locator(".line")).toContainText("2 rows");
+    await page.goto(`${server.origin}/?table=parts&view=details`);
+    const details = page.getByRole("main");
+    await expect(details.getByRole("heading", { name: "1 file left out" })).toBeVisible();
+    const file = details.getByRole("listitem").filter({ hasText: "day=2/b.csv.gz" });
+    await expect(file).toContainText("its gzip data end too early");
+    await expectAccessible(page);
+    await put("day=2/b.csv.gz", whole);
+    await expect(details.getByText("left out")).toBeHidden();
+    await expect(entry).not.toContainText("left out");
   });
 });
 

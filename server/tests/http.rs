@@ -39,6 +39,8 @@ mod kernels;
 mod lake_folders;
 #[path = "http/lakes.rs"]
 mod lakes;
+#[path = "http/left_out.rs"]
+mod left_out;
 #[path = "http/messages.rs"]
 mod messages;
 

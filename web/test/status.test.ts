@@ -54,6 +54,13 @@ test("a running stream reports its progress, a complete one its totals", () => {
   expect(announcement("connecting", undefined)).toBe("Connecting…");
 });
 
+test("files that are missing are counted", () => {
+  expect(announcement("complete", { ...progress, leftOutFiles: 2 })).toMatch(
+    /^Complete: 1,500,000 rows, 2 files left out, 240 MB/,
+  );
+  expect(announcement("complete", { ...progress, leftOutFiles: 0 })).not.toContain("left out");
+});
+
 test("a lost connection is a phase only of a running stream", () => {
   const interruption = { row: 1_500_000, attempt: 2, since: 0 };
   const lost = { ...progress, connection: "interrupted" as const, interruption };

@@ -35,7 +35,7 @@ use crate::encode::{Codec, EmptyBatch};
 use crate::error::QueryError;
 use crate::message::IpcMessage;
 use crate::order::{Order, Partition, RowRange};
-use crate::source::Table;
+use crate::source::{LeftOutFile, Table};
 
 /// An engine. In every implementation, a partition yields an error if it ends before the engine reports
 /// completion. Dropping a partition stops its work. Messages of a remote engine have passed [`Received`].
@@ -78,6 +78,8 @@ pub struct TableDescription {
     pub is_uploaded: bool,
     /// Its columns.
     pub fields: Vec<FieldDescription>,
+    /// Files that are not in it, because they could not be read so far.
+    pub left_out: Vec<LeftOutFile>,
     /// Why it cannot be read at present.
     pub error: Option<String>,
 }

@@ -86,6 +86,7 @@ impl Listing {
                 is_uploaded: false,
                 fields: encode::describe(&table.schema)
                     .map_err(|error| bad_engine(&error.to_string()))?,
+                left_out: Vec::new(),
                 error: None,
             })
         });

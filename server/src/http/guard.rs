@@ -53,7 +53,7 @@ pub(super) async fn guard(State(app): State<AppState>, request: Request, next: N
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("X-Query-Id, X-Result-Order, Retry-After"),
+            HeaderValue::from_static("X-Query-Id, X-Result-Order, X-Left-Out, Retry-After"),
         );
     }
     response

@@ -1,12 +1,12 @@
 //! Request headers that several routes read, and response headers that several routes send.
 
 use axum::http::header::{ACCEPT, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_TYPE, IF_NONE_MATCH};
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use mediatype::names::APPLICATION;
 use mediatype::{MediaType, MediaTypeList, Name, ReadParams};
-use uuid::Uuid;
 
 use crate::encode::Codec;
+use crate::results::ResultRecord;
 
 /// The media type, <https://www.iana.org/assignments/media-types/application/vnd.apache.arrow.stream>.
 pub(super) const ARROW_STREAM: &str = "application/vnd.apache.arrow.stream";
@@ -21,6 +21,9 @@ pub(super) const X_QUERY_ID: HeaderName = HeaderName::from_static("x-query-id");
 
 /// What the order of the rows guarantees.
 pub(super) const X_RESULT_ORDER: HeaderName = HeaderName::from_static("x-result-order");
+
+/// The number of files that the rows lack, because they could not be read.
+const X_LEFT_OUT: HeaderName = HeaderName::from_static("x-left-out");
 
 /// The value of a header, if it is ASCII text.
 pub(super) fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -66,17 +69,24 @@ fn codec_in(accept: &str) -> Option<Codec> {
     })
 }
 
-/// The headers of a streamed body: neither caches nor proxies may keep, change or delay it.
-pub(super) fn streaming_headers(id: Uuid) -> [(HeaderName, String); 4] {
-    [
+/// The headers of a streamed body of rows of a result: neither caches nor proxies may keep, change or delay it.
+pub(super) fn streaming_headers(result: &ResultRecord) -> HeaderMap {
+    let num_left_out = result.properties().map_or(0, |known| known.num_left_out);
+    let left_out = (num_left_out > 0).then(|| (X_LEFT_OUT, num_left_out.to_string()));
+    let headers = [
         (CACHE_CONTROL, "no-store, no-transform".to_owned()),
         (
             HeaderName::from_static("x-accel-buffering"),
             "no".to_owned(),
         ),
         (ACCEPT_RANGES, "none".to_owned()),
-        (X_QUERY_ID, id.to_string()),
-    ]
+        (X_QUERY_ID, result.id.to_string()),
+    ];
+    let headers = headers.into_iter().chain(left_out);
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_str(&value).ok()));
+    headers
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
 }
 
 #[cfg(test)]

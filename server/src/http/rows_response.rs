@@ -44,7 +44,7 @@ pub(super) async fn stream_rows(
         None => ARROW_STREAM.to_owned(),
     };
     let headers = (
-        streaming_headers(reader.record().id),
+        streaming_headers(reader.record()),
         [(CONTENT_TYPE, content_type)],
         [(X_RESULT_ORDER, order)],
     );

@@ -378,6 +378,7 @@ impl ResultRecord {
             elapsed_ms: until.duration_since(self.started).as_millis() as u64,
             memory_bytes,
             disk_bytes,
+            left_out: properties.map_or_else(Vec::new, |properties| properties.left_out.clone()),
             engine: engine.as_ref().and_then(|engine| engine.status()),
             usage: engine.as_ref().and_then(|engine| engine.usage()),
             error,

@@ -25,6 +25,9 @@ use crate::spool::RunSpool;
 /// with TPC-H's lineitem: 10 MiB.
 const PARTITION_WORKING_BYTES: u64 = 16 << 20;
 
+/// The number of files in a record that the tables lack. The header says how many there are.
+const MAX_LEFT_OUT: usize = 100;
+
 /// How often a run that waits for a slot looks for one without a reader.
 const IDLE_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -41,9 +44,8 @@ impl Results {
         let planned = self.plan(record, options).await?;
         let mut properties = properties_of(&planned);
         if let Some(base) = &base {
-            let sources = base.properties().map(|known| known.sources.clone());
-            properties.sources = sources.unwrap_or_default();
-            properties.base = Some(base.rows_id());
+            let known = base.properties().cloned();
+            properties = properties.over(known, base.rows_id());
         }
         let is_first = record.properties().is_none();
         let known = record.set_properties(properties.clone());
@@ -189,6 +191,7 @@ impl Results {
 }
 
 fn properties_of(planned: &PlannedQuery) -> ResultProperties {
+    let left_out = || planned.sources.iter().flat_map(|table| table.left_out());
     ResultProperties {
         order: planned.order,
         is_seekable: planned.is_seekable,
@@ -200,5 +203,7 @@ fn properties_of(planned: &PlannedQuery) -> ResultProperties {
             .map(|table| (table.name.clone(), table.version.clone()))
             .collect(),
         base: None,
+        left_out: left_out().take(MAX_LEFT_OUT).collect(),
+        num_left_out: left_out().count() as u64,
     }
 }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::backend::{EngineProgressStatus, Usage};
 use crate::error::ErrorSummary;
 use crate::results::export::ExportStatus;
+use crate::source::LeftOutFile;
 
 /// The record as `GET /v1/query/{id}` shows it.
 #[derive(Debug, Clone, Serialize)]
@@ -38,6 +39,8 @@ pub struct ResultStatus {
     pub memory_bytes: u64,
     /// Size of the files that its runs are writing stored rows to; 0 when they have ended.
     pub disk_bytes: u64,
+    /// The first files that its tables lack, because they could not be read when it was planned.
+    pub left_out: Vec<LeftOutFile>,
     /// Progress of the engine, if it reports any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineProgressStatus>,

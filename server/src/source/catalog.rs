@@ -13,7 +13,7 @@ use datafusion::error::DataFusionError;
 
 use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
-use crate::source::folders::Folders;
+use crate::source::folders::{Change, Folders};
 use crate::source::parallel::in_parallel;
 use crate::source::reloads::Reloads;
 
@@ -35,7 +35,8 @@ impl Entry {
         }
     }
 
-    fn at_start(table: Table) -> Self {
+    /// A table that was found.
+    fn found(table: Table) -> Self {
         Self {
             broken: table.unreadable.as_ref().map(|why| why.reason.clone()),
             table: Arc::new(table),
@@ -102,7 +103,7 @@ impl Catalog {
     /// A catalog of these tables.
     pub fn new(mut tables: Vec<Table>) -> Self {
         tables.sort_by(|a, b| a.name.cmp(&b.name));
-        let entries = tables.into_iter().map(Entry::at_start);
+        let entries = tables.into_iter().map(Entry::found);
         Self {
             entries: RwLock::new(Arc::new(entries.collect())),
             changing: Mutex::new(()),
@@ -131,9 +132,8 @@ impl Catalog {
     /// # Errors
     /// The loader's error.
     pub fn find(&self, name: &str) -> Result<Option<Entry>, QueryError> {
-        let entries = self.entries();
-        if let Some(entry) = entries.iter().find(|entry| entry.table.name == name) {
-            return Ok(Some(entry.clone()));
+        if let Some(entry) = self.entry(name) {
+            return Ok(Some(entry));
         }
         let Some(loader) = &self.loader else {
             return Ok(None);
@@ -147,6 +147,15 @@ impl Catalog {
             table,
             broken: None,
         }))
+    }
+
+    /// The table with that name, if it is loaded.
+    fn entry(&self, name: &str) -> Option<Entry> {
+        let entries = self.entries();
+        entries
+            .iter()
+            .find(|entry| entry.table.name == name)
+            .cloned()
     }
 
     /// The current tables.
@@ -187,11 +196,8 @@ impl Catalog {
             let catalog = Arc::clone(self);
             thread::spawn(move || {
                 if let Some(folders) = catalog.folders.get() {
-                    folders.look(
-                        |name| catalog.table_exist(name),
-                        |table| catalog.put_entry(Entry::at_start(table)),
-                        |name| catalog.remove(name),
-                    );
+                    let known = |name: &str| catalog.entry(name).map(|entry| entry.table);
+                    folders.look(known, |change| catalog.apply(change));
                 }
             });
         }
@@ -214,16 +220,7 @@ impl Catalog {
                 broken: Some(error),
             },
         };
-        {
-            let _changing = self.changing();
-            let mut entries = self.entries().as_ref().clone();
-            // Meanwhile, the table may have been replaced or removed.
-            let same = |entry: &&mut Entry| Arc::ptr_eq(&entry.table, old);
-            if let Some(entry) = entries.iter_mut().find(same) {
-                *entry = new;
-                self.set(entries);
-            }
-        }
+        self.replace(old, new);
         self.reloads.end(&old.name, began, is_loaded);
     }
 
@@ -236,6 +233,17 @@ impl Catalog {
         });
     }
 
+    /// Replaces a table, unless it was replaced or removed meanwhile.
+    fn replace(&self, old: &Arc<Table>, new: Entry) {
+        let _changing = self.changing();
+        let mut entries = self.entries().as_ref().clone();
+        let same = |entry: &&mut Entry| Arc::ptr_eq(&entry.table, old);
+        if let Some(entry) = entries.iter_mut().find(same) {
+            *entry = new;
+            self.set(entries);
+        }
+    }
+
     fn put_entry(&self, entry: Entry) {
         let _changing = self.changing();
         let mut entries = self.entries().as_ref().clone();
@@ -245,6 +253,18 @@ impl Catalog {
             Err(index) => entries.insert(index, entry),
         }
         self.set(entries);
+    }
+
+    fn apply(&self, change: Change) {
+        match change {
+            Change::Loaded(table) => self.put_entry(Entry::found(*table)),
+            Change::Unreadable(old, error) => {
+                let table = Arc::clone(&old);
+                let broken = Some(error);
+                self.replace(&old, Entry { table, broken });
+            }
+            Change::Removed(name) => self.remove(&name),
+        }
     }
 
     /// Removes a table.

@@ -170,9 +170,7 @@ fn find_file(
 fn open_all(paths: &[PathBuf], folder: &Path, root: &Path) -> Vec<Opened> {
     let opened = paths.iter().map(|path| {
         let label = path.strip_prefix(folder).unwrap_or(path).to_string_lossy();
-        Opened::new(label.into_owned(), |label| {
-            SourceFile::open(path, label, Some(root))
-        })
+        Opened::new(SourceFile::opened(path, &label, Some(root)), None)
     });
     opened.collect()
 }
@@ -278,19 +276,9 @@ fn find_by_glob(pattern: &str, given_name: Option<&str>) -> Result<Found, StartE
         .collect();
     let absolute = std::path::absolute(Path::new(".").join(&literal)).unwrap_or(literal.clone());
     let root = fs::canonicalize(&absolute).unwrap_or(absolute.clone());
-    let is_inside = |path: &PathBuf| {
-        let is_inside = fs::canonicalize(path).is_ok_and(|path| path.starts_with(&root));
-        if !is_inside {
-            tracing::warn!(
-                "{}: it is a link to a place outside the directory, skipped",
-                path.strip_prefix(&literal).unwrap_or(path).display()
-            );
-        }
-        is_inside
-    };
     let skipped = SkippedNames::of_glob(pattern);
     let mut paths: Vec<PathBuf> = matches
-        .filter(|path| !skipped.has(&below(path, &literal)) && path.is_file() && is_inside(path))
+        .filter(|path| !skipped.has(&below(path, &literal)) && path.is_file())
         .take(MAX_FILES + 1)
         .collect();
     paths.sort();

@@ -67,6 +67,18 @@ impl DiskFile {
         Ok((opened, identity(&metadata)))
     }
 
+    /// The file that [`DiskFile::open`] could not open, in the state that it has.
+    pub(super) fn closed(path: &Path, root: Option<&Path>) -> (Self, Identity) {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let identity = identity_at(&path).unwrap_or_default();
+        let origin = FileOrigin::Path {
+            path,
+            root: root.map(Path::to_owned),
+        };
+        let kept = Arc::default();
+        (Self { origin, kept }, identity)
+    }
+
     /// File `index` of a lender.
     pub(super) fn lent(lender: Arc<dyn FileLender>, index: usize) -> Self {
         Self {
@@ -75,21 +87,10 @@ impl DiskFile {
         }
     }
 
-    /// Opens the file at the same path again.
-    ///
-    /// # Errors
-    /// As [`DiskFile::open`]; a lent file cannot be opened again.
-    pub(super) fn open_again(&self) -> io::Result<(Self, Identity)> {
+    /// The path of the file and the directory that must contain it; `None` if another process holds it.
+    pub(super) fn path(&self) -> Option<(&Path, Option<&Path>)> {
         match &self.origin {
-            FileOrigin::Path { path, root } => Self::open(path, root.as_deref()),
-            FileOrigin::Lent(..) => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-
-    /// The folder of the file; `None` if another process holds it.
-    pub(super) fn folder(&self) -> Option<&Path> {
-        match &self.origin {
-            FileOrigin::Path { path, .. } => path.parent(),
+            FileOrigin::Path { path, root } => Some((path, root.as_deref())),
             FileOrigin::Lent(..) => None,
         }
     }
@@ -97,9 +98,7 @@ impl DiskFile {
     /// Whether the path leads to the expected state of the file.
     pub(super) fn is_at_path(&self, expected: &Identity) -> bool {
         match &self.origin {
-            FileOrigin::Path { path, .. } => {
-                fs::metadata(path).is_ok_and(|now| identity(&now) == *expected)
-            }
+            FileOrigin::Path { path, .. } => identity_at(path).unwrap_or_default() == *expected,
             FileOrigin::Lent(..) => true,
         }
     }

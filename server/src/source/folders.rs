@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::source::discover::{discover, listed};
-use crate::source::gather::{Contents, Found, FoundFiles};
+use crate::source::gather::{Contents, Found};
 use crate::source::{Table, TypesFrom};
 
 /// The least time between two looks.
@@ -55,10 +55,22 @@ impl Known {
     }
 }
 
+/// What has changed in the folders.
+pub(super) enum Change {
+    /// A table is new, or has other files.
+    Loaded(Box<Table>),
+    /// A table has other files, and cannot be read any more: the table, and why.
+    Unreadable(Arc<Table>, String),
+    /// The table with this name is none any more.
+    Removed(String),
+}
+
 impl Folders {
-    /// The sources, and the tables that were found in them: each with the index of its source and its name.
+    /// The sources with the files that they had, and the tables that were then found in them: each with the index of
+    /// its source and its name.
     pub(super) fn new<'a>(
         sources: &[String],
+        files: Vec<Vec<PathBuf>>,
         found: impl Iterator<Item = (usize, &'a Found, &'a str)>,
     ) -> Self {
         let tables = found.map(|(index, found, name)| {
@@ -69,7 +81,7 @@ impl Folders {
         Self {
             sources: sources.to_vec(),
             state: Mutex::new(State {
-                files: sources.iter().map(|source| listed(source)).collect(),
+                files,
                 tables,
                 next: Instant::now() + MIN_PAUSE,
                 is_looking: false,
@@ -95,15 +107,9 @@ impl Folders {
         drop(waited);
     }
 
-    /// Passes each table to `put` that has new files or other files than before. A new one gets a name that
-    /// is not `taken`. Passes the name of each table to `remove` whose files are now in a lake, and of each lake
-    /// that is none any more.
-    pub(super) fn look(
-        &self,
-        is_taken: impl Fn(&str) -> bool,
-        put: impl Fn(Table),
-        remove: impl Fn(&str),
-    ) {
+    /// Reports each table that has new files or other files than before, each table whose files are now in a lake, and
+    /// each lake that is none any more. `known` returns the present table of a name.
+    pub(super) fn look(&self, known: impl Fn(&str) -> Option<Arc<Table>>, report: impl Fn(Change)) {
         let began = Instant::now();
         for (index, source) in self.sources.iter().enumerate() {
             let files = listed(source);
@@ -113,14 +119,18 @@ impl Folders {
             // A folder that has become empty is no error.
             let found = discover(source).unwrap_or_default();
             for name in self.forget(index, &found) {
-                remove(&name);
+                report(Change::Removed(name));
             }
+            let mut is_loaded = true;
             for found in found {
-                if let Some(table) = self.load_if_new(index, found, &is_taken) {
-                    put(table);
+                if let Some(change) = self.load_if_new(index, found, &known) {
+                    is_loaded &= !matches!(change, Change::Unreadable(..));
+                    report(change);
                 }
             }
-            self.state().files[index] = files;
+            if is_loaded {
+                self.state().files[index] = files;
+            }
         }
         let mut state = self.state();
         state.next = Instant::now() + (began.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE);
@@ -147,21 +157,31 @@ impl Folders {
         tables.map(|(_, known)| known.name).collect()
     }
 
+    /// Loads a table of a source, unless it has its files already.
     fn load_if_new(
         &self,
         index: usize,
         found: Found,
-        is_taken: impl Fn(&str) -> bool,
-    ) -> Option<Table> {
+        known: impl Fn(&str) -> Option<Arc<Table>>,
+    ) -> Option<Change> {
         let key = (index, found.long_name.clone());
         let name = match self.state().tables.get(&key) {
             Some(known) if *known == Known::of(&known.name, &found) => return None,
             Some(known) => known.name.clone(),
-            None => free_name(&found, is_taken),
+            None => free_name(&found, |name| known(name).is_some()),
         };
-        self.state().tables.insert(key, Known::of(&name, &found));
         tracing::info!("table {name:?} has new files");
-        Some(load(&name, found))
+        let now = Known::of(&name, &found);
+        let before = known(&name).filter(|table| table.file_table().is_some());
+        let loaded = match (before, found.contents) {
+            (Some(before), Contents::Files(files)) => match before.load_again(files) {
+                Ok(table) => table,
+                Err(error) => return Some(Change::Unreadable(before, error)),
+            },
+            (_, contents) => load(&name, contents),
+        };
+        self.state().tables.insert(key, now);
+        Some(Change::Loaded(Box::new(loaded)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -170,12 +190,8 @@ impl Folders {
 }
 
 /// The table that was found; [`Table::unreadable`] if it cannot be read.
-pub(super) fn load(name: &str, found: Found) -> Table {
-    let FoundFiles {
-        kind,
-        files,
-        options,
-    } = match found.contents {
+pub(super) fn load(name: &str, contents: Contents) -> Table {
+    let files = match contents {
         Contents::Files(files) => files,
         Contents::Lake(lake, folder) => {
             let why = lake.unreadable(&folder);
@@ -183,10 +199,10 @@ pub(super) fn load(name: &str, found: Found) -> Table {
             return Table::without_columns(name, lake.name(), why);
         }
     };
-    let loaded = Table::load(name, kind, files.clone(), &options, TypesFrom::Sample);
+    let loaded = Table::load(name, files.clone(), &|_| false, TypesFrom::Sample);
     loaded.unwrap_or_else(|error| {
         tracing::warn!("cannot be read: {error}");
-        Table::unreadable(name, kind, files, &options, error)
+        Table::unreadable(name, files, error)
     })
 }
 

@@ -1,7 +1,6 @@
 //! Groups the files of a folder or a glob into tables.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,19 +29,47 @@ pub(super) enum Contents {
 }
 
 /// The files of a table.
+#[derive(Debug, Clone)]
 pub(super) struct FoundFiles {
+    /// Its type, which some files may not have.
     pub(super) kind: FileKind,
-    pub(super) files: Vec<SourceFile>,
+    pub(super) files: Vec<Opened>,
     /// How the files are read, if they are text.
     pub(super) options: OptionsFrom,
 }
 
 impl FoundFiles {
-    fn of(kind: FileKind, file: SourceFile) -> Self {
+    /// A file of a known type.
+    pub(super) fn one(file: SourceFile, kind: FileKind, options: OptionsFrom) -> Self {
         Self {
             kind,
-            files: vec![file],
-            options: OptionsFrom::default(),
+            files: vec![Opened {
+                file,
+                kind: Ok(kind),
+            }],
+            options,
+        }
+    }
+
+    /// Files of the type that most of them have.
+    ///
+    /// # Errors
+    /// The files, if none has a type.
+    fn of(files: Vec<Opened>) -> Result<Self, Vec<Opened>> {
+        let mut counts: Vec<(FileKind, usize)> = Vec::new();
+        for kind in files.iter().filter_map(|opened| opened.kind.as_ref().ok()) {
+            match counts.iter_mut().find(|(known, _)| known == kind) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((*kind, 1)),
+            }
+        }
+        match counts.into_iter().rev().max_by_key(|(_, count)| *count) {
+            None => Err(files),
+            Some((kind, _)) => Ok(Self {
+                kind,
+                files,
+                options: OptionsFrom::default(),
+            }),
         }
     }
 }
@@ -67,7 +94,10 @@ impl Found {
     /// The paths of its files, or of its folder, below the source.
     pub(super) fn labels(&self) -> Vec<String> {
         match &self.contents {
-            Contents::Files(found) => found.files.iter().map(|file| file.label.clone()).collect(),
+            Contents::Files(found) => {
+                let labels = found.files.iter().map(|opened| opened.label().to_owned());
+                labels.collect()
+            }
             Contents::Lake(_, folder) => vec![folder.clone()],
         }
     }
@@ -81,30 +111,40 @@ impl Found {
     }
 }
 
-/// A listed file, and the result of opening it. The label is its path below the source.
+/// A file whose label is its path below the source, and its type, or why it has none.
+#[derive(Debug, Clone)]
 pub(super) struct Opened {
-    label: String,
-    file: io::Result<(SourceFile, Option<FileKind>)>,
+    pub(super) file: SourceFile,
+    pub(super) kind: Result<FileKind, String>,
 }
 
 impl Opened {
-    /// Opens the file with `open`, which gets its label, and detects its type.
-    pub(super) fn new(label: String, open: impl FnOnce(&str) -> io::Result<SourceFile>) -> Self {
-        Self {
-            file: open(&label).and_then(with_kind),
-            label,
-        }
+    /// Detects the type of a file, which is `fallback` if nothing shows it, or keeps the error of opening it.
+    pub(super) fn new(
+        (file, error): (SourceFile, Option<io::Error>),
+        fallback: Option<FileKind>,
+    ) -> Self {
+        let kind = error.map_or_else(|| FileKind::detect_open(&file), Err);
+        let kind = kind.map(|kind| kind.or(fallback));
+        let kind = kind.map_err(|error| reason(&error));
+        let unknown = || format!("unsupported file type; give {KNOWN_EXTENSIONS}");
+        let kind = kind.and_then(|kind| kind.ok_or_else(unknown));
+        Self { file, kind }
+    }
+
+    fn label(&self) -> &str {
+        &self.file.label
+    }
+
+    fn error(&self) -> Option<String> {
+        let why = self.kind.as_ref().err()?;
+        Some(format!("{}: {why}", self.label()))
     }
 
     /// Whether the file has rows, rather than says how another is read.
     fn is_data(&self) -> bool {
-        !is_schema_file(&self.label)
+        !is_schema_file(self.label())
     }
-}
-
-fn with_kind(file: SourceFile) -> io::Result<(SourceFile, Option<FileKind>)> {
-    let kind = FileKind::detect_open(&file)?;
-    Ok((file, kind))
 }
 
 /// The table of one file that was given by name. Its type is `fallback` if it cannot be detected.
@@ -117,14 +157,14 @@ pub(super) fn file(
     opened: io::Result<SourceFile>,
     fallback: Option<FileKind>,
 ) -> Result<Found, StartError> {
-    let (file, kind) = opened
-        .and_then(with_kind)
-        .map_err(|error| unreadable(location, &error))?;
+    let unreadable = |error: io::Error| unreadable(location, &error);
+    let file = opened.map_err(unreadable)?;
     if is_schema_file(&file.label) {
         return Err(StartError::BadArgument(format!(
             "{location}: it says how another file is read; give that file"
         )));
     }
+    let kind = FileKind::detect_open(&file).map_err(unreadable)?;
     let kind = kind.or(fallback).ok_or_else(|| {
         StartError::BadArgument(format!(
             "{location}: unsupported file type; give {KNOWN_EXTENSIONS}"
@@ -134,7 +174,7 @@ pub(super) fn file(
     Ok(Found {
         short_name: given_name.map_or_else(|| naming::name_of(&name), str::to_owned),
         long_name: given_name.map_or_else(|| naming::dotted(&name), str::to_owned),
-        contents: Contents::Files(FoundFiles::of(kind, file)),
+        contents: Contents::Files(FoundFiles::one(file, kind, OptionsFrom::default())),
     })
 }
 
@@ -167,54 +207,26 @@ pub(super) fn folder(
     lakes: Vec<Found>,
 ) -> Result<Vec<Found>, StartError> {
     let mut found = lakes;
-    let mut partitioned: HashMap<PathBuf, usize> = HashMap::new();
-    for Opened { label, file } in opened.into_iter().filter(Opened::is_data) {
-        let (file, kind) = match file {
-            Ok((file, Some(kind))) => (file, kind),
-            Ok((_, None)) => {
-                tracing::info!("{label}: unsupported file type, skipped");
-                continue;
-            }
-            Err(error) => {
-                tracing::warn!("{label}: {}, skipped", reason(&error));
-                continue;
-            }
+    let mut partitioned: BTreeMap<PathBuf, Vec<Opened>> = BTreeMap::new();
+    let named = |path: &Path| Path::new(given_name.unwrap_or_default()).join(path);
+    for opened in opened.into_iter().filter(Opened::is_data) {
+        if let Some(above) = hive::table_folder(opened.label()) {
+            partitioned.entry(above).or_default().push(opened);
+        } else {
+            let path = named(Path::new(opened.label()));
+            found.extend(typed(vec![opened]).map(|contents| Found {
+                short_name: naming::name_of(&path),
+                long_name: naming::dotted(&path),
+                contents,
+            }));
+        }
+    }
+    for (above, opened) in partitioned {
+        let name = match naming::dotted(&named(&above)) {
+            name if name.is_empty() => folder_name.to_owned(),
+            name => name,
         };
-        let named = |path: &Path| Path::new(given_name.unwrap_or_default()).join(path);
-        let (short_name, long_name) = match hive::table_folder(&label) {
-            None => {
-                let path = named(Path::new(&label));
-                (naming::name_of(&path), naming::dotted(&path))
-            }
-            Some(above) => {
-                let name = naming::dotted(&named(&above));
-                match partitioned.entry(above) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(found.len());
-                    }
-                    Entry::Occupied(entry) => {
-                        match &mut found[*entry.get()].contents {
-                            Contents::Files(table) if table.kind == kind => table.files.push(file),
-                            _ => tracing::warn!(
-                                "{label}: not of the same file type as the files before it, skipped"
-                            ),
-                        }
-                        continue;
-                    }
-                }
-                let name = if name.is_empty() {
-                    folder_name.to_owned()
-                } else {
-                    name
-                };
-                (name.clone(), name)
-            }
-        };
-        found.push(Found {
-            short_name,
-            long_name,
-            contents: Contents::Files(FoundFiles::of(kind, file)),
-        });
+        found.extend(typed(opened).map(|contents| Found::named(&name, contents)));
     }
     if found.is_empty() {
         return Err(StartError::BadArgument(format!(
@@ -224,34 +236,29 @@ pub(super) fn folder(
     Ok(found)
 }
 
+/// The files of a table, unless all types are unknown.
+fn typed(opened: Vec<Opened>) -> Option<Contents> {
+    match FoundFiles::of(opened) {
+        Ok(found) => Some(Contents::Files(found)),
+        Err(opened) => {
+            for error in opened.iter().filter_map(Opened::error) {
+                tracing::info!("{error}; skipped");
+            }
+            None
+        }
+    }
+}
+
 /// The single table of the files that `pattern` matches.
 ///
 /// # Errors
-/// No file matches, a file cannot be read, or the files have different types.
+/// No file matches, or no file that does can be read.
 pub(super) fn glob(pattern: &str, name: &str, opened: Vec<Opened>) -> Result<Found, StartError> {
-    let mut found: Option<FoundFiles> = None;
-    for Opened { label, file } in opened.into_iter().filter(Opened::is_data) {
-        let (file, kind) = file.map_err(|error| unreadable(pattern, &error))?;
-        match (&mut found, kind) {
-            (None, Some(kind)) => found = Some(FoundFiles::of(kind, file)),
-            (None, None) => {
-                return Err(StartError::BadArgument(format!(
-                    "{label}: unsupported file type; match {KNOWN_EXTENSIONS}"
-                )));
-            }
-            (Some(found), kind) if kind == Some(found.kind) => found.files.push(file),
-            (Some(found), _) => {
-                return Err(StartError::BadArgument(format!(
-                    "{label}: not of the same file type as {}; one table needs files of one type",
-                    found.files[0].label
-                )));
-            }
-        }
-    }
-    let found = found.ok_or_else(|| {
-        StartError::BadArgument(format!(
-            "{pattern}: no file matches; give a glob that matches, in quotes"
-        ))
+    let files: Vec<_> = opened.into_iter().filter(Opened::is_data).collect();
+    let found = FoundFiles::of(files).map_err(|files| {
+        let error = files.iter().find_map(Opened::error);
+        let no_file = || format!("{pattern}: no file matches; give a glob that matches, in quotes");
+        StartError::BadArgument(error.unwrap_or_else(no_file))
     })?;
     Ok(Found::named(name, Contents::Files(found)))
 }

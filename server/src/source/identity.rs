@@ -5,8 +5,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The identity of a file in one state; two states of a file have different identities.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The identity of a file in one state; two states of a file have different identities. The default one is that of
+/// a file whose state cannot be read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The number of the disk; 0 if there is none.
     pub device: u64,

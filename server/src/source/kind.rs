@@ -1,5 +1,6 @@
 //! Detects the type of a file by its content, or else by its extension.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -15,7 +16,7 @@ const START_BYTES: u64 = 4096;
 const PACKED_BYTES: u64 = 160 << 10;
 
 /// The supported formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum FileFormat {
     /// Apache Parquet.
     Parquet,
@@ -54,12 +55,23 @@ impl FileFormat {
 }
 
 /// The format and the compression of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileKind {
     /// The format inside.
     pub format: FileFormat,
     /// The compression of the whole file. Only text formats can have one.
     pub compression: Compression,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let packed = match self.compression {
+            Compression::None => "",
+            Compression::Gzip => " with gzip",
+            Compression::Zstd => " with Zstandard",
+        };
+        write!(f, "{}{packed}", self.format.name())
+    }
 }
 
 /// The recognised extensions, for messages.

@@ -18,6 +18,7 @@ mod int96;
 mod kept_footer;
 mod kind;
 mod lake;
+mod left_out;
 mod lender;
 mod lent_table;
 mod naming;
@@ -46,6 +47,7 @@ pub use compression::Compression;
 pub use folders::Folders;
 pub use identity::Identity;
 pub use kind::{FileFormat, FileKind, KNOWN_EXTENSIONS};
+pub use left_out::LeftOutFile;
 pub use lender::{FileLender, LentFile};
 pub use lent_table::LentTable;
 pub use parquet_description::ParquetDescription;
@@ -84,6 +86,8 @@ pub fn open_with_schemas(
     schemas: &[String],
 ) -> Result<(Vec<Table>, Folders), StartError> {
     let mut schemas = read_schemas(schemas)?;
+    let files = sources.iter().map(|source| discover::listed(source));
+    let files = files.collect();
     let mut found = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         found.extend(
@@ -109,11 +113,12 @@ pub fn open_with_schemas(
     let named = found.iter().zip(&names);
     let folders = Folders::new(
         sources,
+        files,
         named.map(|((i, found), name)| (*i, found, name.as_str())),
     );
     let named = found.into_iter().zip(&names);
     let tables: Vec<_> = named
-        .map(|((_, found), name)| folders::load(name, found))
+        .map(|((_, found), name)| folders::load(name, found.contents))
         .collect();
     let may_pass = |why: &&Unreadable| why.may_pass();
     let reasons = tables

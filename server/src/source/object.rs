@@ -97,7 +97,8 @@ impl Object {
         requests.spawn(async move {
             let is_other = match object.identity().await {
                 Ok(identity) => identity != expected,
-                Err(error) => matches!(error, Error::NotFound { .. }),
+                Err(Error::NotFound { .. }) => expected != Identity::default(),
+                Err(_) => false,
             };
             if is_other {
                 changed.store(true, Ordering::Relaxed);

@@ -111,7 +111,7 @@ pub(super) fn find_in_bucket(
     }
     let path = bucket.parse(key)?;
     let label = path.filename().unwrap_or(name).to_owned();
-    match bucket.open(path, &label, 1) {
+    match SourceFile::open_object(bucket.object(path, 1), &label) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => bucket.folder(key, given_name),
         opened => gather::file(location, given_name, opened, None).map(|found| vec![found]),
     }
@@ -314,14 +314,14 @@ impl Bucket<'_> {
         tracing::info!("{}: {num_objects} objects", self.location);
         in_parallel(paths.into_iter(), |path| {
             let label = label(folder, &path).to_owned();
-            Opened::new(label, |label| self.open(path, label, num_objects))
+            let object = self.object(path, num_objects);
+            Opened::new(SourceFile::opened_object(object, &label), None)
         })
     }
 
-    /// Opens one of the source's `num_objects` objects.
-    fn open(&self, path: Path, label: &str, num_objects: usize) -> io::Result<SourceFile> {
-        let object = Object::new(Arc::clone(&self.store), path, num_objects);
-        SourceFile::open_object(Arc::new(object), label)
+    /// One of the source's `num_objects` objects.
+    fn object(&self, path: Path, num_objects: usize) -> Arc<Object> {
+        Arc::new(Object::new(Arc::clone(&self.store), path, num_objects))
     }
 }
 

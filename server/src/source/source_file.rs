@@ -53,13 +53,21 @@ impl SourceFile {
     /// # Errors
     /// The file does not exist, is not readable or is not a regular file.
     pub fn open(path: &Path, label: &str, root: Option<&Path>) -> io::Result<Self> {
-        let (file, identity) = DiskFile::open(path, root)?;
-        Ok(Self {
-            label: label.to_owned(),
-            identity,
-            storage: Storage::Disk(file),
-            changed: Arc::default(),
-        })
+        let (file, error) = Self::opened(path, label, root);
+        error.map_or(Ok(file), Err)
+    }
+
+    /// As [`SourceFile::open`]. With an error, the file is the closed one.
+    pub(super) fn opened(
+        path: &Path,
+        label: &str,
+        root: Option<&Path>,
+    ) -> (Self, Option<io::Error>) {
+        let ((file, identity), error) = match DiskFile::open(path, root) {
+            Ok(opened) => (opened, None),
+            Err(error) => (DiskFile::closed(path, root), Some(error)),
+        };
+        (Self::of(label, identity, Storage::Disk(file)), error)
     }
 
     /// Opens an object of an object store by reading its identity. Blocks.
@@ -67,12 +75,29 @@ impl SourceFile {
     /// # Errors
     /// The object does not exist, is not readable, or the object store does not answer.
     pub(super) fn open_object(object: Arc<Object>, label: &str) -> io::Result<Self> {
-        Ok(Self {
+        let (file, error) = Self::opened_object(object, label);
+        error.map_or(Ok(file), Err)
+    }
+
+    /// As [`SourceFile::open_object`]. With an error, the file is the closed one. Blocks.
+    pub(super) fn opened_object(object: Arc<Object>, label: &str) -> (Self, Option<io::Error>) {
+        let (identity, error) = match object.read_identity() {
+            Ok(identity) => (identity, None),
+            Err(error) => (Identity::default(), Some(error)),
+        };
+        (
+            Self::of(label, identity, Storage::ObjectStore(object)),
+            error,
+        )
+    }
+
+    fn of(label: &str, identity: Identity, storage: Storage) -> Self {
+        Self {
             label: label.to_owned(),
-            identity: object.read_identity()?,
-            storage: Storage::ObjectStore(object),
+            identity,
+            storage,
             changed: Arc::default(),
-        })
+        }
     }
 
     /// File `index` of a lender.
@@ -110,24 +135,24 @@ impl SourceFile {
         }
     }
 
-    /// Opens the file at the same path or address again.
-    ///
-    /// # Errors
-    /// As for opening it the first time.
-    pub fn open_again(&self) -> io::Result<Self> {
-        match &self.storage {
-            Storage::Disk(file) => {
-                let (file, identity) = file.open_again()?;
-                Ok(Self {
-                    label: self.label.clone(),
-                    identity,
-                    storage: Storage::Disk(file),
-                    changed: Arc::default(),
-                })
+    /// Opens the file at the same path or address again. With an error, the file is the closed one. Blocks.
+    pub(super) fn opened_again(&self) -> (Self, Option<io::Error>) {
+        let path = match &self.storage {
+            Storage::ObjectStore(object) => {
+                return Self::opened_object(Arc::clone(object), &self.label);
             }
-            Storage::ObjectStore(object) => Self::open_object(Arc::clone(object), &self.label),
-            Storage::Lent(..) => Err(io::ErrorKind::Unsupported.into()),
+            Storage::Disk(file) => file.path(),
+            Storage::Lent(..) => None,
+        };
+        match path {
+            Some((path, root)) => Self::opened(path, &self.label, root),
+            None => (self.clone(), Some(io::ErrorKind::Unsupported.into())),
         }
+    }
+
+    /// Its path relative to the source, by which the files of a table are ordered.
+    pub(super) fn path(&self) -> &Path {
+        Path::new(&self.label)
     }
 
     /// The size in bytes.
@@ -138,7 +163,7 @@ impl SourceFile {
     /// The folder of a file on disk.
     pub(super) fn folder(&self) -> Option<&Path> {
         match &self.storage {
-            Storage::Disk(file) => file.folder(),
+            Storage::Disk(file) => file.path().and_then(|(path, _)| path.parent()),
             Storage::ObjectStore(_) | Storage::Lent(..) => None,
         }
     }
@@ -368,7 +393,7 @@ mod tests {
             let before = SystemTime::now() - std::time::Duration::from_secs(5);
             let handle = File::options().write(true).open(&path).unwrap();
             handle.set_modified(before).unwrap();
-            let file = file.open_again().unwrap();
+            let file = file.opened_again().0;
             assert!(file.read(0..2).is_ok());
             change(&path);
             assert!(file.read(0..2).is_err(), "{name}");

@@ -14,15 +14,17 @@ use datafusion::datasource::empty::EmptyTable;
 
 use crate::encode::schema_message;
 use crate::source::arrow::ArrowFile;
+use crate::source::gather::{FoundFiles, Opened};
 use crate::source::hive::Partitions;
-use crate::source::parallel::try_in_parallel;
+use crate::source::left_out::{IsRequired, LeftOut, Sieve};
+use crate::source::parallel::in_parallel;
 use crate::source::parquet::{ParquetFile, int96_ranges};
 use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
 use crate::source::text::{OptionsFrom, SchemaFile, TextFiles};
 use crate::source::{
-    FileFormat, FileKind, FileLender, FileTable, LentTable, SourceFile, TypesFrom, Unreadable,
-    int96, text,
+    FileFormat, FileKind, FileLender, FileTable, LeftOutFile, LentTable, SourceFile, TypesFrom,
+    Unreadable, int96, text,
 };
 
 /// A table that is served.
@@ -59,38 +61,66 @@ struct FileSet {
     table: Option<Arc<FileTable>>,
     options: OptionsFrom,
     schema_file: Option<SchemaFile>,
+    left_out: Vec<LeftOut>,
     /// Whether a value did not fit its column's type, so that all rows decide at the next loading.
     has_misfit: Arc<AtomicBool>,
 }
 
 impl Table {
-    /// Reads the metadata of the files. All must be of type `kind`. `options` say how text files are read, and
-    /// `types_from` which rows decide their types.
+    /// Reads the metadata of the files. Files that cannot be read are left out, if they are not required and others
+    /// can be read. `types_from` says which rows decide the types of text.
     ///
     /// # Errors
     /// One line: which file, what is wrong with it, and what would be right.
-    pub fn load(
+    pub(super) fn load(
+        name: &str,
+        found: FoundFiles,
+        is_required: IsRequired,
+        types_from: TypesFrom,
+    ) -> Result<Self, String> {
+        let FoundFiles {
+            kind,
+            files,
+            options,
+        } = found;
+        let required = files.iter().find(|opened| is_required(&opened.file.label));
+        let kind = required.map_or(kind, |opened| *opened.kind.as_ref().unwrap_or(&kind));
+        let mut sieve = Sieve::new(is_required);
+        let other = |other| format!("its type is {other}, but that of the table's files is {kind}");
+        let typed = files.into_iter().map(|opened| {
+            let same = |is| if is == kind { Ok(()) } else { Err(other(is)) };
+            (opened.file, opened.kind.and_then(same))
+        });
+        let (files, _) = sieve.readable(typed)?;
+        let mut table = match options {
+            _ if kind.format.is_text() => {
+                Self::load_text(name, kind, files, options, types_from, &mut sieve)?
+            }
+            OptionsFrom::Given(options) if *options != TextOptions::default() => {
+                return Err(format!(
+                    "{name}: options are for text files, and this is {}",
+                    kind.format.name()
+                ));
+            }
+            _ => Self::load_binary(name, kind, files, &mut sieve)?,
+        };
+        if let Some(set) = &mut table.files {
+            set.left_out = sieve.left_out;
+            set.left_out
+                .sort_by(|a, b| a.file.path().cmp(b.file.path()));
+        }
+        Ok(table)
+    }
+
+    fn load_binary(
         name: &str,
         kind: FileKind,
         files: Vec<SourceFile>,
-        options: &OptionsFrom,
-        types_from: TypesFrom,
+        sieve: &mut Sieve,
     ) -> Result<Self, String> {
-        if kind.format.is_text() {
-            return Self::load_text(name, kind, files, options, types_from);
-        }
-        if let OptionsFrom::Given(options) = options
-            && **options != TextOptions::default()
-        {
-            return Err(format!(
-                "{name}: options are for text files, and this is {}",
-                kind.format.name()
-            ));
-        }
+        let read = in_parallel(files.iter(), |file| FilesMetadata::read(file, kind));
+        let (files, read) = sieve.readable(files.into_iter().zip(read))?;
         let mut metadata: Option<FilesMetadata> = None;
-        let read = try_in_parallel(files.iter(), |file| {
-            FilesMetadata::read(file, kind).map_err(|error| format!("{}: {error}", file.label))
-        })?;
         for (file, next) in files.iter().zip(read) {
             metadata = Some(match metadata {
                 None => next,
@@ -105,43 +135,43 @@ impl Table {
         name: &str,
         kind: FileKind,
         files: Vec<SourceFile>,
-        options: &OptionsFrom,
+        options: OptionsFrom,
         types_from: TypesFrom,
+        sieve: &mut Sieve,
     ) -> Result<Self, String> {
-        let schema_file = SchemaFile::of(&files, options);
-        let said = match (options, &schema_file) {
+        let schema_file = SchemaFile::of(&files, &options);
+        let said = match (&options, &schema_file) {
             (OptionsFrom::Given(said), _) => Arc::clone(said),
             (_, Some(file)) => Arc::new(file.read()?),
             (_, None) => Arc::default(),
         };
-        let (schema, text) = text::read(&files, kind, &said, types_from)?;
+        let (storing, found) = text::find_columns(&files, kind, &said, types_from)?;
+        let (files, found) = sieve.readable(files.into_iter().zip(found))?;
+        let (schema, text) = text::merge(&files, storing, found, &said)?;
         let contents = Contents::Text(text);
         let mut table = Self::of_metadata(name, kind, files, FilesMetadata { schema, contents })?;
         if let Some(set) = &mut table.files {
-            set.options = options.clone();
+            set.options = options;
             set.schema_file = schema_file;
         }
         Ok(table)
     }
 
-    /// A table that stands for files that cannot be read. Loading it again may succeed.
-    pub fn unreadable(
-        name: &str,
-        kind: FileKind,
-        files: Vec<SourceFile>,
-        options: &OptionsFrom,
-        reason: String,
-    ) -> Self {
+    /// A table that stands for files of which none can be read. Loading it again may succeed.
+    pub(super) fn unreadable(name: &str, found: FoundFiles, reason: String) -> Self {
+        let files = found.files.into_iter().map(|opened| opened.file);
+        let files: Vec<SourceFile> = files.collect();
         Self {
             files: Some(FileSet {
-                kind,
-                schema_file: SchemaFile::of(&files, options),
+                kind: found.kind,
+                schema_file: SchemaFile::of(&files, &found.options),
                 files: Arc::new(files),
                 table: None,
-                options: options.clone(),
+                options: found.options,
+                left_out: Vec::new(),
                 has_misfit: Arc::default(),
             }),
-            ..Self::without_columns(name, kind.format.name(), Unreadable::files(reason))
+            ..Self::without_columns(name, found.kind.format.name(), Unreadable::files(reason))
         }
     }
 
@@ -164,13 +194,7 @@ impl Table {
         let files = files.map(|(index, file)| SourceFile::lent(lender, index, file));
         let files: Vec<SourceFile> = files.collect();
         let mut table = match lent.text {
-            None => Self::load(
-                &lent.name,
-                lent.kind,
-                files,
-                &OptionsFrom::SchemaFile,
-                TypesFrom::Sample,
-            )?,
+            None => Self::load_binary(&lent.name, lent.kind, files, &mut Sieve::new(&|_| true))?,
             Some((schema, text)) => {
                 let schema = try_schema_from_flatbuffer_bytes(&schema)
                     .map_err(|error| format!("{}: {error}", lent.name))?;
@@ -240,6 +264,7 @@ impl Table {
                 table: Some(table),
                 options: OptionsFrom::default(),
                 schema_file: None,
+                left_out: Vec::new(),
                 has_misfit: Arc::default(),
             }),
             stored: None,
@@ -259,8 +284,8 @@ impl Table {
             .ok_or_else(|| format!("{name}: unsupported file type"))?;
         let file =
             SourceFile::open(path, name, None).map_err(|error| format!("{name}: {error}"))?;
-        let options = OptionsFrom::Given(options);
-        Self::load(name, kind, vec![file], &options, TypesFrom::SoundRows)
+        let found = FoundFiles::one(file, kind, OptionsFrom::Given(options));
+        Self::load(name, found, &|_| true, TypesFrom::SoundRows)
     }
 
     /// A table that is not made of files.
@@ -285,6 +310,12 @@ impl Table {
         self.files.as_ref()?.table.as_ref()
     }
 
+    /// Files that are not in it, because they could not be read so far.
+    pub fn left_out(&self) -> impl Iterator<Item = LeftOutFile> {
+        let left_out = self.files.iter().flat_map(|set| &set.left_out);
+        left_out.map(LeftOutFile::from)
+    }
+
     /// Whether the files have changed since they were loaded.
     pub fn has_changed(&self) -> bool {
         self.files.as_ref().is_some_and(|set| {
@@ -305,9 +336,13 @@ impl Table {
         }
     }
 
-    /// Whether the table should be loaded again: its files have changed, or a row did not fit its types.
+    /// Whether the table should be loaded again: its files have changed, or those that are left out, or a row did
+    /// not fit its types.
     pub fn is_stale(&self) -> bool {
-        self.has_misfit() || self.has_changed()
+        let left_out = self.files.iter().flat_map(|set| &set.left_out);
+        self.has_misfit()
+            || self.has_changed()
+            || left_out.map(|left| &left.file).any(SourceFile::has_changed)
     }
 
     fn has_misfit(&self) -> bool {
@@ -324,24 +359,40 @@ impl Table {
             let reason = self.unreadable.as_ref().map(|why| why.reason.clone());
             return reason.map_or_else(|| Ok(self.clone()), Err);
         };
-        let files = try_in_parallel(set.files.iter(), |file| {
-            file.open_again()
-                .map_err(|error| format!("{}: {error}", file.label))
-        })?;
-        let kind = match files.first() {
-            Some(first) => FileKind::detect_open(first)
-                .ok()
-                .flatten()
-                .unwrap_or(set.kind),
-            None => set.kind,
+        let left_out = set.left_out.iter().map(|left| (&left.file, None));
+        let files = set.files.iter().map(|file| (file, Some(set.kind)));
+        let files: Vec<_> = files.chain(left_out).collect();
+        let mut files = in_parallel(files.into_iter(), |(file, kind)| {
+            Opened::new(file.opened_again(), kind)
+        });
+        files.sort_by(|a, b| a.file.path().cmp(b.file.path()));
+        let found = FoundFiles {
+            kind: set.kind,
+            files,
+            options: OptionsFrom::default(),
         };
-        let is_of_all_rows = set.text().is_some_and(|text| text.is_of_all_rows);
-        let types_from = if self.has_misfit() || is_of_all_rows {
+        self.load_again(found)
+    }
+
+    /// Loads the table again, from these files, with its options. Those that it has are required.
+    ///
+    /// # Errors
+    /// As [`Table::load`].
+    pub(super) fn load_again(&self, mut found: FoundFiles) -> Result<Self, String> {
+        let set = self.files.as_ref();
+        if let Some(set) = set {
+            found.options = set.options.clone();
+        }
+        let read = set.filter(|set| set.table.is_some());
+        let read = read.iter().flat_map(|set| set.files.iter());
+        let read: HashSet<&str> = read.map(|file| file.label.as_str()).collect();
+        let text = set.and_then(FileSet::text);
+        let types_from = if self.has_misfit() || text.is_some_and(|text| text.is_of_all_rows) {
             TypesFrom::AllRows
         } else {
             TypesFrom::Sample
         };
-        let mut table = Self::load(&self.name, kind, files, &set.options, types_from)?;
+        let mut table = Self::load(&self.name, found, &|label| read.contains(label), types_from)?;
         table.stored.clone_from(&self.stored);
         Ok(table)
     }

@@ -77,7 +77,7 @@ async fn another_origin_is_refused_unless_listed() {
     );
     assert_eq!(
         response.headers["access-control-expose-headers"],
-        "X-Query-Id, X-Result-Order, Retry-After"
+        "X-Query-Id, X-Result-Order, X-Left-Out, Retry-After"
     );
     let preflight = [listed[0], ("access-control-request-method", "POST")];
     let response = server.ask("OPTIONS", "/v1/query", &preflight, b"").await;

@@ -3,8 +3,7 @@
 use std::fs;
 use std::time::Instant;
 
-use colonnade_server::source::open_with_schemas;
-use colonnade_server::{App, AppConfig};
+use colonnade_server::AppConfig;
 use tempfile::TempDir;
 
 use crate::lakes::{assert_lake, assert_refused, names, put, write_delta};
@@ -25,9 +24,7 @@ async fn until_names(server: &Server, expected: &[&str]) {
 /// A server that follows changes of a folder.
 async fn following(config: &AppConfig, folder: &TempDir) -> Server {
     let sources = [folder.path().display().to_string()];
-    let (tables, folders) = open_with_schemas(&sources, &[]).unwrap();
-    let app = App::try_new(config, tables).unwrap();
-    Server::of_app(app.following(Some(folders))).await
+    Server::following(config, &sources).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

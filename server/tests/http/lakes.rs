@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use colonnade_server::App;
-use colonnade_server::source::{open_all, open_with_schemas};
+use colonnade_server::source::open_all;
 use tempfile::TempDir;
 
 use crate::support::*;
@@ -144,9 +143,7 @@ async fn a_folder_that_becomes_a_lake_loses_the_tables_of_its_files() {
     put(folder.path(), "b.csv", "n,t\n1,a\n");
     put(folder.path(), "delta/part-0.csv", "n,t\n1,a\n");
     let sources = [folder.path().display().to_string()];
-    let (tables, folders) = open_with_schemas(&sources, &[]).unwrap();
-    let app = App::try_new(&config(), tables).unwrap();
-    let server = Server::of_app(app.following(Some(folders))).await;
+    let server = Server::following(&config(), &sources).await;
     assert_eq!(names(&server).await, ["b", "delta.part-0"]);
     write_delta(&lake);
     let deadline = std::time::Instant::now() + PATIENCE;
@@ -167,9 +164,7 @@ async fn a_log_alone_is_noticed_too() {
     put(folder.path(), "t/part-0.csv", "n,t\n1,a\n");
     let lake = path(folder.path(), "t");
     let sources = [format!("x={lake}"), format!("all={lake}/*.csv")];
-    let (tables, folders) = open_with_schemas(&sources, &[]).unwrap();
-    let app = App::try_new(&config(), tables).unwrap();
-    let server = Server::of_app(app.following(Some(folders))).await;
+    let server = Server::following(&config(), &sources).await;
     assert_eq!(names(&server).await, ["all", "x.part-0"]);
     put(folder.path(), "t/_delta_log/0.json", "{}\n");
     let deadline = std::time::Instant::now() + PATIENCE;

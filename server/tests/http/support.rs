@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use colonnade_server::source::{Table, open_all};
+use colonnade_server::source::{Table, open_all, open_with_schemas};
 use colonnade_server::{App, AppConfig};
 use datafusion::arrow::array::{Int64Array, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
@@ -73,6 +73,13 @@ impl Server {
 
     pub(crate) async fn of_files(sources: &[String]) -> Self {
         Self::start(&config(), open_all(sources).unwrap()).await
+    }
+
+    /// A server that notices new files of its sources.
+    pub(crate) async fn following(config: &AppConfig, sources: &[String]) -> Self {
+        let (tables, folders) = open_with_schemas(sources, &[]).unwrap();
+        let app = App::try_new(config, tables).unwrap();
+        Self::of_app(app.following(Some(folders))).await
     }
 
     pub(crate) async fn of(tables: Vec<Table>) -> Self {

@@ -346,9 +346,7 @@ async fn new_files_of_folders_and_globs_appear() {
         folder.path().display().to_string(),
         format!("all={}", path(folder.path(), "parts/*.csv")),
     ];
-    let (tables, folders) = open_with_schemas(&sources, &[]).unwrap();
-    let app = colonnade_server::App::try_new(&config(), tables).unwrap();
-    let server = Server::of_app(app.following(Some(folders))).await;
+    let server = Server::following(&config(), &sources).await;
     assert_eq!(server.get("/v1/tables/all/rows").await.rows().num_rows(), 1);
 
     fs::write(at("b.csv"), "n\n5\n").unwrap();

@@ -316,9 +316,9 @@ async fn what_is_refused() {
     let csv = [("content-type", "text/csv")];
     let ndjson = [("content-type", "application/x-ndjson")];
     for (headers, body, place) in [
-        (csv, b"a,b\n1\n2,3,4\n".as_slice(), "x, line 2"),
-        (csv, b"a,b\n1,2\n3,\xE4\n", "x, line 3"),
-        (ndjson, b"{\"a\":1}\n{a", "x, line 2"),
+        (csv, b"a,b\n1\n2,3,4\n".as_slice(), "x: line 2"),
+        (csv, b"a,b\n1,2\n3,\xE4\n", "x: line 3"),
+        (ndjson, b"{\"a\":1}\n{a", "x: line 2"),
     ] {
         let outcome = put_as(&server, "x", &headers, body).await;
         outcome.assert_refused(400, "bad_upload");

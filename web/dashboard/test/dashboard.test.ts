@@ -6,7 +6,8 @@ import { formatBytes, formatRows } from "../src/text/format.js";
 
 function table(name: string, ...columns: string[]): CatalogTable {
   const fields = columns.map((column) => ({ name: column, type: "int64", nullable: true }));
-  return { name, format: "parquet", rows: 1, bytes: 1, version: "1", uploaded: false, fields };
+  const known = { format: "parquet", rows: 1, bytes: 1, version: "1", uploaded: false };
+  return { name, ...known, fields, left_out: [] };
 }
 
 test("tables are filtered by their names and column names", () => {

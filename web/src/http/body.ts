@@ -11,6 +11,8 @@ export interface Body {
   end: EndRule;
   /** Whether a Colonnade server states that every run gives the rows in the same order. */
   isRepeatable: boolean;
+  /** The number of files that the rows lack, because a Colonnade server could not read them. */
+  leftOutFiles?: number;
   /** Set if the bytes are an Arrow file that is read by its footer. */
   footer?: FileFooter;
 }
@@ -86,7 +88,9 @@ export async function bodyOfResponse(response: Response): Promise<Body> {
   const { headers } = response;
   const isBounded = !headers.has("x-query-id") && headers.has("content-length");
   const isRepeatable = /^(?:total|partition)$/.test(headers.get("x-result-order") ?? "");
-  return { stream: response.body, end: isBounded ? "boundary" : "marker", isRepeatable };
+  const leftOutFiles = Number(headers.get("x-left-out") ?? 0);
+  const end = isBounded ? "boundary" : "marker";
+  return { stream: response.body, end, isRepeatable, leftOutFiles };
 }
 
 /** The size of the largest piece that Chromium returns. */

@@ -23,6 +23,8 @@ export interface StreamProgress {
   elapsedMs: number;
   /** Milliseconds until the first row was readable; undefined before. */
   firstRowMs: number | undefined;
+  /** The number of files that the rows lack, because a Colonnade server could not read them. */
+  leftOutFiles?: number | undefined;
   /** Set while the connection is lost and the stream reconnects. */
   interruption: Interruption | undefined;
   /** Set while the stream has yielded its connection to others; it continues by itself. */

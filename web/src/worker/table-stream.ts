@@ -60,6 +60,7 @@ export class TableStream {
   #onGrow: (memoryBytes: number) => void = () => undefined;
   #lastPieceMs = 0;
   #firstRowMs: number | undefined;
+  #leftOutFiles: number | undefined;
   readonly #paintGate = new FirstPaintGate();
   #reportedMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -132,6 +133,7 @@ export class TableStream {
     }
     this.#decoder = decoder;
     if (this.#reconnector !== undefined) this.#reconnector.isRepeatable = body.isRepeatable;
+    this.#leftOutFiles = body.leftOutFiles;
     return new Promise((resolve, reject) => {
       this.#onSchema = resolve;
       this.#run(decoder, body).then(async (end) => {
@@ -441,6 +443,7 @@ export class TableStream {
       bytes: decoder.numBytes,
       elapsedMs,
       firstRowMs: this.#firstRowMs,
+      leftOutFiles: this.#leftOutFiles,
       interruption: this.#interruption,
       isWaiting: this.#isWaiting,
       pause: this.#pause,

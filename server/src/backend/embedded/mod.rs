@@ -67,6 +67,7 @@ pub(crate) fn describe_table(table: &Table) -> Result<TableDescription, QueryErr
         version: table.version.clone(),
         is_uploaded: table.is_uploaded(),
         fields,
+        left_out: table.left_out().collect(),
         error: None,
     })
 }

@@ -75,7 +75,7 @@ pub(super) async fn file(
             disposition(&name, options.format.name()),
         ),
     ];
-    Ok((streaming_headers(id), headers, Body::from_stream(body)).into_response())
+    Ok((streaming_headers(&record), headers, Body::from_stream(body)).into_response())
 }
 
 /// Waits for the first piece of the file, so that an early failure still decides the status.

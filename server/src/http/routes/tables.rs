@@ -16,7 +16,7 @@ use crate::error::{ErrorKind, QueryError};
 use crate::http::AppState;
 use crate::http::extract::Name;
 use crate::http::headers::is_not_modified;
-use crate::source::{ParquetDescription, Table};
+use crate::source::{LeftOutFile, ParquetDescription, Table};
 
 #[derive(Serialize)]
 struct TableList {
@@ -34,6 +34,7 @@ struct TableInfo {
     version: String,
     uploaded: bool,
     fields: Vec<FieldInfo>,
+    left_out: Vec<LeftOutFile>,
     /// Why the table cannot be read at present.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
@@ -148,6 +149,7 @@ impl From<TableDescription> for TableInfo {
             version: description.version,
             uploaded: description.is_uploaded,
             fields: fields.collect(),
+            left_out: description.left_out,
             error: description.error,
         }
     }

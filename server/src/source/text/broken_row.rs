@@ -9,17 +9,22 @@ use super::{PIECE_BYTES, Storing, fill, open};
 use crate::error::{ErrorKind, QueryError};
 use crate::source::SourceFile;
 
+/// What is wrong and where in the file. Reads the text before the row to count its lines; blocks.
+pub(super) fn located(file: &SourceFile, storing: &Storing, error: &TextError) -> String {
+    at_line(line_at(file, storing, error.offset_bytes), error)
+}
+
+fn at_line(line: Option<u64>, error: &TextError) -> String {
+    match line {
+        Some(line) => format!("line {line}: {error}"),
+        None => format!("byte {}: {error}", error.offset_bytes),
+    }
+}
+
 /// The error for the client. Reads the text before the row to count its lines; blocks.
 pub(super) fn describe(file: &SourceFile, storing: &Storing, error: &TextError) -> QueryError {
-    let line_end = match &storing.format {
-        Format::Csv(dialect) if dialect.line_end == LineEnd::Cr => b'\r',
-        _ => b'\n',
-    };
-    let line = line_at(file, storing, line_end, error.offset_bytes);
-    let position = line.map_or_else(
-        || format!("{}, byte {}", file.label, error.offset_bytes),
-        |line| format!("{}, line {line}", file.label),
-    );
+    let line = line_at(file, storing, error.offset_bytes);
+    let message = format!("{}, {}", file.label, at_line(line, error));
     let line = line.map_or("the row".to_owned(), |line| format!("line {line}"));
     let hint = match &error.kind {
         TextErrorKind::Misfit { .. } => {
@@ -40,11 +45,15 @@ pub(super) fn describe(file: &SourceFile, storing: &Storing, error: &TextError) 
         TextErrorKind::Json(_) => format!("give {line} one JSON object"),
         _ => "correct that row of the file".to_owned(),
     };
-    QueryError::new(ErrorKind::BrokenRow, format!("{position}: {error}"), hint)
+    QueryError::new(ErrorKind::BrokenRow, message, hint)
 }
 
 /// The line, counted from 1, that holds byte `offset_bytes` of the text.
-fn line_at(file: &SourceFile, storing: &Storing, line_end: u8, offset_bytes: u64) -> Option<u64> {
+fn line_at(file: &SourceFile, storing: &Storing, offset_bytes: u64) -> Option<u64> {
+    let line_end = match &storing.format {
+        Format::Csv(dialect) if dialect.line_end == LineEnd::Cr => b'\r',
+        _ => b'\n',
+    };
     let mut reader = open(file, storing).ok()?.take(offset_bytes);
     let mut piece = vec![0; PIECE_BYTES];
     let mut line = 1;

@@ -23,12 +23,12 @@ pub use preview::Preview;
 pub use schema_file::OptionsFrom;
 pub(super) use schema_file::{SchemaFile, is_schema_file, read_schema_file};
 
-use self::broken_row::describe;
+use self::broken_row::located;
 use self::transcoded::Transcoded;
 
 use crate::source::cursor::Cursor;
 use crate::source::naming::with_distinct_names;
-use crate::source::parallel::try_in_parallel;
+use crate::source::parallel::in_parallel;
 use crate::source::{Compression, FileFormat, FileKind, SourceFile};
 
 /// The rows of each file that decide the types of a table with more than [`SAMPLE_BYTES`] of text.
@@ -91,31 +91,49 @@ pub(super) struct TextFiles {
     pub(super) is_of_all_rows: bool,
 }
 
-/// The columns of text files, and how the files are read.
+/// How text files are stored, by the first of them that shows it, and what was found in each, or why it cannot be
+/// read.
 ///
 /// # Errors
-/// One line: which file cannot be read, has no columns, or does not fit the files before it.
-pub(super) fn read(
+/// One line: no file shows how it is stored.
+pub(super) fn find_columns(
     files: &[SourceFile],
     kind: FileKind,
     options: &TextOptions,
     types_from: TypesFrom,
-) -> Result<(SchemaRef, TextFiles), String> {
-    let with_content = files.iter().find(|file| file.size_bytes() > 0);
-    let first = with_content.or(files.first()).ok_or("no file matches")?;
+) -> Result<(Storing, Vec<Result<FileColumns, String>>), String> {
+    let (full, empty): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.size_bytes() > 0);
+    let mut errors = Vec::new();
+    let storing = full.into_iter().chain(empty).find_map(|file| {
+        let detected = detect(file, kind, options);
+        let note = |error| errors.push(format!("{}: {error}", file.label));
+        detected.map_err(note).ok()
+    });
+    let storing = storing.ok_or_else(|| errors.into_iter().next().unwrap_or_default())?;
     let sample_bytes = (types_from == TypesFrom::Sample).then(|| SAMPLE_BYTES / files.len() as u64);
-    let storing =
-        detect(first, kind, options).map_err(|error| format!("{}: {error}", first.label))?;
-    let found = try_in_parallel(files.iter(), |file| {
-        let found = FileColumns::infer(file, &storing, sample_bytes)
-            .map_err(|error| format!("{}: {error}", file.label))?;
+    let found = in_parallel(files.iter(), |file| {
+        let found = FileColumns::infer(file, &storing, sample_bytes).map_err(|e| e.to_string())?;
         match &found.broken {
-            Some(error) if found.must_be_sound(types_from) => {
-                Err(describe(file, &storing, error).message)
-            }
+            Some(error) if found.must_be_sound(types_from) => Err(located(file, &storing, error)),
             _ => Ok(found),
         }
-    })?;
+    });
+    Ok((storing, found))
+}
+
+/// The columns of text files, and how the files are read.
+///
+/// # Errors
+/// One line: which file has no columns, or does not fit the files before it.
+pub(super) fn merge(
+    files: &[SourceFile],
+    storing: Storing,
+    found: Vec<FileColumns>,
+    options: &TextOptions,
+) -> Result<(SchemaRef, TextFiles), String> {
+    let with_content = files.iter().find(|file| file.size_bytes() > 0);
+    let first = with_content.or(files.first());
+    let first = first.map_or("", |file| file.label.as_str());
     let (mut splits, mut is_of_all_rows) = (true, true);
     let mut columns: Option<Columns> = None;
     for (file, next) in files.iter().zip(found) {
@@ -134,17 +152,17 @@ pub(super) fn read(
             Format::Csv(_) => "the file has no header line",
             Format::Json(_) => "the file has no line with an object",
         };
-        format!("{}: {missing}", first.label)
+        format!("{first}: {missing}")
     })?;
     let schema = match &columns {
         Columns::Csv(_) => with_distinct_names(&columns.schema()),
         Columns::Json(_) => columns.schema(),
     };
     let schema = options.typed(&schema).map(Arc::new);
-    let schema = schema.map_err(|error| format!("{}: {error}", first.label))?;
+    let schema = schema.map_err(|error| format!("{first}: {error}"))?;
     let all: Vec<usize> = (0..schema.fields().len()).collect();
     Decoder::new(&storing.format, &schema, &all, 0..u64::MAX, 1)
-        .map_err(|error| format!("{}: {error}", first.label))?;
+        .map_err(|error| format!("{first}: {error}"))?;
     let read = TextFiles {
         storing,
         splits,
@@ -193,7 +211,7 @@ fn detect_format(start: &[u8], format: FileFormat, options: &TextOptions) -> For
 }
 
 /// What was found in one file.
-struct FileColumns {
+pub(super) struct FileColumns {
     /// `None` if the file is empty.
     columns: Option<Columns>,
     splits: bool,

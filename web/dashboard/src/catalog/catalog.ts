@@ -1,5 +1,6 @@
 import type { Field } from "colonnade";
 import { fetchJson } from "../server/requests.js";
+import { formatCount } from "../text/format.js";
 import { quoteNameIfNeeded } from "../text/quote.js";
 
 /** A table of the server. */
@@ -16,6 +17,8 @@ export interface CatalogTable {
   uploaded: boolean;
   /** Empty if the table cannot be read. */
   fields: Pick<Field, "name" | "type" | "nullable">[];
+  /** Files of its folder or glob that could not be read, so that their rows are missing. */
+  left_out: { path: string; detail: string }[];
   /** Why the table cannot be read; absent if it can. */
   error?: string;
 }
@@ -32,6 +35,12 @@ export async function fetchCatalog(
   if (response.status === 304) return undefined;
   const { tables } = (await response.json()) as { tables: CatalogTable[] };
   return { tables, etag: response.headers.get("etag") ?? undefined };
+}
+
+/** `1 file left out`; undefined if the table has the rows of all its files. */
+export function leftOutText({ left_out: files }: CatalogTable): string | undefined {
+  if (files.length === 0) return undefined;
+  return `${formatCount(files.length)} ${files.length === 1 ? "file" : "files"} left out`;
 }
 
 /** A statement that shows some rows of a table. */

@@ -5,7 +5,7 @@ import { formatAddress, subjectAddress } from "../address/address.js";
 import { formatBytes, formatRows } from "../text/format.js";
 import { chevron, refresh } from "../ui/icons.js";
 import { opensElsewhere } from "../ui/link-click.js";
-import { type CatalogTable, filterCatalog } from "./catalog.js";
+import { type CatalogTable, filterCatalog, leftOutText } from "./catalog.js";
 
 /**
  * The list of tables. A plain click on a link fires an event; other clicks follow the link.
@@ -100,6 +100,7 @@ export class TablesList extends LitElement {
   #renderTable(table: CatalogTable) {
     if (table.error !== undefined) return this.#renderUnreadable(table, table.error);
     const { name, format, rows, bytes, uploaded } = table;
+    const leftOut = leftOutText(table);
     const isOpen = this.expanded.has(name);
     const facts = [
       rows === null ? undefined : formatRows(rows),
@@ -124,6 +125,7 @@ export class TablesList extends LitElement {
             >${name}</a
           >
           <span class="facts">${facts.join(" · ")}</span>
+          ${leftOut === undefined ? nothing : html`<span class="facts left-out">${leftOut}</span>`}
         </div>
         <span class="format">${format}</span>
         ${uploaded ? html`<remove-table .name=${name}></remove-table>` : nothing}

@@ -1,6 +1,6 @@
 import { ColonnadeError, type Field, type Summary } from "colonnade";
 import { html, LitElement, nothing, type PropertyDeclarations, type PropertyValues } from "lit";
-import type { CatalogTable } from "../catalog/catalog.js";
+import { type CatalogTable, leftOutText } from "../catalog/catalog.js";
 import { fetchJson, isCancelled } from "../server/requests.js";
 import { Semaphore } from "../server/semaphore.js";
 import { formatBytes, formatRows } from "../text/format.js";
@@ -101,6 +101,7 @@ export class TableDetails extends LitElement {
         <span class="minor">${facts.join(" · ")}</span>
       </div>
       ${error === undefined ? nothing : errorAlert(error)}
+      ${leftOutFiles(table)}
       <section>
         <div class="section-head">
           <h3>Columns</h3>
@@ -187,6 +188,21 @@ export class TableDetails extends LitElement {
 
 function withMetadata(fields: CatalogTable["fields"]): Field[] {
   return fields.map((field) => ({ ...field, metadata: {} }));
+}
+
+function leftOutFiles(table: CatalogTable) {
+  const text = leftOutText(table);
+  if (text === undefined) return nothing;
+  return html`<section>
+    <h3>${text}</h3>
+    <p class="minor">
+      The server could not read ${table.left_out.length === 1 ? "this file" : "these files"} of the table, so
+      rows are missing. It looks again whenever a file changes.
+    </p>
+    <ul class="left-out">
+      ${table.left_out.map(({ path, detail }) => html`<li><code>${path}</code> ${detail}</li>`)}
+    </ul>
+  </section>`;
 }
 
 function statement(sql: string) {
