@@ -41,6 +41,8 @@ mod lake_folders;
 mod lakes;
 #[path = "http/left_out.rs"]
 mod left_out;
+#[path = "http/merged_files.rs"]
+mod merged_files;
 #[path = "http/messages.rs"]
 mod messages;
 

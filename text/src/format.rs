@@ -87,21 +87,25 @@ pub enum Columns {
 }
 
 impl Columns {
-    /// Adds the facts of a text that follows.
+    /// Adds the facts of a text that follows. Returns the position of each column of that text, if it is CSV.
     ///
     /// # Errors
-    /// One line that says how the columns differ, if those of CSV have other names or another order.
-    pub fn merge(&mut self, other: Self) -> Result<(), String> {
+    /// One line that says how the columns differ, if no name of a CSV column is in both.
+    pub fn merge(&mut self, other: Self) -> Result<Option<Vec<usize>>, String> {
         match (self, other) {
-            (Self::Csv(columns), Self::Csv(other)) => columns.merge(&other).map_err(|_| {
-                format!(
-                    "it has the columns {:?}, but the files before it have {:?}",
-                    other.names, columns.names
-                )
-            }),
+            (Self::Csv(columns), Self::Csv(other)) => {
+                let names = other.names.clone();
+                let positions = columns.merge(other).ok_or_else(|| {
+                    format!(
+                        "it has the columns {names:?}, but the files before it have {:?}; one table needs columns in common",
+                        columns.names
+                    )
+                })?;
+                Ok(Some(positions))
+            }
             (Self::Json(columns), Self::Json(other)) => {
                 columns.merge(other);
-                Ok(())
+                Ok(None)
             }
             _ => Err("it is not of the same format as the files before it".to_owned()),
         }

@@ -44,6 +44,26 @@ pub(super) fn table_folder(label: &str) -> Option<PathBuf> {
     Some(names[..first].iter().collect())
 }
 
+/// Checks that a file has each column of `table` whose value its folders state too: nobody would know which value
+/// its rows have.
+///
+/// # Errors
+/// One line that names the column.
+pub(super) fn check_columns(
+    label: &str,
+    file: &Schema,
+    table: &Schema,
+) -> std::result::Result<(), String> {
+    for (key, _) in folders(label).filter_map(key_value) {
+        if file.field_with_name(&key).is_err() && table.field_with_name(&key).is_ok() {
+            return Err(format!(
+                "{label}: column {key:?} is in other files, but here only in the name of a folder; one table needs it in all files or in none"
+            ));
+        }
+    }
+    Ok(())
+}
+
 impl Partitions {
     /// Reads the columns from the files' labels. A column has integers, dates or truth values if all its values are
     /// written as those are, otherwise texts: `01234` is a text. A column that the files contain themselves is not

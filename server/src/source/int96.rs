@@ -116,34 +116,36 @@ pub(super) fn needs_micros<'a>(ranges: impl Iterator<Item = Option<&'a Int96Rang
     ranges.any(|range| range.needs_micros)
 }
 
-/// The columns `schema` of a table of files, with the unit of its INT96 columns. `ranges` has an item for each
-/// file.
+/// The columns of files, with the unit of the INT96 columns of all. Each item is a file's columns, and its INT96 values
+/// if it has any.
 ///
 /// # Errors
 /// Neither unit holds all values.
-pub(super) fn with_unit<'a>(
-    schema: SchemaRef,
-    ranges: &(impl Iterator<Item = Option<&'a Int96Range>> + Clone),
-) -> std::result::Result<SchemaRef, String> {
-    if !needs_micros(ranges.clone()) {
-        return Ok(schema);
-    }
-    // A file without INT96 can have nanoseconds in the same column.
-    let needs_nanos = |range: Option<&Int96Range>| range.is_none_or(|range| range.needs_nanos);
-    if ranges.clone().any(needs_nanos) {
+pub(super) fn with_unit(
+    files: &[(&SchemaRef, Option<&Int96Range>)],
+) -> std::result::Result<Vec<SchemaRef>, String> {
+    let ranges = || files.iter().map(|(_, range)| *range);
+    let is_micros = needs_micros(ranges());
+    if is_micros && ranges().flatten().any(|range| range.needs_nanos) {
         return Err(
             "some INT96 timestamps have digits below a microsecond, and others are outside the years 1677 to 2262; write them as INT64"
                 .to_owned(),
         );
     }
-    let fields = schema.fields().iter().map(|field| {
-        let mut ranges = ranges.clone().flatten();
-        let micros =
-            ranges.find_map(|range| range.micros_schema.field_with_name(field.name()).ok());
-        let data_type = micros.unwrap_or(field).data_type();
-        field.as_ref().clone().with_data_type(data_type.clone())
+    let schemas = files.iter().map(|(schema, range)| match range {
+        Some(range) if is_micros => {
+            let micros = range.micros_schema.fields().iter();
+            let fields = schema.fields().iter().zip(micros).map(|(field, micros)| {
+                let data_type = micros.data_type().clone();
+                field.as_ref().clone().with_data_type(data_type)
+            });
+            let metadata = schema.metadata().clone();
+            Arc::new(Schema::new_with_metadata(
+                fields.collect::<Vec<_>>(),
+                metadata,
+            ))
+        }
+        _ => Arc::clone(schema),
     });
-    let fields: Vec<_> = fields.collect();
-    let metadata = schema.metadata().clone();
-    Ok(Arc::new(Schema::new_with_metadata(fields, metadata)))
+    Ok(schemas.collect())
 }

@@ -21,6 +21,7 @@ mod lake;
 mod left_out;
 mod lender;
 mod lent_table;
+mod merge;
 mod naming;
 mod object;
 mod object_store_error;

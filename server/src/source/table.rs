@@ -15,10 +15,11 @@ use datafusion::datasource::empty::EmptyTable;
 use crate::encode::schema_message;
 use crate::source::arrow::ArrowFile;
 use crate::source::gather::{FoundFiles, Opened};
-use crate::source::hive::Partitions;
+use crate::source::hive::{self, Partitions};
 use crate::source::left_out::{IsRequired, LeftOut, Sieve};
+use crate::source::merge;
 use crate::source::parallel::in_parallel;
-use crate::source::parquet::{ParquetFile, int96_ranges};
+use crate::source::parquet::ParquetFile;
 use crate::source::provider::Contents;
 use crate::source::stored::StoredFile;
 use crate::source::text::{OptionsFrom, SchemaFile, TextFiles};
@@ -118,17 +119,31 @@ impl Table {
         files: Vec<SourceFile>,
         sieve: &mut Sieve,
     ) -> Result<Self, String> {
-        let read = in_parallel(files.iter(), |file| FilesMetadata::read(file, kind));
-        let (files, read) = sieve.readable(files.into_iter().zip(read))?;
-        let mut metadata: Option<FilesMetadata> = None;
-        for (file, next) in files.iter().zip(read) {
-            metadata = Some(match metadata {
-                None => next,
-                Some(before) => before.merge(next, &file.label)?,
-            });
-        }
-        let metadata = metadata.ok_or_else(|| format!("{name}: no file matches"))?;
-        Self::of_metadata(name, kind, files, metadata)
+        let merged = |files: &[SourceFile], schemas: &[SchemaRef]| {
+            let labels = files.iter().map(|file| file.label.as_str());
+            let schema = merge::merge(labels.clone().zip(schemas))?;
+            let mut files = labels.zip(schemas);
+            files.try_for_each(|(label, file)| hive::check_columns(label, file, &schema))?;
+            Ok::<_, String>(schema)
+        };
+        let (files, schema, contents) = if kind.format == FileFormat::Parquet {
+            let read = in_parallel(files.iter(), ParquetFile::open);
+            let (files, read) = sieve.readable(files.into_iter().zip(read))?;
+            let columns = read.iter().map(|file| (&file.schema, file.int96.as_ref()));
+            let schemas = int96::with_unit(&columns.collect::<Vec<_>>())
+                .map_err(|error| format!("{name}: {error}"))?;
+            let schema = merged(&files, &schemas)?;
+            let read = read.into_iter().map(Arc::new).collect();
+            (files, schema, Contents::Parquet(read))
+        } else {
+            let read = in_parallel(files.iter(), |file| ArrowFile::open(file, kind.format));
+            let (files, read) = sieve.readable(files.into_iter().zip(read))?;
+            let schemas: Vec<_> = read.iter().map(|file| Arc::clone(&file.schema)).collect();
+            let schema = merged(&files, &schemas)?;
+            let read = read.into_iter().map(Arc::new).collect();
+            (files, schema, Contents::Arrow(read))
+        };
+        Self::of_contents(name, kind, files, schema, contents)
     }
 
     fn load_text(
@@ -148,8 +163,7 @@ impl Table {
         let (storing, found) = text::find_columns(&files, kind, &said, types_from)?;
         let (files, found) = sieve.readable(files.into_iter().zip(found))?;
         let (schema, text) = text::merge(&files, storing, found, &said)?;
-        let contents = Contents::Text(text);
-        let mut table = Self::of_metadata(name, kind, files, FilesMetadata { schema, contents })?;
+        let mut table = Self::of_contents(name, kind, files, schema, Contents::Text(text))?;
         if let Some(set) = &mut table.files {
             set.options = options;
             set.schema_file = schema_file;
@@ -198,11 +212,8 @@ impl Table {
             Some((schema, text)) => {
                 let schema = try_schema_from_flatbuffer_bytes(&schema)
                     .map_err(|error| format!("{}: {error}", lent.name))?;
-                let metadata = FilesMetadata {
-                    schema: Arc::new(schema),
-                    contents: Contents::Text(text),
-                };
-                Self::of_metadata(&lent.name, lent.kind, files, metadata)?
+                let (schema, text) = (Arc::new(schema), Contents::Text(text));
+                Self::of_contents(&lent.name, lent.kind, files, schema, text)?
             }
         };
         table.version = lent.version;
@@ -232,20 +243,16 @@ impl Table {
         self.files.as_ref()?.files.get(index)
     }
 
-    fn of_metadata(
+    fn of_contents(
         name: &str,
         kind: FileKind,
         files: Vec<SourceFile>,
-        metadata: FilesMetadata,
+        schema: SchemaRef,
+        contents: Contents,
     ) -> Result<Self, String> {
-        let schema = match &metadata.contents {
-            Contents::Parquet(files) => int96::with_unit(metadata.schema, &int96_ranges(files))
-                .map_err(|error| format!("{name}: {error}"))?,
-            _ => metadata.schema,
-        };
         let labels = files.iter().map(|file| file.label.as_str());
         let partitions = Partitions::read(labels, &schema)?;
-        let table = FileTable::try_new(kind, &files, schema, partitions, metadata.contents)
+        let table = FileTable::try_new(kind, &files, schema, partitions, contents)
             .map_err(|error| format!("{name}: {error}"))?;
         let schema = table.schema();
         check_names(&schema).map_err(|error| format!("{name}: {error}"))?;
@@ -431,97 +438,6 @@ impl FileSet {
     fn text(&self) -> Option<&TextFiles> {
         self.table.as_ref()?.text()
     }
-}
-
-struct FilesMetadata {
-    schema: SchemaRef,
-    contents: Contents,
-}
-
-impl FilesMetadata {
-    fn read(file: &SourceFile, kind: FileKind) -> Result<Self, String> {
-        let (schema, contents) = match kind.format {
-            FileFormat::Parquet => {
-                let file = ParquetFile::open(file)?;
-                let schema = Arc::clone(&file.schema);
-                (schema, Contents::Parquet(vec![Arc::new(file)]))
-            }
-            FileFormat::ArrowFile | FileFormat::ArrowStream => {
-                let file = ArrowFile::open(file, kind.format)?;
-                let schema = Arc::clone(&file.schema);
-                (schema, Contents::Arrow(vec![Arc::new(file)]))
-            }
-            FileFormat::Csv | FileFormat::Tsv | FileFormat::Ndjson | FileFormat::Json => {
-                return Err("text does not state its columns".to_owned());
-            }
-        };
-        Ok(Self { schema, contents })
-    }
-
-    fn merge(mut self, next: Self, label: &str) -> Result<Self, String> {
-        self.schema = merge_typed(&self.schema, &next.schema, label)?;
-        match (&mut self.contents, next.contents) {
-            (Contents::Parquet(files), Contents::Parquet(more)) => files.extend(more),
-            (Contents::Arrow(files), Contents::Arrow(more)) => files.extend(more),
-            _ => {
-                return Err(format!(
-                    "{label}: not of the same file type as the files before it"
-                ));
-            }
-        }
-        Ok(self)
-    }
-}
-
-/// Merges the schemas of two files, which must have the same columns of the same types.
-fn merge_typed(a: &Schema, b: &Schema, label: &str) -> Result<SchemaRef, String> {
-    for field in b.fields() {
-        match a.field_with_name(field.name()) {
-            Ok(before) if before.data_type() == field.data_type() => {}
-            Ok(before) => {
-                return Err(format!(
-                    "{label}: column {:?} is {}, but {} in the files before it; one table needs one type",
-                    field.name(),
-                    field.data_type(),
-                    before.data_type()
-                ));
-            }
-            Err(_) => {
-                return Err(format!(
-                    "{label}: column {:?} is not in the files before it; one table needs the same columns",
-                    field.name()
-                ));
-            }
-        }
-    }
-    if let Some(missing) = a
-        .fields()
-        .iter()
-        .find(|field| b.field_with_name(field.name()).is_err())
-    {
-        return Err(format!(
-            "{label}: column {:?} is missing; one table needs the same columns",
-            missing.name()
-        ));
-    }
-    let fields: Vec<_> = a
-        .fields()
-        .iter()
-        .map(|field| {
-            let nullable = b
-                .field_with_name(field.name())
-                .is_ok_and(|other| other.is_nullable());
-            if nullable {
-                Arc::new(field.as_ref().clone().with_nullable(true))
-            } else {
-                Arc::clone(field)
-            }
-        })
-        .collect();
-    Ok(Arc::new(Schema::new_with_metadata(
-        fields,
-        a.metadata().clone(),
-    )))
 }
 
 fn check_names(schema: &Schema) -> Result<(), String> {

@@ -1,6 +1,6 @@
 //! The names and types of the columns of a CSV text.
 
-use std::fmt;
+use std::collections::HashMap;
 
 use arrow_schema::{Field, Schema};
 
@@ -147,32 +147,31 @@ pub struct Inferred {
     pub num_rows: u64,
 }
 
-/// Two texts have columns with other names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NamesDiffer;
-
-impl fmt::Display for NamesDiffer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the files have columns with different names")
-    }
-}
-
-impl std::error::Error for NamesDiffer {}
-
 impl Inferred {
-    /// Adds the rows of another text.
-    ///
-    /// # Errors
-    /// If its columns have other names, or another order.
-    pub fn merge(&mut self, other: &Self) -> Result<(), NamesDiffer> {
-        if self.names != other.names {
-            return Err(NamesDiffer);
-        }
-        for (facts, other) in self.facts.iter_mut().zip(&other.facts) {
-            facts.merge(other);
+    /// Adds the rows of another text, whose columns are found by their names; in each text, all names must be
+    /// different. Columns that are new come last. Returns the position of each column of the other text; `None` if no
+    /// column is in both, so that nothing was added.
+    pub fn merge(&mut self, other: Self) -> Option<Vec<usize>> {
+        let known: HashMap<&str, usize> = self.names.iter().map(String::as_str).zip(0..).collect();
+        let find = |name: &String| known.get(name.as_str()).copied();
+        let found: Vec<Option<usize>> = other.names.iter().map(find).collect();
+        if found.iter().all(Option::is_none) {
+            return None;
         }
         self.num_rows += other.num_rows;
-        Ok(())
+        let columns = other.names.into_iter().zip(other.facts).zip(found);
+        let positions = columns.map(|((name, facts), position)| match position {
+            Some(position) => {
+                self.facts[position].merge(&facts);
+                position
+            }
+            None => {
+                self.names.push(name);
+                self.facts.push(facts);
+                self.names.len() - 1
+            }
+        });
+        Some(positions.collect())
     }
 
     /// The columns with the types that hold all their values exactly. All are nullable.

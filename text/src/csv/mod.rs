@@ -15,7 +15,7 @@ pub use decoder::Decoder;
 pub use detect::DETECT_BYTES;
 pub use dialect::{Dialect, LineEnd};
 pub use facts::Facts;
-pub use inference::{Inference, Inferred, NamesDiffer};
+pub use inference::{Inference, Inferred};
 pub use quotes::QuoteScan;
 
 /// Text is split in pieces of this size, so that the text and the spans of its fields stay in the

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use colonnade_core::wire::SurveyedKind;
-use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::stats::Precision;
@@ -29,6 +29,7 @@ use super::ArrowFile;
 use super::batch::BatchReader;
 use crate::message::MaybeEncoded;
 use crate::source::file_range::{FileRange, into_partitions};
+use crate::source::merge::widen;
 
 /// A scan of Arrow files. Its partitions are in file order. They consist of whole batches, except for
 /// the first and the last batch.
@@ -46,10 +47,21 @@ struct ScannedFile {
     file: Arc<ArrowFile>,
     /// The requested columns of the file.
     columns: Vec<usize>,
-    /// For each column of the scan, its value in all rows; `None` if it is the next one of `columns`.
-    values: Vec<Option<ScalarValue>>,
+    /// Where the values of each column of the scan are.
+    origins: Vec<Origin>,
     /// Whether the record batches of the file have exactly the columns of the scan.
     is_whole: bool,
+}
+
+/// Where the values of a column are.
+#[derive(Debug)]
+enum Origin {
+    /// In the next column of the file.
+    File,
+    /// The folders of the file define one value for all rows.
+    Folder(ScalarValue),
+    /// The file lacks the column.
+    Missing,
 }
 
 impl ScannedFile {
@@ -79,7 +91,7 @@ impl ArrowScan {
     /// `partition_bytes`.
     ///
     /// # Errors
-    /// A file lacks a column.
+    /// A column is not in `schema`.
     pub(in crate::source) fn try_new<'a>(
         files: impl Iterator<Item = (&'a Arc<ArrowFile>, &'a PartitionedFile)>,
         schema: &TableSchema,
@@ -94,16 +106,22 @@ impl ArrowScan {
                 let mut scanned = ScannedFile {
                     file: Arc::clone(file),
                     columns: Vec::new(),
-                    values: Vec::new(),
+                    origins: Vec::new(),
                     is_whole: false,
                 };
                 for column in columns {
-                    scanned.values.push(match in_file.get(*column) {
-                        Some(field) => {
-                            scanned.columns.push(file.schema.index_of(field.name())?);
-                            None
+                    scanned.origins.push(match in_file.get(*column) {
+                        Some(field) => match file.schema.index_of(field.name()) {
+                            Ok(index) => {
+                                scanned.columns.push(index);
+                                Origin::File
+                            }
+                            Err(_) => Origin::Missing,
+                        },
+                        None => {
+                            let value = &meta.partition_values[column - in_file.len()];
+                            Origin::Folder(value.clone())
                         }
-                        None => Some(meta.partition_values[column - in_file.len()].clone()),
                     });
                 }
                 scanned.is_whole = scanned.columns.iter().copied().eq(0..schema.fields().len())
@@ -278,13 +296,19 @@ fn read_range(
         return Ok(MaybeEncoded::Message(message));
     }
     let batch = reader.read(range.at.message, &range.rows)?;
-    // The schema of the table, because files can differ in nullability.
     let num_rows = batch.num_rows();
     let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
     let mut read = batch.columns().iter();
-    let columns = scanned.values.iter().filter_map(|value| match value {
-        Some(value) => Some(value.to_array_of_size(num_rows)),
-        None => read.next().cloned().map(Ok),
+    let origins = scanned.origins.iter().zip(schema.fields());
+    let columns = origins.filter_map(|(origin, field)| match origin {
+        Origin::File => read.next().map(|values| {
+            widen(values, field.data_type()).map_err(|error| {
+                let name = field.name();
+                DataFusionError::Execution(format!("a value of column {name:?}: {error}"))
+            })
+        }),
+        Origin::Folder(value) => Some(value.to_array_of_size(num_rows)),
+        Origin::Missing => Some(Ok(new_null_array(field.data_type(), num_rows))),
     });
     let columns = columns.collect::<Result<_>>()?;
     let batch = RecordBatch::try_new_with_options(schema, columns, &options)?;

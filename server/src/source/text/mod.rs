@@ -9,6 +9,7 @@ mod transcoded;
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use colonnade_core::semantics::distinct_names;
 use colonnade_text::csv::{DETECT_BYTES, Dialect, QuoteScan};
 use colonnade_text::json::{Layout, Options};
 use colonnade_text::{
@@ -27,9 +28,8 @@ use self::broken_row::located;
 use self::transcoded::Transcoded;
 
 use crate::source::cursor::Cursor;
-use crate::source::naming::with_distinct_names;
 use crate::source::parallel::in_parallel;
-use crate::source::{Compression, FileFormat, FileKind, SourceFile};
+use crate::source::{Compression, FileFormat, FileKind, SourceFile, hive};
 
 /// The rows of each file that decide the types of a table with more than [`SAMPLE_BYTES`] of text.
 const SAMPLE_ROWS: u64 = 20_000;
@@ -89,6 +89,9 @@ pub(super) struct TextFiles {
     pub(super) splits: bool,
     /// Whether all rows decided the types.
     pub(super) is_of_all_rows: bool,
+    /// For each file, the table's column at each of its columns; `None` if they are those of the table, in that order,
+    /// or have names in each row.
+    pub(super) positions: Vec<Option<Vec<usize>>>,
 }
 
 /// How text files are stored, by the first of them that shows it, and what was found in each, or why it cannot be
@@ -136,16 +139,32 @@ pub(super) fn merge(
     let first = first.map_or("", |file| file.label.as_str());
     let (mut splits, mut is_of_all_rows) = (true, true);
     let mut columns: Option<Columns> = None;
+    let mut positions = Vec::with_capacity(files.len());
+    let schemas: Vec<_> = files
+        .iter()
+        .zip(&found)
+        .filter_map(|(file, found)| Some((&file.label, found.columns.as_ref()?.schema())))
+        .collect();
     for (file, next) in files.iter().zip(found) {
         splits &= next.splits;
         is_of_all_rows &= next.is_of_all_rows;
-        match (&mut columns, next.columns) {
-            (_, None) => tracing::warn!("{}: the file has no rows and no columns", file.label),
+        positions.push(match (&mut columns, next.columns) {
+            (_, None) => {
+                tracing::warn!("{}: the file has no rows and no columns", file.label);
+                None
+            }
             (Some(columns), Some(next)) => columns
                 .merge(next)
                 .map_err(|error| format!("{}: {error}", file.label))?,
-            (columns, next) => *columns = next,
-        }
+            (columns @ None, Some(next)) => {
+                let positions = match &next {
+                    Columns::Csv(next) => Some((0..next.names.len()).collect()),
+                    Columns::Json(_) => None,
+                };
+                *columns = Some(next);
+                positions
+            }
+        });
     }
     let columns = columns.ok_or_else(|| {
         let missing = match storing.format {
@@ -154,19 +173,22 @@ pub(super) fn merge(
         };
         format!("{first}: {missing}")
     })?;
-    let schema = match &columns {
-        Columns::Csv(_) => with_distinct_names(&columns.schema()),
-        Columns::Json(_) => columns.schema(),
-    };
-    let schema = options.typed(&schema).map(Arc::new);
+    let schema = options.typed(&columns.schema()).map(Arc::new);
     let schema = schema.map_err(|error| format!("{first}: {error}"))?;
+    for (label, file) in &schemas {
+        hive::check_columns(label, file, &schema)?;
+    }
     let all: Vec<usize> = (0..schema.fields().len()).collect();
     Decoder::new(&storing.format, &schema, &all, 0..u64::MAX, 1)
         .map_err(|error| format!("{first}: {error}"))?;
+    let is_as_table = |positions: &Vec<usize>| positions.iter().copied().eq(0..all.len());
+    let positions = positions.into_iter();
+    let positions = positions.map(|positions| positions.filter(|them| !is_as_table(them)));
     let read = TextFiles {
         storing,
         splits,
         is_of_all_rows,
+        positions: positions.collect(),
     };
     Ok((schema, read))
 }
@@ -266,8 +288,12 @@ impl FileColumns {
         if !has_types {
             broken = inference.finish().err();
         }
+        let mut columns = inference.into_columns();
+        if let Some(Columns::Csv(columns)) = &mut columns {
+            columns.names = distinct_names(columns.names.iter().map(String::as_str));
+        }
         Ok(Self {
-            columns: inference.into_columns(),
+            columns,
             splits: !matches!(line_ends, LineEnds::Unknown),
             is_of_all_rows: !is_sampled,
             broken,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use colonnade_text::{Decoder, Encoding, TextError, TextErrorKind, Transcoder};
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions, new_null_array};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{
@@ -151,22 +152,87 @@ impl FileOpener for TextOpener {
             None => 0..u64::MAX,
         };
         let storing = &source.text.storing;
+        let table = source.schema.file_schema();
+        let wanted = &source.projection.file_indices;
+        let positions = index.and_then(|index| source.text.positions.get(index)?.as_ref());
+        let columns = match positions {
+            None => FileProjection::of_table(table, wanted),
+            Some(positions) => FileProjection::at(positions, table, wanted)?,
+        };
         let reading = Reading {
             text: text_from(file, source.kind, &bytes)?,
             transcoder: (storing.encoding != Encoding::UTF_8)
                 .then(|| Transcoder::new(storing.encoding)),
             decoder: Decoder::new(
                 &storing.format,
-                source.schema.file_schema(),
-                &source.projection.file_indices,
+                &columns.schema,
+                &columns.wanted,
                 bytes,
                 source.batch_rows,
             )?,
+            missing: columns.missing,
             end: None,
             file: file.clone(),
             storing: storing.clone(),
         };
         Ok(async move { Ok(reading.rows().boxed()) }.boxed())
+    }
+}
+
+/// The columns of one file.
+struct FileProjection {
+    schema: SchemaRef,
+    /// Those that are read.
+    wanted: Vec<usize>,
+    missing: Option<Missing>,
+}
+
+/// How batches of the columns that a file has become those of the columns that are wanted.
+struct Missing {
+    schema: SchemaRef,
+    is_missing: Vec<bool>,
+}
+
+impl FileProjection {
+    /// The file has the columns of the table.
+    fn of_table(table: &SchemaRef, wanted: &[usize]) -> Self {
+        Self {
+            schema: Arc::clone(table),
+            wanted: wanted.to_vec(),
+            missing: None,
+        }
+    }
+
+    /// The file has those columns of the table that `positions` says, in that order.
+    fn at(positions: &[usize], table: &SchemaRef, wanted: &[usize]) -> Result<Self> {
+        let find = |column: &usize| positions.iter().position(|position| position == column);
+        let found: Vec<Option<usize>> = wanted.iter().map(find).collect();
+        Ok(Self {
+            schema: Arc::new(table.project(positions)?),
+            wanted: found.iter().flatten().copied().collect(),
+            missing: Some(Missing {
+                schema: Arc::new(table.project(wanted)?),
+                is_missing: found.iter().map(Option::is_none).collect(),
+            }),
+        })
+    }
+}
+
+impl Missing {
+    /// Adds the columns that the file lacks, as nulls.
+    fn add(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let num_rows = batch.num_rows();
+        let mut read = batch.columns().iter();
+        let columns = self.is_missing.iter().zip(self.schema.fields());
+        let columns = columns.filter_map(|(is_missing, field)| match is_missing {
+            true => Some(new_null_array(field.data_type(), num_rows)),
+            false => read.next().map(Arc::clone),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(num_rows));
+        let (schema, columns) = (Arc::clone(&self.schema), columns.collect());
+        Ok(RecordBatch::try_new_with_options(
+            schema, columns, &options,
+        )?)
     }
 }
 
@@ -242,6 +308,8 @@ struct Reading {
     /// For text that is not UTF-8.
     transcoder: Option<Transcoder>,
     decoder: Decoder,
+    /// If the file has not all columns of the table, or in another order.
+    missing: Option<Missing>,
     /// How the decoder ended. Rows before its end may still be in it.
     end: Option<std::result::Result<(), TextError>>,
     file: SourceFile,
@@ -266,7 +334,10 @@ impl Reading {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             if let Some(batch) = self.decoder.next_batch() {
-                return Ok(Some(batch));
+                return match &self.missing {
+                    None => Ok(Some(batch)),
+                    Some(missing) => missing.add(&batch).map(Some),
+                };
             }
             if let Some(end) = self.end.take() {
                 return match end {

@@ -30,13 +30,17 @@ fn names_come_from_the_header() {
 }
 
 #[test]
-fn files_merge_if_their_names_agree() {
+fn columns_of_texts_merge_by_their_names() {
     let mut found = inferred("a,b\n1,2\n").unwrap();
     let other = inferred("a,b\n1.5,\n3,\n").unwrap();
-    found.merge(&other).unwrap();
+    assert_eq!(found.merge(other), Some(vec![0, 1]));
     assert_eq!(words(&found), ["a float64", "b int64"]);
     assert_eq!(found.num_rows, 3);
-    assert_eq!(found.merge(&inferred("b,a\n").unwrap()), Err(NamesDiffer));
+    let other = inferred("c,b,d\nx,y,1\n").unwrap();
+    assert_eq!(found.merge(other), Some(vec![2, 1, 3]));
+    assert_eq!(words(&found), ["a float64", "b text", "c text", "d int64"]);
+    assert_eq!(found.merge(inferred("1,x\n2,y\n").unwrap()), None);
+    assert_eq!((found.names.len(), found.num_rows), (4, 4));
 }
 
 fn sample(max_rows: u64) -> Inference {
