@@ -15,7 +15,13 @@ use crate::error::{ErrorKind, QueryError};
 use crate::source::Table;
 use crate::source::folders::{Change, Folders};
 use crate::source::parallel::in_parallel;
+use crate::source::poller::Poller;
 use crate::source::reloads::Reloads;
+use crate::source::table::MAX_FILES_LOOKED_AT;
+
+/// The number of files of the tables that it does not name at which a request looks. The others are looked at in the
+/// background.
+const MAX_OTHER_FILES: usize = 64;
 
 /// A table, and why it cannot be read at present.
 #[derive(Debug, Clone)]
@@ -43,11 +49,11 @@ impl Entry {
         }
     }
 
-    /// Whether the table should be loaded again.
-    fn is_stale(&self) -> bool {
+    /// Whether the table should be loaded again. Looks at its files, or only says what is known of them.
+    fn is_stale(&self, looks: bool) -> bool {
         match &self.table.unreadable {
             Some(why) => why.may_pass(),
-            None => self.broken.is_some() || self.table.is_stale(),
+            None => self.broken.is_some() || self.table.is_stale(looks),
         }
     }
 
@@ -94,6 +100,7 @@ pub struct Catalog {
     /// Locked while `entries` is replaced by a changed copy.
     changing: Mutex<()>,
     reloads: Reloads,
+    poller: Arc<Poller>,
     /// Set once, if there are any.
     folders: OnceLock<Folders>,
     loader: Option<Arc<dyn TableLoader>>,
@@ -108,6 +115,7 @@ impl Catalog {
             entries: RwLock::new(Arc::new(entries.collect())),
             changing: Mutex::new(()),
             reloads: Reloads::default(),
+            poller: Arc::new(Poller::new()),
             folders: OnceLock::new(),
             loader: None,
         }
@@ -166,10 +174,25 @@ impl Catalog {
     /// The tables, after loading those again whose files have changed. Waits for the tables whose names occur
     /// in `text`; a table that is slow or cannot be read does not delay requests for others. Blocks.
     pub fn refreshed(self: &Arc<Self>, text: &str) -> Arc<Vec<Entry>> {
-        self.look_for_files();
+        let catalog = Arc::downgrade(self);
+        self.poller.request(move || {
+            let catalog = catalog.upgrade();
+            catalog.inspect(|catalog| catalog.look()).is_some()
+        });
         let is_named = |name: &str| text.contains(name);
         let entries = self.entries();
-        let mut stale: Vec<&Entry> = entries.iter().filter(|entry| entry.is_stale()).collect();
+        let mut num_others = 0;
+        let mut is_stale = |entry: &&Entry| {
+            let num_files = entry.table.num_files();
+            let looks = if is_named(&entry.table.name) {
+                num_files <= MAX_FILES_LOOKED_AT
+            } else {
+                num_others += num_files;
+                num_others <= MAX_OTHER_FILES
+            };
+            entry.is_stale(looks)
+        };
+        let mut stale: Vec<&Entry> = entries.iter().filter(|entry| is_stale(entry)).collect();
         if stale.is_empty() {
             return entries;
         }
@@ -178,50 +201,29 @@ impl Catalog {
             let name = &entry.table.name;
             self.reloads.begin(name, is_named(name))
         });
-        if !stale.is_empty() {
-            let (catalog, stale) = (Arc::clone(self), stale.into_iter().cloned());
-            let stale: Vec<Entry> = stale.collect();
-            thread::spawn(move || in_parallel(stale.iter(), |entry| catalog.reload(entry)));
+        let reloads: Vec<_> = stale
+            .into_iter()
+            .map(|entry| Reload::new(self, entry))
+            .collect();
+        if !reloads.is_empty() {
+            let run = move || in_parallel(reloads.into_iter(), Reload::run);
+            // Without a thread, the next request tries again.
+            let _ = thread::Builder::new().spawn(run);
         }
         self.reloads.wait(is_named);
         self.entries()
     }
 
-    /// Looks for new files in folders, and waits a short time for the result. Blocks.
-    fn look_for_files(self: &Arc<Self>) {
-        let Some(folders) = self.folders.get() else {
-            return;
-        };
-        if folders.begin() {
-            let catalog = Arc::clone(self);
-            thread::spawn(move || {
-                if let Some(folders) = catalog.folders.get() {
-                    let known = |name: &str| catalog.entry(name).map(|entry| entry.table);
-                    folders.look(known, |change| catalog.apply(change));
-                }
-            });
+    /// Looks for new files in folders, and at those of all tables. Blocks.
+    fn look(&self) {
+        if let Some(folders) = self.folders.get() {
+            let known = |name: &str| self.entry(name).map(|entry| entry.table);
+            folders.look(known, |change| self.apply(change));
         }
-        folders.wait();
-    }
-
-    fn reload(&self, entry: &Entry) {
-        let (began, old) = (Instant::now(), &entry.table);
-        // A damaged file can make a reader panic.
-        let loaded = catch_unwind(AssertUnwindSafe(|| old.reload()))
-            .unwrap_or_else(|_| Err("the file is damaged".to_owned()));
-        let is_loaded = loaded.is_ok();
-        let new = match loaded {
-            Ok(table) => {
-                tracing::info!("table {:?} has changed and was loaded again", table.name);
-                Entry::of(table)
-            }
-            Err(error) => Entry {
-                table: Arc::clone(old),
-                broken: Some(error),
-            },
-        };
-        self.replace(old, new);
-        self.reloads.end(&old.name, began, is_loaded);
+        for entry in self.entries().iter() {
+            // What is seen is known afterwards.
+            let _ = entry.is_stale(true);
+        }
     }
 
     /// Adds a table, or replaces the one with the same name. Queries that read the old table continue
@@ -281,6 +283,51 @@ impl Catalog {
 
     fn set(&self, entries: Vec<Entry>) {
         *self.entries.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(entries);
+    }
+}
+
+/// One table that is being loaded again. Its end is noted in any case.
+struct Reload {
+    catalog: Arc<Catalog>,
+    table: Arc<Table>,
+    began: Instant,
+    is_loaded: bool,
+}
+
+impl Reload {
+    fn new(catalog: &Arc<Catalog>, entry: &Entry) -> Self {
+        Self {
+            catalog: Arc::clone(catalog),
+            table: Arc::clone(&entry.table),
+            began: Instant::now(),
+            is_loaded: false,
+        }
+    }
+
+    fn run(mut self) {
+        let old = &self.table;
+        // A damaged file can make a reader panic.
+        let loaded = catch_unwind(AssertUnwindSafe(|| old.reload()))
+            .unwrap_or_else(|_| Err("the file is damaged".to_owned()));
+        self.is_loaded = loaded.is_ok();
+        let new = match loaded {
+            Ok(table) => {
+                tracing::info!("table {:?} has changed and was loaded again", table.name);
+                Entry::of(table)
+            }
+            Err(error) => Entry {
+                table: Arc::clone(old),
+                broken: Some(error),
+            },
+        };
+        self.catalog.replace(old, new);
+    }
+}
+
+impl Drop for Reload {
+    fn drop(&mut self) {
+        let reloads = &self.catalog.reloads;
+        reloads.end(&self.table.name, self.began, self.is_loaded);
     }
 }
 

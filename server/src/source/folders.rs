@@ -2,28 +2,17 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::source::discover::{discover, listed};
 use crate::source::gather::{Contents, Found};
 use crate::source::{Table, TypesFrom};
-
-/// The least time between two looks.
-const MIN_PAUSE: Duration = Duration::from_secs(1);
-
-/// The time between two looks is at least so many times the duration of the last one.
-const PAUSE_FACTOR: u32 = 10;
-
-/// A request waits so long for a look.
-const GRACE: Duration = Duration::from_millis(100);
 
 /// The folders and globs on disk that are served, and the files that they had.
 #[derive(Debug)]
 pub struct Folders {
     sources: Vec<String>,
     state: Mutex<State>,
-    ended: Condvar,
 }
 
 #[derive(Debug)]
@@ -31,8 +20,6 @@ struct State {
     /// The files that each source had.
     files: Vec<Vec<PathBuf>>,
     tables: HashMap<Key, Known>,
-    next: Instant,
-    is_looking: bool,
 }
 
 /// A table of a source: the source's index, and the long name that it gives the table.
@@ -80,37 +67,13 @@ impl Folders {
         let tables = tables.collect();
         Self {
             sources: sources.to_vec(),
-            state: Mutex::new(State {
-                files,
-                tables,
-                next: Instant::now() + MIN_PAUSE,
-                is_looking: false,
-            }),
-            ended: Condvar::new(),
+            state: Mutex::new(State { files, tables }),
         }
-    }
-
-    /// Whether the caller shall look for files now, by [`Folders::look`].
-    pub(super) fn begin(&self) -> bool {
-        let mut state = self.state();
-        let begins = !state.is_looking && Instant::now() >= state.next;
-        state.is_looking |= begins;
-        begins
-    }
-
-    /// Waits a short time until nobody is looking for files. Blocks.
-    pub(super) fn wait(&self) {
-        let is_looking = |state: &mut State| state.is_looking;
-        let waited = self
-            .ended
-            .wait_timeout_while(self.state(), GRACE, is_looking);
-        drop(waited);
     }
 
     /// Reports each table that has new files or other files than before, each table whose files are now in a lake, and
     /// each lake that is none any more. `known` returns the present table of a name.
     pub(super) fn look(&self, known: impl Fn(&str) -> Option<Arc<Table>>, report: impl Fn(Change)) {
-        let began = Instant::now();
         for (index, source) in self.sources.iter().enumerate() {
             let files = listed(source);
             if self.state().files[index] == files {
@@ -132,10 +95,6 @@ impl Folders {
                 self.state().files[index] = files;
             }
         }
-        let mut state = self.state();
-        state.next = Instant::now() + (began.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE);
-        state.is_looking = false;
-        self.ended.notify_all();
     }
 
     /// Forgets tables of a source, and returns their names: files that are now in a lake, and lakes that are none

@@ -32,6 +32,7 @@ mod parquet_description;
 mod parquet_encryption;
 mod parquet_quirks;
 mod parquet_ranges;
+mod poller;
 mod provider;
 mod pruning;
 mod reloads;

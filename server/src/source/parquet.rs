@@ -1,6 +1,5 @@
 //! Parquet: footers, and reading rows by row group and page index.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,7 +9,6 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::ParquetFileReaderFactory;
 use datafusion::error::Result as DataFusionResult;
-use datafusion::object_store::path::Path as StorePath;
 use datafusion::parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use datafusion::parquet::arrow::async_reader::AsyncFileReader;
 use datafusion::parquet::errors::{ParquetError, Result};
@@ -23,7 +21,7 @@ use futures::future::BoxFuture;
 
 use crate::source::SourceFile;
 use crate::source::arrow_hints::with_usable_hints;
-use crate::source::file_object_store::read_range;
+use crate::source::file_object_store::{index_of, read_range};
 use crate::source::int96::Int96Range;
 use crate::source::kept_footer::KeptFooter;
 use crate::source::page_walk::{Chunks, find_pages};
@@ -164,14 +162,13 @@ fn footer_error(error: &ParquetError) -> String {
 /// Creates readers of the files in the state that they had when the table was loaded.
 #[derive(Debug)]
 pub(super) struct SnapshotReaders {
-    files: HashMap<StorePath, Arc<ParquetFile>>,
+    files: Arc<[Arc<ParquetFile>]>,
 }
 
 impl SnapshotReaders {
-    pub(super) fn new(files: &[Arc<ParquetFile>], metas: &[PartitionedFile]) -> Arc<Self> {
-        let locations = metas.iter().map(|meta| meta.object_meta.location.clone());
+    pub(super) fn new(files: &Arc<[Arc<ParquetFile>]>) -> Arc<Self> {
         Arc::new(Self {
-            files: locations.zip(files.iter().cloned()).collect(),
+            files: Arc::clone(files),
         })
     }
 }
@@ -185,9 +182,8 @@ impl ParquetFileReaderFactory for SnapshotReaders {
         _: &ExecutionPlanMetricsSet,
     ) -> DataFusionResult<Box<dyn AsyncFileReader + Send>> {
         let location = &file.object_meta.location;
-        let found = self
-            .files
-            .get(location)
+        let found = index_of(location)
+            .and_then(|index| self.files.get(index))
             .ok_or_else(|| ParquetError::General(format!("the table has no file {location}")))?;
         Ok(Box::new(SnapshotReader {
             file: Arc::clone(found),

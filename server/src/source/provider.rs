@@ -44,7 +44,7 @@ const TYPICAL_ROW_BYTES: u64 = 64;
 #[derive(Debug, Clone)]
 pub(super) enum Contents {
     /// Parquet footers.
-    Parquet(Vec<Arc<ParquetFile>>),
+    Parquet(Arc<[Arc<ParquetFile>]>),
     /// Positions of Arrow messages.
     Arrow(Vec<Arc<ArrowFile>>),
     /// How text is written.
@@ -271,7 +271,7 @@ impl FileTable {
                 options.global.schema_force_view_types = false;
                 options.global.coerce_int96 =
                     int96::needs_micros(int96_ranges(files)).then(|| "us".to_owned());
-                let readers = SnapshotReaders::new(files, &self.files);
+                let readers = SnapshotReaders::new(files);
                 let source = ParquetSource::new(schema)
                     .with_table_parquet_options(options)
                     .with_parquet_file_reader_factory(readers);

@@ -173,14 +173,20 @@ impl SourceFile {
         !matches!(self.storage, Storage::Disk(_))
     }
 
-    /// Whether the file is in another state now, or was at its last read. An object is checked in the
-    /// background, because its store may be slow; a later call returns the result.
-    pub fn has_changed(&self) -> bool {
-        if self.changed.load(Ordering::Relaxed) {
-            return true;
+    /// Whether a read or a look has seen the file in another state. If it `looks`, it looks first; an object is checked
+    /// in the background, because its store may be slow, and a later call returns the result.
+    pub fn has_changed(&self, looks: bool) -> bool {
+        if !looks || self.changed.load(Ordering::Relaxed) {
+            return self.changed.load(Ordering::Relaxed);
         }
         match &self.storage {
-            Storage::Disk(file) => !file.is_at_path(&self.identity),
+            Storage::Disk(file) => {
+                let is_same = file.is_at_path(&self.identity);
+                if !is_same {
+                    self.changed.store(true, Ordering::Relaxed);
+                }
+                !is_same
+            }
             Storage::ObjectStore(object) => {
                 object.check_in_background(&self.identity, &self.changed);
                 false
@@ -356,7 +362,7 @@ mod tests {
     fn bytes_of_the_file_that_was_opened() {
         let (_folder, _, file) = made("a", "0123456789");
         assert_eq!(&file.read(2..5).unwrap()[..], b"234");
-        assert!(file.read(5..11).is_err() && !file.has_changed());
+        assert!(file.read(5..11).is_err() && !file.has_changed(true));
         #[allow(clippy::reversed_empty_ranges)]
         let backwards = file.read(5..2);
         assert!(backwards.is_err());
@@ -397,7 +403,7 @@ mod tests {
             assert!(file.read(0..2).is_ok());
             change(&path);
             assert!(file.read(0..2).is_err(), "{name}");
-            assert!(file.has_changed(), "{name}");
+            assert!(file.has_changed(false), "{name}");
         }
     }
 

@@ -28,6 +28,9 @@ use crate::source::{
     Unreadable, int96, text,
 };
 
+/// A table with more files is only known to have changed if the background or a read has seen it.
+pub(super) const MAX_FILES_LOOKED_AT: usize = 1000;
+
 /// A table that is served.
 #[derive(Debug, Clone)]
 pub struct Table {
@@ -323,15 +326,28 @@ impl Table {
         left_out.map(LeftOutFile::from)
     }
 
-    /// Whether the files have changed since they were loaded.
-    pub fn has_changed(&self) -> bool {
-        self.files.as_ref().is_some_and(|set| {
-            set.files.iter().any(SourceFile::has_changed)
-                || set
-                    .schema_file
-                    .as_ref()
-                    .is_some_and(SchemaFile::has_changed)
+    /// The number of its files, with those that are left out.
+    pub(super) fn num_files(&self) -> usize {
+        self.all_files().count()
+    }
+
+    fn all_files(&self) -> impl Iterator<Item = &SourceFile> {
+        let set = self.files.iter();
+        set.flat_map(|set| {
+            let left_out = set.left_out.iter().map(|left| &left.file);
+            set.files.iter().chain(left_out)
         })
+    }
+
+    /// Whether the files are known to have changed since they were loaded. Looks at them if they are few; a read of a
+    /// file that has changed fails in any case.
+    pub fn has_changed(&self) -> bool {
+        let Some(set) = &self.files else { return false };
+        let looks = set.files.len() <= MAX_FILES_LOOKED_AT;
+        let mut files = set.files.iter();
+        let schema_file = set.schema_file.as_ref();
+        files.any(|file| file.has_changed(looks))
+            || schema_file.is_some_and(SchemaFile::has_changed)
     }
 
     /// Notes that a row did not have the types of its columns, unless all rows decided them.
@@ -344,12 +360,14 @@ impl Table {
     }
 
     /// Whether the table should be loaded again: its files have changed, or those that are left out, or a row did
-    /// not fit its types.
-    pub fn is_stale(&self) -> bool {
-        let left_out = self.files.iter().flat_map(|set| &set.left_out);
-        self.has_misfit()
-            || self.has_changed()
-            || left_out.map(|left| &left.file).any(SourceFile::has_changed)
+    /// not fit its types. Looks at the files, or only says what is known of them.
+    pub fn is_stale(&self, looks: bool) -> bool {
+        let set = self.files.as_ref();
+        let schema_file = set.and_then(|set| set.schema_file.as_ref());
+        let has_changed = |file: &SourceFile| file.has_changed(looks);
+        // All files, so that each change is known afterwards.
+        let num_changed = self.all_files().filter(|file| has_changed(file)).count();
+        self.has_misfit() || num_changed > 0 || schema_file.is_some_and(SchemaFile::has_changed)
     }
 
     fn has_misfit(&self) -> bool {

@@ -1,5 +1,6 @@
 //! The embedded engine: plans a request and returns its partitions in order, not yet started.
 
+use std::slice;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::SchemaRef;
@@ -41,6 +42,9 @@ use crate::error::{ErrorKind, QueryError, StartError};
 use crate::order::{Encoding, Order, RowRange};
 use crate::source::Table;
 use crate::source::catalog::{Catalog, Entry};
+
+/// How often a request is planned if a table is loaded again meanwhile.
+const MAX_PLANS: usize = 3;
 
 /// Memory and disk that all queries together use.
 #[derive(Debug, Clone, Copy)]
@@ -240,20 +244,28 @@ impl Engine {
             }
         };
         let state = self.context.state();
-        let logical = match source {
-            Source::Sql(sql) => plan_sql(&state, sql, &names).await?,
-            Source::Table(query) | Source::Query(query) => {
-                let entry = match &base {
-                    Some(entry) => Some(entry.clone()),
-                    None => self.catalog.find(&query.table)?,
-                };
-                let entry = entry.ok_or_else(|| unknown_table(&query.table, &names))?;
-                plan_table(&state, &entry.table, query)?
+        let mut num_plans = 0;
+        let (logical, used) = loop {
+            let logical = match source {
+                Source::Sql(sql) => plan_sql(&state, sql, &names).await?,
+                Source::Table(query) | Source::Query(query) => {
+                    let entry = match &base {
+                        Some(entry) => Some(entry.clone()),
+                        None => self.catalog.find(&query.table)?,
+                    };
+                    let entry = entry.ok_or_else(|| unknown_table(&query.table, &names))?;
+                    plan_table(&state, &entry.table, query)?
+                }
+            };
+            let used = match &base {
+                Some(entry) => used_tables(&logical, slice::from_ref(entry)),
+                None => used_tables(&logical, &self.catalog.entries()),
+            };
+            num_plans += 1;
+            match used {
+                Err(error) if error.kind == ErrorKind::SourceChanged && num_plans < MAX_PLANS => {}
+                used => break (logical, used?),
             }
-        };
-        let used = match base {
-            Some(entry) => used_tables(&logical, &[entry])?,
-            None => used_tables(&logical, &self.catalog.entries())?,
         };
         let (logical, range) = strip_limit(logical);
         Ok(LogicalQuery {

@@ -1,11 +1,10 @@
 //! The logical plan of a table query, and the tables that a plan reads.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, DFSchema, TableReference};
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::error::DataFusionError;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, SortExpr};
@@ -14,7 +13,7 @@ use crate::backend::embedded::plan::parse_filter;
 use crate::backend::predicate_expr::predicate_expr;
 use crate::backend::request::{Filter, TableQuery};
 use crate::error::from_datafusion::plan_error;
-use crate::error::{ErrorKind, QueryError};
+use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::source::Table;
 use crate::source::catalog::Entry;
 
@@ -69,15 +68,16 @@ pub(super) fn column(name: &str) -> Expr {
 /// The tables of a plan.
 ///
 /// # Errors
-/// `source_changed`: one of them can no longer be read.
+/// `source_changed`: one of them can no longer be read, or was loaded again since the plan was made.
 pub(super) fn used_tables(
     plan: &LogicalPlan,
     entries: &[Entry],
 ) -> Result<Vec<Arc<Table>>, QueryError> {
-    let mut names = HashSet::new();
+    let mut scanned = Vec::new();
     let walked = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            names.insert(scan.table_name.table().to_owned());
+            let provider = source_as_provider(&scan.source)?;
+            scanned.push((scan.table_name.table().to_owned(), provider));
         }
         Ok(TreeNodeRecursion::Continue)
     });
@@ -85,11 +85,19 @@ pub(super) fn used_tables(
         return Err(plan_error(&error, ErrorKind::SqlError, &[], &[]));
     }
     let mut used = Vec::new();
-    for entry in entries
-        .iter()
-        .filter(|entry| names.contains(&entry.table.name))
-    {
+    for entry in entries {
+        let name = &entry.table.name;
+        let mut scans = scanned
+            .iter()
+            .filter(|(scanned, _)| scanned == name)
+            .peekable();
+        if scans.peek().is_none() {
+            continue;
+        }
         entry.check()?;
+        if !scans.all(|(_, provider)| Arc::ptr_eq(provider, &entry.table.provider)) {
+            return Err(source_changed(name));
+        }
         used.push(Arc::clone(&entry.table));
     }
     Ok(used)
