@@ -160,10 +160,8 @@ impl Catalog {
     /// The table with that name, if it is loaded.
     fn entry(&self, name: &str) -> Option<Entry> {
         let entries = self.entries();
-        entries
-            .iter()
-            .find(|entry| entry.table.name == name)
-            .cloned()
+        let found = entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name));
+        found.ok().map(|index| entries[index].clone())
     }
 
     /// The current tables.
@@ -182,48 +180,51 @@ impl Catalog {
         let is_named = |name: &str| text.contains(name);
         let entries = self.entries();
         let mut num_others = 0;
-        let mut is_stale = |entry: &&Entry| {
-            let num_files = entry.table.num_files();
-            let looks = if is_named(&entry.table.name) {
-                num_files <= MAX_FILES_LOOKED_AT
-            } else {
-                num_others += num_files;
-                num_others <= MAX_OTHER_FILES
-            };
-            entry.is_stale(looks)
+        let is_stale = |entry: &&Entry| {
+            if is_named(&entry.table.name) {
+                return entry.is_stale(entry.table.num_files() <= MAX_FILES_LOOKED_AT);
+            }
+            if num_others >= MAX_OTHER_FILES {
+                return false;
+            }
+            num_others += entry.table.num_files().max(1);
+            entry.is_stale(num_others <= MAX_OTHER_FILES)
         };
-        let mut stale: Vec<&Entry> = entries.iter().filter(|entry| is_stale(entry)).collect();
+        let stale: Vec<&Entry> = entries.iter().filter(is_stale).collect();
         if stale.is_empty() {
             return entries;
         }
+        self.reload(stale, is_named);
+        self.reloads.wait(is_named);
+        self.entries()
+    }
+
+    /// Loads these tables again, those first that a request names, except for those that are being loaded, or have
+    /// failed a short time ago. Does not wait.
+    fn reload(self: &Arc<Self>, mut stale: Vec<&Entry>, is_named: impl Fn(&str) -> bool) {
         stale.sort_by_key(|entry| !is_named(&entry.table.name));
         stale.retain(|entry| {
             let name = &entry.table.name;
             self.reloads.begin(name, is_named(name))
         });
-        let reloads: Vec<_> = stale
-            .into_iter()
-            .map(|entry| Reload::new(self, entry))
-            .collect();
+        let reloads = stale.into_iter().map(|entry| Reload::new(self, entry));
+        let reloads: Vec<_> = reloads.collect();
         if !reloads.is_empty() {
             let run = move || in_parallel(reloads.into_iter(), Reload::run);
             // Without a thread, the next request tries again.
             let _ = thread::Builder::new().spawn(run);
         }
-        self.reloads.wait(is_named);
-        self.entries()
     }
 
     /// Looks for new files in folders, and at those of all tables. Blocks.
-    fn look(&self) {
+    fn look(self: &Arc<Self>) {
         if let Some(folders) = self.folders.get() {
             let known = |name: &str| self.entry(name).map(|entry| entry.table);
             folders.look(known, |change| self.apply(change));
         }
-        for entry in self.entries().iter() {
-            // What is seen is known afterwards.
-            let _ = entry.is_stale(true);
-        }
+        let entries = self.entries();
+        let stale = entries.iter().filter(|entry| entry.is_stale(true));
+        self.reload(stale.collect(), |_| false);
     }
 
     /// Adds a table, or replaces the one with the same name. Queries that read the old table continue

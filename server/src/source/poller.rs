@@ -47,19 +47,27 @@ impl Poller {
     /// Notes a request. If there were none for some time, begins to look, and waits a short time for the first
     /// result. `look` returns whether there is anything left to look at. Blocks.
     pub(super) fn request(self: &Arc<Self>, look: impl Fn() -> bool + Send + 'static) {
-        let mut state = self.state();
-        state.last_request = Instant::now();
-        if !state.is_running {
-            state.is_running = true;
-            state.has_looked = false;
-            // Whatever ends the thread, or prevents its start, the next request starts another.
-            let running = Running(Arc::clone(self));
-            // Without a thread, this request has the files as they were.
+        if let Some(running) = self.begin() {
+            // Without a thread, this request has the files as they were, and the next one tries again.
             let _ = thread::Builder::new().spawn(move || running.run(look));
         }
         let is_waiting = |state: &mut State| state.is_running && !state.has_looked;
-        let waited = self.looked.wait_timeout_while(state, GRACE, is_waiting);
+        let waited = self
+            .looked
+            .wait_timeout_while(self.state(), GRACE, is_waiting);
         drop(waited);
+    }
+
+    /// Notes a request. If no thread looks, the caller starts one, whose end is noted whatever ends it.
+    fn begin(self: &Arc<Self>) -> Option<Running> {
+        let mut state = self.state();
+        state.last_request = Instant::now();
+        if state.is_running {
+            return None;
+        }
+        state.is_running = true;
+        state.has_looked = false;
+        Some(Running(Arc::clone(self)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -67,6 +75,7 @@ impl Poller {
     }
 }
 
+/// The thread that looks.
 struct Running(Arc<Poller>);
 
 impl Running {

@@ -236,12 +236,13 @@ impl Engine {
     ) -> Result<LogicalQuery, QueryError> {
         self.check_sql(source)?;
         let base = base.map(Entry::of);
-        let names = match &base {
-            Some(entry) => vec![entry.table.name.clone()],
-            None => {
-                self.catalog.refreshed(source.text());
-                self.catalog.table_names()
-            }
+        if base.is_none() {
+            self.catalog.refreshed(source.text());
+        }
+        // Only SQL can name other tables.
+        let names = match source {
+            Source::Sql(_) => self.catalog.table_names(),
+            Source::Table(_) | Source::Query(_) => Vec::new(),
         };
         let state = self.context.state();
         let mut num_plans = 0;
@@ -253,7 +254,8 @@ impl Engine {
                         Some(entry) => Some(entry.clone()),
                         None => self.catalog.find(&query.table)?,
                     };
-                    let entry = entry.ok_or_else(|| unknown_table(&query.table, &names))?;
+                    let entry = entry
+                        .ok_or_else(|| unknown_table(&query.table, &self.catalog.table_names()))?;
                     plan_table(&state, &entry.table, query)?
                 }
             };
