@@ -83,7 +83,7 @@ test("a table says which of its files it lacks, until they can be read", async (
     await expect(entry).toContainText("1 file left out");
     await entry.getByRole("link", { name: "parts", exact: true }).click();
     const viewer = page.locator("colonnade-viewer");
-    await expect(viewer.locator(".line")).toContainText("1 file left out");
+    await expect(viewer.locator(".line")).toContainText("files left out: 1");
     await expect(viewer.locator(".line")).toContainText("2 rows");
     await page.goto(`${server.origin}/?table=parts&view=details`);
     const details = page.getByRole("main");

@@ -56,7 +56,7 @@ test("a running stream reports its progress, a complete one its totals", () => {
 
 test("files that are missing are counted", () => {
   expect(announcement("complete", { ...progress, leftOutFiles: 2 })).toMatch(
-    /^Complete: 1,500,000 rows, 2 files left out, 240 MB/,
+    /^Complete: 1,500,000 rows, files left out: 2, 240 MB/,
   );
   expect(announcement("complete", { ...progress, leftOutFiles: 0 })).not.toContain("left out");
 });

@@ -57,7 +57,7 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
   } catch (thrown) {
     if (signal.aborted) throw thrown;
     throw new ColonnadeError("network_error", `Could not reach ${new URL(url).origin}.`, {
-      hint: "Is the server running, and does it allow requests from this page?",
+      hint: "Is the server running, and does it allow this page?",
     });
   } finally {
     clearTimeout(timer);
@@ -88,7 +88,7 @@ export async function bodyOfResponse(response: Response): Promise<Body> {
   const { headers } = response;
   const isBounded = !headers.has("x-query-id") && headers.has("content-length");
   const isRepeatable = /^(?:total|partition)$/.test(headers.get("x-result-order") ?? "");
-  const leftOutFiles = Number(headers.get("x-left-out") ?? 0);
+  const leftOutFiles = Number(headers.get("x-left-out"));
   const end = isBounded ? "boundary" : "marker";
   return { stream: response.body, end, isRepeatable, leftOutFiles };
 }

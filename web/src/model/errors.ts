@@ -62,7 +62,7 @@ export class ColonnadeError extends Error {
     if (!(thrown instanceof Error)) return new ColonnadeError(fallbackCode, String(thrown));
     if (isTrap(thrown)) {
       return new ColonnadeError("decoder_crashed", `The decoder stopped: ${thrown.message}.`, {
-        hint: "Rows on the screen stay; the others were lost with the decoder. Read the source again to start a new one.",
+        hint: "Rows on the screen stay; the others are lost. Read the source again.",
       });
     }
     const { code, row, byte } = thrown as { code?: unknown; row?: unknown; byte?: unknown };

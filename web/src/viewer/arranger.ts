@@ -271,7 +271,7 @@ function notComplete({ state, paused }: Table): ColonnadeError {
     "These rows can be sorted and filtered only once all of them have arrived.",
     {
       hint: isComing
-        ? "They are still arriving, and their source cannot sort or filter them. Try again when the table is complete."
+        ? "Their source cannot sort or filter them. Try again when the table is complete."
         : "Some of them are missing, and their source cannot sort or filter them.",
     },
   );

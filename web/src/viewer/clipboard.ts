@@ -55,7 +55,7 @@ export async function toClipboard(written: Promise<Written>, hasHtml: boolean): 
     if (copyByCommand(await written)) return;
     throw new ColonnadeError(
       "clipboard_refused",
-      "The browser blocked the clipboard. Allow it for this page and copy again.",
+      "The browser blocked the clipboard. Allow it and copy again.",
       { hint: String(thrown) },
     );
   }

@@ -1,14 +1,7 @@
 import { html, nothing } from "lit";
 import type { Table, TableProgress } from "../api/table.js";
 import { formatCount } from "../model/counts.js";
-import {
-  facts,
-  interruptionText,
-  leftOutText,
-  phaseWord,
-  rowWord,
-  type ViewerPhase,
-} from "./status.js";
+import { facts, interruptionText, phaseWord, rowWord, type ViewerPhase } from "./status.js";
 
 /** The status line below the rows. */
 export function statusLine(
@@ -29,7 +22,6 @@ export function statusLine(
   const more = phase === "windowed" && totalRows === undefined ? "+" : "";
   const of = isPartial ? ` of ${formatCount(totalRows)}` : "";
   const columns = schema.fields.length;
-  const leftOut = leftOutText(progress);
   return html`${dot}<span
       ><span class="count">${formatCount(rows)}${more}</span>${of} ${rowWord(totalRows ?? rows)}</span
     >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
@@ -38,14 +30,6 @@ export function statusLine(
         ? nothing
         : html`<span class="warning" title="The stream has no end-of-stream marker."
             >no end marker</span
-          >`
-    }${
-      leftOut === undefined
-        ? nothing
-        : html`<span
-            class="warning"
-            title="The server could not read them, so their rows are missing."
-            >${leftOut}</span
           >`
     }<span class="minor">${columns} ${columns === 1 ? "column" : "columns"}</span
     >${facts(phase, progress).map((fact) => html`<span class="minor">${fact}</span>`)}`;

@@ -99,18 +99,12 @@ export function interruptionText({ rows, interruption }: TableProgress): string 
   return `Connection lost at row ${formatCount((interruption?.row ?? rows) + 1)}. Resuming…`;
 }
 
-/** `1 file left out`; undefined if the rows are those of all files. */
-export function leftOutText({ leftOutFiles = 0 }: TableProgress): string | undefined {
-  if (leftOutFiles === 0) return undefined;
-  return `${formatCount(leftOutFiles)} ${leftOutFiles === 1 ? "file" : "files"} left out`;
-}
-
 /** The facts of the status line, in the order in which they are shown. */
 export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
-  const { bytes, elapsedMs, firstRowMs } = progress;
-  const shown: string[] = [];
+  const { bytes, elapsedMs, firstRowMs, leftOutFiles: files } = progress;
+  const shown = files ? [`files left out: ${files}`] : [];
   // Rows are read only when they are shown, so a rate would be meaningless.
-  if (phase === "windowed") return [`${formatBytes(bytes)} read`];
+  if (phase === "windowed") return [...shown, `${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
   if (phase === "waiting") return shown;
   if (bytes > 0 && elapsedMs > 0) shown.push(`${formatBytes((bytes / elapsedMs) * 1000)}/s`);
@@ -133,8 +127,7 @@ export function announcement(phase: ViewerPhase, progress: TableProgress | undef
   const count = `${atLeast}${formatCount(rows)}${of} ${rowWord(totalRows ?? rows)}`;
   // The bytes that scrolling loads are not announced each time.
   const more = phase === "windowed" ? [] : facts(phase, progress);
-  const leftOut = leftOutText(progress) ?? [];
-  return [`${word}${word.includes(":") ? ", " : ": "}${count}`].concat(leftOut, more).join(", ");
+  return [`${word}${word.includes(":") ? ", " : ": "}${count}`, ...more].join(", ");
 }
 
 /** Whether the result no longer exists or changed, although its source may still exist. */

@@ -29,7 +29,7 @@ export async function loadDecoder(
       "wasm_unavailable",
       `Could not load ${typeof address === "string" ? address : "the module"}: ${reason}`,
       {
-        hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; a content security policy must allow 'wasm-unsafe-eval'.",
+        hint: "Serve colonnade.wasm beside worker.js, or name it with wasm-src; the page's policy must allow 'wasm-unsafe-eval'.",
       },
     );
   }

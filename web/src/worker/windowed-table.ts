@@ -376,11 +376,7 @@ function quoted(name: string): string {
 }
 
 function tooLarge(): ColonnadeError {
-  return new ColonnadeError(
-    "windowed",
-    "The table is larger than its memory budget, so its rows cannot all be processed here.",
-    {
-      hint: "Send sort and filter to the server with the request, or pass open() more memoryBytes.",
-    },
-  );
+  return new ColonnadeError("windowed", "The table is larger than its memory budget.", {
+    hint: "Let the server sort and filter, or pass open() more memoryBytes.",
+  });
 }
