@@ -41,11 +41,11 @@ use crate::source::{LeftOutFile, Table};
 /// completion. Dropping a partition stops its work. Messages of a remote engine have passed [`Received`].
 #[async_trait]
 pub trait Backend: Send + Sync {
-    /// The current tables, sorted by name. Waits for changes of tables whose names occur in `named`.
+    /// The current tables, sorted by name. Waits for changes of the table that is `named`.
     ///
     /// # Errors
     /// The engine cannot list them.
-    async fn tables(&self, named: &str) -> Result<Vec<TableDescription>, QueryError>;
+    async fn tables(&self, named: Option<&str>) -> Result<Vec<TableDescription>, QueryError>;
 
     /// Plans the rows `request.range` of a request; nothing runs until a partition is started. `base` has the
     /// rows of the result that the request reads, if it reads one; only the embedded engine uses it. `codec`

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use colonnade_core::semantics::exact_json;
 use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -34,11 +36,11 @@ pub enum Source {
 }
 
 impl Source {
-    /// A text in which the names of all its tables occur.
-    pub fn text(&self) -> &str {
+    /// The names of its tables, and of a statement also other words.
+    pub fn names(&self) -> HashSet<String> {
         match self {
-            Self::Sql(sql) => sql,
-            Self::Table(query) | Self::Query(query) => &query.table,
+            Self::Sql(sql) => words(sql),
+            Self::Table(query) | Self::Query(query) => HashSet::from([query.table.clone()]),
         }
     }
 
@@ -51,6 +53,19 @@ impl Source {
             }
         }
     }
+}
+
+/// The words of a statement, as they are written or between their quotes. None if it is no SQL.
+fn words(sql: &str) -> HashSet<String> {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize();
+    let words = tokens
+        .into_iter()
+        .flatten()
+        .filter_map(|token| match token {
+            Token::Word(word) => Some(word.value),
+            _ => None,
+        });
+    words.collect()
 }
 
 /// Rows and columns of one table.

@@ -43,7 +43,7 @@ use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::metrics::Metrics;
 use crate::order::RowRange;
 use crate::slots::Slots;
-use crate::source::catalog::Catalog;
+use crate::source::catalog::{self, Catalog, Entry};
 use crate::spool::SpoolStorage;
 
 use reader::Joined;
@@ -335,21 +335,13 @@ impl Results {
             return Ok(());
         };
         let catalog = Arc::clone(&self.catalog);
-        let names: Vec<&str> = properties
-            .sources
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect();
-        let names = names.join(" ");
+        let names = properties.sources.iter().map(|(name, _)| name.clone());
+        let names = names.collect();
         let tables = tokio::task::spawn_blocking(move || catalog.refreshed(&names));
         let tables = tables.await.map_err(|_| cannot_plan())?;
         for (name, version) in &properties.sources {
-            let is_same = tables.iter().any(|entry| {
-                &entry.table.name == name
-                    && &entry.table.version == version
-                    && entry.broken.is_none()
-            });
-            if !is_same {
+            let is_same = |entry: &Entry| &entry.table.version == version && entry.broken.is_none();
+            if !catalog::find(&tables, name).is_some_and(is_same) {
                 return Err(source_changed(name));
             }
         }

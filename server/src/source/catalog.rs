@@ -1,5 +1,6 @@
 //! The catalog of served tables, which follows changes of their files.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -159,9 +160,7 @@ impl Catalog {
 
     /// The table with that name, if it is loaded.
     fn entry(&self, name: &str) -> Option<Entry> {
-        let entries = self.entries();
-        let found = entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name));
-        found.ok().map(|index| entries[index].clone())
+        find(&self.entries(), name).cloned()
     }
 
     /// The current tables.
@@ -169,28 +168,27 @@ impl Catalog {
         Arc::clone(&self.entries.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The tables, after loading those again whose files have changed. Waits for the tables whose names occur
-    /// in `text`; a table that is slow or cannot be read does not delay requests for others. Blocks.
-    pub fn refreshed(self: &Arc<Self>, text: &str) -> Arc<Vec<Entry>> {
+    /// The tables, after loading those again whose files have changed. Waits for the tables that are `named`; a table
+    /// that is slow or cannot be read does not delay requests for others. Blocks.
+    pub fn refreshed(self: &Arc<Self>, named: &HashSet<String>) -> Arc<Vec<Entry>> {
         let catalog = Arc::downgrade(self);
         self.poller.request(move || {
             let catalog = catalog.upgrade();
             catalog.inspect(|catalog| catalog.look()).is_some()
         });
-        let is_named = |name: &str| text.contains(name);
+        let is_named = |name: &str| named.contains(name);
         let entries = self.entries();
-        let mut num_others = 0;
-        let is_stale = |entry: &&Entry| {
-            if is_named(&entry.table.name) {
-                return entry.is_stale(entry.table.num_files() <= MAX_FILES_LOOKED_AT);
-            }
-            if num_others >= MAX_OTHER_FILES {
-                return false;
-            }
-            num_others += entry.table.num_files().max(1);
-            entry.is_stale(num_others <= MAX_OTHER_FILES)
-        };
-        let stale: Vec<&Entry> = entries.iter().filter(is_stale).collect();
+        let is_stale =
+            |entry: &&Entry| entry.is_stale(entry.table.num_files() <= MAX_FILES_LOOKED_AT);
+        let found = named.iter().filter_map(|name| find(&entries, name));
+        let mut stale: Vec<&Entry> = found.filter(is_stale).collect();
+        let mut num_files = 0;
+        let others = entries.iter().filter(|entry| !is_named(&entry.table.name));
+        let others = others.take_while(|entry| {
+            num_files += entry.table.num_files().max(1);
+            num_files <= MAX_OTHER_FILES
+        });
+        stale.extend(others.filter(|entry| entry.is_stale(true)));
         if stale.is_empty() {
             return entries;
         }
@@ -285,6 +283,12 @@ impl Catalog {
     fn set(&self, entries: Vec<Entry>) {
         *self.entries.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(entries);
     }
+}
+
+/// The table with that name among those in the order of their names.
+pub(crate) fn find<'a>(entries: &'a [Entry], name: &str) -> Option<&'a Entry> {
+    let found = entries.binary_search_by(|entry| entry.table.name.as_str().cmp(name));
+    found.ok().map(|index| &entries[index])
 }
 
 /// One table that is being loaded again. Its end is noted in any case.

@@ -120,9 +120,14 @@ impl ParquetFile {
         quirks::without_signed_order(footer)
     }
 
-    /// The footer, with the page index if there is one. Blocks if it has to be read.
+    /// The footer, with the page index if there is one, of the state in which the file was opened. Blocks.
+    ///
+    /// # Errors
+    /// The file has changed, or its footer cannot be read.
     pub(super) fn footer(&self) -> Result<Arc<ParquetMetaData>> {
-        self.kept.get_or_read(|| self.read_indexed_footer())
+        let footer = self.kept.get_or_read(|| self.read_indexed_footer())?;
+        self.file.confirm()?;
+        Ok(footer)
     }
 
     fn read_indexed_footer(&self) -> Result<ParquetMetaData> {

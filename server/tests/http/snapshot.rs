@@ -49,6 +49,13 @@ fn write(path: &Path, start: i64, num_rows: i64) {
     }
 }
 
+/// An Arrow file of one row.
+fn write_arrow(path: &Path, number: i64) {
+    let mut writer = FileWriter::try_new(File::create(path).unwrap(), &schema()).unwrap();
+    writer.write(&batch(number, 1)).unwrap();
+    writer.finish().unwrap();
+}
+
 type Change = fn(&Path);
 
 const CHANGES: [(&str, Change); 5] = [
@@ -173,6 +180,36 @@ async fn a_table_may_have_more_files_than_descriptors_are_kept() {
     write_rows(&folder.path().join("260.parquet"), 7000, 2);
     let part = server.get("/v1/tables/t/rows?offset=259&limit=4").await;
     assert_eq!(part.numbers(), [259, 7000, 7001, 261]);
+}
+
+/// More files than a request looks at.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_a_replaced_file_among_thousands_are_not_sent() {
+    for kind in ["parquet", "arrow"] {
+        let folder = TempDir::new().unwrap();
+        let file = |number: i64| folder.path().join(format!("{number:04}.{kind}"));
+        let small = |path: &Path, number: i64| match kind {
+            "parquet" => write_rows(path, number, 1),
+            _ => write_arrow(path, number),
+        };
+        (0..1_200).for_each(|number| small(&file(number), number));
+        let server = Server::of_files(&[format!("t={}/*.{kind}", folder.path().display())]).await;
+        let window = "/v1/tables/t/rows?limit=3";
+        let mut last = vec![0, 1, 2];
+        for number in 7_000..7_005 {
+            // Its rows are kept for the next request.
+            assert_eq!(server.get(window).await.numbers(), last, "{kind}");
+            small(&folder.path().join("new"), number);
+            fs::rename(folder.path().join("new"), file(1)).unwrap();
+            let outcome = server.get(window).await;
+            last = vec![0, number, 2];
+            if outcome.status != 200 {
+                assert_eq!(outcome.code(), "source_changed", "{kind}");
+            } else {
+                assert_eq!(outcome.numbers(), last, "{kind}");
+            }
+        }
+    }
 }
 
 #[cfg(unix)]

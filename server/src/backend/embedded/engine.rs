@@ -1,5 +1,6 @@
 //! The embedded engine: plans a request and returns its partitions in order, not yet started.
 
+use std::collections::HashSet;
 use std::slice;
 use std::sync::Arc;
 
@@ -131,9 +132,12 @@ impl Engine {
     ///
     /// # Errors
     /// `internal`: the process is ending.
-    pub(crate) async fn refreshed(&self, text: &str) -> Result<Arc<Vec<Entry>>, QueryError> {
-        let (catalog, text) = (Arc::clone(&self.catalog), text.to_owned());
-        let entries = tokio::task::spawn_blocking(move || catalog.refreshed(&text));
+    pub(crate) async fn refreshed(
+        &self,
+        named: HashSet<String>,
+    ) -> Result<Arc<Vec<Entry>>, QueryError> {
+        let catalog = Arc::clone(&self.catalog);
+        let entries = tokio::task::spawn_blocking(move || catalog.refreshed(&named));
         let what = "the tables could not be listed";
         entries
             .await
@@ -237,7 +241,7 @@ impl Engine {
         self.check_sql(source)?;
         let base = base.map(Entry::of);
         if base.is_none() {
-            self.catalog.refreshed(source.text());
+            self.catalog.refreshed(&source.names());
         }
         // Only SQL can name other tables.
         let names = match source {
@@ -375,7 +379,8 @@ impl Engine {
             sort: Vec::new(),
             ..query.clone()
         };
-        self.catalog.refreshed(&query.table);
+        self.catalog
+            .refreshed(&HashSet::from([query.table.clone()]));
         let entry = self.catalog.find(&query.table)?;
         let entry =
             entry.ok_or_else(|| unknown_table(&query.table, &self.catalog.table_names()))?;

@@ -12,6 +12,8 @@ pub(crate) use engine::{PlannedStatement, TableScan};
 pub use engine_config::EngineConfig;
 pub(crate) use partition_reader::read_through;
 
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 
 use crate::backend::request::Request;
@@ -22,8 +24,9 @@ use crate::source::Table;
 
 #[async_trait]
 impl Backend for Engine {
-    async fn tables(&self, named: &str) -> Result<Vec<TableDescription>, QueryError> {
-        let entries = self.refreshed(named).await?;
+    async fn tables(&self, named: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
+        let named = named.map(|name| HashSet::from([name.to_owned()]));
+        let entries = self.refreshed(named.unwrap_or_default()).await?;
         entries
             .iter()
             .map(|entry| {

@@ -1,5 +1,6 @@
 //! The logical plan of a table query, and the tables that a plan reads.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -15,7 +16,7 @@ use crate::backend::request::{Filter, TableQuery};
 use crate::error::from_datafusion::plan_error;
 use crate::error::{ErrorKind, QueryError, source_changed};
 use crate::source::Table;
-use crate::source::catalog::Entry;
+use crate::source::catalog::{Entry, find};
 
 /// The rows of a table query.
 ///
@@ -73,11 +74,12 @@ pub(super) fn used_tables(
     plan: &LogicalPlan,
     entries: &[Entry],
 ) -> Result<Vec<Arc<Table>>, QueryError> {
-    let mut scanned = Vec::new();
+    let mut scanned = BTreeMap::new();
     let walked = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
             let provider = source_as_provider(&scan.source)?;
-            scanned.push((scan.table_name.table().to_owned(), provider));
+            let name = scan.table_name.table().to_owned();
+            scanned.entry(name).or_insert_with(Vec::new).push(provider);
         }
         Ok(TreeNodeRecursion::Continue)
     });
@@ -85,17 +87,13 @@ pub(super) fn used_tables(
         return Err(plan_error(&error, ErrorKind::SqlError, &[], &[]));
     }
     let mut used = Vec::new();
-    for entry in entries {
-        let name = &entry.table.name;
-        let mut scans = scanned
-            .iter()
-            .filter(|(scanned, _)| scanned == name)
-            .peekable();
-        if scans.peek().is_none() {
+    for (name, providers) in &scanned {
+        let Some(entry) = find(entries, name) else {
             continue;
-        }
+        };
         entry.check()?;
-        if !scans.all(|(_, provider)| Arc::ptr_eq(provider, &entry.table.provider)) {
+        let mut providers = providers.iter();
+        if !providers.all(|provider| Arc::ptr_eq(provider, &entry.table.provider)) {
             return Err(source_changed(name));
         }
         used.push(Arc::clone(&entry.table));

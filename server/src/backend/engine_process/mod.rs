@@ -62,7 +62,7 @@ impl IsolatedEngine {
     ) -> Result<PlannedQuery, QueryError> {
         let entries = match base {
             Some(table) => Arc::new(vec![Entry::of(table)]),
-            None => self.engine.refreshed(request.source.text()).await?,
+            None => self.engine.refreshed(request.source.names()).await?,
         };
         let tables = entries
             .iter()
@@ -109,7 +109,7 @@ impl IsolatedEngine {
 
 #[async_trait]
 impl Backend for IsolatedEngine {
-    async fn tables(&self, named: &str) -> Result<Vec<TableDescription>, QueryError> {
+    async fn tables(&self, named: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
         self.engine.tables(named).await
     }
 

@@ -67,7 +67,7 @@ impl FlightSql {
 
 #[async_trait]
 impl Backend for FlightSql {
-    async fn tables(&self, _: &str) -> Result<Vec<TableDescription>, QueryError> {
+    async fn tables(&self, _: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
         self.listing.descriptions(list(&self.caller)).await
     }
 

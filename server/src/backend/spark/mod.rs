@@ -82,7 +82,7 @@ impl Spark {
 
 #[async_trait]
 impl Backend for Spark {
-    async fn tables(&self, _: &str) -> Result<Vec<TableDescription>, QueryError> {
+    async fn tables(&self, _: Option<&str>) -> Result<Vec<TableDescription>, QueryError> {
         self.listing.descriptions(self.list()).await
     }
 

@@ -62,7 +62,7 @@ pub(super) async fn list(
     State(app): State<AppState>,
     headers: HeaderMap,
 ) -> Result<Response, QueryError> {
-    let tables = app.backend.tables("").await?;
+    let tables = app.backend.tables(None).await?;
     let tables = tables.into_iter().map(TableInfo::from).collect();
     let max_upload_bytes = app.uploads.max_upload_bytes();
     let list = TableList {
@@ -79,7 +79,7 @@ pub(super) async fn one(
     Name(name): Name,
     headers: HeaderMap,
 ) -> Result<Response, QueryError> {
-    let mut tables = app.backend.tables(&name).await?;
+    let mut tables = app.backend.tables(Some(&name)).await?;
     let Some(index) = tables.iter().position(|table| table.name == name) else {
         let names = tables.iter().map(|table| table.name.as_str());
         return Err(QueryError::new(

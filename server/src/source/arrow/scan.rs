@@ -138,6 +138,15 @@ impl ArrowScan {
             .enumerate()
             .flat_map(|(index, file)| batches(index, &file.file, &file.columns, partition_bytes));
         let mut partitions = into_partitions(batches, rows, partition_bytes);
+        let mut touched: Vec<usize> = partitions
+            .iter()
+            .flatten()
+            .map(|range| range.at.file)
+            .collect();
+        touched.dedup();
+        for index in touched {
+            files[index].file.file.confirm()?;
+        }
         if partitions.is_empty() {
             partitions.push(Vec::new());
         }
