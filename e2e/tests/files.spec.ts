@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Locator, Page } from "@playwright/test";
 import { expectAccessible } from "./accessible.js";
 import { test as base, cell, chooseTable, expect } from "./fixtures.js";
@@ -291,8 +292,21 @@ test("folders and unsupported files are refused with a reason", async ({
 }) => {
   await page.goto(server.origin);
   await expect(inList(page, "source")).toBeVisible();
-  await drop(page, [folder, join(folder, "page.html")], async () => undefined);
+  const lakes = {
+    orders: ["_delta_log/00000000000000000000.json", "a Delta Lake table"],
+    trips: ["metadata/v1.metadata.json", "an Apache Iceberg table"],
+    notes: ["metadata/about.txt", "a folder"],
+  };
+  for (const [name, [log = ""]] of Object.entries(lakes)) {
+    await mkdir(join(folder, name, dirname(log)), { recursive: true });
+    await writeFile(join(folder, name, log), "{}");
+  }
+  const folders = Object.keys(lakes).map((name) => join(folder, name));
+  await drop(page, [folder, ...folders, join(folder, "page.html")], async () => undefined);
   await expect(tray(page)).toContainText(/“colonnade-files-\w+” is a folder/);
+  for (const [name, [, what]] of Object.entries(lakes)) {
+    await expect(tray(page)).toContainText(`“${name}” is ${what}`);
+  }
   await expect(row(page, "page.html")).toContainText("is not a supported file type");
   await row(page, "page.html").getByRole("button", { name: "Remove page.html" }).click();
   await expect(row(page, "page.html")).toBeHidden();

@@ -35,6 +35,9 @@ def exact(array: Any) -> list[Any]:
         rows = zip(*[exact(child) for child in array.flatten()], strict=True)
         valid = array.is_valid().to_pylist()
         return [row if there else None for row, there in zip(rows, valid, strict=True)]
+    if pa.types.is_union(kind):
+        members = [exact(array.field(at)) for at in range(kind.num_fields)]
+        return [members[code][row] for row, code in enumerate(array.type_codes.to_pylist())]
     return [plain(value) for value in array.to_pylist()]
 
 
@@ -47,5 +50,9 @@ def plain(value: Any) -> Any:
         return Fraction(value)
     if value is None or isinstance(value, (bool, int, str, bytes)):
         return value
-    number = float(value)
-    return "NaN" if number != number else (number, copysign(1, number))
+    return tuple(value) if isinstance(value, pa.MonthDayNano) else number(float(value))
+
+
+def number(value: float) -> Any:
+    """A float with its sign; all NaN are one."""
+    return "NaN" if value != value else (value, copysign(1, value))

@@ -18,11 +18,13 @@ from typing import Any
 import duckdb
 import polars
 import pyarrow as pa
+import pyarrow.json as json_reader
 import pyarrow.parquet as pq
 import pytest
 from conftest import served
-from drawn_tables import Kind, kinds, times
+from drawn_tables import Kind, Literal, kinds, times
 from exact_values import PER_S, exact
+from json_values import rows, value
 
 DEFAULT_SECONDS = "600" if "COLONNADE_FULL" in os.environ else "10"
 SECONDS = int(os.environ.get("COLONNADE_EXPORTS_SECONDS", DEFAULT_SECONDS))
@@ -41,8 +43,15 @@ def ticks(name: str, kind: pa.DataType) -> Kind:
     return Kind(name, kind, draw, drawn.key, drawn.literal, drawn.array)
 
 
+def interval(random: Random) -> tuple[int, ...]:
+    return tuple(random.choice([0, 1, -1, 2**31 - 1]) for _ in range(3))
+
+
+INTERVAL = pa.month_day_nano_interval()
+
 KINDS = [
     *kinds(),
+    Kind("interval", INTERVAL, interval, tuple, lambda *_: Literal("", None, None)),
     *(ticks(f"time_{unit}", pa.time32(unit)) for unit in ("s", "ms")),
     *(ticks(f"time_{unit}", pa.time64(unit)) for unit in ("us", "ns")),
     *(ticks(f"span_{unit}", pa.duration(unit)) for unit in PER_S),
@@ -58,7 +67,7 @@ def wrapped(random: Random, values: pa.Array) -> pa.Array:
     """The values as they are, in a dictionary, in runs, or nested."""
     size = len(values)
     is_plain = not pa.types.is_dictionary(values.type) and not pa.types.is_struct(values.type)
-    forms = ["plain", "plain", "list", "fixed", "struct", "map"]
+    forms = ["plain", "plain", "list", "fixed", "struct", "map", "union"]
     form = random.choice([*forms, "dictionary", "dictionary", "runs"] if is_plain else forms)
     if form == "dictionary":
         indices = [random.choice([None, *range(size)]) for _ in range(size)]
@@ -76,6 +85,9 @@ def wrapped(random: Random, values: pa.Array) -> pa.Array:
     if form == "struct":
         mask = pa.array([random.random() < 0.2 for _ in range(size)], pa.bool_())
         return pa.StructArray.from_arrays([values, pa.array(range(size))], ["a", "b"], mask=mask)
+    if form == "union":
+        codes = pa.array([random.randrange(2) for _ in range(size)], pa.int8())
+        return pa.UnionArray.from_sparse(codes, [values, pa.array(range(size))], ["a", "b"])
     if form == "map":
         keys = pa.array([f"k{n}" for n in range(size)])
         return pa.MapArray.from_arrays(offsets, keys, values)
@@ -186,6 +198,75 @@ def check_parquet(exports: Exports, table: pa.Table, file: bytes, path: Path) ->
                 exports.compare(f"{reader}, {column}", found, expected)
 
 
+def json_type(kind: pa.DataType) -> pa.DataType | None:
+    """The type that readers find in NDJSON if they are asked for it; None if they have none for it."""
+    if pa.types.is_run_end_encoded(kind) or pa.types.is_dictionary(kind):
+        return json_type(kind.value_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        items = json_type(kind.value_type)
+        return items and pa.list_(items)
+    if pa.types.is_struct(kind):
+        types = [json_type(field.type) for field in kind]
+        return None if None in types else pa.struct(list(zip(kind.names, types, strict=True)))
+    if kind in (pa.string(), pa.large_string(), pa.string_view()):
+        return pa.string()
+    if pa.types.is_integer(kind):
+        # The JSON reader of polars has no integers of 8 and 16 bits.
+        return pa.uint64() if kind == pa.uint64() else pa.int64()
+    return kind if pa.types.is_boolean(kind) else None
+
+
+def json_by_pyarrow(path: Path, field: pa.Field) -> pa.Table:
+    options = json_reader.ParseOptions(
+        explicit_schema=pa.schema([field]), unexpected_field_behavior="ignore"
+    )
+    return json_reader.read_json(path, parse_options=options)
+
+
+def json_by_duckdb(path: Path, field: pa.Field) -> pa.Table:
+    with duckdb.connect() as db:
+        db.register("typed", field_table(field))
+        kind = db.sql("select column_type from (describe typed)").fetchall()[0][0]
+        columns = f"columns = {{'{field.name}': '{kind}'}}"
+        query = f"select * from read_json('{path}', format = 'newline_delimited', {columns})"
+        return db.sql(query).to_arrow_table()
+
+
+def field_table(field: pa.Field) -> pa.Table:
+    return pa.table({field.name: pa.array([], field.type)})
+
+
+def json_by_polars(path: Path, field: pa.Field) -> pa.Table:
+    schema = polars.from_arrow(field_table(field)).schema
+    return polars.read_ndjson(path, schema=schema).to_arrow()
+
+
+JSON_READERS: dict[str, Callable[[Path, pa.Field], pa.Table]] = {
+    "pyarrow": json_by_pyarrow,
+    "DuckDB": json_by_duckdb,
+    "polars": json_by_polars,
+}
+
+
+def check_ndjson(exports: Exports, table: pa.Table, file: bytes, path: Path) -> None:
+    path.write_bytes(file)
+    lines = rows(file)
+    names = [list(line) for line in lines]
+    exports.compare("members of NDJSON", names, [table.column_names] * table.num_rows)
+    for field in table.schema:
+        column = table.column(field.name).combine_chunks()
+        kinds = [field.type] * len(column)
+        if pa.types.is_union(field.type):
+            kinds = [field.type.field(code).type for code in column.type_codes.to_pylist()]
+        found = [value(kind, line[field.name]) for kind, line in zip(kinds, lines, strict=True)]
+        exports.compare(f"NDJSON, {field}", found, exact(column))
+        if kind := json_type(field.type):
+            typed = pa.field(field.name, kind)
+            for reader, read in JSON_READERS.items():
+                found = answer(lambda path, _, read=read: read(path, typed), path, field.name)
+                exports.compare(f"NDJSON by {reader}, {field}", found, exact(column))
+
+
 def answer(read: Callable[[Path, str], pa.Table], path: Path, name: str) -> Any:
     """The values that are read, or the error, which of polars can be a panic."""
     try:
@@ -240,14 +321,18 @@ def test_exports_hold_what_results_hold(
             name = exports.upload(table)
             parquet = exports.export(name, "parquet")
             if isinstance(parquet, str):
-                # Seconds that milliseconds cannot hold.
-                exports.compare(parquet, '_s"' in parquet and "overflow" in parquet, True)
+                # Seconds that milliseconds cannot hold, or a type that Parquet does not have.
+                is_far = '_s"' in parquet and "overflow" in parquet
+                has_no_type = "union" in parquet or "interval" in parquet
+                exports.compare(parquet, is_far or has_no_type, True)
             else:
                 check_parquet(exports, table, parquet, tmp_path / "t.parquet")
-            arrow, text = (exports.export(name, form) for form in ("arrow", "csv"))
+            arrow, text, lines = (exports.export(name, form) for form in ("arrow", "csv", "ndjson"))
             assert isinstance(arrow, bytes), arrow
             assert isinstance(text, bytes), text
+            assert isinstance(lines, bytes), lines
             check_arrow(exports, table, arrow)
             check_csv(exports, table, kinds, text, tmp_path / "t.csv")
+            check_ndjson(exports, table, lines, tmp_path / "t.ndjson")
     print(f"{num_tables} tables, {exports.num_compared} compared, {exports.num_refused} refused")
     assert not exports.wrong, "\n".join(exports.wrong)

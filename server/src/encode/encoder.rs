@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use colonnade_core::wire::Codec;
-use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use datafusion::arrow::compute::{cast, concat_batches};
+use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::writer::{
@@ -15,6 +15,7 @@ use datafusion::arrow::ipc::writer::{
 use datafusion::arrow::ipc::{CompressionType, root_as_message};
 
 use crate::encode::unions::copy_listed_unions;
+use crate::encode::unpack::unpack;
 use crate::encode::views::{batch_bytes, compact_views};
 use crate::message::{IpcMessage, MessageKind};
 
@@ -195,14 +196,8 @@ impl Encoder {
             .columns()
             .iter()
             .zip(self.schema.fields())
-            .map(|(column, field)| {
-                if column.data_type() == field.data_type() {
-                    Ok(Arc::clone(column))
-                } else {
-                    cast(column, field.data_type())
-                }
-            })
-            .collect::<Result<Vec<ArrayRef>, _>>()?;
+            .map(|(column, field)| unpack(column, field.data_type()))
+            .collect::<Result<_, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)
     }
@@ -269,7 +264,7 @@ impl EmptyBatch {
 
 #[cfg(test)]
 mod tests {
-    use datafusion::arrow::array::{Float64Array, StringArray};
+    use datafusion::arrow::array::{ArrayRef, Float64Array, StringArray};
 
     use super::*;
 

@@ -6,6 +6,7 @@ mod encoder;
 mod recode;
 mod schema;
 mod unions;
+mod unpack;
 mod views;
 mod zones;
 

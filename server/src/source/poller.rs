@@ -4,11 +4,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The least time between two looks.
-const MIN_PAUSE: Duration = Duration::from_secs(1);
-
-/// The time between two looks is at least so many times the duration of the last one.
+/// The time between two looks is so many times the duration of the last one, within the limits.
 const PAUSE_FACTOR: u32 = 20;
+const MIN_PAUSE: Duration = Duration::from_secs(1);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// A request waits so long for a look, if there was none for some time.
 const GRACE: Duration = Duration::from_millis(100);
@@ -87,7 +86,7 @@ impl Running {
             }
             self.0.state().has_looked = true;
             self.0.looked.notify_all();
-            thread::sleep((began.elapsed() * PAUSE_FACTOR).max(MIN_PAUSE));
+            thread::sleep((began.elapsed() * PAUSE_FACTOR).clamp(MIN_PAUSE, MAX_PAUSE));
             if self.0.state().last_request.elapsed() > IDLE {
                 return;
             }

@@ -1,6 +1,6 @@
 import { ColonnadeError } from "colonnade";
 import { errorText } from "../server/response-error.js";
-import { droppedFiles } from "./dropped-files.js";
+import { droppedFiles, folderNote } from "./dropped-files.js";
 import { Export, type ExportOptions } from "./export.js";
 import { type IncomingFile, receive } from "./incoming-file.js";
 import { openLocalFile } from "./local-files.js";
@@ -43,15 +43,12 @@ export class Tray extends EventTarget {
   }
 
   /** Adds dropped files; to be called while the event is handled. */
-  drop(transfer: DataTransfer): Promise<void> {
-    const dropped = droppedFiles(transfer);
-    this.#note(
-      dropped.folderNames.map(
-        (name) =>
-          `“${name}” is a folder. Drop its files instead, or serve it: colonnade serve ${name}`,
-      ),
-    );
-    return this.add(dropped.files);
+  async drop(transfer: DataTransfer): Promise<void> {
+    const { files, folders } = droppedFiles(transfer);
+    await Promise.all([
+      this.add(files),
+      Promise.all(folders.map(folderNote)).then((notes) => this.#note(notes)),
+    ]);
   }
 
   /** Adds files: opens Arrow files in this tab and proposes names for the uploads of others. */
