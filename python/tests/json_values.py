@@ -1,4 +1,4 @@
-"""Values of a line of NDJSON, as `exact` gives those of the Arrow column that it was written from."""
+"""Values of lines of NDJSON, as `exact` gives those of the columns that were written."""
 
 import json
 import re
