@@ -55,6 +55,7 @@ test.runIf(isBuilt)("the element, its worker and the grid are small", () => {
 test.runIf(isBuilt)("the only other files are the tools that are loaded late", () => {
   const scripts = readdirSync(dist("")).filter((name) => name.endsWith(".js"));
   expect(scripts.sort()).toEqual([
+    "arrow.js",
     "column-panels.js",
     "copy.js",
     "define.js",

@@ -12,7 +12,6 @@ import type { Summary } from "../model/summary.js";
 import type { UrlSource } from "../model/wire-source.js";
 import type { NoticeName, Notices, WasmModule } from "../rpc/messages.js";
 import { Requester } from "../rpc/requester.js";
-import { arrowTable } from "./arrow.js";
 import type {
   ColumnValues,
   FindOptions,
@@ -322,6 +321,7 @@ export class Table extends EventTarget {
    * that package cannot read a type.
    */
   async toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
+    const { arrowTable } = await import("./arrow.js");
     return arrowTable(this.schema, () => this.#requester.request("stream", null, options));
   }
 

@@ -1,6 +1,6 @@
 import type { Field } from "../model/schema.js";
 import { makeElement, setAttribute } from "./dom.js";
-import { type ColumnSummary, SummaryPlot } from "./summary-plot.js";
+import type { ColumnSummary, SummaryPlot } from "./summary-plot.js";
 
 /** The height of the header without and with summaries, in px. */
 const HEADER_PX = 46;
@@ -25,7 +25,11 @@ export class HeaderSummaries {
   #isDrawing = false;
   /** Called for the user's actions. */
   callbacks: SummaryCallbacks | undefined;
+  /** The columns of the header's cells. */
+  readonly #fields = new Map<HTMLElement, Field | undefined>();
   readonly #plots = new Map<Element, SummaryPlot>();
+  /** Loaded with the first summary. */
+  #Plot: typeof SummaryPlot | undefined;
   #summaries: ReadonlyMap<Field, ColumnSummary> = new Map();
   readonly #header: HTMLElement;
   #isShown = false;
@@ -54,28 +58,35 @@ export class HeaderSummaries {
     this.#isShown = isShown;
     this.#header.classList.toggle("summaries", isShown);
     this.#header.after(this.#readout);
-    for (const [cell, { field }] of this.#plots) this.assign(cell as HTMLElement, field);
+    this.#drawAll();
     return isShown ? SUMMARISED_PX : HEADER_PX;
   }
 
   /** The columns whose headers are visible. */
   get fieldsInSight(): readonly Field[] {
-    const cells = [...this.#plots].filter(([cell]) => !(cell as HTMLElement).hidden);
-    return cells.flatMap(([, { field }]) => field ?? []);
+    const cells = [...this.#fields].filter(([cell]) => !cell.hidden);
+    return cells.flatMap(([, field]) => field ?? []);
   }
 
-  /** Draws the summaries of columns. */
-  draw(summaries: ReadonlyMap<Field, ColumnSummary>): void {
+  /** Draws the summaries of columns, each as a `Plot`. */
+  draw(summaries: ReadonlyMap<Field, ColumnSummary>, Plot: typeof SummaryPlot): void {
     this.#summaries = summaries;
-    for (const [cell, { field }] of this.#plots) this.assign(cell as HTMLElement, field);
+    this.#Plot = Plot;
+    this.#drawAll();
+  }
+
+  #drawAll(): void {
+    for (const [cell, field] of this.#fields) this.assign(cell, field);
   }
 
   /** Assigns a column to a header's cell. */
   assign(cell: HTMLElement, field: Field | undefined): void {
+    if (this.#isShown && field !== this.#fields.get(cell)) this.#reportSight();
+    if (this.#isShown || this.#fields.has(cell)) this.#fields.set(cell, field);
     let plot = this.#plots.get(cell);
     if (plot === undefined) {
-      if (!this.#isShown || field === undefined) return;
-      plot = new SummaryPlot(cell, {
+      if (!this.#isShown || field === undefined || this.#Plot === undefined) return;
+      plot = new this.#Plot(cell, {
         onChoose: (of, first, last) => this.callbacks?.onChoose(of, first, last),
         onClear: (of) => this.callbacks?.onClear(of),
         onRead: (lines) => this.#readOut(cell, lines),
@@ -83,7 +94,6 @@ export class HeaderSummaries {
       this.#plots.set(cell, plot);
     }
     const summary = field === undefined ? undefined : this.#summaries.get(field);
-    if (this.#isShown && field !== plot.field) this.#reportSight();
     plot.element.hidden = !this.#isShown;
     this.#isDrawing = true;
     plot.draw(field, summary);

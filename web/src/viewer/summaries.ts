@@ -142,7 +142,7 @@ export class Summaries {
       const subject = { field: this.#distinct(field), summary, within, filter, isGrowing };
       drawn.set(field, this.#words.columnSummary(subject));
     }
-    this.#grid.summaries.draw(drawn);
+    this.#grid.summaries.draw(drawn, this.#words.SummaryPlot);
   }
 
   get #isGrowing(): boolean {

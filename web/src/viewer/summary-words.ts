@@ -1,10 +1,12 @@
-import type { ColumnSummary } from "../grid/summary-plot.js";
+import { type ColumnSummary, SummaryPlot } from "../grid/summary-plot.js";
 import { formatCount } from "../model/counts.js";
 import type { Predicate } from "../model/predicate.js";
 import { type Field, filterKindOf, isNumericType } from "../model/schema.js";
 import type { Summary } from "../model/summary.js";
 import { conjunctsOfColumn, formOfConjuncts } from "./filters.js";
 import { formatRows } from "./status.js";
+
+export { SummaryPlot };
 
 const POWERS = ["", "K", "M", "B", "T"] as const;
 /** Where room is little, counts from here on are shortened. */
