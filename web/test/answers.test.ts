@@ -17,7 +17,7 @@ type Question =
 const folder = process.env.COLONNADE_ANSWERS;
 
 async function rowNumbers(view: View): Promise<number[]> {
-  const numbers = [...(await view.rowNumbers({ start: 0, end: view.numRows }))];
+  const numbers = [...((await view.rowNumbers({ start: 0, end: view.numRows })) ?? [])];
   view.close();
   return numbers;
 }

@@ -1,15 +1,21 @@
 import type { Table as ArrowTable } from "apache-arrow";
 import { ColonnadeError } from "../model/errors.js";
 import type { Schema } from "../model/schema.js";
+import { takeRows } from "./arrow-take.js";
 
 /** Types, nested ones included, that apache-arrow lacks or reads wrongly. */
 const UNREADABLE =
   /\b(?:(?:large_)?list_view|run_end_encoded|decimal32|decimal64)\b|indices=u?int64\b/;
 
-/** Reads an Arrow IPC stream into a table of apache-arrow. Only this file loads that package. */
+/**
+ * Reads an Arrow IPC stream into a table of apache-arrow. Only this file loads that package.
+ *
+ * @param rowNumbers returns the rows to take from it; by default all
+ */
 export async function arrowTable(
   schema: Schema,
   readStream: () => Promise<Uint8Array[]>,
+  rowNumbers: () => Promise<Uint32Array | null> = async () => null,
 ): Promise<ArrowTable> {
   for (const { name, type } of schema.fields) {
     if (UNREADABLE.test(type)) {
@@ -28,9 +34,10 @@ export async function arrowTable(
       hint: "Install it: npm install apache-arrow.",
     });
   }
-  const stream = await readStream();
+  const [stream, rows] = await Promise.all([readStream(), rowNumbers()]);
   try {
-    return arrow.tableFromIPC(stream);
+    const table = arrow.tableFromIPC(stream);
+    return rows === null ? table : takeRows(arrow, table, rows);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new ColonnadeError("unsupported_type", `apache-arrow cannot read the table: ${reason}`);

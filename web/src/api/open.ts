@@ -33,11 +33,13 @@ interface ElementOptions {
   numRows?: number | undefined;
   /** A viewer shows the table: after the first rows, reading pauses until they are painted. */
   isShown?: boolean;
+  /** The server sorts or filters the rows, so that their numbers are not known. */
+  isArranged?: boolean;
 }
 
 /** Like {@link open}, with the options that only the element sets. */
 export async function openFor(
-  { numRows, isShown = false }: ElementOptions,
+  { numRows, ...element }: ElementOptions,
   source: TableSource,
   options: OpenOptions,
 ): Promise<Table> {
@@ -55,7 +57,13 @@ export async function openFor(
     if (signal?.aborted) throw cancelledError();
     const { wire } = prepared;
     if (wire.kind === "url" && wire.query !== undefined) wire.query.expectedRows = numRows;
-    return await Table.start(worker, prepared, { signal, memoryBytes, totalRows, wasm, isShown });
+    return await Table.start(worker, prepared, {
+      signal,
+      memoryBytes,
+      totalRows,
+      wasm,
+      ...element,
+    });
   } finally {
     opened.abort();
   }

@@ -1,3 +1,4 @@
+import type { Table as ArrowTable } from "apache-arrow";
 import type { SortKey } from "../model/arrangement.js";
 import { distinctNames } from "../model/distinct-names.js";
 import { ColonnadeError } from "../model/errors.js";
@@ -253,36 +254,58 @@ export abstract class RowReader {
 /** Releases views that were garbage collected. */
 const forgotten = new FinalizationRegistry<() => void>((release) => release());
 
-/** A filtered or sorted view of a table's rows; made by `sort` and `filter`. */
+/**
+ * Rows of a table in some order: a filtered or sorted view, made by `sort` and `filter`, or the rows that the element
+ * shows.
+ */
 export class View extends RowReader {
-  readonly schema: Schema;
-  readonly numRows: number;
   readonly #id: number;
+  readonly #schema: Schema;
+  readonly #numRows: number;
 
   /** @internal */
   constructor(requester: Requester, schema: Schema, { view, numRows }: ViewInfo) {
     super(requester, view);
-    this.schema = schema;
-    this.numRows = numRows;
+    this.#schema = schema;
+    this.#numRows = numRows;
     this.#id = view;
-    forgotten.register(this, () => release(requester, view), this);
+    if (view !== 0) forgotten.register(this, () => release(requester, view), this);
   }
 
-  /** Returns the row number in the table of the view's row `index`; undefined beyond the last row. */
-  async rowNumber(index: number): Promise<number | undefined> {
+  get schema(): Schema {
+    return this.#schema;
+  }
+
+  get numRows(): number {
+    return this.#numRows;
+  }
+
+  /**
+   * Returns the row number in the table of the view's row `index`; undefined beyond the last row, and null if the
+   * server ordered the rows.
+   */
+  async rowNumber(index: number): Promise<number | null | undefined> {
     if (!(index >= 0 && index < this.numRows)) return undefined;
-    const params = { view: this.#id, start: index, end: index + 1 };
-    return (await this.requester.request("rowNumbers", params))[0];
+    const numbers = await this.rowNumbers({ start: index, end: index + 1 });
+    return numbers === null ? null : numbers[0];
   }
 
-  /** Returns the row numbers in the table of the view's rows `[start, end)`. */
-  rowNumbers({ start, end }: RowRange): Promise<Uint32Array> {
+  /** Returns the row numbers in the table of the view's rows `[start, end)`; null if the server ordered the rows. */
+  rowNumbers({ start, end }: RowRange): Promise<Uint32Array | null> {
     const params = {
       view: this.#id,
       start: clampRow(start, this.numRows),
       end: clampRow(end, this.numRows),
     };
     return this.requester.request("rowNumbers", params);
+  }
+
+  /** Like {@link Table.toArrow}, for these rows in their order. */
+  async toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
+    const { arrowTable } = await import("./arrow.js");
+    const stream = () => this.requester.request("stream", null, options);
+    const rows = () => this.rowNumbers({ start: 0, end: this.numRows });
+    return arrowTable(this.schema, stream, this.#id === 0 ? undefined : rows);
   }
 
   /** Releases the memory of the view; it must not be read afterwards. */

@@ -2,7 +2,7 @@ import type { RowWindow } from "../model/row-window.js";
 import type { Schema } from "../model/schema.js";
 import { framePainted } from "../rpc/event-loop.js";
 import type { Requester } from "../rpc/requester.js";
-import { RowReader } from "./row-reader.js";
+import { type RowRange, type RowReader, View } from "./row-reader.js";
 
 /** The part of a table that its reader needs. */
 interface ArrivingTable {
@@ -13,24 +13,37 @@ interface ArrivingTable {
 }
 
 /** Reads the rows of a table, even while they arrive. */
-export class TableReader extends RowReader {
+export class TableReader extends View {
   readonly #table: ArrivingTable;
   /** Whether the worker waits until the first rows are painted. */
   #isPaintAwaited: boolean;
+  readonly #isArranged: boolean;
 
-  constructor(requester: Requester, table: ArrivingTable, isShown: boolean) {
-    super(requester, 0);
+  /** @param isArranged whether the server sorted or filtered the rows, so that their numbers are not known */
+  constructor(requester: Requester, table: ArrivingTable, isShown: boolean, isArranged: boolean) {
+    super(requester, table.schema, { view: 0, numRows: 0 });
     this.#table = table;
+    this.#isArranged = isArranged;
     this.#isPaintAwaited = isShown;
   }
 
-  get schema(): Schema {
+  override get schema(): Schema {
     return this.#table.schema;
   }
 
-  get numRows(): number {
+  override get numRows(): number {
     return this.#table.numRows;
   }
+
+  override async rowNumbers({ start, end }: RowRange): Promise<Uint32Array | null> {
+    if (this.#isArranged) return null;
+    const first = Math.max(0, start);
+    const length = Math.max(0, Math.min(end, this.numRows) - first);
+    return Uint32Array.from({ length }, (_, index) => first + index);
+  }
+
+  /** Does nothing: the table is closed instead. */
+  override close(): void {}
 
   override async window(...args: Parameters<RowReader["window"]>): Promise<RowWindow> {
     const window = await super.window(...args);

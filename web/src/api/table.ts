@@ -84,6 +84,7 @@ interface StartOptions {
   totalRows: number | undefined;
   wasm: WasmModule | string | undefined;
   isShown?: boolean;
+  isArranged?: boolean;
 }
 
 /** A table that `open` returns. A worker holds its rows; {@link close} releases them. */
@@ -155,7 +156,7 @@ export class Table extends EventTarget {
   private constructor(
     worker: TableWorker,
     prepared: PreparedSource,
-    { totalRows, memoryBytes, isShown = false }: StartOptions,
+    { totalRows, memoryBytes, isShown = false, isArranged = false }: StartOptions,
   ) {
     super();
     this.#worker = worker;
@@ -165,7 +166,7 @@ export class Table extends EventTarget {
     this.#memoryBytes = memoryBytes;
     this.#expectEnd();
     this.#requester = new Requester(worker, (name, data) => this.#onNotice(name, data));
-    this.#rows = new TableReader(this.#requester, this, isShown);
+    this.#rows = new TableReader(this.#requester, this, isShown, isArranged);
     const { wire } = prepared;
     this.#pool = new PoolServer(wire.kind === "url" ? wire.url : undefined, (message) => {
       this.#requester.send("slot", message);
@@ -271,6 +272,11 @@ export class Table extends EventTarget {
     return this.#prepared.fetch;
   }
 
+  /** @internal The rows readable now. */
+  get rows(): View {
+    return this.#rows;
+  }
+
   /** Like {@link RowReader.text}, for the rows readable now. */
   text(range: RowRange, columns?: readonly (string | number)[]): Promise<(string | null)[][]> {
     return this.#rows.text(range, columns);
@@ -320,9 +326,8 @@ export class Table extends EventTarget {
    * dependency that the caller installs. Rejects with `unsupported_type` and the column's name if
    * that package cannot read a type.
    */
-  async toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
-    const { arrowTable } = await import("./arrow.js");
-    return arrowTable(this.schema, () => this.#requester.request("stream", null, options));
+  toArrow(options: { signal?: AbortSignal | undefined } = {}): Promise<ArrowTable> {
+    return this.#rows.toArrow(options);
   }
 
   /**
