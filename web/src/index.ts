@@ -22,6 +22,11 @@ export type { Summary } from "./model/summary.js";
 export type { CopyOptions } from "./viewer/clipboard.js";
 export type { ViewerEventMap } from "./viewer/events.js";
 export type { CopyFormat } from "./viewer/formats.js";
-export type { ViewerSelection } from "./viewer/selected.js";
+export type {
+  SelectedValues,
+  SelectedValuesOptions,
+  ViewerActivation,
+  ViewerSelection,
+} from "./viewer/selected.js";
 export type { ViewerState } from "./viewer/state.js";
 export type { ColonnadeViewer } from "./viewer/viewer.js";

@@ -65,6 +65,7 @@ test.runIf(isBuilt)("the only other files are the tools that are loaded late", (
     "inline.js",
     "inspector.js",
     "open.js",
+    "selected-values.js",
     "summary-words.js",
     "totals.js",
     "viewer.js",

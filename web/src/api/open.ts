@@ -28,7 +28,7 @@ export function open(source: TableSource, options: OpenOptions = {}): Promise<Ta
 }
 
 /** Options that only the element sets. */
-interface ElementOptions {
+export interface ElementOptions {
   /** The expected number of rows, known because the server sorts a table of that many rows. */
   numRows?: number | undefined;
   /** A viewer shows the table: after the first rows, reading pauses until they are painted. */

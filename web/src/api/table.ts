@@ -253,7 +253,8 @@ export class Table extends EventTarget {
   }
 
   get #expectedRows(): number | undefined {
-    return this.#state === "windowed" ? this.#progress.totalRows : this.#totalRows;
+    if (this.#state === "windowed") return this.#progress.totalRows;
+    return this.numRows > (this.#totalRows ?? 0) ? undefined : this.#totalRows;
   }
 
   /** Whether {@link resume} can continue after the failure, as after a lost connection. */

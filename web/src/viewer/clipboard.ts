@@ -1,4 +1,4 @@
-import type { RowReader } from "../api/row-reader.js";
+import type { View } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
 import { numCells } from "../grid/selection.js";
 import { ColonnadeError } from "../model/errors.js";
@@ -20,7 +20,7 @@ export interface CopyOptions {
 
 /** Rows that can be read, and the positions of their columns as they are shown. */
 export interface ShownRows {
-  rows: Pick<RowReader, "window" | "text" | "values" | "find">;
+  rows: View;
   numRows: number;
   fields: readonly Field[];
   columns: readonly number[];

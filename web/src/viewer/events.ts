@@ -3,7 +3,7 @@ import type { SortKey } from "../model/arrangement.js";
 import type { ColonnadeError } from "../model/errors.js";
 import type { Predicate } from "../model/predicate.js";
 import type { Schema } from "../model/schema.js";
-import type { ViewerSelection } from "./selected.js";
+import type { ViewerActivation, ViewerSelection } from "./selected.js";
 import type { ViewerState } from "./state.js";
 
 /** The events of `<colonnade-viewer>` by name; all bubble and cross shadow roots. */
@@ -13,6 +13,7 @@ export interface ViewerEventMap {
   "colonnade-complete": CustomEvent<TableProgress>;
   "colonnade-error": CustomEvent<ColonnadeError>;
   "colonnade-selection": CustomEvent<ViewerSelection | null>;
+  "colonnade-activate": CustomEvent<ViewerActivation>;
   "colonnade-sort": CustomEvent<readonly SortKey[]>;
   "colonnade-filter": CustomEvent<Predicate | null>;
   "colonnade-state": CustomEvent<ViewerState>;

@@ -1,25 +1,31 @@
 import type { Table } from "../api/table.js";
-import { cancelledError } from "../model/errors.js";
 
-/** The promise of a table, renewed whenever another table is opened. */
+/** The promise of a table, renewed when another table is opened after the last one was, or could not be. */
 export class Ready {
   #awaited = quiet(Promise.withResolvers<Table>());
+  #isSettled = false;
 
-  get promise(): Promise<Table> {
-    return this.#awaited.promise;
+  /** The promise as it is after `change`. */
+  after(change: Promise<unknown>): Promise<Table> {
+    const promise = change.then(() => this.#awaited.promise);
+    promise.catch(() => undefined);
+    return promise;
   }
 
   resolve(table: Table): void {
+    this.#isSettled = true;
     this.#awaited.resolve(table);
   }
 
   reject(error: Error): void {
+    this.#isSettled = true;
     this.#awaited.reject(error);
   }
 
-  /** Promises another table; callers that still wait for this one are rejected. */
+  /** Promises another table. Callers that still wait for a former one wait for this one. */
   begin(): void {
-    this.reject(cancelledError());
+    if (!this.#isSettled) return;
+    this.#isSettled = false;
     this.#awaited = quiet(Promise.withResolvers<Table>());
   }
 }

@@ -1,4 +1,4 @@
-import type { RowRange } from "../api/row-reader.js";
+import type { ColumnValues, RowRange } from "../api/row-reader.js";
 import type { CellRect } from "../grid/cache.js";
 import type { Selection, SelectionKind } from "../grid/selection.js";
 
@@ -8,6 +8,31 @@ export interface ViewerSelection {
   kind: SelectionKind;
   rows: RowRange;
   columns: { start: number; end: number };
+}
+
+/** The values of the selected cells, by columns. */
+export interface SelectedValues {
+  /** The selected columns from left to right, with the values and validity of the selected rows from top to bottom. */
+  columns: ({ name: string } & ColumnValues)[];
+  rows: RowRange;
+}
+
+/** Options of `selectedValues`. */
+export interface SelectedValuesOptions {
+  /** The most cells; a larger selection is refused. Default 1,000,000. */
+  maxCells?: number | undefined;
+}
+
+/** The row that the user activated, by a double click or Enter. */
+export interface ViewerActivation {
+  /** The number of the shown row, from 0. */
+  row: number;
+  /** The row's number in the table; null if the server ordered the rows. */
+  rowNumber: number | null;
+  /** The name of the column with the activated cell. */
+  column: string;
+  /** The values of all columns by name, as in {@link ColumnValues}; null for a null. */
+  values: Record<string, number | bigint | string | null>;
 }
 
 /** A grid's selection as the element reports it. */

@@ -4,7 +4,14 @@ import type { CellPosition } from "../grid/keyboard.js";
 import type { CopyOptions, ShownRows } from "./clipboard.js";
 import type { FindBar } from "./find-bar.js";
 import type { Inspector } from "./inspector.js";
-import { gridSelection, type ViewerSelection, viewerSelection } from "./selected.js";
+import {
+  gridSelection,
+  type SelectedValues,
+  type SelectedValuesOptions,
+  type ViewerActivation,
+  type ViewerSelection,
+  viewerSelection,
+} from "./selected.js";
 import { SelectionBar } from "./selection-bar.js";
 
 /** The element around the tools. */
@@ -52,6 +59,39 @@ export class Tools {
     const { row, column } = this.#grid.active;
     const one = { rowStart: row, rowEnd: row + 1, columnStart: column, columnEnd: column + 1 };
     await this.bar.copy(this.#grid.selecting.rect ?? one, options);
+  }
+
+  /** The values of the selected cells; none if nothing is selected. */
+  async selectedValues({ maxCells = 1_000_000 }: SelectedValuesOptions): Promise<SelectedValues> {
+    const shown = this.#common.shown();
+    const { rect } = this.#grid.selecting;
+    if (shown === undefined || rect === undefined) {
+      return { columns: [], rows: { start: 0, end: 0 } };
+    }
+    const { selectedValues } = await import("./selected-values.js");
+    return selectedValues(shown, rect, maxCells);
+  }
+
+  /**
+   * Reports that the user activated a cell, with the values of its row, and then shows it whole in the inspector,
+   * unless `report` returns false or other rows are shown by then.
+   */
+  async activate(
+    position: CellPosition,
+    report: (activation: ViewerActivation) => boolean,
+  ): Promise<void> {
+    const shown = this.#common.shown();
+    if (shown === undefined) return;
+    let mayInspect = true;
+    try {
+      const { activation } = await import("./selected-values.js");
+      const activated = await activation(shown, position);
+      if (this.#common.shown()?.rows !== shown.rows) return;
+      mayInspect = report(activated);
+    } catch {
+      // The inspector shows why the row cannot be read.
+    }
+    if (mayInspect) await this.inspect(position);
   }
 
   /** Shows a whole cell in the inspector. */

@@ -1,5 +1,5 @@
 import { html, nothing, type PropertyValues } from "lit";
-import { openFor } from "../api/open.js";
+import { type ElementOptions, openFor } from "../api/open.js";
 import type { View } from "../api/row-reader.js";
 import type { TableSource } from "../api/source.js";
 import type { Table, TableProgress } from "../api/table.js";
@@ -23,7 +23,7 @@ import { message } from "./message.js";
 import { PageLife } from "./page-life.js";
 import { Ready } from "./ready.js";
 import { RowReacher } from "./row-reacher.js";
-import type { ViewerSelection } from "./selected.js";
+import type { SelectedValues, SelectedValuesOptions, ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
 import { mergedState, StateChange, type ViewerState, type ViewerStateInput } from "./state.js";
 import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
@@ -58,6 +58,7 @@ const MAX_CELL_CHARS = 300;
  * @fires colonnade-filter - the filter changed, and its rows are shown
  * @fires colonnade-state - columns, order, filter or the first visible row changed
  * @fires colonnade-selection - the selection changed; null if nothing is selected
+ * @fires colonnade-activate - a cell was activated by a double click or Enter; cancelable, else the inspector opens
  *
  * @csspart grid - header and rows
  * @csspart header - the row of column names
@@ -93,7 +94,10 @@ export class ColonnadeViewer extends ViewerAttributes {
   });
   readonly #grid: Grid = new Grid({
     onCopy: () => void this.copy().catch(() => undefined),
-    onOpen: (position) => void this.#tools.inspect(position),
+    onOpen: (position) =>
+      void this.#tools.activate(position, (activation) =>
+        this.#emit("colonnade-activate", activation),
+      ),
     onSelect: () => {
       this.#tools.bar.follow();
       this.#emit("colonnade-selection", this.selection);
@@ -106,7 +110,8 @@ export class ColonnadeViewer extends ViewerAttributes {
     onRest: () => this.#reportState(),
   });
   readonly #arranger = new Arranger({
-    open: (request, signal, numRows) => this.#open(request ?? this.#given, signal, numRows),
+    open: (request, signal, numRows) =>
+      this.#open(request ?? this.#given, signal, { numRows, isArranged: request !== undefined }),
     show: (rows) => this.#showRows(rows),
     onChange: () => this.#onArranging(),
   });
@@ -151,9 +156,20 @@ export class ColonnadeViewer extends ViewerAttributes {
     else this.#show(table, false);
   }
 
-  /** Resolves with the table once its schema is known; rejects if it cannot be opened. */
+  /**
+   * The rows as they are shown, in their order; undefined before there are any. Selections, `row` and
+   * `colonnade-activate` count these rows. It is closed when other rows are shown.
+   */
+  get view(): View | undefined {
+    return this.#view ?? this.#table?.rows;
+  }
+
+  /**
+   * Resolves with the table of the latest source once its schema is known; rejects if that table cannot be opened.
+   * Waits until there is a source.
+   */
   get ready(): Promise<Table> {
-    return this.#ready.promise;
+    return this.#ready.after(this.updateComplete);
   }
 
   /** The view as JSON; setting all or some of it restores that view. */
@@ -171,7 +187,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  /** The selected cells, by numbers of shown rows and shown columns from 0; null if there are none. */
+  /** The selected cells, by numbers of rows of `view` and of `columns` from 0; null if there are none. */
   get selection(): ViewerSelection | null {
     return this.#tools.selection;
   }
@@ -185,6 +201,11 @@ export class ColonnadeViewer extends ViewerAttributes {
    */
   copy(options: CopyOptions = {}): Promise<void> {
     return this.#tools.copy(options);
+  }
+
+  /** Returns the exact values of the selected cells. Rejects with `too_large` above `maxCells`. */
+  selectedValues(options: SelectedValuesOptions = {}): Promise<SelectedValues> {
+    return this.#tools.selectedValues(options);
   }
 
   /** Opens the find bar, as Ctrl+F does. */
@@ -250,6 +271,9 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (changed.has("density")) this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
     if (changed.has("src") || changed.has("source")) {
       const source = this.#given;
+      const before = changed.get("src") ?? changed.get("source");
+      // The total is that of the former table.
+      if (before != null && !changed.has("totalRows")) this.totalRows = null;
       if (source !== null) void this.#load(source);
       else if (this.#arranger.isOwned || this.#phase === "connecting") this.#reset();
     } else if (changed.has("row") && this.row !== null) {
@@ -370,8 +394,12 @@ export class ColonnadeViewer extends ViewerAttributes {
     }
   }
 
-  #open(source: TableSource | null, signal: AbortSignal, numRows?: number): Promise<Table> {
-    return openFor({ numRows, isShown: true }, source ?? "", { signal, ...this.openOptions });
+  #open(
+    source: TableSource | null,
+    signal: AbortSignal,
+    rows: ElementOptions = {},
+  ): Promise<Table> {
+    return openFor({ ...rows, isShown: true }, source ?? "", { signal, ...this.openOptions });
   }
 
   #show(table: Table, isOwned: boolean): void {
@@ -395,7 +423,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#view = view;
     this.#tools.reset();
     this.#grid.setRows((start, end, columns, signal) =>
-      (view ?? table).window({ start, end }, columns, MAX_CELL_CHARS, signal),
+      (view ?? table.rows).window({ start, end }, columns, MAX_CELL_CHARS, signal),
     );
     if (isOther) this.#listen(table);
     this.#follow(table);
@@ -441,7 +469,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   get #shown(): ShownRows | undefined {
-    const rows = this.#view ?? this.#table;
+    const rows = this.view;
     if (rows === undefined || this.#table === undefined) return undefined;
     const { fields } = this.#table.schema;
     return { rows, numRows: rows.numRows, fields, columns: this.#grid.columns };
@@ -488,12 +516,17 @@ export class ColonnadeViewer extends ViewerAttributes {
     if (this.#stateChange.isChanged(state)) this.#emit("colonnade-state", state);
   }
 
-  #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): void {
-    this.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true }));
+  /** Returns false if the page has prevented what follows. */
+  #emit<K extends keyof ViewerEventMap>(type: K, detail: ViewerEventMap[K]["detail"]): boolean {
+    const cancelable = type === "colonnade-activate";
+    return this.dispatchEvent(
+      new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable }),
+    );
   }
 }
 
 declare global {
+  interface GlobalEventHandlersEventMap extends ViewerEventMap {}
   interface HTMLElementTagNameMap {
     "colonnade-viewer": ColonnadeViewer;
   }

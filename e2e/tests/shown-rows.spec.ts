@@ -1,0 +1,134 @@
+import type { ColonnadeViewer } from "colonnade";
+import { cell, expect, smallTest as test, viewer } from "./viewer.js";
+
+const COLUMNS = "origin,delay,distance,destination,date";
+const FLIGHTS = `/v1/tables/flights/rows?columns=${COLUMNS}`;
+
+test("what the element reports and gives are the rows that it shows", async ({ page, stage }) => {
+  // Sorted and filtered in the tab, and by the server.
+  for (const attributes of [{}, { memory: "1MiB" }]) {
+    await stage.show(FLIGHTS, attributes);
+    const element = viewer(page);
+    await element.evaluate(async (each: ColonnadeViewer) => {
+      const sorted = new Promise((resolve) =>
+        each.addEventListener("colonnade-sort", resolve, { once: true }),
+      );
+      each.state = {
+        sort: [{ column: "delay", descending: true }],
+        filter: { op: "ne", column: "origin", value: "JFK" },
+        columns: { shown: ["destination", "delay", "origin"] },
+      };
+      await sorted;
+    });
+    await cell(page, 4, 1).click();
+    await cell(page, 6, 3).click({ modifiers: ["Shift"] });
+    const shown = await Promise.all(
+      [4, 5, 6].map((row) =>
+        Promise.all([1, 2, 3].map((column) => cell(page, row, column).textContent())),
+      ),
+    );
+    const given = await element.evaluate(async (each: ColonnadeViewer) => {
+      const { view, table, columns } = each;
+      const selection = each.selection;
+      if (view === undefined || table === undefined || selection === null) throw Error("nothing");
+      const names = columns.slice(selection.columns.start, selection.columns.end);
+      const numbers = await view.rowNumbers(selection.rows);
+      const fromTable = [...(numbers ?? [])].map(async (row) =>
+        (await table.text({ start: row, end: row + 1 }, names)).flat(),
+      );
+      const selected = await each.selectedValues({ maxCells: 9 });
+      const refused = await each.selectedValues({ maxCells: 8 }).catch(({ code }) => code);
+      const found = await view.find(String(selected.columns[0]?.values[0]), { limit: 1 });
+      return {
+        texts: await view.text(selection.rows, names),
+        fromTable: numbers && (await Promise.all(fromTable)),
+        names: selected.columns.map(({ name }) => name),
+        rows: selected.rows,
+        values: selected.columns.map(({ values }) => [...values].map(String)),
+        refused,
+        found: found.matches[0]?.columns,
+      };
+    });
+    const isServers = "memory" in attributes;
+    expect(given.texts).toEqual(shown);
+    expect(given.fromTable).toEqual(isServers ? null : shown);
+    expect(given.names).toEqual(["destination", "delay", "origin"]);
+    expect(given.rows).toEqual({ start: 4, end: 7 });
+    expect(given.values).toEqual([0, 1, 2].map((column) => shown.map((row) => row[column])));
+    expect(given.refused).toBe("too_large");
+    expect(given.found).toEqual(["destination"]);
+  }
+});
+
+test("an activated row comes with its values, and a page can do something else with it", async ({
+  page,
+  stage,
+}) => {
+  await stage.show(FLIGHTS);
+  await viewer(page).evaluate((each: ColonnadeViewer) => {
+    each.columns = ["delay", "origin"];
+  });
+  await expect(page.getByRole("columnheader")).toHaveCount(2);
+  await cell(page, 2, 2).click();
+  await expect(cell(page, 2, 2)).toBeFocused();
+  const activated = viewer(page).evaluate(
+    (each: ColonnadeViewer) =>
+      new Promise<unknown[]>((resolve) => {
+        const seen: unknown[] = [];
+        each.addEventListener("colonnade-activate", (event) => {
+          const { values, ...cell } = event.detail;
+          seen.push({ ...cell, names: Object.keys(values) });
+          each.dataset.activated = String(seen.length);
+          if (seen.length === 1) event.preventDefault();
+          else resolve(seen);
+        });
+      }),
+  );
+  await cell(page, 2, 2).dblclick();
+  const inspector = page.getByRole("dialog");
+  await expect(viewer(page)).toHaveAttribute("data-activated", "1");
+  await expect(inspector).toBeHidden();
+  for (const key of ["ArrowDown", "ArrowLeft", "Enter"]) await page.keyboard.press(key);
+  await expect(inspector).toBeVisible();
+  const names = COLUMNS.split(",");
+  expect(await activated).toEqual([
+    { row: 2, rowNumber: 2, column: "origin", names },
+    { row: 3, rowNumber: 3, column: "delay", names },
+  ]);
+});
+
+test("ready is about the latest source, and its total is of that source", async ({
+  page,
+  pages,
+  server,
+}) => {
+  await page.goto(pages.origin);
+  const seen = await page.evaluate(async (origin) => {
+    const each = document.createElement("colonnade-viewer");
+    each.setAttribute("total-rows", "60000");
+    each.src = `${origin}/v1/tables/every_type/rows`;
+    document.body.append(each);
+    const names = ({ schema }: { schema: { fields: { name: string }[] } }) =>
+      schema.fields[0]?.name;
+    const first = names(await each.ready);
+    each.src = `${origin}/v1/tables/flights/rows?columns=origin`;
+    const second = names(await each.ready);
+    const total = each.totalRows;
+    each.src = `${origin}/v1/tables/nothing/rows`;
+    const third = await each.ready.then(names, ({ code }) => code);
+    each.src = `${origin}/v1/tables/flights/rows?columns=delay`;
+    const waiting = each.ready;
+    each.src = `${origin}/v1/tables/flights/rows?columns=destination`;
+    const fourth = names(await waiting);
+    each.retry();
+    return { first, second, total, third, fourth, again: names(await each.ready) };
+  }, server.origin);
+  expect(seen).toEqual({
+    first: "row",
+    second: "origin",
+    total: null,
+    third: "unknown_table",
+    fourth: "destination",
+    again: "destination",
+  });
+});
