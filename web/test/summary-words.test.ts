@@ -1,3 +1,4 @@
+import { tableFromArrays, tableToIPC } from "apache-arrow";
 import { expect, test } from "vitest";
 import type { Predicate } from "../src/model/predicate.js";
 import type { Field } from "../src/model/schema.js";
@@ -9,6 +10,8 @@ import {
   conjunctsOfBins,
   percent,
 } from "../src/viewer/summary-words.js";
+import { seededRandom } from "./random.js";
+import { rowsOf } from "./rows.js";
 
 const field = (type: string): Field => ({ name: "c", type, nullable: true, metadata: {} });
 
@@ -65,7 +68,7 @@ test("filtered rows are compared with all rows", () => {
   const left = { ...texts, rows: 40, nulls: 0, top: [{ value: "a", count: 40 }] };
   const { words, bins, description } = draw(texts, null, left);
   expect(bins.map(({ numShown }) => numShown)).toEqual([0, 40, 0]);
-  expect(words(1, 1)).toEqual(["a", "40 of 379 rows (38 %)"]);
+  expect(words(1, 1)).toEqual(["a", "40 of 379 rows (11 %)"]);
   expect(description).toContain("40 rows shown");
 });
 
@@ -122,3 +125,58 @@ test("shares never round to 0 % or 100 %", () => {
   expect(percent(10, 10)).toBe("100 %");
   expect(percent(143, 1000)).toBe("14 %");
 });
+
+test("every word counts the rows that pass the filter", async () => {
+  const random = seededRandom(1);
+  const below = (end: number) => Math.floor(random() * end);
+  for (let draws = 0; draws < 60; draws++) {
+    const length = 1 + below(6000);
+    const numKinds = 1 + below(random() < 0.5 ? 12 : 3 * length);
+    const numbers = Array.from({ length }, () => below(numKinds));
+    const columns = { n: Int32Array.from(numbers), s: numbers.map((n) => `k${n}`) };
+    const table = await rowsOf(tableToIPC(tableFromArrays(columns), "stream"));
+    const bound = below(numKinds + 1);
+    const view = await table.filter({ op: "lt", column: "n", value: bound });
+    const kept = numbers.filter((n) => n < bound);
+    for (const column of ["n", "s"]) {
+      const [summary, within] = await Promise.all([table.summary(column), view.summary(column)]);
+      const { words, bins, start, end, caption, details } = draw(summary, null, within);
+      const numDistinct = new Set(kept).size;
+      const [count = "", unit] = caption;
+      const isExact = !count.startsWith("≈");
+      const stated = Number(count.replace(/[^\d]/g, ""));
+      const what = `${draws} ${column} ${JSON.stringify([length, numKinds, bound, caption, details])}`;
+      expect(unit, what).toBe("distinct");
+      expect(details.join(), what).toContain(`${count} distinct`);
+      expect(stated, what).toBeLessThanOrEqual(kept.length);
+      if (isExact) expect(stated, what).toBe(numDistinct);
+      else expect(Math.abs(stated - numDistinct), what).toBeLessThanOrEqual(numDistinct / 10 + 2);
+      expect(details.at(-1), what).toMatch(new RegExp(`^${written(kept.length)} rows? shown$`));
+      const isOf = (label: string) => (n: number) => isInLabel(label, column, n);
+      bins.forEach((_, bin) => {
+        const [label = "", word] = words(bin, bin);
+        const [shown, all] = [kept, numbers].map((list) => list.filter(isOf(label)).length);
+        const share = percent(shown ?? 0, all ?? 0);
+        const rows = `${written(all ?? 0)} ${all === 1 ? "row" : "rows"}`;
+        expect(word, `${what} ${label}`).toBe(`${written(shown ?? 0)} of ${rows} (${share})`);
+      });
+      if (column !== "s" || start === "") continue;
+      const shown = kept.filter((n) => `k${n}` === start).length;
+      const most = Math.max(
+        ...(summary.top ?? []).map(({ value }) => kept.filter((n) => `k${n}` === value).length),
+      );
+      expect([shown, end], what).toEqual([most, percent(most, kept.length)]);
+    }
+  }
+});
+
+const written = (count: number) => count.toLocaleString("en");
+
+/** Whether a value is in the bin with that label. */
+function isInLabel(label: string, column: string, n: number): boolean {
+  if (column === "s") return label === `k${n}`;
+  const [from = "", to = from] = label.split(" to ");
+  const isBelow = to.startsWith("below ");
+  const end = Number(to.replace("below ", ""));
+  return n >= Number(from) && (isBelow ? n < end : n <= end);
+}

@@ -42,12 +42,14 @@ export function columnSummary(subject: Summarised): ColumnSummary {
   const canChoose = canFilterByBins(field) && bins.length > 0;
   const words = (first: number, last: number) => {
     const count = sum(counts, first, last);
-    const share = percent(count, summary.rows);
-    const all = `${formatRows(count)} (${share})`;
-    const shown = countsWithin && `${formatCount(sum(countsWithin, first, last))} of ${all}`;
-    return [labelOf(summary, first, last), shown ?? all];
+    const of = countsWithin && sum(countsWithin, first, last);
+    const written =
+      of === undefined
+        ? `${formatRows(count)} (${percent(count, summary.rows)})`
+        : `${formatCount(of)} of ${formatRows(count)} (${percent(of, count)})`;
+    return [labelOf(summary, first, last), written];
   };
-  const [start, end] = axisOf(summary);
+  const [start, end] = axisOf(summary, within ?? summary);
   return {
     title: `${histogram ? "Histogram" : "Most frequent values"} of ${field.name}`,
     bins,
@@ -147,10 +149,13 @@ function labelOf({ histogram, top, max }: Summary, first: number, last: number):
   return values.join(", ");
 }
 
-/** The texts below the plot: minimum and maximum, or the most frequent value and its share. */
-function axisOf({ type, top, min, max, rows }: Summary): [string, string] {
-  const [most] = top ?? [];
-  if (most !== undefined) return [quoted(most.value), percent(most.count, rows)];
+/** The texts below the plot: its first and last value, or the most frequent one of the shown rows and its share. */
+function axisOf({ type, top, min, max }: Summary, shown: Summary): [string, string] {
+  if (top !== undefined && top.length > 0) {
+    const [most] = [...(shown.top ?? [])].sort((a, b) => b.count - a.count);
+    if (most === undefined || most.count === 0) return ["", ""];
+    return [quoted(most.value), percent(most.count, shown.rows)];
+  }
   if (min === null || max === null) return ["", ""];
   const short = isNumericType(type) ? shortNumber : isOnOneDay(min, max) ? quoted : dayOf;
   return min === max ? [short(min), ""] : [short(min), short(max)];
@@ -185,25 +190,34 @@ function isOnOneDay(min: string, max: string): boolean {
 }
 
 /** The pieces of the line above the plot; as many are shown as fit. */
-function captionOf({ nulls, rows, distinct, top }: Summary): string[] {
+function captionOf(summary: Summary): string[] {
+  const { nulls, rows } = summary;
   const isNull = nulls > 0 ? [`${percent(nulls, rows)} null`] : [];
-  const isExact = top !== undefined && sumOf(top) === rows - nulls;
-  const count = isExact ? top.length : (distinct ?? 0);
-  const written = count < MAX_WRITTEN ? formatCount(count) : compactNumber(count);
-  const differing = distinct === null ? [] : [`${isExact ? "" : "≈ "}${written}`, "distinct"];
-  return [...isNull, ...differing];
+  const short = (count: number) =>
+    count < MAX_WRITTEN ? formatCount(count) : compactNumber(count);
+  const distinct = distinctOf(summary, short);
+  return [...isNull, ...(distinct === undefined ? [] : [distinct, "distinct"])];
 }
 
-function sumOf(top: readonly { count: number }[]): number {
-  return top.reduce((total, { count }) => total + count, 0);
+/** The number of distinct values, with `≈` if it is estimated; undefined if it is not known. */
+function distinctOf(
+  { nulls, rows, distinct, top = [] }: Summary,
+  format: (count: number) => string,
+): string | undefined {
+  const counts = top.map(({ count }) => count).filter((count) => count > 0);
+  const numValues = rows - nulls;
+  if (counts.reduce((total, count) => total + count, 0) === numValues) return format(counts.length);
+  return distinct === null ? undefined : `≈ ${format(Math.min(distinct, numValues))}`;
 }
 
 /** The whole summary as exact texts. */
 function detailsOf({ summary, within, isGrowing }: Summarised): string[] {
-  const { rows, nulls, distinct, min, max, mean, nan = 0, infinite = 0 } = within ?? summary;
+  const shown = within ?? summary;
+  const { rows, nulls, min, max, mean, nan = 0, infinite = 0 } = shown;
+  const distinct = distinctOf(shown, formatCount);
   const counted = isGrowing ? `the first ${formatRows(summary.rows)}` : formatRows(rows);
   const counts = [
-    ...(distinct === null ? [] : [`≈ ${formatCount(distinct)} distinct`]),
+    ...(distinct === undefined ? [] : [`${distinct} distinct`]),
     nulls === 0 ? "no nulls" : `${formatCount(nulls)} null (${percent(nulls, rows)})`,
     ...(nan > 0 ? [`${formatCount(nan)} NaN`] : []),
     ...(infinite > 0 ? [`${formatCount(infinite)} infinite`] : []),
