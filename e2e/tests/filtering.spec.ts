@@ -1,3 +1,4 @@
+import type { ColonnadeViewer } from "colonnade";
 import {
   answered,
   cell,
@@ -89,6 +90,70 @@ test("a filter without matching rows can be removed by keyboard", async ({
   await page.getByLabel("From").fill("not a number");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("alert")).toContainText("not a number");
+  await expect(page.getByLabel("From")).toHaveValue("not a number");
   await page.keyboard.press("Escape");
   expect((await getState(page)).filter).toHaveProperty("or");
+});
+
+test("the form leaves alone what it cannot express", async ({ page, pages, server }) => {
+  await show({ page, pages, server }, FLIGHTS);
+  await expect(status(page)).toContainText("Complete");
+  const some = { op: "in", column: "origin", value: ["ATL", "HNL", "ORD"] };
+  const filter = { and: [some, { op: "ne", column: "distance", value: 599 }] };
+  const shown = async () => (await getState(page)).filter;
+  const apply = () => page.getByRole("button", { name: "Apply filter" }).click();
+  await page.locator("colonnade-viewer").evaluate((viewer: ColonnadeViewer, wanted) => {
+    viewer.filter = wanted as ColonnadeViewer["filter"];
+  }, filter);
+  for (const column of ["origin", "distance"]) {
+    await openMenu(page, column);
+    await apply();
+  }
+  expect(await shown()).toEqual(filter);
+  await openMenu(page, "origin");
+  await page.getByRole("textbox", { name: "Text" }).fill("A");
+  await apply();
+  const contains = { op: "contains", column: "origin", value: "A" };
+  await expect.poll(shown).toEqual({ and: [filter.and[1], some, contains] });
+  await openMenu(page, "origin");
+  await page
+    .getByRole("dialog", { name: "Column origin" })
+    .getByRole("button", { name: "Remove: origin is one of ATL, HNL, ORD" })
+    .click();
+  await expect.poll(shown).toEqual({ and: [filter.and[1], contains] });
+});
+
+test("a day in the form is the whole day, by keys, calendar and the page's language", async ({
+  page,
+  pages,
+  server,
+}) => {
+  const times = ["03-30 12:00:00", "03-31 00:00:00", "03-31 23:59:59.999", "04-01 00:00:00"];
+  const values = times.map((time) => `(timestamp '2025-${time}')`);
+  const sql = `select column1 as at from (values ${values.join()}) t`;
+  await show({ page, pages, server }, "/v1/tables/every_type/rows");
+  await page.evaluate(
+    ([url, sql]) => {
+      document.documentElement.lang = "de";
+      const viewer = document.querySelector("colonnade-viewer") as ColonnadeViewer;
+      const body = JSON.stringify({ sql });
+      const headers = { "content-type": "application/json" };
+      viewer.source = new Request(url as string, { method: "POST", headers, body });
+    },
+    [`${server.origin}/v1/query`, sql],
+  );
+  await expect(status(page)).toContainText("Complete: 4 rows");
+  const [from, to] = [page.getByLabel("From"), page.getByLabel("To", { exact: true })];
+  await openMenu(page, "at");
+  await to.fill("31.13.2025");
+  await to.press("Enter");
+  await expect(page.getByRole("alert")).toContainText("or 1.3.2025");
+  await expect(to).toHaveValue("31.13.2025");
+  await to.fill("31.3.2025");
+  await page.getByLabel("Pick the first day").fill("2025-03-31");
+  await expect(from).toHaveValue("2025-03-31");
+  await to.press("Enter");
+  await expect(status(page)).toContainText("Complete: 2 rows");
+  await openMenu(page, "at");
+  await expect(to).toHaveValue("2025-03-31");
 });

@@ -30,7 +30,7 @@ export function distinctFields(fields: readonly Field[]): readonly Field[] {
 const NUMERIC = /^(u?int(8|16|32|64)|halffloat|float|double|decimal(32|64|128|256)?\b)/;
 
 /** The type of the values: of a dictionary, of runs, or of an extension's storage. */
-function valueType(type: string): string {
+export function valueType(type: string): string {
   const inner =
     /^(?:dictionary<.*?values=|run_end_encoded<.*?values: |extension<.*?\[storage_type=)(.*)$/;
   return inner.exec(type)?.[1] ?? type;

@@ -1,13 +1,9 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Predicate } from "../model/predicate.js";
-import { type Field, filterKindOf, isSortableType } from "../model/schema.js";
-import {
-  conjunctsOfColumn,
-  conjunctsOfForm,
-  type FilterForm,
-  formOfConjuncts,
-  type TextOp,
-} from "./filters.js";
+import { type Field, filterKindOf, isSortableType, valueType } from "../model/schema.js";
+import { conjunctsOfForm, type FilterForm, formOfConjuncts, type TextOp } from "./filter-form.js";
+import { FilterValueError } from "./filter-values.js";
+import { conjunctsOfColumn, describePredicate } from "./filters.js";
 import { closePanel } from "./panel.js";
 
 /** The column of a menu, and its state. */
@@ -21,6 +17,8 @@ export interface ColumnMenuSubject {
 export interface ColumnMenuCallbacks {
   onSort(column: string, direction: "ascending" | "descending" | undefined): void;
   onFilter(column: string, conjuncts: readonly Predicate[]): void;
+  /** The menu has to be drawn again. */
+  onChange(): void;
   /** The menu was closed; `hadFocus`: no other element has the focus now. */
   onClose(hadFocus: boolean): void;
 }
@@ -29,6 +27,8 @@ export interface ColumnMenuCallbacks {
 export class ColumnMenu {
   readonly #callbacks: ColumnMenuCallbacks;
   #subject: ColumnMenuSubject | undefined;
+  /** Why the form was refused. */
+  #refusal = "";
 
   constructor(callbacks: ColumnMenuCallbacks) {
     this.#callbacks = callbacks;
@@ -37,6 +37,7 @@ export class ColumnMenu {
   /** Makes {@link render} show the menu of a column. */
   open(subject: ColumnMenuSubject): void {
     this.#subject = subject;
+    this.#refusal = "";
   }
 
   /** @param actions further actions on the column */
@@ -74,36 +75,57 @@ export class ColumnMenu {
   #filter({ field, filter }: ColumnMenuSubject): TemplateResult {
     const kind = filterKindOf(field.type);
     const conjuncts = conjunctsOfColumn(filter, field.name);
-    const form = formOfConjuncts(conjuncts);
-    return html`<form
-      aria-label="Filter"
-      @submit=${(event: SubmitEvent) => {
-        event.preventDefault();
-        const read = readForm(new FormData(event.currentTarget as HTMLFormElement));
-        closePanel(event);
-        this.#callbacks.onFilter(field.name, conjunctsOfForm(kind, field.name, read));
-      }}
-    >
+    const { form, edited, others } = formOfConjuncts(field, conjuncts);
+    const set = (event: Event, changed: readonly Predicate[]) => {
+      closePanel(event);
+      this.#callbacks.onFilter(field.name, changed);
+    };
+    const onSubmit = (event: SubmitEvent) => {
+      event.preventDefault();
+      const read = readForm(new FormData(event.currentTarget as HTMLFormElement));
+      if (JSON.stringify(read) === JSON.stringify(form)) closePanel(event);
+      else this.#apply(field, read, (made) => set(event, [...others, ...made]));
+    };
+    return html`<form aria-label="Filter" @submit=${onSubmit}>
+      ${others.map((conjunct) => {
+        const text = describePredicate(conjunct);
+        const left = [...edited, ...others].filter((other) => other !== conjunct);
+        return html`<span class="chip"
+          ><span title=${text}>${text}</span
+          ><button type="button" aria-label=${`Remove: ${text}`} @click=${(event: Event) => set(event, left)}>
+            ×
+          </button></span
+        >`;
+      })}
       ${kind === "range" ? rangeFields(form, field) : nothing}
       ${kind === "text" ? textFields(form) : nothing}
       ${kind === "boolean" ? valueFields(form) : nullFields(form)}
+      ${this.#refusal === "" ? nothing : html`<p class="warning" role="alert">${this.#refusal}</p>`}
       <div class="choices">
         <button type="submit" class="main">Apply filter</button>
         ${
           conjuncts.length === 0
             ? nothing
-            : html`<button
-                type="button"
-                @click=${(event: Event) => {
-                  closePanel(event);
-                  this.#callbacks.onFilter(field.name, []);
-                }}
-              >
+            : html`<button type="button" @click=${(event: Event) => set(event, [])}>
                 Remove filter
               </button>`
         }
       </div>
     </form>`;
+  }
+
+  /** What was typed stays if it is refused. */
+  #apply(field: Field, form: FilterForm, set: (conjuncts: readonly Predicate[]) => void): void {
+    let conjuncts: Predicate[];
+    try {
+      conjuncts = conjunctsOfForm(field, form);
+    } catch (thrown) {
+      if (!(thrown instanceof FilterValueError)) throw thrown;
+      this.#refusal = thrown.message;
+      this.#callbacks.onChange();
+      return;
+    }
+    set(conjuncts);
   }
 
   #onToggle({ currentTarget }: ToggleEvent): void {
@@ -123,16 +145,37 @@ function hasFocus(panel: Element): boolean {
 }
 
 function rangeFields({ from, to }: FilterForm, { type }: Field): TemplateResult {
-  const example = /^date/.test(type)
-    ? "2024-07-01"
-    : /^timestamp/.test(type)
-      ? "2024-07-01T12:00:00"
-      : "";
-  const field = (label: string, name: string, value: string) => html`<label
-    ><span>${label}</span
-    ><input name=${name} .value=${value} placeholder=${example} autocomplete="off" spellcheck="false"
-  /></label>`;
-  return html`${field("From", "from", from)} ${field("To", "to", to)}`;
+  const values = valueType(type);
+  const isDate = values.startsWith("date");
+  const hasDays = isDate || values.startsWith("timestamp");
+  const example = isDate ? "2024-07-01" : hasDays ? "2024-07-01 12:00" : "";
+  const picker = (label: string, value: string) => html`<input
+    type="date"
+    aria-label=${label}
+    .value=${/^\d{4}-\d\d-\d\d/.exec(value)?.[0] ?? ""}
+    @change=${onPick}
+  />`;
+  const field = (
+    label: string,
+    day: string,
+    name: string,
+    value: string,
+  ) => html`<div class="bound">
+    <label
+      ><span>${label}</span
+      ><input name=${name} .value=${value} placeholder=${example} autocomplete="off" spellcheck="false"
+    /></label>
+    ${hasDays ? picker(day, value) : nothing}
+  </div>`;
+  return html`${field("From", "Pick the first day", "from", from)}
+    ${field("To", "Pick the last day", "to", to)}`;
+}
+
+/** Writes a day that was picked into the field beside the calendar. */
+function onPick({ currentTarget }: Event): void {
+  const picker = currentTarget as HTMLInputElement;
+  const field = picker.parentElement?.querySelector<HTMLInputElement>("input[name]");
+  if (field != null && picker.value !== "") field.value = picker.value;
 }
 
 const TEXT_OPS: [TextOp, string][] = [

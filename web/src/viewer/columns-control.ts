@@ -160,6 +160,7 @@ export class ColumnsControl implements HeaderCallbacks {
           filter: withConjuncts(this.#host.arrangement().filter, column, parts),
         });
       },
+      onChange: () => void this.#host.draw(),
       onClose: (hadFocus) => {
         if (hadFocus) this.#focus(this.#menuName);
         void this.#host.draw();

@@ -53,6 +53,24 @@ export const panelStyles = css`
     width: 3em;
     color: var(--_muted);
   }
+  .panel .bound {
+    display: flex;
+    gap: 4px;
+  }
+  .panel .bound label {
+    flex: 1;
+  }
+  .panel input[type="date"] {
+    width: 28px;
+    padding-inline: 5px;
+    overflow: hidden;
+  }
+  .panel input[type="date"]::-webkit-datetime-edit {
+    display: none;
+  }
+  .panel input[type="date"]::-webkit-calendar-picker-indicator {
+    margin: 0;
+  }
   .panel .check {
     gap: 5px;
     min-height: 24px;

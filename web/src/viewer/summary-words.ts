@@ -3,7 +3,7 @@ import { formatCount } from "../model/counts.js";
 import type { Predicate } from "../model/predicate.js";
 import { type Field, filterKindOf, isNumericType } from "../model/schema.js";
 import type { Summary } from "../model/summary.js";
-import { conjunctsOfColumn, formOfConjuncts } from "./filters.js";
+import { conjunctsOfColumn } from "./filters.js";
 import { formatRows } from "./status.js";
 
 export { SummaryPlot };
@@ -108,19 +108,24 @@ export function chosenBins(
   const conjuncts = conjunctsOfColumn(filter, field.name);
   if (conjuncts.length === 0) return undefined;
   const { histogram, top, max } = summary;
-  const form = formOfConjuncts(conjuncts);
+  const boundOf = (op: "ge" | "le" | "lt" | "eq") => {
+    const found = conjuncts.find((conjunct) => "op" in conjunct && conjunct.op === op);
+    return found !== undefined && "value" in found ? String(found.value) : "";
+  };
   let bins: [number, number];
   if (histogram !== undefined) {
-    const to = form.to.replace(/^< /, "");
     const { edges } = histogram;
-    const end = form.to === max ? edges.length - 1 : edges.indexOf(to);
-    bins = [edges.indexOf(form.from), end - 1];
+    const isToMax = boundOf("le") === max;
+    bins = [
+      edges.indexOf(boundOf("ge")),
+      (isToMax ? edges.length - 1 : edges.indexOf(boundOf("lt"))) - 1,
+    ];
   } else {
     const [conjunct] = conjuncts;
     const values =
       conjunct && "op" in conjunct && conjunct.op === "in"
         ? conjunct.value.map(String)
-        : form.values;
+        : [boundOf("eq")];
     const indices = values.map((value) => (top ?? []).findIndex((each) => each.value === value));
     bins = [Math.min(...indices), Math.max(...indices)];
   }
