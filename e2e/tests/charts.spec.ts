@@ -352,6 +352,25 @@ test("charts of a statement with odd names, and of a statement without rows", as
   await expect(page.getByText("These columns have no values to show.").first()).toBeVisible();
 });
 
+test("the controls show what is drawn, for every change of the kind", async ({ page, small }) => {
+  await page.goto(addressOf(small, "flights", [["line", "date", "mean", "delay"]]));
+  const one = page.locator("chart-card").getByRole("region");
+  const kinds = ["box", "scatter", "histogram", "bar", "scatter", "line", "box", "area"];
+  for (const kind of kinds) {
+    await one.getByRole("combobox", { name: "Chart" }).selectOption(kind);
+    const drawn = (): (string | number)[] =>
+      JSON.parse(new URL(page.url()).searchParams.get("chart") ?? "[]")[0];
+    await expect.poll(() => drawn()[0]).toBe(kind);
+    const columns = drawn()
+      .slice(0, 3)
+      .filter((part) => typeof part === "string");
+    const shown = await one
+      .getByRole("combobox")
+      .evaluateAll((all) => all.map((each) => (each as HTMLSelectElement).value));
+    expect(shown).toEqual(expect.arrayContaining(columns));
+  }
+});
+
 test("every suitable column can be charted, or an alert says why not", async ({ page, small }) => {
   await page.goto(addressOf(small, "every_type", [["histogram", "int64"]]));
   await expect(chart(page, "Rows by int64")).toBeVisible();

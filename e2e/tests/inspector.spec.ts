@@ -16,6 +16,10 @@ async function show(page: Page, sql: string): Promise<void> {
   await expect(page.getByRole("columnheader")).toHaveCount(1);
 }
 
+/** An image of one pixel. */
+const GIF =
+  "47494638396101000100800000ff0000ffffff21f90400000000002c00000000010001000002024401003b";
+
 test.use({ permissions: ["clipboard-read", "clipboard-write"] });
 
 test("values of every type are shown in full, and Escape returns the focus to the cell", async ({
@@ -85,13 +89,26 @@ test("long texts are shown in full", async ({ page, stage }) => {
   await expect(dialog(page).locator("pre")).toHaveText(/^(?:0123456789){100000}$/);
 });
 
+test("images are shown at the dashboard's own origin, under its policy", async ({
+  page,
+  server,
+}) => {
+  await page.goto(
+    `${server.origin}/?sql=${encodeURIComponent(`select decode('${GIF}', 'hex') as picture`)}`,
+  );
+  const run = page.getByRole("button", { name: "Run", exact: true });
+  if (await run.isVisible()) await run.click();
+  await cell(page, 0, 1).dblclick();
+  const image = dialog(page).getByRole("img");
+  await expect(image).toBeVisible();
+  expect(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth)).toBe(1);
+});
+
 test("bytes are shown in hex, and images as images", async ({ page, stage }) => {
-  const gif =
-    "47494638396101000100800000ff0000ffffff21f90400000000002c00000000010001000002024401003b";
   await stage.show("/v1/tables/lineitem/rows?columns=l_comment&limit=10");
-  await show(page, `select decode('${gif}', 'hex') as picture`);
+  await show(page, `select decode('${GIF}', 'hex') as picture`);
   await cell(page, 0, 1).filter({ visible: true }).dblclick();
-  await expect(dialog(page)).toContainText(`${gif.length / 2} bytes`);
+  await expect(dialog(page)).toContainText(`${GIF.length / 2} bytes`);
   await expect(dialog(page).locator(".hex")).toContainText("00000000  47 49 46 38 39 61");
   const image = dialog(page).getByRole("img");
   await expect(image).toBeVisible();

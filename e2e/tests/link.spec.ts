@@ -50,6 +50,32 @@ test("a copied link shows the same columns, order, filter and row in another bro
   await context.close();
 });
 
+test("links are copied on pages without TLS, which have no clipboard", async ({ page, small }) => {
+  const prompts: string[] = [];
+  page.on("dialog", (dialog) => {
+    prompts.push(dialog.defaultValue());
+    void dialog.dismiss();
+  });
+  await page.addInitScript(() =>
+    Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true }),
+  );
+  await page.goto(small.origin + ARRANGED);
+  await expectArranged(page);
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await expect(page.getByText("Link copied")).toBeVisible();
+  const other = await page.context().newPage();
+  await other.goto(small.origin);
+  await other.evaluate(() => Reflect.deleteProperty(navigator, "clipboard"));
+  expect(await copied(other)).toContain("table=flights");
+  expect(prompts).toEqual([]);
+
+  await page.evaluate(() => {
+    document.execCommand = () => false;
+  });
+  await page.getByRole("button", { name: "Copy link" }).click();
+  await expect.poll(() => prompts).toEqual([expect.stringContaining("table=flights")]);
+});
+
 test("the address contains only what differs from the defaults", async ({ page, small }) => {
   await page.goto(small.origin);
   await chooseTable(page, "flights");

@@ -18,7 +18,7 @@ use crate::http::headers::{is_not_modified, text};
 struct Dashboard;
 
 /// The page may load files of this server only, and compile wasm.
-const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
+const POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'; img-src 'self' blob: data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'";
 
 const NOT_BUILT: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Colonnade</title>\
 <h1>The page was not built</h1><p>This server was compiled without its dashboard. <code>npm run build</code> builds \

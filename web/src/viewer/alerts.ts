@@ -1,6 +1,7 @@
 import { html, nothing } from "lit";
 import type { Table } from "../api/table.js";
 import { type ColonnadeError, isFatal } from "../model/errors.js";
+import { toClipboard } from "./clipboard.js";
 import { errorPosition, formatMemory, formatRows, type ViewerPhase } from "./status.js";
 
 /**
@@ -36,7 +37,8 @@ export function errorAlert(
 async function copyDetails({ currentTarget }: MouseEvent, error: ColonnadeError): Promise<void> {
   const button = currentTarget as HTMLButtonElement;
   try {
-    await navigator.clipboard.writeText(JSON.stringify(error, null, 2));
+    const text = [JSON.stringify(error, null, 2)];
+    await toClipboard(Promise.resolve({ text, html: undefined }), false);
     button.textContent = "Copied";
   } catch {
     button.textContent = "Not allowed";

@@ -171,6 +171,8 @@ export class FindBar {
   }
 
   readonly #onKey = (event: KeyboardEvent) => {
+    // In Safari, the key that ends the composition of an input method comes after its end, with this code.
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key === "Escape") this.close();
     else if (event.key === "Enter" && event.target === this.#input.value) {
       this.#go(event.shiftKey ? -1 : 1);

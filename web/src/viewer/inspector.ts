@@ -43,6 +43,8 @@ export class Inspector {
   readonly #host: InspectorHost;
   readonly #dialog = createRef<HTMLDialogElement>();
   #inspected: Inspected | undefined;
+  /** Whether a cell was chosen, and the dialog is not drawn yet. */
+  #isOpening = false;
   #copied = "";
   /** Branches of the tree that the user opened or closed, and how many items they show. */
   #open = new Map<JsonNode, boolean>();
@@ -62,8 +64,11 @@ export class Inspector {
     this.#forget();
     const inspected: Inspected = { ...position, field, content: undefined, error: undefined };
     this.#inspected = inspected;
+    this.#isOpening = true;
     this.#host.requestUpdate();
     await this.#host.whenUpdated();
+    if (this.#inspected !== inspected) return;
+    this.#isOpening = false;
     this.#dialog.value?.showModal();
     try {
       const range = { start: position.row, end: position.row + 1 };
@@ -78,7 +83,13 @@ export class Inspector {
 
   /** Closes the dialog, if it is open. */
   close(): void {
-    this.#dialog.value?.close();
+    if (!this.#isOpening) {
+      this.#dialog.value?.close();
+      return;
+    }
+    this.#isOpening = false;
+    this.#forget();
+    this.#host.requestUpdate();
   }
 
   /** Renders the dialog; nothing while no cell is inspected. */
@@ -207,8 +218,8 @@ export class Inspector {
   };
 
   readonly #onClose = ({ currentTarget }: Event) => {
-    // The event comes with the next frame. By then, the dialog can be open again.
-    if ((currentTarget as HTMLDialogElement).open) return;
+    // The event comes with the next frame. By then, the dialog can be open again, or about to be.
+    if (this.#isOpening || (currentTarget as HTMLDialogElement).open) return;
     this.#forget();
     this.#host.requestUpdate();
     this.#host.onClose();

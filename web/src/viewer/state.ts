@@ -21,6 +21,41 @@ export interface ViewerStateInput extends Partial<Omit<ViewerState, "columns">> 
   columns?: { [K in keyof ColumnsState]?: ColumnsState[K] | undefined };
 }
 
+/** The members of a state from outside that have their types; a warning names the others. */
+export function checkedState(state: ViewerStateInput): ViewerStateInput {
+  const { columns, ...rest } = state ?? {};
+  const isList = (value: unknown, isItem: (item: unknown) => boolean) =>
+    Array.isArray(value) && value.every(isItem);
+  const isNames = (value: unknown) => isList(value, (name) => typeof name === "string");
+  return {
+    ...checked(rest, {
+      sort: (value) => isList(value, (key) => typeof (key as SortKey)?.column === "string"),
+      filter: (value) => typeof value === "object",
+      row: (value) => Number.isFinite(value),
+      summaries: (value) => typeof value === "boolean",
+    }),
+    ...(columns && {
+      columns: checked(columns, {
+        shown: isNames,
+        pinned: isNames,
+        widthsPx: (value) => isList(Object.values(value ?? [null]), Number.isFinite),
+      }),
+    }),
+  };
+}
+
+function checked<T extends object>(
+  members: T,
+  checks: Record<keyof T, (value: unknown) => boolean>,
+): T {
+  const known = Object.entries(members).filter(([name, value]) => {
+    const isGood = value === undefined || checks[name as keyof T]?.(value) === true;
+    if (!isGood) console.warn(`colonnade-viewer: state.${name} cannot be`, value);
+    return isGood;
+  });
+  return Object.fromEntries(known) as T;
+}
+
 /** A state, changed by what another one names. */
 export function mergedState(state: ViewerStateInput, changed: ViewerStateInput): ViewerStateInput {
   const merged = { ...state, ...changed };

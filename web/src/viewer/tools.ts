@@ -32,6 +32,8 @@ export class Tools {
   readonly #common;
   #inspector: Inspector | undefined;
   #find: FindBar | undefined;
+  /** The cell that was activated last. */
+  #activated: CellPosition | undefined;
 
   /** @param shown the shown rows; undefined if there are none */
   constructor(host: ToolsHost, grid: Grid, shown: () => ShownRows | undefined) {
@@ -74,7 +76,7 @@ export class Tools {
 
   /**
    * Reports that the user activated a cell, with the values of its row, and then shows it whole in the inspector,
-   * unless `report` returns false or other rows are shown by then.
+   * unless `report` returns false. Does neither if another cell is activated, or other rows are shown, meanwhile.
    */
   async activate(
     position: CellPosition,
@@ -82,11 +84,12 @@ export class Tools {
   ): Promise<void> {
     const shown = this.#common.shown();
     if (shown === undefined) return;
+    this.#activated = position;
     let mayInspect = true;
     try {
       const { activation } = await import("./selected-values.js");
       const activated = await activation(shown, position);
-      if (this.#common.shown()?.rows !== shown.rows) return;
+      if (this.#activated !== position) return;
       mayInspect = report(activated);
     } catch {
       // The inspector shows why the row cannot be read.
@@ -143,6 +146,7 @@ export class Tools {
   /** Resets all tools, because other rows follow. */
   reset(): void {
     this.bar.reset();
+    this.#activated = undefined;
     this.#inspector?.close();
     this.#find?.again();
   }

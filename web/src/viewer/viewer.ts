@@ -25,7 +25,13 @@ import { Ready } from "./ready.js";
 import { RowReacher } from "./row-reacher.js";
 import type { SelectedValues, SelectedValuesOptions, ViewerSelection } from "./selected.js";
 import { headerMarks } from "./sorting.js";
-import { mergedState, StateChange, type ViewerState, type ViewerStateInput } from "./state.js";
+import {
+  checkedState,
+  mergedState,
+  StateChange,
+  type ViewerState,
+  type ViewerStateInput,
+} from "./state.js";
 import { fraction, isGone, isRunningPhase, mayGrow, phaseOf, type ViewerPhase } from "./status.js";
 import { statusLine } from "./status-line.js";
 import { viewerStyles } from "./styles.js";
@@ -183,7 +189,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     return mergedState(shown, this.#stateToShow) as ViewerState;
   }
   override set state(state: ViewerStateInput) {
-    this.#stateToShow = mergedState(this.#stateToShow, state);
+    this.#stateToShow = mergedState(this.#stateToShow, checkedState(state));
     this.requestUpdate();
   }
 

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from "lit";
+import { live } from "lit/directives/live.js";
 import {
   AGGREGATES,
   type ChartSpec,
@@ -88,11 +89,11 @@ function select(
   return html`<label
     ><span>${label}</span
     ><select
-      .value=${value}
       @change=${(event: Event) => choose((event.currentTarget as HTMLSelectElement).value)}
     >
       ${options.map(
-        ([each, text]) => html`<option value=${each} ?selected=${each === value}>${text}</option>`,
+        ([each, text]) =>
+          html`<option value=${each} .selected=${live(each === value)}>${text}</option>`,
       )}
     </select></label
   >`;

@@ -2,6 +2,7 @@ import { html, LitElement, nothing, type PropertyDeclarations } from "lit";
 import { session } from "../server/session.js";
 import type { Shell } from "../shell/shell.js";
 import { load, store } from "../shell/storage.js";
+import { copyToClipboard } from "../ui/clipboard.js";
 import { cross, terminal } from "../ui/icons.js";
 import { moveAmongTabs } from "../ui/tab-keys.js";
 import { CODE_LANGUAGES, type CodeLanguage, codeFor } from "./fetch-code.js";
@@ -144,14 +145,8 @@ export class CodeDialog extends LitElement {
   }
 
   async #copy(text: string): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(text);
-    } catch {
-      // Without HTTPS the browser only copies the selection.
-      const shown = this.querySelector("pre");
-      if (shown !== null) getSelection()?.selectAllChildren(shown);
-      if (!document.execCommand("copy")) return;
-    }
-    this.isCopied = true;
+    this.isCopied = await copyToClipboard(text);
+    const shown = this.querySelector("pre");
+    if (!this.isCopied && shown !== null) getSelection()?.selectAllChildren(shown);
   }
 }

@@ -133,6 +133,7 @@ export class SqlEditor extends LitElement {
   }
 
   #onKey(event: KeyboardEvent): void {
+    if (event.isComposing) return;
     if (event.key === "Escape") this.dispatchEvent(new Event("escape"));
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();

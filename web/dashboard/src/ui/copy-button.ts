@@ -1,19 +1,18 @@
 import { html } from "lit";
+import { copyToClipboard } from "./clipboard.js";
 import { copy as icon } from "./icons.js";
 
 /** Asks the page to show a notification; the detail is its text. */
 export type NotificationEvent = CustomEvent<string>;
 
-/** Copies a text; a notification says `done`, or why the browser does not allow it. */
+/** Copies a text, and says `done` in a notification. If the browser does not allow it, shows the text selected. */
 export async function copyText(from: EventTarget, text: string, done: string): Promise<void> {
-  let notification = done;
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    notification = "The browser blocked the clipboard. Select the text and copy it.";
+  if (!(await copyToClipboard(text))) {
+    prompt("The browser blocked the clipboard. Copy this text:", text);
+    return;
   }
   from.dispatchEvent(
-    new CustomEvent("notification", { detail: notification, bubbles: true, composed: true }),
+    new CustomEvent("notification", { detail: done, bubbles: true, composed: true }),
   );
 }
 
