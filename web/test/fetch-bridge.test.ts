@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { open } from "../src/api/open.js";
 import { type Fetch, fetchThrough, serveFetch } from "../src/http/fetch-bridge.js";
 import { fetchQueryRecord } from "../src/http/query-record.js";
+import { ColonnadeError } from "../src/model/errors.js";
 import { ReplayServer } from "./replay.js";
 
 const wasmSrc = new URL("../pkg/colonnade_wasm_bg.wasm", import.meta.url);
@@ -89,4 +90,63 @@ test("a request whose response was read leaves no port open", async () => {
   expect(await response.text()).toBe("rows");
   expect(await isClosed).toBe(true);
   port1.close();
+});
+
+test("what the page's own fetch or stream throws is told in its words", async () => {
+  const failing =
+    (thrown: unknown): Fetch =>
+    () =>
+      Promise.reject(thrown);
+  const opened = (fetch: Fetch) => open(ADDRESS, { fetch, wasmSrc });
+  await expect(opened(failing(new Error("no token")))).rejects.toMatchObject({
+    code: "source_error",
+    message: "no token",
+  });
+  await expect(opened(failing("signed out"))).rejects.toMatchObject({
+    code: "source_error",
+    message: "signed out",
+  });
+  const own = new ColonnadeError("unknown_table", "It was removed.", { hint: "Choose another." });
+  await expect(opened(failing(own))).rejects.toMatchObject({ ...own.toJSON() });
+  await expect(opened(failing(new TypeError("Failed to fetch")))).rejects.toMatchObject({
+    code: "network_error",
+    message: "Could not reach https://rows.invalid.",
+    hint: "TypeError: Failed to fetch",
+  });
+  const stream = new ReadableStream({
+    pull: (controller) => controller.error(new Error("disk is full")),
+  });
+  await expect(open(stream, { wasmSrc })).rejects.toMatchObject({
+    code: "source_error",
+    message: "disk is full",
+  });
+});
+
+test("a stream of the page's own fetch that fails later is not resumed, unless its connection was lost", async () => {
+  const cutWith = (thrown: Error): Fetch => {
+    let isFirst = true;
+    return async (url, init) => {
+      const response = await throughPage(url, init);
+      if (!isFirst || init.method === "DELETE" || response.body === null) return response;
+      isFirst = false;
+      let left = 2;
+      const cut = new TransformStream<Uint8Array, Uint8Array>({
+        transform: (chunk, controller) => {
+          if (left-- > 0) controller.enqueue(chunk.slice(0, 1500));
+          controller.error(thrown);
+        },
+      });
+      return new Response(response.body.pipeThrough(cut), response);
+    };
+  };
+  const lost = await open(ADDRESS, { fetch: cutWith(new TypeError("terminated")), wasmSrc });
+  await lost.done;
+  expect(lost.numRows).toBe(300);
+  lost.close();
+  const failed = await open(ADDRESS, { fetch: cutWith(new Error("disk is full")), wasmSrc });
+  await expect(failed.done).rejects.toMatchObject({
+    code: "source_error",
+    message: "disk is full",
+  });
+  failed.close();
 });

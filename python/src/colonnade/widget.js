@@ -99,7 +99,7 @@ function fetchFrom(kernel) {
     const pull = async (controller) => {
       const { content: message, bytes: chunk } = next ?? (await kernel.request({ id, do: "next" }));
       next = undefined;
-      if (message.error) controller.error(new Error(message.error));
+      if (message.error) controller.error(new TypeError(message.error));
       else if (chunk === undefined) {
         signal?.removeEventListener("abort", cancel);
         controller.close();

@@ -56,8 +56,9 @@ async function fetchBody(source: UrlSource, signal: AbortSignal, waitMs?: number
     response = await fetchOf(source)(url, init);
   } catch (thrown) {
     if (signal.aborted) throw thrown;
+    if (thrown instanceof ColonnadeError) throw thrown;
     throw new ColonnadeError("network_error", `Could not reach ${new URL(url).origin}.`, {
-      hint: "Is the server running, and does it allow this page?",
+      hint: source.fetch ? String(thrown) : "Is the server running, and does it allow this page?",
     });
   } finally {
     clearTimeout(timer);

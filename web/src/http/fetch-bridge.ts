@@ -1,9 +1,12 @@
+import { type PlainError, plainSourceError, thrownFrom } from "../model/errors.js";
 import { serveStream, streamFromPort } from "./port-stream.js";
 
 /** Answers a table's requests instead of the browser's `fetch`, in the thread of the page. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
-type Reply = { status: number; headers: [string, string][]; body: MessagePort } | { error: string };
+type Reply =
+  | { status: number; headers: [string, string][]; body: MessagePort }
+  | { error: PlainError };
 
 /** Calls `fetch` for the requests that a worker sends through `port`; see {@link fetchThrough}. */
 export function serveFetch(fetch: Fetch, port: MessagePort): void {
@@ -18,7 +21,7 @@ export function serveFetch(fetch: Fetch, port: MessagePort): void {
       const reply: Reply = { status, headers: [...headers], body: port2 };
       replyPort.postMessage(reply, [port2]);
     } catch (thrown) {
-      replyPort.postMessage({ error: String(thrown) } satisfies Reply);
+      replyPort.postMessage({ error: plainSourceError(thrown) } satisfies Reply);
     }
   };
 }
@@ -43,7 +46,7 @@ export function fetchThrough(port: MessagePort): Fetch {
       port1.onmessage = ({ data }: MessageEvent<Reply>) => {
         if ("error" in data) {
           end();
-          reject(new TypeError(data.error));
+          reject(thrownFrom(data.error));
           return;
         }
         const body = streamFromPort(data.body, true, end);

@@ -1,8 +1,9 @@
+import { type PlainError, plainSourceError, thrownFrom } from "../model/errors.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 
 /** Requests the next piece; `pull` is the buffer of the last one, to be filled again. */
 type PortRequest = { pull: ArrayBuffer | undefined } | "cancel";
-type PortReply = { piece: Uint8Array<ArrayBuffer> } | { done: true } | { error: string };
+type PortReply = { piece: Uint8Array<ArrayBuffer> } | { done: true } | { error: PlainError };
 
 /** The size of a message: large enough for few of them, small enough to copy in a fraction of a frame. */
 const PIECE_BYTES = 1024 * 1024;
@@ -60,8 +61,7 @@ export function serveStream(stream: ReadableStream<Uint8Array>, port: MessagePor
       if (piece === undefined) port.postMessage({ done: true } satisfies PortReply);
       else port.postMessage({ piece } satisfies PortReply, [piece.buffer]);
     } catch (thrown) {
-      const error = thrown instanceof Error ? thrown.message : String(thrown);
-      port.postMessage({ error } satisfies PortReply);
+      port.postMessage({ error: plainSourceError(thrown) } satisfies PortReply);
     }
   };
 }
@@ -90,7 +90,7 @@ export function streamFromPort(
             } else {
               port.close();
               onEnd();
-              if ("error" in data) controller.error(new Error(data.error));
+              if ("error" in data) controller.error(thrownFrom(data.error));
               else controller.close();
             }
             resolve();

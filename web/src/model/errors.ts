@@ -73,6 +73,23 @@ export class ColonnadeError extends Error {
   }
 }
 
+/**
+ * What the page's own `fetch` or stream threw, in a form that survives `postMessage`: `network_error` for what
+ * browsers throw when a connection is lost, a TypeError or a DOMException; otherwise `source_error`.
+ */
+export function plainSourceError(thrown: unknown): PlainError {
+  if (thrown instanceof ColonnadeError) return thrown.toJSON();
+  const { name, message } = thrown instanceof Error ? thrown : { name: "", message: `${thrown}` };
+  const isLost = /^(?:Type|Network|Abort|Timeout)Error$/.test(name);
+  return { code: isLost ? "network_error" : "source_error", message };
+}
+
+/** The error to throw for it on the other side of the `postMessage`. */
+export function thrownFrom(plain: PlainError): Error {
+  const isLost = plain.code === "network_error";
+  return isLost ? new TypeError(plain.message) : ColonnadeError.fromPlain(plain);
+}
+
 /** Whether the module trapped or overflowed its stack, so that its memory may be inconsistent. */
 function isTrap(thrown: Error): boolean {
   const isStackOverflow = /call stack|too much recursion/.test(thrown.message);
