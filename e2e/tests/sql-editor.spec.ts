@@ -36,6 +36,28 @@ test("a statement that would change data is refused", async ({ page, demo }) => 
   await expect(page.getByRole("alert")).toContainText(/read/i);
 });
 
+test("a statement that runs says how long, and is cancelled where it was run", async ({
+  page,
+  demo,
+}) => {
+  await page.goto(demo.origin);
+  await page
+    .getByRole("textbox", { name: "SQL" })
+    .fill("select count(*) from lineitem a join lineitem b on a.l_comment < b.l_comment");
+  const run = page.locator("sql-panel .primary");
+  await run.click();
+  await expect(run).toHaveText("Cancel");
+  const line = page.locator("colonnade-viewer [part=status]");
+  const seconds = async () => Number(/Running\D*([\d.]+) s/.exec(await line.innerText())?.[1]);
+  await expect.poll(seconds).toBeGreaterThan(1);
+  const before = await seconds();
+  await expect.poll(seconds).toBeGreaterThan(before);
+  expect(await line.innerText()).not.toMatch(/rows|\bB\b/);
+  await run.click();
+  await expect(run).toHaveText("Run");
+  await expect(page.getByRole("status")).toContainText("Cancelled");
+});
+
 test("a result without rows says so", async ({ page, demo }) => {
   await page.goto(demo.origin);
   await page.getByRole("textbox", { name: "SQL" }).fill("select * from flights where false");

@@ -21,15 +21,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a phase is announced at once, progress every three seconds, zero rows never", () => {
+test("a phase is announced at once, progress every three seconds, zero rows only if they last", () => {
   vi.useFakeTimers();
   const onDue = vi.fn();
   const announcer = new Announcer(onDue);
-  const say = (phase: "connecting" | "streaming" | "complete" | "windowed", rows: number) =>
-    announcer.text(phase, progressOf(rows), UNARRANGED);
+  const say = (
+    phase: "connecting" | "running" | "streaming" | "complete" | "windowed",
+    rows: number,
+  ) => announcer.text(phase, progressOf(rows), UNARRANGED);
   const before = announcer.text("connecting", undefined, UNARRANGED);
   expect(before).toBe("Connecting…");
-  expect(say("streaming", 0)).toBe(before);
+  expect(say("running", 0)).toBe(before);
+  vi.advanceTimersByTime(3000);
+  expect(onDue).toHaveBeenCalledOnce();
+  expect(say("running", 0)).toBe("Running…");
+  onDue.mockClear();
   expect(say("streaming", 10)).toBe("Streaming: 10 rows");
   vi.advanceTimersByTime(2900);
   expect(say("streaming", 20)).toBe("Streaming: 10 rows");

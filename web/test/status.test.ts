@@ -4,6 +4,7 @@ import { parseBytes, parseRowNumber } from "../src/viewer/parse.js";
 import {
   announcement,
   errorPosition,
+  facts,
   formatBytes,
   formatDuration,
   formatMemory,
@@ -52,6 +53,13 @@ test("a running stream reports its progress, a complete one its totals", () => {
     /^Complete: 1,500,000 rows, /,
   );
   expect(announcement("connecting", undefined)).toBe("Connecting…");
+});
+
+test("a statement without rows so far says only how long it has run", () => {
+  const running = { ...progress, rows: 0, bytes: 192, elapsedMs: 14_000, firstRowMs: undefined };
+  expect(phaseOf("streaming", running)).toBe("running");
+  expect(facts("running", running)).toEqual(["14.0 s"]);
+  expect(announcement("running", running)).toBe("Running…");
 });
 
 test("files that are missing are counted", () => {

@@ -5,7 +5,12 @@ import { announcement, type ViewerPhase } from "./status.js";
 
 /** Minimum time between two announcements of progress. */
 const INTERVAL_MS = 3000;
-const PHASES_OF_PROGRESS: readonly ViewerPhase[] = ["streaming", "windowed", "arranging"];
+const PHASES_OF_PROGRESS: readonly ViewerPhase[] = [
+  "running",
+  "streaming",
+  "windowed",
+  "arranging",
+];
 
 /** The status for screen readers: changes of state at once, progress every 3 s. */
 export class Announcer {
@@ -35,14 +40,14 @@ export class Announcer {
   text(phase: ViewerPhase, progress: TableProgress | undefined, arrangement: Arrangement): string {
     const nowMs = performance.now();
     const isDue = nowMs - this.#announcedMs >= INTERVAL_MS;
-    if (phase === this.#phase && PHASES_OF_PROGRESS.includes(phase) && !isDue) {
+    // The first rows usually come soon.
+    const isProgress = phase === "running" || phase === this.#phase;
+    if (isProgress && PHASES_OF_PROGRESS.includes(phase) && !isDue) {
       // The timer announces the last progress before rows stop arriving.
       clearTimeout(this.#timer);
       this.#timer = setTimeout(this.#onDue, INTERVAL_MS + this.#announcedMs - nowMs);
       return this.#text;
     }
-    // Before the first rows there is nothing to announce.
-    if (phase === "streaming" && progress?.rows === 0) return this.#text;
     this.#phase = phase;
     this.#announcedMs = nowMs;
     const texts = [announcement(phase, progress), describe(arrangement)];

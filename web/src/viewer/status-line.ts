@@ -12,6 +12,8 @@ export function statusLine(
   const dot = html`<i class="dot ${phase}"></i>`;
   if (table === undefined || progress === undefined)
     return html`${dot}<span>${phaseWord(phase)}</span>`;
+  if (phase === "running")
+    return html`${dot}<span>${phaseWord(phase)}</span><span>${facts(phase, progress)}</span>`;
   const { schema, warning } = table;
   if (phase === "interrupted") {
     return html`${dot}<span class="warning">${interruptionText(progress)}</span>`;

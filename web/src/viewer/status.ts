@@ -6,6 +6,7 @@ import type { ColonnadeError } from "../model/errors.js";
 export type ViewerPhase =
   | "idle"
   | "connecting"
+  | "running"
   | "interrupted"
   | "waiting"
   | "paused"
@@ -13,15 +14,20 @@ export type ViewerPhase =
   | TableState;
 
 /** The phase of a viewer that shows a table. */
-export function phaseOf(state: TableState, { connection, pause }: TableProgress): ViewerPhase {
+export function phaseOf(
+  state: TableState,
+  { rows, connection, pause }: TableProgress,
+): ViewerPhase {
   const isReading = state === "streaming" || state === "windowed";
   if (isReading && connection !== "open") return connection;
-  return state === "streaming" && pause !== undefined ? "paused" : state;
+  if (state !== "streaming") return state;
+  if (pause !== undefined) return "paused";
+  return rows === 0 ? "running" : state;
 }
 
 /** Whether rows are arriving, or expected. */
 export function isRunningPhase(phase: ViewerPhase): boolean {
-  return /^(?:connecting|streaming|interrupted|waiting)$/.test(phase);
+  return /^(?:connecting|running|streaming|interrupted|waiting)$/.test(phase);
 }
 
 /** Whether there may be more rows than are known. */
@@ -78,6 +84,7 @@ export function fraction(progress: TableProgress | undefined): number | undefine
 const PHASE_WORDS: Record<ViewerPhase, string> = {
   idle: "No table is open",
   connecting: "Connecting",
+  running: "Running",
   streaming: "Streaming",
   interrupted: "Connection lost",
   waiting: "Waiting for other tables",
@@ -103,6 +110,7 @@ export function interruptionText({ rows, interruption }: TableProgress): string 
 export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
   const { bytes, elapsedMs, firstRowMs, leftOutFiles: files } = progress;
   const shown = files ? [`files left out: ${files}`] : [];
+  if (phase === "running") return [formatDuration(elapsedMs)];
   // Rows are read only when they are shown, so a rate would be meaningless.
   if (phase === "windowed") return [...shown, `${formatBytes(bytes)} read`];
   if (bytes > 0) shown.push(formatBytes(bytes));
@@ -116,7 +124,8 @@ export function facts(phase: ViewerPhase, progress: TableProgress): string[] {
 /** The status as one sentence, for screen readers. */
 export function announcement(phase: ViewerPhase, progress: TableProgress | undefined): string {
   const word = phaseWord(phase);
-  if (progress === undefined) return phase === "connecting" ? `${word}…` : word;
+  if (phase === "connecting" || phase === "running") return `${word}…`;
+  if (progress === undefined) return word;
   const { rows, totalRows } = progress;
   if (phase === "interrupted") return interruptionText(progress);
   const of =

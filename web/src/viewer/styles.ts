@@ -247,6 +247,7 @@ export const viewerStyles = css`
     border-radius: 50%;
     background: var(--_muted);
   }
+  .dot.running,
   .dot.streaming,
   .dot.arranging,
   .dot.connecting {

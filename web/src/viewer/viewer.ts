@@ -72,6 +72,7 @@ const MAX_CELL_CHARS = 300;
  * @csspart cell - a cell
  * @csspart toolbar - the bar below the rows
  * @csspart status - the status line in the toolbar
+ * @csspart cancel - the button that stops the rows
  * @csspart find - the find bar
  * @csspart inspector - the dialog that shows a whole cell
  * @csspart selection - the size and totals of the selection
@@ -340,7 +341,7 @@ export class ColonnadeViewer extends ViewerAttributes {
         <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress)}</div>
         <div class="unseen" role="status">${announced}</div>
         ${this.#tools.bar.render()}
-        ${isRunning ? html`<button @click=${this.cancel}>Cancel</button>` : nothing}
+        ${isRunning ? html`<button part="cancel" @click=${this.cancel}>Cancel</button>` : nothing}
         ${phase === "cancelled" && this.#given !== null ? html`<button @click=${this.retry}>Load again</button>` : nothing}
         ${this.#grid.element.hidden ? nothing : this.#columns.renderButton()}
         ${
@@ -383,7 +384,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#abort = abort;
     this.#phase = "connecting";
     this.#startMs = performance.now();
-    this.#ticker = setInterval(() => this.requestUpdate(), 500);
+    this.#tick();
     this.requestUpdate();
     try {
       const table = await this.#open(source, abort.signal);
@@ -391,9 +392,9 @@ export class ColonnadeViewer extends ViewerAttributes {
       else this.#show(table, true);
     } catch (thrown) {
       if (abort !== this.#abort) return;
-      clearInterval(this.#ticker);
       const error = ColonnadeError.from(thrown, "open_failed");
       this.#phase = error.code === "cancelled" ? "cancelled" : "failed";
+      this.#tick();
       if (this.#phase === "failed") this.#fail(error);
       this.#ready.reject(error);
       this.requestUpdate();
@@ -409,7 +410,6 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   #show(table: Table, isOwned: boolean): void {
-    clearInterval(this.#ticker);
     this.#arranger.begin(table, isOwned);
     this.#grid.setTable(table.schema.fields, () => Promise.reject(cancelledError()));
     this.#columns.begin(table.schema.fields);
@@ -465,6 +465,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   #follow(table: Table): void {
     const { state, progress } = table;
     this.#phase = phaseOf(state, progress);
+    this.#tick();
     this.#error = table.error;
     const { rows: numRows, totalRows } = this.#progress ?? progress;
     this.#grid.update({ numRows, totalRows, isGrowing: mayGrow(state, totalRows) });
@@ -498,8 +499,15 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.requestUpdate();
   }
 
-  #reset(): void {
+  /** While rows are awaited, the shown time moves. */
+  #tick(): void {
     clearInterval(this.#ticker);
+    if (this.#phase === "connecting" || this.#phase === "running") {
+      this.#ticker = setInterval(() => this.requestUpdate(), 500);
+    }
+  }
+
+  #reset(): void {
     this.#abort?.abort();
     this.#abort = undefined;
     this.#listening?.abort();
@@ -512,6 +520,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     this.#reacher.forget();
     this.#tools.reset();
     this.#phase = "idle";
+    this.#tick();
     this.#announcer.announceNext();
     this.#ready.begin();
   }

@@ -16,6 +16,8 @@ import { RowsVersion, staleRowsNote } from "./rows-version.js";
 import { viewTabs } from "./view-tabs.js";
 import { welcome } from "./welcome.js";
 
+/** A statement that runs longer than this can be cancelled where it was run. */
+const SLOW_MS = 300;
 /** How long a notification is shown, in ms. */
 const NOTIFICATION_MS = 4000;
 
@@ -25,6 +27,7 @@ export class Dashboard extends LitElement implements Shell {
     theme: { state: true },
     isListOpen: { state: true },
     notification: { state: true },
+    isRunning: { state: true },
   };
 
   declare theme: Theme;
@@ -33,6 +36,8 @@ export class Dashboard extends LitElement implements Shell {
   /** The text of the shown notification; empty for none. */
   declare notification: string;
 
+  /** Whether a statement has been running for {@link SLOW_MS}. */
+  declare isRunning: boolean;
   readonly viewer: ColonnadeViewer = document.createElement("colonnade-viewer");
   readonly #catalog = new CatalogWatch(() => this.requestUpdate());
   readonly #navigation = new Navigation({
@@ -47,6 +52,7 @@ export class Dashboard extends LitElement implements Shell {
   readonly #version = new RowsVersion();
   /** How many times rows were requested, including for the same address. */
   #numLoads = 0;
+  #following: AbortController | undefined;
   #notificationTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
@@ -54,6 +60,7 @@ export class Dashboard extends LitElement implements Shell {
     this.theme = loadTheme();
     this.isListOpen = false;
     this.notification = "";
+    this.isRunning = false;
     this.addEventListener("notification", (event) =>
       this.#notify((event as NotificationEvent).detail),
     );
@@ -103,7 +110,6 @@ export class Dashboard extends LitElement implements Shell {
   protected override willUpdate(): void {
     this.viewer.theme = this.theme;
     this.viewer.hidden = !this.#rows.isShown;
-    this.viewer.totalRows = this.#tableInfo?.rows ?? null;
   }
 
   protected override render() {
@@ -118,12 +124,12 @@ export class Dashboard extends LitElement implements Shell {
           role=${this.#statements.hasTabs ? "tabpanel" : nothing}
           aria-label=${this.#statements.hasTabs ? this.#statements.title : nothing}
         >
-          ${this.#statements.renderPanel(this.tables ?? [], this.#exampleSql())}
+          ${this.#statements.renderPanel(this.tables ?? [], this.#exampleSql(), this.isRunning)}
           ${hasRows ? this.#renderViewBar(subject) : nothing}
           <div id="view" class="view" role=${hasRows ? "tabpanel" : nothing} aria-label=${hasRows ? view : nothing}>
             ${hasRows ? nothing : welcome(this.tables, (to) => this.go(to))}
             ${hasRows && view === "rows" ? this.#renderStaleRowsNote() : nothing}
-            <div class="shown" ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
+            <div class=${this.isRunning ? "shown running" : "shown"} ?hidden=${this.viewer.hidden}>${this.viewer}${this.#renderPanels(sidePanels)}</div>
             ${this.#renderOtherView()}
           </div>
         </div>
@@ -221,7 +227,11 @@ export class Dashboard extends LitElement implements Shell {
   #show(address: Address, isReload: boolean, statement: number | undefined): void {
     this.isListOpen = false;
     this.#statements.show(address, isReload, statement);
+    // Both, because the viewer forgets a total that is not set again with another source.
+    this.viewer.totalRows = null;
+    this.viewer.totalRows = this.#tableInfo?.rows ?? null;
     this.#rows.show(address, isReload);
+    void this.#followStatement();
     if (isReload) {
       this.#numLoads++;
       this.#version.begin(address.subject);
@@ -236,6 +246,25 @@ export class Dashboard extends LitElement implements Shell {
     const current = subject && "table" in subject ? subject.table : undefined;
     const first = this.tables?.find(({ error }) => error === undefined);
     return exampleSql(current ?? first?.name ?? "table");
+  }
+
+  /** Notes whether the shown statement runs. */
+  async #followStatement(): Promise<void> {
+    const { subject } = this.address;
+    this.isRunning = false;
+    this.#following?.abort();
+    const following = new AbortController();
+    this.#following = following;
+    if (subject === undefined || !("sql" in subject) || !this.#rows.isShown) return;
+    const timer = setTimeout(() => {
+      this.isRunning = true;
+    }, SLOW_MS);
+    following.signal.addEventListener("abort", () => clearTimeout(timer));
+    // Its errors are shown by the viewer.
+    await this.viewer.ready.then(({ done }) => done).catch(() => undefined);
+    if (following.signal.aborted) return;
+    following.abort();
+    this.isRunning = false;
   }
 
   get #tableInfo(): CatalogTable | undefined {

@@ -22,6 +22,7 @@ export class SqlPanel extends LitElement {
     example: { attribute: false },
     known: { attribute: false },
     diagnostic: { attribute: false },
+    isRunning: { attribute: false },
   };
 
   /** The editor's text. */
@@ -31,9 +32,12 @@ export class SqlPanel extends LitElement {
   /** The tables and columns for completion. */
   declare known: KnownTables;
   declare diagnostic: Diagnostic | undefined;
+  /** Whether a statement runs; then the button Run is Cancel. */
+  declare isRunning: boolean;
 
   constructor() {
     super();
+    this.isRunning = false;
     this.text = "";
     this.example = "SELECT 1";
     this.known = { tables: [], current: undefined };
@@ -44,6 +48,7 @@ export class SqlPanel extends LitElement {
   }
 
   protected override render() {
+    const { isRunning } = this;
     const isEmpty = this.text.trim() === "";
     return html`<div class=${isEmpty ? "sql empty" : "sql"}>
       <sql-editor
@@ -77,11 +82,12 @@ export class SqlPanel extends LitElement {
         </button>
         <button
           class="primary"
-          aria-disabled=${isEmpty ? "true" : nothing}
-          title=${`Run the selection or the whole text (${SHORTCUT})`}
-          @click=${() => this.#dispatchStatement("run")}
+          aria-disabled=${isEmpty && !isRunning ? "true" : nothing}
+          title=${isRunning ? "Cancel the statement (Esc)" : `Run the selection or the whole text (${SHORTCUT})`}
+          @click=${() =>
+            isRunning ? this.dispatchEvent(new Event("stop")) : this.#dispatchStatement("run")}
         >
-          Run
+          ${isRunning ? "Cancel" : "Run"}
         </button>
       </div>
     </div>`;

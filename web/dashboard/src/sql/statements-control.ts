@@ -97,13 +97,14 @@ export class StatementsControl {
     ></statement-tabs>`;
   }
 
-  renderPanel(tables: readonly CatalogTable[], example: string) {
+  renderPanel(tables: readonly CatalogTable[], example: string, isRunning: boolean) {
     const known = { tables, current: this.#table };
     return html`<sql-panel
         .text=${this.#current?.text ?? this.#draft}
         .example=${example}
         .known=${known}
         .diagnostic=${this.#diagnostic}
+        .isRunning=${isRunning}
         @edit=${(event: CustomEvent<string>) => this.#edit(event.detail)}
         @run=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "rows")}
         @explain=${(event: CustomEvent<StatementRange>) => this.#runRange(event.detail, "plan")}
