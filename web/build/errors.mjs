@@ -30,7 +30,8 @@ function decoderCodes() {
 }
 
 function packageCodes() {
-  const found = [];
+  // Its message is the page's.
+  const found = [["source_error", "What the page's own `fetch` or stream threw."]];
   for (const name of readdirSync(source, { recursive: true, encoding: "utf8" }).sort()) {
     if (!name.endsWith(".ts")) continue;
     const { program } = parseSync(name, readFileSync(new URL(name, source), "utf8"));

@@ -114,7 +114,7 @@ test("a bounded source may end between messages, with a warning", async () => {
 });
 
 test("a broken connection is a network error with a position", async () => {
-  expect(await run(["S(R)", new Error("reset")], "marker")).toMatchObject({
+  expect(await run(["S(R)", new TypeError("reset")], "marker")).toMatchObject({
     state: "failed",
     rows: 1,
     error: { code: "network_error", row: 1, byte: 4 },
@@ -130,7 +130,7 @@ test("a decoder's error ends the stream with its own code and position", async (
 
 test("a failure before the schema rejects", async () => {
   await expect(run([""], "boundary")).rejects.toMatchObject({ code: "missing_end_of_stream" });
-  await expect(run([new Error("reset")], "marker")).rejects.toMatchObject({
+  await expect(run([new TypeError("reset")], "marker")).rejects.toMatchObject({
     code: "network_error",
   });
 });
@@ -166,7 +166,7 @@ test("a schema does not wait long for rows", async () => {
 });
 
 test("a shown stream that breaks before its first row opens, and then fails", async () => {
-  expect(await run(["S", new Error("reset")], "marker", () => undefined)).toMatchObject({
+  expect(await run(["S", new TypeError("reset")], "marker", () => undefined)).toMatchObject({
     state: "failed",
     rowsAtFirst: 0,
     error: { code: "network_error" },

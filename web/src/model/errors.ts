@@ -80,8 +80,8 @@ export class ColonnadeError extends Error {
 export function plainSourceError(thrown: unknown): PlainError {
   if (thrown instanceof ColonnadeError) return thrown.toJSON();
   const { name, message } = thrown instanceof Error ? thrown : { name: "", message: `${thrown}` };
-  const isLost = /^(?:Type|Network|Abort|Timeout)Error$/.test(name);
-  return { code: isLost ? "network_error" : "source_error", message };
+  if (/^(?:Type|Network|Abort|Timeout)Error$/.test(name)) return { code: "network_error", message };
+  return new ColonnadeError("source_error", message).toJSON();
 }
 
 /** The error to throw for it on the other side of the `postMessage`. */
