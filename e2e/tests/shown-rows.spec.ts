@@ -132,3 +132,74 @@ test("ready is about the latest source, and its total is of that source", async 
     again: "destination",
   });
 });
+
+test("a viewer that leaves the page, moves or opens its source again shows the same", async ({
+  page,
+  pages,
+  server,
+}) => {
+  const requests: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("/rows?")) requests.push(new URL(request.url()).pathname);
+  });
+  await page.goto(pages.origin);
+  const seen = await page.evaluate(async (origin) => {
+    const each = document.createElement("colonnade-viewer");
+    each.style.height = "400px";
+    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const sorted = () =>
+      new Promise((resolve) => each.addEventListener("colonnade-sort", resolve, { once: true }));
+    each.src = `${origin}/v1/tables/flights/rows`;
+    document.body.append(each);
+    // Moved while it connects.
+    await Promise.resolve();
+    document.body.prepend(each);
+    await (await each.ready).done;
+    const before = sorted();
+    each.state = {
+      sort: [{ column: "delay", descending: true }],
+      filter: { op: "eq", column: "origin", value: "SEA" },
+      columns: { shown: ["origin", "delay"], pinned: ["origin"], widthsPx: { delay: 77 } },
+      row: 500,
+    };
+    await before;
+    await pause(300);
+    const { state } = each;
+    each.remove();
+    await pause(500);
+    const isClosed = each.table === undefined;
+    const again = sorted();
+    document.body.append(each);
+    await again;
+    await pause(300);
+    const attached = each.state;
+    const retried = sorted();
+    each.retry();
+    await retried;
+    await pause(300);
+    const { state: afterRetry } = each;
+    each.remove();
+    await pause(100);
+    each.src = `${origin}/v1/tables/every_type/rows`;
+    await pause(300);
+    const whileDetached = each.table;
+    document.body.append(each);
+    const other = await each.ready;
+    return {
+      state,
+      attached,
+      afterRetry,
+      isClosed,
+      whileDetached,
+      first: other.schema.fields[0]?.name,
+      ofOther: [each.state.sort, each.state.filter, each.state.row],
+    };
+  }, server.origin);
+  expect(seen.state.row).toBe(500);
+  expect(seen.attached).toEqual(seen.state);
+  expect(seen.afterRetry).toEqual(seen.state);
+  expect(seen).toMatchObject({ isClosed: true, first: "row", ofOther: [[], null, 0] });
+  expect(seen.whileDetached).toBeUndefined();
+  const opened = (table: string) => requests.filter((path) => path.includes(`/${table}/`)).length;
+  expect([opened("flights"), opened("every_type")]).toEqual([3, 1]);
+});

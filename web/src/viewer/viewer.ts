@@ -128,6 +128,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   #view: View | undefined;
   #stateToShow: ViewerStateInput = {};
   #stateChange = new StateChange();
+  /** The view of a table that was closed because the element left the page. */
+  #left: ViewerStateInput | undefined;
   #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
@@ -141,11 +143,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   readonly #reacher = new RowReacher();
   readonly #pageLife = new PageLife(
     () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
-    () => {
-      const { state } = this;
-      this.retry();
-      this.state = state;
-    },
+    () => this.retry(),
   );
 
   constructor() {
@@ -241,12 +239,16 @@ export class ColonnadeViewer extends ViewerAttributes {
   /** Resumes a failed table if possible; otherwise opens the source again from the first row. */
   retry(): void {
     const source = this.#given;
-    const { arrangement } = this.#arranger;
     if (this.#table?.canResume) this.#table.resume();
-    else if (source !== null) {
-      void this.#load(source);
-      this.state = { ...arrangement, ...this.#stateToShow };
-    }
+    else if (source !== null) this.#reopen(source);
+  }
+
+  /** Opens a source again, and shows its rows as they were shown. */
+  #reopen(source: TableSource): void {
+    const { summaries: _, ...state } = this.state;
+    const left = this.#left ?? state;
+    void this.#load(source);
+    this.state = mergedState(left, this.#stateToShow);
   }
 
   get #given(): TableSource | null {
@@ -261,7 +263,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#pageLife.connect();
-    if (this.hasUpdated && this.#table === undefined) this.retry();
+    if (this.hasUpdated && this.#phase === "idle") this.retry();
   }
 
   override disconnectedCallback(): void {
@@ -270,13 +272,19 @@ export class ColonnadeViewer extends ViewerAttributes {
     // An element that is only moved is connected again within the same task.
     queueMicrotask(() => {
       const isLeft = this.#arranger.isOwned || this.#phase === "connecting";
-      if (!this.isConnected && isLeft) this.#reset();
+      if (this.isConnected || !isLeft) return;
+      const { summaries: _, ...state } = this.state;
+      this.#reset();
+      this.#left = state;
     });
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
     if (changed.has("density")) this.#grid.setRowHeight(ROW_HEIGHTS_PX[this.density] ?? 30);
     if (changed.has("src") || changed.has("source")) {
+      this.#left = undefined;
+      // It is opened when the element is in a page.
+      if (!this.isConnected) return;
       const source = this.#given;
       const before = changed.get("src") ?? changed.get("source");
       // The total is that of the former table.
@@ -485,12 +493,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   /** Reads failed rows again, or opens the source again if the result is gone. */
   #readAgain(): void {
     const source = this.#given;
-    const { state } = this;
     if (source === null || !this.#arranger.isOwned || !isGone(this.#unread)) this.#grid.retry();
-    else {
-      void this.#load(source);
-      this.state = state;
-    }
+    else this.#reopen(source);
   }
 
   #fail(error: ColonnadeError): void {
@@ -508,6 +512,7 @@ export class ColonnadeViewer extends ViewerAttributes {
   }
 
   #reset(): void {
+    this.#left = undefined;
     this.#abort?.abort();
     this.#abort = undefined;
     this.#listening?.abort();
