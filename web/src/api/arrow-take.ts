@@ -3,17 +3,17 @@ import type { Table as ArrowTable, Data, DataType, Field, Union, Vector } from "
 type Arrow = typeof import("apache-arrow");
 
 /** Values to take, each by the number of its chunk and its index there. */
-interface Places {
+interface Picks {
   chunks: Uint32Array;
   indices: Uint32Array;
 }
 
 /** The rows with these numbers of a table of apache-arrow, as a table of one batch. Nothing but bytes is copied. */
 export function takeRows(arrow: Arrow, table: ArrowTable, rowNumbers: Uint32Array): ArrowTable {
-  const places = placesOf(table, rowNumbers);
+  const picks = picksOf(table, rowNumbers);
   const { fields, metadata } = table.schema;
   const children = fields.map((_, column) =>
-    new Taker(arrow, places).take(table.batches.map(({ data }) => data.children[column] as Data)),
+    new Taker(arrow, picks).take(table.batches.map(({ data }) => data.children[column] as Data)),
   );
   const taken = fieldsOf(arrow, fields, children);
   const type = new arrow.Struct(taken);
@@ -32,8 +32,8 @@ function fieldsOf(arrow: Arrow, fields: readonly Field[], values: readonly Data[
   });
 }
 
-function placesOf(table: ArrowTable, rowNumbers: Uint32Array): Places {
-  const places = {
+function picksOf(table: ArrowTable, rowNumbers: Uint32Array): Picks {
+  const picks = {
     chunks: new Uint32Array(rowNumbers.length),
     indices: new Uint32Array(rowNumbers.length),
   };
@@ -46,26 +46,26 @@ function placesOf(table: ArrowTable, rowNumbers: Uint32Array): Places {
       if ((starts[middle] ?? 0) <= row) low = middle;
       else high = middle;
     }
-    places.chunks[at] = low;
-    places.indices[at] = row - (starts[low] ?? 0);
+    picks.chunks[at] = low;
+    picks.indices[at] = row - (starts[low] ?? 0);
   });
-  return places;
+  return picks;
 }
 
-/** Takes values of a column, which may be nested, at some places. */
+/** Takes values of a column, which may be nested. */
 class Taker {
   readonly #arrow: Arrow;
-  readonly #places: Places;
+  readonly #picks: Picks;
 
-  constructor(arrow: Arrow, places: Places) {
+  constructor(arrow: Arrow, picks: Picks) {
     this.#arrow = arrow;
-    this.#places = places;
+    this.#picks = picks;
   }
 
   take(chunks: readonly Data[]): Data {
     const { Type, makeData } = this.#arrow;
     const [first] = chunks;
-    const { length } = this.#places.indices;
+    const { length } = this.#picks.indices;
     const type = first?.type ?? new this.#arrow.Null();
     if (first === undefined || type.typeId === Type.Null) {
       return makeData({ type: new this.#arrow.Null(), length });
@@ -91,12 +91,12 @@ class Taker {
       case Type.List:
       case Type.LargeList:
       case Type.Map: {
-        const { places, valueOffsets } = this.#spans(chunks);
-        return makeNested({ valueOffsets }, [this.#takeChild(chunks, 0, places)]);
+        const { picks, valueOffsets } = this.#spans(chunks);
+        return makeNested({ valueOffsets }, [this.#takeChild(chunks, 0, picks)]);
       }
       case Type.FixedSizeList: {
-        const { places } = this.#spans(chunks, first.stride);
-        return makeNested({}, [this.#takeChild(chunks, 0, places)]);
+        const { picks } = this.#spans(chunks, first.stride);
+        return makeNested({}, [this.#takeChild(chunks, 0, picks)]);
       }
       case Type.Struct:
         return makeNested(
@@ -120,23 +120,23 @@ class Taker {
   }
 
   #chunk(chunks: readonly Data[], at: number): Data {
-    return chunks[this.#places.chunks[at] ?? 0] as Data;
+    return chunks[this.#picks.chunks[at] ?? 0] as Data;
   }
 
   #index(at: number): number {
-    return this.#places.indices[at] ?? 0;
+    return this.#picks.indices[at] ?? 0;
   }
 
   #nulls(chunks: readonly Data[]): { nullCount: number; nullBitmap?: Uint8Array } {
     if (chunks.every(({ nullCount }) => nullCount === 0)) return { nullCount: 0 };
-    const { length } = this.#places.indices;
+    const { length } = this.#picks.indices;
     const isValid = (at: number) => this.#chunk(chunks, at).getValid(this.#index(at));
     return { nullCount: -1, nullBitmap: bits(length, isValid) };
   }
 
   /** Values of `stride` elements each. */
   #takeFixed(chunks: readonly Data[], stride: number) {
-    const { length } = this.#places.indices;
+    const { length } = this.#picks.indices;
     const values = new (arrayOf(chunks[0]?.values))(length * stride);
     for (let at = 0; at < length; at++) {
       const start = this.#index(at) * stride;
@@ -146,8 +146,8 @@ class Taker {
   }
 
   #takeBytes(chunks: readonly Data[]) {
-    const { places, valueOffsets } = this.#spans(chunks);
-    return { valueOffsets, data: new Taker(this.#arrow, places).#takeFixed(chunks, 1) };
+    const { picks, valueOffsets } = this.#spans(chunks);
+    return { valueOffsets, data: new Taker(this.#arrow, picks).#takeFixed(chunks, 1) };
   }
 
   /** The bytes of all chunks stay, and the views count their buffers on. */
@@ -155,10 +155,10 @@ class Taker {
     const values = this.#takeFixed(chunks, 16);
     const words = new Int32Array(values.buffer);
     const firsts = countedOn(chunks, ({ variadicBuffers }) => variadicBuffers.length);
-    for (let at = 0; at < this.#places.indices.length; at++) {
+    for (let at = 0; at < this.#picks.indices.length; at++) {
       const isInline = (words[at * 4] ?? 0) <= 12;
       if (!isInline)
-        words[at * 4 + 2] = (words[at * 4 + 2] ?? 0) + (firsts[this.#places.chunks[at] ?? 0] ?? 0);
+        words[at * 4 + 2] = (words[at * 4 + 2] ?? 0) + (firsts[this.#picks.chunks[at] ?? 0] ?? 0);
     }
     return {
       views: values,
@@ -166,9 +166,9 @@ class Taker {
     };
   }
 
-  /** The places of the items of lists, or of the bytes of texts, and the offsets of the taken ones. */
+  /** The items of lists, or the bytes of texts, to take, and the offsets of the taken ones. */
   #spans(chunks: readonly Data[], size?: number) {
-    const { length } = this.#places.indices;
+    const { length } = this.#picks.indices;
     const Offsets = chunks[0]?.valueOffsets instanceof BigInt64Array ? BigInt64Array : Int32Array;
     const valueOffsets = new Offsets(length + 1);
     const starts = new Uint32Array(length);
@@ -181,21 +181,21 @@ class Taker {
       total += size ?? Number(offsets[index + 1]) - start;
       valueOffsets[at + 1] = (Offsets === BigInt64Array ? BigInt(total) : total) as never;
     }
-    const places = { chunks: new Uint32Array(total), indices: new Uint32Array(total) };
+    const picks = { chunks: new Uint32Array(total), indices: new Uint32Array(total) };
     let next = 0;
     for (let at = 0; at < length; at++) {
       const end = size === undefined ? Number(valueOffsets[at + 1]) : (at + 1) * size;
       for (let index = starts[at] ?? 0; next < end; next++, index++) {
-        places.chunks[next] = this.#places.chunks[at] ?? 0;
-        places.indices[next] = index;
+        picks.chunks[next] = this.#picks.chunks[at] ?? 0;
+        picks.indices[next] = index;
       }
     }
-    return { places, valueOffsets };
+    return { picks, valueOffsets };
   }
 
-  #takeChild(chunks: readonly Data[], child: number, places: Places = this.#places): Data {
+  #takeChild(chunks: readonly Data[], child: number, picks: Picks = this.#picks): Data {
     const children = chunks.map(({ children }) => children[child] as Data);
-    return new Taker(this.#arrow, places).take(children);
+    return new Taker(this.#arrow, picks).take(children);
   }
 
   #takeUnion(chunks: readonly Data[], type: DataType): Data {
@@ -206,12 +206,12 @@ class Taker {
     const offsetAt = (at: number) => Number(this.#chunk(chunks, at).valueOffsets[this.#index(at)]);
     const indices = isDense
       ? Uint32Array.from(typeIds, (_, at) => offsetAt(at))
-      : this.#places.indices;
+      : this.#picks.indices;
     const children = (chunks[0]?.children ?? []).map((_, child) => {
       // A value of another member takes the first of this one, if there is any.
       const isOf = (at: number) => members[typeIds[at] ?? 0] === child;
       const own = isDense ? indices.map((index, at) => (isOf(at) ? index : 0)) : indices;
-      return this.#takeChild(chunks, child, { chunks: this.#places.chunks, indices: own });
+      return this.#takeChild(chunks, child, { chunks: this.#picks.chunks, indices: own });
     });
     const parts = { type: this.#withChildren(type, children), length, typeIds, children };
     const valueOffsets = Int32Array.from(typeIds, (_, at) => at);
@@ -220,7 +220,7 @@ class Taker {
   }
 
   #takeTypeIds(chunks: readonly Data[]): Int8Array {
-    const { indices } = this.#places;
+    const { indices } = this.#picks;
     return Int8Array.from(indices, (index, at) => this.#chunk(chunks, at).typeIds[index] ?? 0);
   }
 
@@ -232,9 +232,9 @@ class Taker {
     }
     const firsts = countedOn(dictionaries, ({ length }) => length);
     const indices = Int32Array.from(
-      this.#places.indices,
+      this.#picks.indices,
       (index, at) =>
-        Number(this.#chunk(chunks, at).values[index]) + (firsts[this.#places.chunks[at] ?? 0] ?? 0),
+        Number(this.#chunk(chunks, at).values[index]) + (firsts[this.#picks.chunks[at] ?? 0] ?? 0),
     );
     const { type } = dictionary as Vector;
     const joined = (dictionary as Vector).concat(...dictionaries.slice(1));
