@@ -56,6 +56,7 @@ for (const folder of folders) {
       if (arrow.schema.fields.some(({ type }) => DataType.isDenseUnion(type))) return;
       const again = await readHere(tableToIPC(arrow, "stream"));
       expect(await textOf(again)).toEqual(rows);
+      expect(takeRows(Arrow, arrow, new Uint32Array()).schema).toEqual(arrow.schema);
       if (rows.length === 0 || name.startsWith("replaced_nested")) return;
       const order = Uint32Array.from({ length: 20 }, () => Math.floor(random() * rows.length));
       const taken = await readHere(tableToIPC(takeRows(Arrow, arrow, order), "stream"));

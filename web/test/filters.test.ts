@@ -164,6 +164,8 @@ test("dates in the order of the page's language, and refusals that name a form t
   expect(value("03/01/2025")).toBe("2025-03-01");
   expect(value("01/03/2025", "en-GB")).toBe("2025-03-01");
   expect(value("2025/3/1", "ja")).toBe("2025-03-01");
+  expect(value("2025/3/1", "fa")).toBe("2025-03-01");
+  expect(value("2941775-04-07", "en", "date32[day]")).toBe("2941775-04-07");
   expect(value("2025-3-1")).toBe("2025-03-01");
   expect(value("01.03.2025 9:05", "de")).toBe("2025-03-01 09:05");
   expect(value("2025-03-01T09:05:00+0200")).toBe("2025-03-01 09:05:00+02:00");

@@ -338,6 +338,7 @@ function repeatedTexts({ codes, numTexts, texts }: RawRepeats): ColumnValues {
   return { values, validity };
 }
 
-function clampRow(row: number, numRows: number): number {
+/** A row number within the existing rows, or the number of rows. */
+export function clampRow(row: number, numRows: number): number {
   return Math.max(0, Math.min(Math.trunc(row), numRows));
 }

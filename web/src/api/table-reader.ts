@@ -1,8 +1,9 @@
+import { ColonnadeError } from "../model/errors.js";
 import type { RowWindow } from "../model/row-window.js";
 import type { Schema } from "../model/schema.js";
 import { framePainted } from "../rpc/event-loop.js";
 import type { Requester } from "../rpc/requester.js";
-import { type RowRange, type RowReader, View } from "./row-reader.js";
+import { clampRow, type RowRange, type RowReader, View } from "./row-reader.js";
 
 /** The part of a table that its reader needs. */
 interface ArrivingTable {
@@ -37,8 +38,11 @@ export class TableReader extends View {
 
   override async rowNumbers({ start, end }: RowRange): Promise<Uint32Array | null> {
     if (this.#isArranged) return null;
-    const first = Math.max(0, start);
-    const length = Math.max(0, Math.min(end, this.numRows) - first);
+    const first = clampRow(start, this.numRows);
+    const length = Math.max(0, clampRow(end, this.numRows) - first);
+    if (first + length > 2 ** 32) {
+      throw new ColonnadeError("too_large", "Row numbers above 4,294,967,295 cannot be given.");
+    }
     return Uint32Array.from({ length }, (_, index) => first + index);
   }
 

@@ -1,7 +1,13 @@
 import { html, nothing, type TemplateResult } from "lit";
 import type { Predicate } from "../model/predicate.js";
 import { type Field, filterKindOf, isSortableType, valueType } from "../model/schema.js";
-import { conjunctsOfForm, type FilterForm, formOfConjuncts, type TextOp } from "./filter-form.js";
+import {
+  conjunctsOfForm,
+  type FilterForm,
+  formOfConjuncts,
+  isSame,
+  type TextOp,
+} from "./filter-form.js";
 import { FilterValueError } from "./filter-values.js";
 import { conjunctsOfColumn, describePredicate } from "./filters.js";
 import { closePanel } from "./panel.js";
@@ -83,8 +89,10 @@ export class ColumnMenu {
     const onSubmit = (event: SubmitEvent) => {
       event.preventDefault();
       const read = readForm(new FormData(event.currentTarget as HTMLFormElement));
-      if (JSON.stringify(read) === JSON.stringify(form)) closePanel(event);
-      else this.#apply(field, read, (made) => set(event, [...others, ...made]));
+      const made = this.#conjunctsOf(field, read);
+      if (made === undefined) return;
+      if (isSame(made, edited)) closePanel(event);
+      else set(event, [...others, ...made]);
     };
     return html`<form aria-label="Filter" @submit=${onSubmit}>
       ${others.map((conjunct) => {
@@ -114,18 +122,16 @@ export class ColumnMenu {
     </form>`;
   }
 
-  /** What was typed stays if it is refused. */
-  #apply(field: Field, form: FilterForm, set: (conjuncts: readonly Predicate[]) => void): void {
-    let conjuncts: Predicate[];
+  /** The conjuncts of the form; undefined if it is refused, and then what was typed stays. */
+  #conjunctsOf(field: Field, form: FilterForm): Predicate[] | undefined {
     try {
-      conjuncts = conjunctsOfForm(field, form);
+      return conjunctsOfForm(field, form);
     } catch (thrown) {
       if (!(thrown instanceof FilterValueError)) throw thrown;
       this.#refusal = thrown.message;
       this.#callbacks.onChange();
-      return;
+      return undefined;
     }
-    set(conjuncts);
   }
 
   #onToggle({ currentTarget }: ToggleEvent): void {

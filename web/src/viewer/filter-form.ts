@@ -93,7 +93,7 @@ function givenBack(field: Field, form: FilterForm): Predicate[] {
 }
 
 /** Whether two lists have the same conjuncts; numbers and their texts are the same. */
-function isSame(some: readonly Predicate[], others: readonly Predicate[]): boolean {
+export function isSame(some: readonly Predicate[], others: readonly Predicate[]): boolean {
   const texts = (list: readonly Predicate[]) =>
     list
       .map((each) => JSON.stringify(each, (_, value) => (isScalar(value) ? String(value) : value)))

@@ -29,7 +29,7 @@ export function filterValue(typed: string, type: string, language = ""): string 
   const parts = datePartsOf(typed, language || pageLanguage());
   if (parts === undefined || (isDate && parts.time !== undefined)) {
     const example = isDate ? "2025-03-01" : "2025-03-01 or 2025-03-01 12:30:00";
-    const local = new Intl.DateTimeFormat(language || pageLanguage()).format(new Date(2025, 2, 1));
+    const local = dateFormat(language || pageLanguage()).format(new Date(2025, 2, 1));
     throw new FilterValueError(
       `“${typed}” is not a date${isDate ? "" : " or a time"}. Write it like ${example}, or ${local}`,
     );
@@ -37,9 +37,12 @@ export function filterValue(typed: string, type: string, language = ""): string 
   return parts.time === undefined ? parts.day : `${parts.day} ${parts.time}`;
 }
 
+/** The years that a Date of JavaScript has; the bounds of other years are not looked at. */
+const MAX_YEAR = 200_000;
+
 /** Whether a bound of a predicate is a day: in a column of timestamps, its first instant. */
 export function isDay(value: string): boolean {
-  return /^-?\d{4,}-\d\d-\d\d$/.test(value);
+  return /^-?\d{4,5}-\d\d-\d\d$/.test(value);
 }
 
 /** The day that is `count` days after another one. */
@@ -59,7 +62,8 @@ function datePartsOf(
   const [year, month, day, time] = found;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  const isDate = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  if (!isDate && Math.abs(year) < MAX_YEAR) return undefined;
   const [, clock = "", offset = ""] = OFFSET.exec(time ?? "") ?? [];
   if (time !== undefined && !TIME.test(clock)) return undefined;
   const isoOffset = offset.replace(/^([+-]\d\d)(\d\d)$/, "$1:$2").toUpperCase();
@@ -88,9 +92,13 @@ function orderedParts(typed: string, language: string): Parts | undefined {
   return [Number(year), Number(parts.get("month")), Number(parts.get("day")), time];
 }
 
+function dateFormat(language: string): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat(language, { calendar: "gregory", numberingSystem: "latn" });
+}
+
 /** The order of a date's parts in a language. */
 function dateOrder(language: string): string {
-  const parts = new Intl.DateTimeFormat(language).formatToParts(0);
+  const parts = dateFormat(language).formatToParts(0);
   return parts
     .map(({ type }) => type)
     .filter((type) => type !== "literal")
