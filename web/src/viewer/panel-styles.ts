@@ -42,7 +42,15 @@ export const panelStyles = css`
   }
   .panel form {
     display: grid;
+    grid-template-columns: minmax(0, 1fr);
     gap: 8px;
+  }
+  .panel .chip {
+    justify-self: start;
+  }
+  .panel .warning {
+    margin: 0;
+    white-space: normal;
   }
   .panel label {
     display: flex;
@@ -59,11 +67,7 @@ export const panelStyles = css`
   }
   .panel .bound label {
     flex: 1;
-  }
-  .panel input[type="date"] {
-    width: 28px;
-    padding-inline: 5px;
-    overflow: hidden;
+    min-width: 0;
   }
   .panel input[type="date"]::-webkit-datetime-edit {
     display: none;
@@ -80,6 +84,12 @@ export const panelStyles = css`
     flex: 1;
     width: auto;
     min-width: 0;
+  }
+  .panel .bound input[type="date"] {
+    flex: none;
+    width: 28px;
+    padding-inline: 5px;
+    overflow: hidden;
   }
   .panel :is([type="checkbox"], [type="radio"]) {
     width: 14px;
