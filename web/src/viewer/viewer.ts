@@ -236,7 +236,7 @@ export class ColonnadeViewer extends ViewerAttributes {
     }
   }
 
-  /** Resumes a failed table if possible; otherwise opens the source again from the first row. */
+  /** Resumes a failed table if possible; otherwise opens the source again, and shows its rows as they were shown. */
   retry(): void {
     const source = this.#given;
     if (this.#table?.canResume) this.#table.resume();
