@@ -82,6 +82,185 @@ test("Cancel ends the retries, and deletes the result at the server", async ({ p
   expect(server.seen.at(-1)?.path).toBe(`/v1/query/${id}`);
 });
 
+test("rows that arrived before Cancel or a failure are sorted and filtered in the tab", async ({
+  page,
+  server,
+}) => {
+  const flip = { kind: "flip", at: 2000 } as const;
+  for (const end of ["Cancelled", "Failed"]) {
+    const isFailed = end === "Failed";
+    const later = isFailed ? [flip, flip] : Array.from({ length: 50 }, () => REFUSAL);
+    server.faults = [{ kind: "stall", at: 20_000 }, ...later];
+    await page.goto(server.origin);
+    await cutAfterRows(page, server, 140);
+    if (!isFailed) await page.getByRole("button", { name: "Cancel" }).click();
+    const numRows = isFailed ? 160 : 140;
+    await expect(status(page)).toContainText(`${end}: ${numRows} rows`);
+    await expect(page.getByRole("button", { name: "Cancel" })).toBeHidden();
+    if (!isFailed) await expect.poll(() => server.seen.at(-1)?.method).toBe("DELETE");
+    const numRequests = server.seen.length;
+    const arrange = (state: object) =>
+      page.locator("colonnade-viewer").evaluate((viewer, wanted) => {
+        Object.assign(viewer, { state: wanted });
+      }, state);
+    await arrange({ sort: [{ column: "number", descending: true }] });
+    await expect(cell(page, 0, 1)).toHaveText(String(numRows - 1));
+    await arrange({ filter: { op: "lt", column: "number", value: 50 } });
+    await expect(cell(page, 0, 1)).toHaveText("49");
+    await expect(page.locator("[part=status]")).toContainText(`50 of ${numRows} rows that arrived`);
+    await expect(page.locator("[part=status]")).toContainText(end);
+    await arrange({ filter: { op: "lt", column: "number", value: -1 } });
+    await expect(page.getByText("None of the rows that arrived matches the filter.")).toBeVisible();
+    await arrange({ filter: { op: "lt", column: "number", value: 50 } });
+    await expect(cell(page, 0, 1)).toHaveText("49");
+    expect(server.seen.length).toBe(numRequests);
+    server.faults = [];
+    await page.getByRole("button", { name: isFailed ? "Retry" : "Load again" }).click();
+    // The server, which here sends all rows unsorted, is asked to arrange those that arrive now.
+    await expect.poll(() => server.seen.at(-1)?.body).toContain('"descending":true');
+    expect(server.seen.at(-1)?.body).toContain('"lt"');
+  }
+});
+
+test("a table that gave up its connection tries again when the browser is online or the page awake", async ({
+  page,
+  server,
+}) => {
+  // The table's side of the channel to its worker, which then can be told that it gave up.
+  await page.addInitScript(() => {
+    const Original = MessageChannel;
+    globalThis.MessageChannel = class extends Original {
+      constructor() {
+        super();
+        Object.assign(globalThis, { port: this.port1 });
+      }
+    };
+  });
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  await page.goto(server.origin);
+  for (const [target, type] of [
+    ["window", "online"],
+    ["document", "resume"],
+    ["document", "visibilitychange"],
+  ] as const) {
+    await expect(status(page)).toContainText("140");
+    await page.evaluate(() => {
+      const viewer = document.querySelector("colonnade-viewer") as unknown as {
+        table: { progress: object };
+      };
+      const error = { code: "network_error", message: "The connection was lost." };
+      const end = { ...viewer.table.progress, state: "failed", canResume: true, error };
+      const data = { type: "notice", name: "end", data: end };
+      const { port } = globalThis as unknown as { port: MessagePort };
+      port.dispatchEvent(new MessageEvent("message", { data }));
+    });
+    await expect(page.getByRole("alert")).toContainText("The connection was lost.");
+    await page.evaluate(
+      ([where, event]) => {
+        const at = where === "window" ? window : document;
+        at.dispatchEvent(new Event(event));
+      },
+      [target, type] as const,
+    );
+    await expect(page.getByRole("alert")).toBeHidden();
+  }
+  server.cut();
+  await expect(status(page)).toContainText("Complete: 300 rows");
+});
+
+test("a table whose worker the browser ended opens again in another one, as it was shown", async ({
+  page,
+  server,
+}) => {
+  await page.addInitScript(() => {
+    const Original = Worker;
+    const workers: Worker[] = [];
+    globalThis.Worker = class extends Original {
+      constructor(...options: ConstructorParameters<typeof Original>) {
+        super(...options);
+        workers.push(this);
+      }
+    };
+    Object.assign(globalThis, { workers });
+  });
+  /** Ends the worker of the shown table, of which the page hears nothing. */
+  const endWorker = () =>
+    page.evaluate(() => {
+      const { workers } = globalThis as unknown as { workers: Worker[] };
+      workers.at(-1)?.terminate();
+      return workers.length;
+    });
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  await page.goto(server.origin);
+  await expect(status(page)).toContainText("140");
+  // While rows arrive: the whole table is read again.
+  expect(await endWorker()).toBe(1);
+  await expect(status(page)).toContainText("Complete: 300 rows");
+  expect(await page.evaluate(() => (globalThis as unknown as { workers: [] }).workers.length)).toBe(
+    2,
+  );
+  // A second loss may be the fault of these rows: the user decides.
+  await goToRow(page, 120);
+  await endWorker();
+  await expect(page.getByRole("alert")).toContainText("The browser ended the worker");
+  await expect(page.getByRole("alert")).toContainText("worker_lost");
+  await page.getByRole("button", { name: "Retry" }).click();
+  await expect(status(page)).toContainText("Complete: 300 rows");
+  await expect(cell(page, 119, 1)).toHaveText("119");
+});
+
+test("open() and pending calls of a lost worker end, and the table opens in another one", async ({
+  page,
+  server,
+}) => {
+  await page.goto(server.origin);
+  await expect(status(page)).toContainText("Complete: 300 rows");
+  const outcome = await page.evaluate(async () => {
+    const { open } = await import("/index.js" as string);
+    const Original = Worker;
+    const workers: Worker[] = [];
+    let isEnded = false;
+    globalThis.Worker = class extends Original {
+      constructor(...options: ConstructorParameters<typeof Original>) {
+        super(...options);
+        workers.push(this);
+      }
+      override postMessage(...sent: unknown[]) {
+        super.postMessage(...(sent as [unknown, Transferable[]]));
+        // As soon as it has to serve a table.
+        if (isEnded && sent[0] instanceof MessagePort) this.terminate();
+        isEnded = false;
+      }
+    };
+    const code = (promise: Promise<unknown>) =>
+      promise.then(
+        () => "resolved",
+        (error) => error.code,
+      );
+    const url = new URL("/v1/tables/numbered/rows", location.href).href;
+    const table = await open(url);
+    await table.done;
+    // A job that takes longer than the worker lives.
+    const pending = [table.find("no such text"), table.text({ start: 0, end: 300 })];
+    workers.at(-1)?.terminate();
+    const codes = await Promise.all(pending.map(code));
+    const later = await code(table.text({ start: 0, end: 1 }));
+    const { state, error } = table;
+    isEnded = true;
+    const again = await open(url);
+    await again.done;
+    const { numRows } = again;
+    again.close();
+    const body = new Response(await (await fetch(url)).arrayBuffer()).body;
+    isEnded = true;
+    const once = await code(open(body));
+    return { codes, later, state, error: error?.code, numRows, numWorkers: workers.length, once };
+  });
+  expect(outcome).toMatchObject({ later: "worker_lost", state: "failed", error: "worker_lost" });
+  for (const each of outcome.codes) expect(["resolved", "worker_lost"]).toContain(each);
+  expect(outcome).toMatchObject({ numRows: 300, once: "worker_lost" });
+});
+
 test("a page from the back/forward cache shows its table at the same row", async ({
   page,
   server,

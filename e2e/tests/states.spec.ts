@@ -397,7 +397,7 @@ test("a viewer that is removed while it connects aborts its request", async ({ p
   silent.close();
 });
 
-test("while rows arrive, the state is reported and the wheel scrolls on at the end", async ({
+test("while rows arrive, the state is reported, no header moves, and the wheel scrolls on at the end", async ({
   page,
   pages,
   server,
@@ -423,6 +423,11 @@ test("while rows arrive, the state is reported and the wheel scrolls on at the e
     element.addEventListener("colonnade-state", () => {
       element.dataset.reported ??= (element as unknown as { table: { state: string } }).table.state;
     });
+    const header = element.shadowRoot?.querySelector("[part=header]");
+    const moves = new MutationObserver(() => {
+      element.dataset.moved = "";
+    });
+    if (header) moves.observe(header, { childList: true });
   });
   await cell(page, 0, 1).hover();
   await page.mouse.wheel(0, 300);
@@ -437,6 +442,7 @@ test("while rows arrive, the state is reported and the wheel scrolls on at the e
   await expect.poll(async () => (await look()).row).toBeGreaterThan(300_100);
   const { row, state } = await look();
   expect(state).toBe("streaming");
+  await expect(viewer(page)).not.toHaveAttribute("data-moved");
   first.open();
   const scrolled = async () => {
     await page.mouse.wheel(0, 100);

@@ -1,3 +1,4 @@
+import { beginLife } from "./api/worker-life.js";
 import type { WorkerOrder } from "./rpc/messages.js";
 import { serve } from "./worker/serve.js";
 
@@ -8,8 +9,9 @@ const scope = globalThis as unknown as Worker & { document?: unknown; name?: unk
 if (scope.document === undefined && scope.name === "colonnade") {
   let stop = () => {};
   scope.addEventListener("message", ({ data }: MessageEvent<WorkerOrder>) => {
+    if (data === "ping") return scope.postMessage("alive");
     stop();
     stop = data === "idle" ? () => {} : serve(data);
   });
-  scope.postMessage("ready");
+  beginLife(scope);
 }

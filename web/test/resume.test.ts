@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import init, { Decoder } from "../pkg/colonnade_wasm.js";
 import { PoolClient } from "../src/http/pool-client.js";
 import { claimQuery } from "../src/http/query-request.js";
@@ -263,6 +263,49 @@ test("retryNow skips the wait", async () => {
   await expect.poll(() => reading.notices.at(-1)?.interruption?.attempt).toBe(2);
   reading.stream.retryNow();
   expect(await ended).toMatchObject({ state: "complete", rows: 300 });
+});
+
+test("retryNow starts the timeout anew", async () => {
+  const { port } = server;
+  server.faults = [{ kind: "stall", at: 20_000 }];
+  const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, giveUpMs: 300 });
+  await reading.open();
+  await server.close();
+  await expect.poll(() => reading.notices.at(-1)?.interruption?.attempt).toBeGreaterThan(2);
+  const waking = setInterval(() => reading.stream.retryNow(), 50);
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  clearInterval(waking);
+  server = new ReplayServer();
+  await server.listen(port);
+  expect(await reading.ended).toMatchObject({ state: "complete", rows: 300 });
+});
+
+test("time in which the page sleeps does not count, whatever it waited for", async () => {
+  const busy = { kind: "refuse", status: 503, code: "busy" } as const;
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const random = seededRandom(seed);
+    server.faults = [
+      { kind: "stall", at: Math.floor(20_000 * random()) },
+      ...Array.from({ length: 8 }, () => busy),
+      { kind: "stall", at: 21_000 },
+      busy,
+    ];
+    const reading = new Reading(get(ROWS_PATH), { ...PATIENCE, giveUpMs: 10_000 });
+    // The clock goes on while the page sleeps, its timers do not.
+    const now = performance.now.bind(performance);
+    let asleepMs = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + asleepMs);
+    const sleeping = setInterval(
+      () => {
+        asleepMs += 3_600_000;
+      },
+      1 + 20 * random(),
+    );
+    const end = await reading.end();
+    clearInterval(sleeping);
+    clock.mockRestore();
+    expect(end, `seed ${seed}`).toMatchObject({ state: "complete", rows: 300 });
+  }
 });
 
 test("a stop ends the tries", async () => {

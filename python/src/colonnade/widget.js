@@ -22,15 +22,18 @@ class Kernel {
   #count = 0;
   #pending = new Map();
   #report;
+  #unsubscribe;
   isGone = false;
 
   /** @param report called with "gone", "waiting" or "here" when the kernel's state changes */
   constructor(model, report) {
     this.#model = model;
     this.#report = report;
-    model.on("msg:custom", (content, buffers) => this.#receive(content, buffers));
-    // Sent when the front end has lost the kernel; the connection is then never restored.
-    model.on("comm_live_update", () => this.#onGone());
+    this.#unsubscribe = subscribe(model, {
+      "msg:custom": (content, buffers) => this.#receive(content, buffers),
+      // Sent when the front end has lost the kernel; the connection is then never restored.
+      comm_live_update: () => this.#onGone(),
+    });
   }
 
   /** A new id for requests that belong together. */
@@ -68,14 +71,23 @@ class Kernel {
     this.#report("gone");
   }
 
-  /** Rejects all pending requests. */
+  /** Rejects all pending requests, and receives nothing more. */
   close() {
+    this.#unsubscribe();
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);
       reject(new Error(GONE.detail));
     }
     this.#pending.clear();
   }
+}
+
+/** Adds handlers to a model, by the names of their events; the returned function removes them. */
+function subscribe(model, handlers) {
+  for (const [name, handler] of Object.entries(handlers)) model.on(name, handler);
+  return () => {
+    for (const [name, handler] of Object.entries(handlers)) model.off(name, handler);
+  };
 }
 
 function bytesOf(buffer) {
@@ -178,8 +190,9 @@ function show(model, el, kernel, signal) {
   viewer.src = `https://${kernel.id()}.kernel.invalid/v1/tables/data/rows`;
 
   const follow = (name, apply) => {
+    if (signal.aborted) return;
     apply();
-    model.on(`change:${name}`, () => !signal.aborted && apply());
+    signal.addEventListener("abort", subscribe(model, { [`change:${name}`]: apply }));
   };
   follow("height", () => {
     viewer.style.height = `${model.get("height")}px`;

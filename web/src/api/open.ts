@@ -1,5 +1,5 @@
-import { cancelledError } from "../model/errors.js";
-import { prepareSource, type RequestOptions, type TableSource } from "./source.js";
+import { ColonnadeError, cancelledError, isWorkerGone } from "../model/errors.js";
+import { canOpenAgain, prepareSource, type RequestOptions, type TableSource } from "./source.js";
 import { findWasm, startWorker, type WorkerOptions } from "./start-worker.js";
 import { Table } from "./table.js";
 
@@ -39,16 +39,32 @@ export interface ElementOptions {
 
 /** Like {@link open}, with the options that only the element sets. */
 export async function openFor(
+  element: ElementOptions,
+  source: TableSource,
+  options: OpenOptions,
+): Promise<Table> {
+  try {
+    return await openOnce(element, source, options, findWasm(options));
+  } catch (thrown) {
+    const isGone = thrown instanceof ColonnadeError && isWorkerGone(thrown);
+    if (!isGone || !canOpenAgain(source)) throw thrown;
+    // It may have ended because it could not take the compiled module.
+    return openOnce(element, source, options, findWasm(options, false));
+  }
+}
+
+async function openOnce(
   { numRows, ...element }: ElementOptions,
   source: TableSource,
   options: OpenOptions,
+  finding: ReturnType<typeof findWasm>,
 ): Promise<Table> {
   const { signal, memoryBytes = DEFAULT_MEMORY_BYTES, totalRows } = options;
   if (signal?.aborted) throw cancelledError();
   // Comes first, so that the worker starts while the page prepares the source.
   const opened = new AbortController();
   const starting = startWorker(options, signal, opened.signal);
-  const preparing = [starting, findWasm(options), prepareSource(source, options)] as const;
+  const preparing = [starting, finding, prepareSource(source, options)] as const;
   try {
     const [worker, wasm, prepared] = await Promise.all(preparing).catch((thrown) => {
       starting.then((unused) => unused.release()).catch(() => undefined);

@@ -20,6 +20,11 @@ export type TableSource =
   | Uint8Array
   | Blob;
 
+/** Whether a source can be opened more than once: a stream, or the body of a response, is read once. */
+export function canOpenAgain(source: TableSource): boolean {
+  return !(source instanceof ReadableStream || source instanceof Response);
+}
+
 /** Options of the HTTP requests, if the source is an address or a Request. */
 export interface RequestOptions {
   headers?: HeadersInit | undefined;

@@ -3,6 +3,7 @@ import type { Endpoint } from "../rpc/endpoint.js";
 import { yieldToEventLoop } from "../rpc/event-loop.js";
 import type { Message, WasmModule } from "../rpc/messages.js";
 import { type TableWorker, takeIdleWorker, WorkerLease } from "./worker-lease.js";
+import { endWorker, type WorkerReady, watchWorker } from "./worker-life.js";
 
 /** What `worker.js` exports. */
 export interface WorkerModule {
@@ -28,12 +29,15 @@ export interface WorkerOptions {
 
 /** How the worker's code is loaded. The single-file bundle contains it. */
 export interface WorkerCode {
-  /** Starts a worker that posts `ready`. */
+  /** Starts a worker that posts {@link WorkerReady}. */
   make(): Worker;
   load(): Promise<WorkerModule>;
   /** The wasm module; undefined if the worker loads it itself. */
   wasm(): Promise<WasmModule | undefined>;
 }
+
+/** How long the worker's script may take until it runs, in seconds. */
+const START_S = 60;
 
 let compiled: Promise<WebAssembly.Module | undefined> | undefined;
 
@@ -65,13 +69,18 @@ export function setWorkerCode(other: WorkerCode): void {
   workerCode = other;
 }
 
-/** The wasm module or its address; undefined if the worker at `workerSrc` loads it from beside itself. */
-export async function findWasm({
-  workerSrc,
-  wasmSrc,
-}: WorkerOptions): Promise<WasmModule | string | undefined> {
+/**
+ * The wasm module or its address; undefined if the worker loads it from beside itself.
+ *
+ * @param isShared whether all workers may get one compiled module
+ */
+export async function findWasm(
+  { workerSrc, wasmSrc }: WorkerOptions,
+  isShared = true,
+): Promise<WasmModule | string | undefined> {
   if (wasmSrc !== undefined) return new URL(wasmSrc, globalThis.document?.baseURI).href;
-  return workerSrc !== undefined && workerCode === BESIDE ? undefined : workerCode.wasm();
+  const isBeside = workerCode === BESIDE && (workerSrc !== undefined || !isShared);
+  return isBeside ? undefined : workerCode.wasm();
 }
 
 /**
@@ -103,7 +112,7 @@ export async function startWorker(
     }
   }
   try {
-    const here = serveHere(await load());
+    const here = serveHere(await started(load()));
     if (reason) console.warn(`colonnade decodes on the page's thread: ${reason}`);
     return releaseOnAbort(here);
   } catch (thrown) {
@@ -142,31 +151,45 @@ function workerAt(href: string): Worker {
   return new Worker(address, { type: "module", name: "colonnade" });
 }
 
-/** Resolves with the worker at its first message. */
+/** Resolves with the worker at its first message. Rejects if none comes within {@link START_S}. */
 function startedWorker(worker: Worker, signal: AbortSignal | undefined): Promise<Worker> {
-  return new Promise((resolve, reject) => {
-    const fail = (reason: string) => {
-      worker.terminate();
-      reject(new Error(reason));
-    };
-    const abort = () => fail("it was cancelled.");
+  const ready = new Promise<Worker>((resolve, reject) => {
+    const abort = () => reject(new Error("it was cancelled."));
     signal?.addEventListener("abort", abort, { once: true });
     worker.addEventListener(
       "error",
       (event) => {
         event.preventDefault();
-        fail(event.message || "the browser gave no reason.");
+        reject(new Error(event.message || "the browser gave no reason."));
       },
       { once: true },
     );
     worker.addEventListener(
       "message",
-      () => {
+      ({ data }: MessageEvent<WorkerReady>) => {
         signal?.removeEventListener("abort", abort);
+        watchWorker(worker, data);
         resolve(worker);
       },
       { once: true },
     );
+  });
+  return started(ready).catch((thrown) => {
+    endWorker(worker);
+    throw thrown;
+  });
+}
+
+/** Rejects if a script has not started within {@link START_S}. */
+function started<T>(script: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    // Time in which the page sleeps does not count.
+    let leftS = START_S;
+    const clock = setInterval(() => {
+      if (leftS-- > 0) return;
+      reject(new Error(`its script did not start within ${START_S} s.`));
+    }, 1000);
+    script.then(resolve, reject).finally(() => clearInterval(clock));
   });
 }
 

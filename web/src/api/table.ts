@@ -3,7 +3,7 @@ import type { Fetch } from "../http/fetch-bridge.js";
 import { PoolServer } from "../http/pool-server.js";
 import { queryUrl } from "../http/query-request.js";
 import type { SortKey } from "../model/arrangement.js";
-import { ColonnadeError, cancelledError, isFatal } from "../model/errors.js";
+import { ColonnadeError, cancelledError, isFatal, workerLost } from "../model/errors.js";
 import type { Predicate } from "../model/predicate.js";
 import type { StreamProgress } from "../model/progress.js";
 import type { RowWindow } from "../model/row-window.js";
@@ -23,6 +23,7 @@ import type {
 } from "./row-reader.js";
 import type { PreparedSource } from "./source.js";
 import { TableReader } from "./table-reader.js";
+import { onWake } from "./wake.js";
 import type { TableWorker } from "./worker-lease.js";
 
 /**
@@ -119,10 +120,8 @@ export class Table extends EventTarget {
   #rejectDone: (error: ColonnadeError) => void = () => undefined;
   /** Aborts when there is nothing left to stop. */
   readonly #ended = new AbortController();
-  readonly #onPageHide = () => this.#abandon();
-  readonly #onOnline = () => {
-    this.#requester.send("retryNow", null);
-  };
+  /** Aborts when the table is closed. */
+  readonly #released = new AbortController();
 
   /** @internal */
   static async start(
@@ -133,8 +132,9 @@ export class Table extends EventTarget {
     const table = new Table(worker, prepared, options);
     const { memoryBytes, wasm, signal, isShown = false } = options;
     signal?.addEventListener("abort", () => table.cancel(), { signal: table.#ended.signal });
-    globalThis.addEventListener?.("pagehide", table.#onPageHide);
-    globalThis.addEventListener?.("online", table.#onOnline);
+    const released = table.#released.signal;
+    globalThis.addEventListener?.("pagehide", () => table.#abandon(), { signal: released });
+    onWake(() => table.#requester.send("retryNow", null), released);
     try {
       await table.#pool.requestFirst(signal);
       // The user left the page meanwhile: a return to it must not continue this table.
@@ -181,7 +181,10 @@ export class Table extends EventTarget {
       );
     };
     worker.addEventListener("error", onWorkerFailure);
-    worker.addEventListener("messageerror", onWorkerFailure);
+    const onLoss = () => this.#fail(workerLost());
+    worker.addEventListener("messageerror", onLoss);
+    if (worker.loss?.aborted) onLoss();
+    worker.loss?.addEventListener("abort", onLoss, { signal: this.#released.signal });
   }
 
   /**
@@ -299,9 +302,8 @@ export class Table extends EventTarget {
   }
 
   /**
-   * Like {@link RowReader.sort}, for the rows readable now, even while others arrive. (The element sorts and
-   * filters only complete tables in the browser. Otherwise it asks the server, or reports `not_complete` if
-   * the source is not a Colonnade server.) Rejects with `windowed` if the table is windowed.
+   * Like {@link RowReader.sort}, for the rows readable now, even while others arrive. (While rows
+   * arrive, the element asks the server instead, or reports `not_complete` if the source is not a Colonnade server.) Rejects with `windowed` if the table is windowed.
    */
   sort(keys: readonly SortKey[], options?: WorkOptions): Promise<View> {
     return this.#rows.sort(keys, options);
@@ -379,8 +381,7 @@ export class Table extends EventTarget {
 
   #release(): void {
     this.#ended.abort();
-    globalThis.removeEventListener?.("pagehide", this.#onPageHide);
-    globalThis.removeEventListener?.("online", this.#onOnline);
+    this.#released.abort();
     this.#requester.fail(new ColonnadeError("closed", "The table was closed."));
     this.#worker.release();
     this.#pool.close();

@@ -1,8 +1,11 @@
 import type { Endpoint } from "../rpc/endpoint.js";
 import type { Message, WorkerOrder } from "../rpc/messages.js";
+import { endWorker, lossOf } from "./worker-life.js";
 
 /** Serves one table: a worker, or its replacement on this thread. */
 export interface TableWorker extends Endpoint {
+  /** Aborts when the worker has ended although nobody ended it. */
+  readonly loss?: AbortSignal | undefined;
   addEventListener(type: "message", listener: (event: MessageEvent<Message>) => void): void;
   addEventListener(type: "error" | "messageerror", listener: (event: Event) => void): void;
   /** The table is closed: its rows are freed, and another table may use the worker. */
@@ -17,6 +20,10 @@ export class WorkerLease implements TableWorker {
   readonly #kind: string;
   readonly #port: MessagePort;
   readonly #ended = new AbortController();
+
+  get loss(): AbortSignal | undefined {
+    return lossOf(this.#worker);
+  }
 
   /** @param kind workers of one kind are interchangeable */
   constructor(worker: Worker, kind: string) {
@@ -51,7 +58,7 @@ export class WorkerLease implements TableWorker {
   }
 
   terminate(): void {
-    if (this.#end()) this.#worker.terminate();
+    if (this.#end()) endWorker(this.#worker);
   }
 
   /** Returns false if already released. */
@@ -79,12 +86,12 @@ export function takeIdleWorker(kind: string): Worker | undefined {
   const { worker, timer } = idle;
   clearTimeout(timer);
   idle = undefined;
-  return worker;
+  return lossOf(worker)?.aborted ? undefined : worker;
 }
 
 function endIdleWorker(): void {
   if (idle === undefined) return;
   clearTimeout(idle.timer);
-  idle.worker.terminate();
+  endWorker(idle.worker);
   idle = undefined;
 }

@@ -1,5 +1,6 @@
 import type { Field } from "../model/schema.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
+import { sortChildren } from "./dom.js";
 import { type CellPosition, HEADER_ROW } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 import { HeaderSummaries } from "./summaries.js";
@@ -136,11 +137,10 @@ export class GridHeader {
   /** Puts the cells in reading order for screen readers; the focused one stays where it is. */
   sortForReaders(): void {
     const sorted = [...this.#cells.entries()].sort(([a], [b]) => a - b);
-    const focused = sorted.findIndex(([, { element }]) => element.matches(":focus-within"));
-    const fixed = sorted[focused]?.[1].element ?? null;
-    sorted.forEach(([, { element }], index) => {
-      if (element !== fixed) this.#row.insertBefore(element, index < focused ? fixed : null);
-    });
+    sortChildren(
+      this.#row,
+      sorted.map(([, { element }]) => element),
+    );
   }
 
   #makeCell(): HeaderCell {

@@ -2,6 +2,7 @@ import { formatCount } from "../model/counts.js";
 import { CellKind } from "../model/row-window.js";
 import type { CellCache, CellRect } from "./cache.js";
 import { type Alignment, type ColumnLayout, pinnedClass } from "./columns.js";
+import { sortChildren } from "./dom.js";
 import type { CellPosition } from "./keyboard.js";
 import { Recycler } from "./recycler.js";
 import { contains } from "./selection.js";
@@ -341,23 +342,4 @@ function setHidden(view: RowView, isHidden: boolean): void {
   view.isHidden = isHidden;
   view.element.hidden = isHidden;
   view.number.hidden = isHidden;
-}
-
-/** Orders some children of an element without moving the one that contains the focus. */
-function sortChildren(parent: HTMLElement, sorted: readonly HTMLElement[]): void {
-  const isSorted = sorted.every((element, index) => {
-    const next = sorted[index + 1];
-    return next === undefined || isBefore(element, next);
-  });
-  if (isSorted) return;
-  const fixedIndex = sorted.findIndex((element) => element.matches(":focus-within"));
-  const fixed = sorted[fixedIndex] ?? null;
-  sorted.forEach((element, index) => {
-    if (element === fixed) return;
-    parent.insertBefore(element, index < fixedIndex ? fixed : null);
-  });
-}
-
-function isBefore(element: Element, other: Element): boolean {
-  return (element.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
 }

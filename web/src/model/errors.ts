@@ -97,8 +97,20 @@ function isTrap(thrown: Error): boolean {
 }
 
 /** Errors after which a table's worker no longer answers. */
-export function isFatal({ code }: ColonnadeError): boolean {
-  return code === "decoder_crashed" || code === "worker_failed";
+export function isFatal(error: ColonnadeError): boolean {
+  return error.code === "decoder_crashed" || isWorkerGone(error);
+}
+
+/** Whether a worker ended, for a reason that need not lie in its rows. */
+export function isWorkerGone({ code }: ColonnadeError): boolean {
+  return code === "worker_failed" || code === "worker_lost";
+}
+
+/** The error of a worker that ended without a word, or of a message that the browser could not deliver. */
+export function workerLost(): ColonnadeError {
+  return new ColonnadeError("worker_lost", "The browser ended the worker that held these rows.", {
+    hint: "It may have needed the memory. Open the table again.",
+  });
 }
 
 /** The error with a position, unless it has one already. */

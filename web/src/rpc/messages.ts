@@ -39,8 +39,11 @@ export type KernelWork =
 /** The decoder's wasm module, compiled or not. */
 export type WasmModule = WebAssembly.Module | Uint8Array<ArrayBuffer>;
 
-/** Tells the worker to serve a table through this port, or none. It releases the previous table. */
-export type WorkerOrder = MessagePort | "idle";
+/**
+ * Tells the worker to serve a table through this port, or none, and to release the previous one; or asks it for a
+ * sign of life.
+ */
+export type WorkerOrder = MessagePort | "idle" | "ping";
 
 /** The schema of a stream, and the progress when it was read. */
 export interface Opened {
@@ -113,7 +116,7 @@ export type SlotPriority = "stream" | "block" | "question";
 export interface Notices {
   progress: StreamProgress;
   end: StreamProgress & StreamEnd;
-  /** The decoder trapped, so this worker no longer answers. */
+  /** The decoder trapped, or a request could not be read: this worker no longer answers. */
   crash: PlainError;
   /** A connection is requested, may yield to other requests, or is closed. */
   slot: {

@@ -1,4 +1,4 @@
-import { ColonnadeError } from "../model/errors.js";
+import { ColonnadeError, workerLost } from "../model/errors.js";
 import type { Endpoint } from "./endpoint.js";
 import { yieldToEventLoop } from "./event-loop.js";
 import type { NoticeName, Notices, RequestName, Requests } from "./messages.js";
@@ -45,6 +45,8 @@ export class Responder {
         this.#running.get(data.id)?.abort();
       }
     });
+    // For example a compiled module that this worker may not share. The request is not known.
+    endpoint.addEventListener("messageerror", () => this.notify("crash", workerLost().toJSON()));
     endpoint.start?.();
   }
 

@@ -26,7 +26,7 @@ export interface ArrangerHost {
 }
 
 /**
- * Filters and sorts the rows of a table: in the worker if all are in memory, otherwise on the server.
+ * Filters and sorts the rows of a table: in the worker if no more will arrive, otherwise on the server.
  * The shown rows stay until the first of the new ones have arrived.
  */
 export class Arranger {
@@ -156,6 +156,14 @@ export class Arranger {
     this.#host.onChange();
   }
 
+  /** After a failure, more rows arrive: arranges all of them as those were that had arrived before. */
+  async arrangeArriving(): Promise<void> {
+    const [table, wanted] = [this.#base, this.#wanted];
+    if (table === undefined || this.#shown?.view === undefined) return;
+    this.#swap({ table, view: undefined }, UNARRANGED);
+    await this.arrange(wanted);
+  }
+
   async #make(wanted: Arrangement, signal: AbortSignal): Promise<ArrangedRows> {
     const base = this.#base;
     if (base === undefined) throw new ColonnadeError("closed", "There is no table.");
@@ -165,12 +173,13 @@ export class Arranger {
       return { table, view: undefined };
     }
     const request = base.request && arrangedRequest(base.request, wanted);
-    if (isHere && base.state === "complete") {
+    if (isHere && base.state !== "streaming" && base.state !== "windowed") {
       try {
         return { table: base, view: await this.#view(base, wanted, signal) };
       } catch (thrown) {
         const { code } = ColonnadeError.from(thrown, "cannot_arrange");
-        if (code !== "out_of_memory" || request === undefined) throw thrown;
+        const isServers = base.state === "complete" && request !== undefined;
+        if (code !== "out_of_memory" || !isServers) throw thrown;
       }
     }
     if (request === undefined) throw notComplete(base);

@@ -19,13 +19,16 @@ export async function followEngine(
   const isOpen = () =>
     !signal.aborted && table.state === "streaming" && table.progress.totalRows === undefined;
   while (isOpen()) {
-    try {
-      const record = await fetchQueryRecord(request, query, signal, table.fetch ?? fetch);
-      if (record?.order && record.engine === undefined) return;
-      const { tasks = 0, tasks_done: done = 0 } = record?.engine ?? {};
-      if (tasks > 0 && isOpen()) report(Math.min(1, done / tasks));
-    } catch {
-      // The stream reports the error itself.
+    // While reading pauses, nothing changes.
+    if (table.paused === undefined) {
+      try {
+        const record = await fetchQueryRecord(request, query, signal, table.fetch ?? fetch);
+        if (record?.order && record.engine === undefined) return;
+        const { tasks = 0, tasks_done: done = 0 } = record?.engine ?? {};
+        if (tasks > 0 && isOpen()) report(Math.min(1, done / tasks));
+      } catch {
+        // The stream reports the error itself.
+      }
     }
     await new Promise((resolve) => setTimeout(resolve, PERIOD_MS));
   }

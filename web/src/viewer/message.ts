@@ -38,8 +38,10 @@ export function message(
       <span>${formatRows(numRows)}</span>
     </div>`;
   }
-  if (phase === "complete" && numRows === 0) {
-    const why = isFiltered ? "No rows match the filter." : "The result is empty.";
+  const isKept = isFiltered && (phase === "failed" || phase === "cancelled");
+  if ((phase === "complete" || isKept) && numRows === 0) {
+    const which = isKept ? "None of the rows that arrived matches" : "No rows match";
+    const why = isFiltered ? `${which} the filter.` : "The result is empty.";
     return html`<div class="message below-header"><strong>No rows</strong><span>${why}</span></div>`;
   }
   return nothing;

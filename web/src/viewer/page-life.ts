@@ -1,36 +1,43 @@
+import { onWake } from "../api/wake.js";
+
+/** What a viewer does when its page comes back. */
+export interface PageLifeHost {
+  /** Whether leaving the page would stop anything. */
+  isRunning(): boolean;
+  /** The page is back from the browser's back-forward cache, and something was stopped. */
+  onReturn(): void;
+  /** The browser is online again, or the page was frozen or hidden and no longer is. */
+  onWake(): void;
+}
+
 /**
- * Restores the rows of a page that returns from the browser's back-forward cache, because streams stop
- * when the user leaves the page.
+ * Tells a viewer when its page comes back. Streams stop when the user leaves the page, and lose their
+ * connections while it sleeps.
  */
 export class PageLife {
-  readonly #isRunning: () => boolean;
-  readonly #onReturn: () => void;
+  readonly #host: PageLifeHost;
+  #left = new AbortController();
   #wasRunning = false;
 
-  /**
-   * @param isRunning whether leaving the page would stop anything
-   * @param onReturn called when the page is back and something was stopped
-   */
-  constructor(isRunning: () => boolean, onReturn: () => void) {
-    this.#isRunning = isRunning;
-    this.#onReturn = onReturn;
+  constructor(host: PageLifeHost) {
+    this.#host = host;
   }
 
   connect(): void {
-    addEventListener("pagehide", this.#onHide);
-    addEventListener("pageshow", this.#onShow);
+    this.#left = new AbortController();
+    const { signal } = this.#left;
+    const hide = () => {
+      this.#wasRunning = this.#host.isRunning();
+    };
+    const show = ({ persisted }: PageTransitionEvent) => {
+      if (persisted && this.#wasRunning) this.#host.onReturn();
+    };
+    addEventListener("pagehide", hide, { signal });
+    addEventListener("pageshow", show, { signal });
+    onWake(() => this.#host.onWake(), signal);
   }
 
   disconnect(): void {
-    removeEventListener("pagehide", this.#onHide);
-    removeEventListener("pageshow", this.#onShow);
+    this.#left.abort();
   }
-
-  readonly #onHide = () => {
-    this.#wasRunning = this.#isRunning();
-  };
-
-  readonly #onShow = ({ persisted }: PageTransitionEvent) => {
-    if (persisted && this.#wasRunning) this.#onReturn();
-  };
 }

@@ -3,11 +3,16 @@ import type { Table, TableProgress } from "../api/table.js";
 import { formatCount } from "../model/counts.js";
 import { facts, interruptionText, phaseWord, rowWord, type ViewerPhase } from "./status.js";
 
-/** The status line below the rows. */
+/**
+ * The status line below the rows.
+ *
+ * @param isArranged whether the rows are sorted or filtered in the tab
+ */
 export function statusLine(
   phase: ViewerPhase,
   table: Table | undefined,
   progress: TableProgress | undefined,
+  isArranged: boolean,
 ) {
   const dot = html`<i class="dot ${phase}"></i>`;
   if (table === undefined || progress === undefined)
@@ -20,12 +25,13 @@ export function statusLine(
   }
   const { rows, totalRows } = progress;
   const isWhole = phase === "complete" || phase === "windowed" || phase === "arranging";
-  const isPartial = !isWhole && totalRows !== undefined;
+  const isKept = isArranged && (phase === "failed" || phase === "cancelled");
   const more = phase === "windowed" && totalRows === undefined ? "+" : "";
-  const of = isPartial ? ` of ${formatCount(totalRows)}` : "";
+  const all = isKept ? table.numRows : totalRows;
+  const of = isWhole || all === undefined ? "" : ` of ${formatCount(all)}`;
   const columns = schema.fields.length;
   return html`${dot}<span
-      ><span class="count">${formatCount(rows)}${more}</span>${of} ${rowWord(totalRows ?? rows)}</span
+      ><span class="count">${formatCount(rows)}${more}</span>${of} ${rowWord(all ?? rows)}${isKept ? " that arrived" : ""}</span
     >${phase === "complete" ? nothing : html`<span>${phaseWord(phase)}</span>`}
     ${
       warning === undefined

@@ -1,7 +1,7 @@
 import { html, nothing, type PropertyValues } from "lit";
 import { type ElementOptions, openFor } from "../api/open.js";
 import type { View } from "../api/row-reader.js";
-import type { TableSource } from "../api/source.js";
+import { canOpenAgain, type TableSource } from "../api/source.js";
 import type { Table, TableProgress } from "../api/table.js";
 import { Grid } from "../grid/grid.js";
 import { headerStyles } from "../grid/header-styles.js";
@@ -130,6 +130,8 @@ export class ColonnadeViewer extends ViewerAttributes {
   #stateChange = new StateChange();
   /** The view of a table that was closed because the element left the page. */
   #left: ViewerStateInput | undefined;
+  /** The source whose worker was lost. */
+  #lost: TableSource | null = null;
   #listening: AbortController | undefined;
   #phase: ViewerPhase = "idle";
   #error: ColonnadeError | undefined;
@@ -141,10 +143,13 @@ export class ColonnadeViewer extends ViewerAttributes {
   readonly #announcer = new Announcer(() => this.requestUpdate());
   readonly #ready = new Ready();
   readonly #reacher = new RowReacher();
-  readonly #pageLife = new PageLife(
-    () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
-    () => this.retry(),
-  );
+  readonly #pageLife = new PageLife({
+    isRunning: () => isRunningPhase(this.#phase) || this.#table?.state === "windowed",
+    onReturn: () => this.retry(),
+    onWake: () => {
+      if (this.#table?.canResume && this.#error?.code === "network_error") this.retry();
+    },
+  });
 
   constructor() {
     super();
@@ -239,8 +244,12 @@ export class ColonnadeViewer extends ViewerAttributes {
   /** Resumes a failed table if possible; otherwise opens the source again, and shows its rows as they were shown. */
   retry(): void {
     const source = this.#given;
-    if (this.#table?.canResume) this.#table.resume();
-    else if (source !== null) this.#reopen(source);
+    if (this.#table?.canResume) {
+      this.#table.resume();
+      void this.#arranger.arrangeArriving();
+    } else if (source !== null) {
+      this.#reopen(source);
+    }
   }
 
   /** Opens a source again, and shows its rows as they were shown. */
@@ -346,7 +355,7 @@ export class ColonnadeViewer extends ViewerAttributes {
         })}
       </div>
       <div class="toolbar" part="toolbar">
-        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress)}</div>
+        <div class="line" part="status" aria-hidden="true">${statusLine(phase, this.#table, progress, this.#view !== undefined)}</div>
         <div class="unseen" role="status">${announced}</div>
         ${this.#tools.bar.render()}
         ${isRunning ? html`<button part="cancel" @click=${this.cancel}>Cancel</button>` : nothing}
@@ -454,7 +463,7 @@ export class ColonnadeViewer extends ViewerAttributes {
         this.#emit(`colonnade-${type}`, detail);
       table.addEventListener(type, update, { signal });
     }
-    table.addEventListener("error", ({ detail }) => this.#fail(detail), { signal });
+    table.addEventListener("error", ({ detail }) => this.#onFailure(detail), { signal });
   }
 
   get #progress(): TableProgress | undefined {
@@ -495,6 +504,18 @@ export class ColonnadeViewer extends ViewerAttributes {
     const source = this.#given;
     if (source === null || !this.#arranger.isOwned || !isGone(this.#unread)) this.#grid.retry();
     else this.#reopen(source);
+  }
+
+  /** Opens the source again if the browser ended its worker; not a second time, because its rows may be the cause. */
+  #onFailure(error: ColonnadeError): void {
+    const source = this.#given;
+    const isLost = error.code === "worker_lost" && this.#arranger.isOwned;
+    if (isLost && source !== null && source !== this.#lost && canOpenAgain(source)) {
+      this.#lost = source;
+      this.#reopen(source);
+    } else {
+      this.#fail(error);
+    }
   }
 
   #fail(error: ColonnadeError): void {

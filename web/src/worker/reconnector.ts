@@ -90,8 +90,9 @@ export class Reconnector {
     this.#wasDamaged = false;
   }
 
-  /** Ends the wait before the next try, for example when the browser is online again. */
+  /** Tries again now, because the browser is online again or the page was asleep: the timeout starts anew. */
   retryNow(): void {
+    this.#beginTries();
     this.#endPause();
   }
 
@@ -107,13 +108,14 @@ export class Reconnector {
     } else if (!CONNECTION_LOST.has(error.code)) {
       return { error, canResume: false };
     }
+    const { stallMs } = this.#policy;
     // A response with heartbeats only counts as progress too, because the query is just slow.
-    const wasSteady = lastPieceMs - this.#openedMs >= this.#policy.stallMs / 2;
-    if (numRows > this.#numRows || wasSteady) {
+    const wasSteady = lastPieceMs - this.#openedMs >= stallMs / 2;
+    const wasAsleep = performance.now() - Math.max(lastPieceMs, this.#openedMs) >= 2 * stallMs;
+    if (numRows > this.#numRows || wasSteady || wasAsleep) {
       this.#numRows = numRows;
-      this.#attempt = 0;
-      this.#startMs = performance.now();
       this.#since = Date.now();
+      this.#beginTries();
     }
     let cause = error;
     for (;;) {
@@ -122,9 +124,10 @@ export class Reconnector {
       if (leftMs <= 0) return { error: this.#gaveUp(cause, numRows), canResume: true };
       this.#attempt++;
       this.#report({ row: this.#tableRow(numRows), attempt: this.#attempt, since: this.#since });
-      await this.#pause(Math.min(this.#waitMs(cause), leftMs));
+      const waitMs = Math.min(this.#waitMs(cause), leftMs);
+      await this.#whileAwake(waitMs, this.#pause(waitMs));
       try {
-        const body = await this.#request(numRows);
+        const body = await this.#whileAwake(stallMs, this.#request(numRows));
         this.#openedMs = performance.now();
         return { body, firstRow: this.#row(numRows) };
       } catch (thrown) {
@@ -144,6 +147,21 @@ export class Reconnector {
     } catch (thrown) {
       const error = ColonnadeError.from(thrown, "network_error");
       return isTransient(error) ? new ColonnadeError("network_error", error.message) : error;
+    }
+  }
+
+  #beginTries(): void {
+    this.#attempt = 0;
+    this.#startMs = performance.now();
+  }
+
+  /** Waits for a step that takes at most `limitMs`. More than that does not count: the page was asleep. */
+  async #whileAwake<T>(limitMs: number, step: Promise<T>): Promise<T> {
+    const startMs = performance.now();
+    try {
+      return await step;
+    } finally {
+      this.#startMs += Math.max(0, performance.now() - startMs - limitMs);
     }
   }
 
